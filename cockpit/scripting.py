@@ -16,11 +16,19 @@ OnText = Callable[[int, str], None]
 
 
 def replay(
-    run: str, *, from_step: str | int | None = None, overrides: str | list[Any] | dict[str, Any] | None = None,
-    policy: str | dict[str, Any] | None = None, model: str | None = None, temperature: float | None = None,
-    system_prompt: str | None = None, max_tokens: int | None = None, on_text: OnText | None = None,
-    url: str | None = None, token: str | None = None,
-) -> dict[str, Any]:  # fmt: skip
+    run: str,
+    *,
+    from_step: str | int | None = None,
+    overrides: str | list[Any] | dict[str, Any] | None = None,
+    policy: str | dict[str, Any] | None = None,
+    model: str | None = None,
+    temperature: float | None = None,
+    system_prompt: str | None = None,
+    max_tokens: int | None = None,
+    on_text: OnText | None = None,
+    url: str | None = None,
+    token: str | None = None,
+) -> dict[str, Any]:
     """Fork a run and replay it to its end: what `forkpoint replay --json` prints.
 
     `run` is an id, a unique beginning of one, a file, or `last`; `overrides` and `policy` are documents, or the

@@ -108,8 +108,14 @@ def _database() -> dict[str, Any]:
         raise ImproperlyConfigured("DATABASE_URL must name a PostgreSQL database: postgres://user:password@host/name.")
     database = env.db_url("DATABASE_URL")
     # A server that is gone without a word is noticed within half a minute, not after the hours of the system's default.
-    options = {"connect_timeout": 10, "keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3,
-               "tcp_user_timeout": 30_000, **database.pop("OPTIONS", {})}  # fmt: skip
+    options = {
+        "connect_timeout": 10,
+        "keepalives_idle": 15,
+        "keepalives_interval": 5,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 30_000,
+        **database.pop("OPTIONS", {}),
+    }
     engine = {"ENGINE": "cockpit.db.postgres", "CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
     return {**database, **engine, "OPTIONS": options}
 

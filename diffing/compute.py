@@ -36,11 +36,16 @@ def compute(diff_id: UUID) -> None:
     with without_pauses():
         made, body = _made(row, options)
     reach(
-        DiffReport.objects.filter(id=diff_id), DiffStatus.READY, error="",
-        sentence=made.attribution.sentence, ars=made.scores.ars,
-        output_similarity=made.scores.output_similarity, tool_accuracy=made.scores.tool_accuracy,
-        confidence=made.attribution.confidence or "", body=body,
-    )  # fmt: skip
+        DiffReport.objects.filter(id=diff_id),
+        DiffStatus.READY,
+        error="",
+        sentence=made.attribution.sentence,
+        ars=made.scores.ars,
+        output_similarity=made.scores.output_similarity,
+        tool_accuracy=made.scores.tool_accuracy,
+        confidence=made.attribution.confidence or "",
+        body=body,
+    )
     notify.touch(f"diff.{diff_id}")
 
 

@@ -36,8 +36,16 @@ from traces.runs.originals import original_of
 
 _ANCESTORS: Final = 50  # forks of forks followed back to find the step that both runs replay
 _COLUMNS: Final = (
-    *STORED, "sequence_no", "parent_no", "label", "reason", "summary", "error", "cost_usd", "source_step",
-)  # fmt: skip
+    *STORED,
+    "sequence_no",
+    "parent_no",
+    "label",
+    "reason",
+    "summary",
+    "error",
+    "cost_usd",
+    "source_step",
+)
 _FIELDS: Final = (*_COLUMNS[:-1], "origin")
 _MOST_CONTENT: Final = 1 << 30
 
@@ -149,10 +157,19 @@ def shares(diff_id: UUID) -> ShareList:
 
 def share_view(link: ShareLink, url: str | None) -> ShareView:
     return ShareView(
-        id=link.id, diff=link.diff_id, url=url, created_at=link.created_at, created_by=link.created_by,
-        audience=link.audience, people=link.people, expires_at=link.expires_at, revoked_at=link.revoked_at,
-        max_views=link.max_views, views=link.views, opens=settings.SHARING and _lasts(link, datetime.now(UTC)),
-    )  # fmt: skip
+        id=link.id,
+        diff=link.diff_id,
+        url=url,
+        created_at=link.created_at,
+        created_by=link.created_by,
+        audience=link.audience,
+        people=link.people,
+        expires_at=link.expires_at,
+        revoked_at=link.revoked_at,
+        max_views=link.max_views,
+        views=link.views,
+        opens=settings.SHARING and _lasts(link, datetime.now(UTC)),
+    )
 
 
 def share_for(token: str, viewer: str) -> ShareLink | None:
@@ -190,29 +207,50 @@ def _proved(diffs: Sequence[UUID]) -> dict[UUID, tuple[str, str]]:
 
 def _summary(row: DiffReport, sentence: str, confidence: str) -> DiffSummary:
     return DiffSummary(
-        id=row.id, created_at=row.created_at, base=_ref(row.base), candidate=_ref(row.candidate),
-        sentence=sentence, ars=row.ars or 0.0, confidence=confidence or None,
-    )  # fmt: skip
+        id=row.id,
+        created_at=row.created_at,
+        base=_ref(row.base),
+        candidate=_ref(row.candidate),
+        sentence=sentence,
+        ars=row.ars or 0.0,
+        confidence=confidence or None,
+    )
 
 
 def _ref(run: Run) -> RunRef:
     return RunRef(
-        id=run.id, name=run.name, app=run.app, status=run.status, source=run.source,
-        fork_sequence_no=run.fork_sequence_no, source_run=run.source_run_id,
-    )  # fmt: skip
+        id=run.id,
+        name=run.name,
+        app=run.app,
+        status=run.status,
+        source=run.source,
+        fork_sequence_no=run.fork_sequence_no,
+        source_run=run.source_run_id,
+    )
 
 
 def _facts(run: Run) -> RunFacts:
     counted = {"exact": run.exact_count, "cached": run.cached_count, "simulated": run.simulated_count}
     return RunFacts(
-        id=run.id, name=run.name, app=run.app, status=run.status, source=run.source, started_at=run.started_at,
-        fork_sequence_no=run.fork_sequence_no, source_run=run.source_run_id, ancestors=_ancestors(run),
+        id=run.id,
+        name=run.name,
+        app=run.app,
+        status=run.status,
+        source=run.source,
+        started_at=run.started_at,
+        fork_sequence_no=run.fork_sequence_no,
+        source_run=run.source_run_id,
+        ancestors=_ancestors(run),
         original=original.id if (original := original_of(run)) else None,
         tokens_in=run.tokens_in,
-        tokens_out=run.tokens_out, cost_usd=float(run.cost_usd) if run.cost_usd is not None else None,
-        duration_ms=run.duration_ms, error_count=run.error_count,
-        labels={"live": run.step_count - sum(counted.values()), **counted}, tags=tuple(run.tags), metadata=run.metadata,
-    )  # fmt: skip
+        tokens_out=run.tokens_out,
+        cost_usd=float(run.cost_usd) if run.cost_usd is not None else None,
+        duration_ms=run.duration_ms,
+        error_count=run.error_count,
+        labels={"live": run.step_count - sum(counted.values()), **counted},
+        tags=tuple(run.tags),
+        metadata=run.metadata,
+    )
 
 
 def _step(row: Sequence[Any], origins: Mapping[UUID, UUID]) -> SideStep:

@@ -71,10 +71,14 @@ def attach(diff_id: UUID, findings: Findings) -> Evidence:
     """Keep what an experiment found out with the report that it is about; wakes those who look at it."""
     with transaction.atomic():
         row = Evidence.objects.create(
-            diff_id=diff_id, question=question_key(findings.question), verdict=findings.verdict,
-            confidence=findings.confidence, conclusion=findings.conclusion, created_at=datetime.now(UTC),
+            diff_id=diff_id,
+            question=question_key(findings.question),
+            verdict=findings.verdict,
+            confidence=findings.confidence,
+            conclusion=findings.conclusion,
+            created_at=datetime.now(UTC),
             body=findings.model_dump(mode="json"),
-        )  # fmt: skip
+        )
         notify.touch(f"diff.{diff_id}")
     return row
 
@@ -82,14 +86,21 @@ def attach(diff_id: UUID, findings: Findings) -> Evidence:
 def put_beside(diff_id: UUID, *, unchanged_id: UUID, session: UUID | None, how: str) -> Lane:
     """Keep what a replay without the changes altered beside the report; wakes those who look at it."""
     made = lane(
-        id=new_id(), created_at=datetime.now(UTC), report=queries.report(diff_id),
-        unchanged=queries.report(unchanged_id), session=session, how=how,
-    )  # fmt: skip
+        id=new_id(),
+        created_at=datetime.now(UTC),
+        report=queries.report(diff_id),
+        unchanged=queries.report(unchanged_id),
+        session=session,
+        how=how,
+    )
     with transaction.atomic():
         row = Lane.objects.create(
-            id=made.id, diff_id=diff_id, unchanged_id=unchanged_id, created_at=made.created_at,
+            id=made.id,
+            diff_id=diff_id,
+            unchanged_id=unchanged_id,
+            created_at=made.created_at,
             body=compute.packed(made.model_dump_json().encode()),
-        )  # fmt: skip
+        )
         notify.touch(f"diff.{diff_id}")
     return row
 
@@ -109,9 +120,14 @@ def share(
 
     def make() -> str:
         link = ShareLink.objects.create(
-            diff_id=diff_id, token_hash=queries.token_hash(token), created_by=by, audience=given.audience,
-            people=given.people, max_views=given.max_views, expires_at=datetime.now(UTC) + lasts if lasts else None,
-        )  # fmt: skip
+            diff_id=diff_id,
+            token_hash=queries.token_hash(token),
+            created_by=by,
+            audience=given.audience,
+            people=given.people,
+            max_views=given.max_views,
+            expires_at=datetime.now(UTC) + lasts if lasts else None,
+        )
         return str(link.id)
 
     return ShareLink.objects.get(id=once(_KIND, key, wanted, make)), token

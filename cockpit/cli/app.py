@@ -253,9 +253,14 @@ def bisect(
     from cockpit.cli.commands.searches import bisect as bisect_command
 
     request = bisect_command.asked(
-        checks=checks, first=from_, overrides=overrides, policy=policy, samples=samples, max_calls=max_calls,
+        checks=checks,
+        first=from_,
+        overrides=overrides,
+        policy=policy,
+        samples=samples,
+        max_calls=max_calls,
         max_cost=max_cost,
-    )  # fmt: skip
+    )
     act = bisect_command.preview if preview else bisect_command.bisect
     finish(act(run, request, json=json, url=url, token=token))
 
@@ -318,9 +323,16 @@ def prove(
     from cockpit.cli.commands.searches import prove as prove_command
 
     request = prove_command.asked(
-        question=question, checks=checks or [], live_calls=live_calls, max_cost=max_cost, probes=probes,
-        repeats=repeats, policy=policy, parts=parts, mediators=mediators,
-    )  # fmt: skip
+        question=question,
+        checks=checks or [],
+        live_calls=live_calls,
+        max_cost=max_cost,
+        probes=probes,
+        repeats=repeats,
+        policy=policy,
+        parts=parts,
+        mediators=mediators,
+    )
     level = prove_command.required(require)
     if preview:
         finish(prove_command.preview(base, candidate, request, json=json, url=url, token=token))

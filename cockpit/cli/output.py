@@ -94,9 +94,13 @@ def table(*columns: str) -> Table:
         right: Literal["left", "right"] = "right" if column.startswith(">") else "left"
         # Ids are there to be copied: they are never cut. Some recordings name a step by a whole sentence.
         made.add_column(
-            column.lstrip(">"), justify=right, no_wrap=True, overflow="ellipsis",
-            min_width=36 if column == "run" else None, max_width=32 if column == "name" else None,
-        )  # fmt: skip
+            column.lstrip(">"),
+            justify=right,
+            no_wrap=True,
+            overflow="ellipsis",
+            min_width=36 if column == "run" else None,
+            max_width=32 if column == "name" else None,
+        )
     made.add_column(columns[-1], no_wrap=True, overflow="ellipsis", ratio=1)
     return made
 

@@ -42,9 +42,14 @@ def _of_own(error: Exception) -> Trouble | None:
 
 def _of_drf(error: drf.APIException) -> Trouble:
     codes: dict[int, ErrorCode] = {
-        401: "auth_required", 403: "auth_forbidden", 404: "not_found", 409: "conflict",
-        413: "payload_too_large", 429: "rate_limited", 503: "dependency_unavailable",
-    }  # fmt: skip
+        401: "auth_required",
+        403: "auth_forbidden",
+        404: "not_found",
+        409: "conflict",
+        413: "payload_too_large",
+        429: "rate_limited",
+        503: "dependency_unavailable",
+    }
     fallback: ErrorCode = "validation_error" if error.status_code < 500 else "internal_error"
     return Trouble(
         codes.get(error.status_code, fallback),
@@ -81,10 +86,14 @@ def describe(error: Exception) -> Trouble:
 
 def _problem(trouble: Trouble, request_id: str) -> Problem:
     return Problem(
-        title=HTTPStatus(trouble.status).phrase, status=trouble.status, code=trouble.code,
-        detail=_clipped(trouble.detail), where=_clipped(trouble.where), retryable=trouble.retryable,
+        title=HTTPStatus(trouble.status).phrase,
+        status=trouble.status,
+        code=trouble.code,
+        detail=_clipped(trouble.detail),
+        where=_clipped(trouble.where),
+        retryable=trouble.retryable,
         request_id=request_id,
-    )  # fmt: skip
+    )
 
 
 def _clipped(text: str) -> str:

@@ -19,11 +19,18 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 # Styles may be inline: component libraries set them on elements. Scripts may not.
 _POLICY = "; ".join(
     (
-        "default-src 'self'", "script-src 'self'", "style-src 'self' 'unsafe-inline'", "img-src 'self' data:",
-        "font-src 'self' data:", "connect-src 'self'", "object-src 'none'", "base-uri 'none'", "form-action 'self'",
+        "default-src 'self'",
+        "script-src 'self'",
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data:",
+        "font-src 'self' data:",
+        "connect-src 'self'",
+        "object-src 'none'",
+        "base-uri 'none'",
+        "form-action 'self'",
         "frame-ancestors 'none'",
     )
-)  # fmt: skip
+)
 
 
 def request_ids(get_response: Handler) -> Handler:
@@ -37,9 +44,12 @@ def request_ids(get_response: Handler) -> Handler:
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             response = get_response(request)
             log.debug(
-                "request", method=request.method, path=request.path, status=response.status_code,
+                "request",
+                method=request.method,
+                path=request.path,
+                status=response.status_code,
                 ms=round((time.perf_counter() - began) * 1000, 1),
-            )  # fmt: skip
+            )
         response["X-Request-ID"] = request_id
         return response
 

@@ -63,9 +63,13 @@ def in_force() -> TokenList:
 
 def _view(token: ApiToken, secret: str | None = None) -> TokenView:
     return TokenView(
-        id=token.id, name=token.name, role=cast(Role, token.role), created_at=token.created_at,
-        last_used_at=token.last_used_at, secret=secret,
-    )  # fmt: skip
+        id=token.id,
+        name=token.name,
+        role=cast(Role, token.role),
+        created_at=token.created_at,
+        last_used_at=token.last_used_at,
+        secret=secret,
+    )
 
 
 def find(secret: str) -> ApiToken | None:

@@ -75,9 +75,15 @@ class EmbeddedWorker:
         consuming = threading.Event()
         # WorkController and not app.Worker: that one takes over signals and standard output.
         controller = _Controller(
-            consuming, app=app, pool="threads", concurrency=self._concurrency, hostname="embedded@localhost",
-            without_heartbeat=True, without_mingle=True, without_gossip=True,
-        )  # fmt: skip
+            consuming,
+            app=app,
+            pool="threads",
+            concurrency=self._concurrency,
+            hostname="embedded@localhost",
+            without_heartbeat=True,
+            without_mingle=True,
+            without_gossip=True,
+        )
         self._thread = threading.Thread(target=controller.start, name="celery-embedded", daemon=True)
         self._thread.start()
         if not consuming.wait(START_LIMIT_S):

@@ -41,12 +41,18 @@ def judged(comparison: Comparison, found: Roots, places: Collection[int], *, ope
     talk = declared is not None and _is_talk(comparison)
     drawn = bool(atoms) and all(_is_drawn(atom, again=declared is not None, talk=talk) for atom in atoms)
     near = [reaction for reaction in found.reactions if reaction.pair.place in places]
-    unread = [pair for pair in comparison.acting
-              if pair.both and pair.differs and pair.place in places and pair.place not in opened]  # fmt: skip
+    unread = [
+        pair
+        for pair in comparison.acting
+        if pair.both and pair.differs and pair.place in places and pair.place not in opened
+    ]
     doubts = (
-        *_settings(comparison), *_unrecorded(atoms), *_reactions(near, talk=talk), *_world(comparison, places),
+        *_settings(comparison),
+        *_unrecorded(atoms),
+        *_reactions(near, talk=talk),
+        *_world(comparison, places),
         *_unread(unread),
-    )  # fmt: skip
+    )
     return Chance(drawn=drawn, doubts=doubts, repeats=declared)
 
 

@@ -11,8 +11,19 @@ from traces.core.json_types import JSONObject, JSONValue
 # How evaluation harnesses name what is worked on, which of several tries it was, and with what.
 TASK_FIELDS: Final = ("task_id", "sample_id", "example_id", "dataset_item_id", "item_id", "instance_id", "problem_id")
 _COUNTERS: Final = ("trial", "trial_id", "repeat", "repetition", "epoch", "iteration", "attempt", "seed")
-_SETTINGS: Final = ("config", "configuration", "settings", "model", "version", "release", "commit", "git_commit",
-                    "git_sha", "revision", "service.version")  # fmt: skip
+_SETTINGS: Final = (
+    "config",
+    "configuration",
+    "settings",
+    "model",
+    "version",
+    "release",
+    "commit",
+    "git_commit",
+    "git_sha",
+    "revision",
+    "service.version",
+)
 _BATCHES: Final = ("dataset", "source", "experiment", "experiment_id", "batch", "suite", "split")
 
 
@@ -54,9 +65,7 @@ def _changes(base: RunFacts, candidate: RunFacts) -> Iterator[Change]:
     for name in _SETTINGS:
         if name in base.metadata and name in candidate.metadata:
             for change in value_changes(_said(base, name), _said(candidate, name), limit=4):
-                yield Change(
-                    path=f"/{name}{change.path}", op=change.op, base=change.base, candidate=change.candidate
-                )  # fmt: skip
+                yield Change(path=f"/{name}{change.path}", op=change.op, base=change.base, candidate=change.candidate)
 
 
 def _said(run: RunFacts, name: str) -> JSONValue:

@@ -76,9 +76,12 @@ def _arguments(pair: Pair, facet: Facet) -> Iterator[Call]:
         return
     for change in value_changes(facet.base, facet.candidate, limit=2)[:1]:
         yield Call(
-            kind=_ARGUMENTS[change.op], tool=tool, argument=leaf(change.path),
-            base=shown(change.base), candidate=shown(change.candidate),
-        )  # fmt: skip
+            kind=_ARGUMENTS[change.op],
+            tool=tool,
+            argument=leaf(change.path),
+            base=shown(change.base),
+            candidate=shown(change.candidate),
+        )
 
 
 _ARGUMENTS: Final = {

@@ -113,9 +113,15 @@ def _choose(comparison: Comparison, opened: Collection[int], flow: Flow, found: 
     later = tuple(atom for atom in alive if atom not in early)
     judged = chance.judged(comparison, replace(found, atoms=alive), places, opened=opened)
     undecided = Reasoning(
-        verdict="inconclusive", rivals=tuple(early), discarded=discarded, later=later, connected=connected, live=live,
-        linked=connected, chance=judged,
-    )  # fmt: skip
+        verdict="inconclusive",
+        rivals=tuple(early),
+        discarded=discarded,
+        later=later,
+        connected=connected,
+        live=live,
+        linked=connected,
+        chance=judged,
+    )
     if judged.certain:
         return _drawn(undecided, alive)
     best = min(early, key=_rank, default=None)

@@ -63,17 +63,24 @@ def roots(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: F
             own: Iterable[Atom] = (Atom(category="output", places=(pair.place,), pair=pair, sampled=True),)
         else:
             context = _Context(
-                tainted=pair.place in tainted, given=comparison.given,
+                tainted=pair.place in tainted,
+                given=comparison.given,
                 fed=_heads(travel for travel in flow.into.get(pair.place, ()) if travel.producer in changed),
                 linked=_heads(flow.into.get(pair.place, ())),
-                handed=_handed(pair, flow, changed), rendered=_handed(pair, flow, changed, whole=True),
-                covered=_covered(pair, flow), world=outputs.calls_precede(pair),
-                follows=not comparison.derived and outputs.precede(pair), replayed=comparison.derived,
-                after_model=outputs.models_precede(pair), renamed=_is_renamed(pair),
-                taken_up=partial(words.taken_up, pair), has_copies=partial(words.has_copies, pair),
-                explained=partial(words.explain, pair), unread=_unread(pair, outputs, flow),
+                handed=_handed(pair, flow, changed),
+                rendered=_handed(pair, flow, changed, whole=True),
+                covered=_covered(pair, flow),
+                world=outputs.calls_precede(pair),
+                follows=not comparison.derived and outputs.precede(pair),
+                replayed=comparison.derived,
+                after_model=outputs.models_precede(pair),
+                renamed=_is_renamed(pair),
+                taken_up=partial(words.taken_up, pair),
+                has_copies=partial(words.has_copies, pair),
+                explained=partial(words.explain, pair),
+                unread=_unread(pair, outputs, flow),
                 feeding=frozenset(travel.producer for travel in flow.into.get(pair.place, ())),
-            )  # fmt: skip
+            )
             own = _own(pair, facets.get(pair.place, ()), context)
             reactions += _reactions(pair, facets.get(pair.place, ()), context)
         for atom in own:

@@ -164,10 +164,16 @@ class Case:
         assert first is not None  # a verdict of noise names the step that answered differently
         if declared is not None:
             return Trials(
-                task=declared.task, counter=declared.counter, base=declared.base, candidate=declared.candidate,
-                step=(first.pair.base or first.pair.step).sequence_no, divergence=_divergence(first),
-                answer=self._answer(), side="base" if first.pair.base else "candidate", step_type=first.pair.step.type,
-            )  # fmt: skip
+                task=declared.task,
+                counter=declared.counter,
+                base=declared.base,
+                candidate=declared.candidate,
+                step=(first.pair.base or first.pair.step).sequence_no,
+                divergence=_divergence(first),
+                answer=self._answer(),
+                side="base" if first.pair.base else "candidate",
+                step_type=first.pair.step.type,
+            )
         pairs = [self.comparison.pairs[place] for place in first.places]
         number = min((pair.base.sequence_no for pair in pairs if pair.base), default=pairs[0].step.sequence_no)
         return Resampled(step=number, consequence=self._consequence(first))
@@ -308,9 +314,11 @@ class Case:
         if not atoms:
             return Experiment(kind=ExperimentKind.REPEAT)
         return Experiment(
-            kind=ExperimentKind.BOTH_WAYS, step=_number(atoms[0]), change=phrase(atoms[0]) if len(atoms) > 1 else "",
+            kind=ExperimentKind.BOTH_WAYS,
+            step=_number(atoms[0]),
+            change=phrase(atoms[0]) if len(atoms) > 1 else "",
             calls=self._live_calls(atoms[0]),
-        )  # fmt: skip
+        )
 
     def _reason(self, atom: Atom) -> Reason:
         """Why the change may be the cause."""

@@ -106,8 +106,11 @@ class Comparison:
         """When a pair has its turn, the same whichever side is the base: of what stands between two pairs on one side
         only, neither comes first."""
         pair = self.pairs[place]
-        before = [bisect_left(fixed, step.sequence_no)
-                  for fixed, step in zip(self._fixed, (pair.base, pair.candidate), strict=True) if step]  # fmt: skip
+        before = [
+            bisect_left(fixed, step.sequence_no)
+            for fixed, step in zip(self._fixed, (pair.base, pair.candidate), strict=True)
+            if step
+        ]
         return 2 * min(before) + (pair.both is not None and not pair.moved)
 
     @cached_property

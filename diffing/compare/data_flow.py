@@ -105,9 +105,13 @@ def _travels(comparison: Comparison) -> Iterator[Travel]:
         for link in (*side.links, *_assumed(side)):
             if link.producer in places and link.consumer in places:
                 yield Travel(
-                    producer=places[link.producer], consumer=places[link.consumer], side=name,
-                    kind=EdgeKind(link.kind), path=link.path, evidence=link.evidence,
-                )  # fmt: skip
+                    producer=places[link.producer],
+                    consumer=places[link.consumer],
+                    side=name,
+                    kind=EdgeKind(link.kind),
+                    path=link.path,
+                    evidence=link.evidence,
+                )
 
 
 def _assumed(side: Side) -> Iterator[Link]:

@@ -26,9 +26,15 @@ def step_ref(step: SideStep | None) -> StepRef | None:
 
 def run_ref(run: RunFacts) -> RunRef:
     return RunRef(
-        id=run.id, name=run.name, app=run.app, status=run.status, source=run.source,
-        fork_sequence_no=run.fork_sequence_no, source_run=run.source_run, original=run.original,
-    )  # fmt: skip
+        id=run.id,
+        name=run.name,
+        app=run.app,
+        status=run.status,
+        source=run.source,
+        fork_sequence_no=run.fork_sequence_no,
+        source_run=run.source_run,
+        original=run.original,
+    )
 
 
 def aligned(pairs: Sequence[Pair]) -> list[AlignedPair]:
@@ -38,15 +44,25 @@ def aligned(pairs: Sequence[Pair]) -> list[AlignedPair]:
 
 def _said(pair: Pair) -> dict[str, object]:
     return {
-        "base": _side(pair.base), "candidate": _side(pair.candidate), "relation": pair.relation,
-        "found_by": pair.found_by, "confidence": pair.confidence, "changes": pair.changes,
-    }  # fmt: skip
+        "base": _side(pair.base),
+        "candidate": _side(pair.candidate),
+        "relation": pair.relation,
+        "found_by": pair.found_by,
+        "confidence": pair.confidence,
+        "changes": pair.changes,
+    }
 
 
 def _side(step: SideStep | None) -> dict[str, object] | None:
     if step is None:
         return None
     return {
-        "id": step.id, "sequence_no": step.sequence_no, "type": step.type, "name": step.called,
-        "summary": step.summary, "status": step.status, "label": step.label, "reason": step.reason,
-    }  # fmt: skip
+        "id": step.id,
+        "sequence_no": step.sequence_no,
+        "type": step.type,
+        "name": step.called,
+        "summary": step.summary,
+        "status": step.status,
+        "label": step.label,
+        "reason": step.reason,
+    }

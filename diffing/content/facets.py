@@ -103,9 +103,15 @@ def _settings(pair: Pair, base: SideStep, candidate: SideStep) -> Iterator[Facet
         left: JSONObject = {"provider": base.provider, "model": base.model}
         right: JSONObject = {"provider": candidate.provider, "model": candidate.model}
         yield Facet(
-            pair=pair, section="model", kind="model", part="config", category="model", form="values",
-            base=left, candidate=right,
-        )  # fmt: skip
+            pair=pair,
+            section="model",
+            kind="model",
+            part="config",
+            category="model",
+            form="values",
+            base=left,
+            candidate=right,
+        )
 
 
 def _status(pair: Pair, base: SideStep, candidate: SideStep) -> Facet:
@@ -114,9 +120,15 @@ def _status(pair: Pair, base: SideStep, candidate: SideStep) -> Facet:
     right: JSONObject = {"status": str(candidate.status), "error": candidate.error}
     category = _CATEGORIES.get(StepType(base.type), "structure")
     return Facet(
-        pair=pair, section=section, kind="status", part="output", category=category, form="values",
-        base=left, candidate=right,
-    )  # fmt: skip
+        pair=pair,
+        section=section,
+        kind="status",
+        part="output",
+        category=category,
+        form="values",
+        base=left,
+        candidate=right,
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -133,15 +145,27 @@ def _model_given(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator[
     tools = _by_name(left.get("tools")), _by_name(right.get("tools"))
     if differ(*tools):
         yield Facet(
-            pair=pair, section="prompt", kind="tool schemas", part="input", category="prompt", form="values",
-            base=tools[0], candidate=tools[1],
-        )  # fmt: skip
+            pair=pair,
+            section="prompt",
+            kind="tool schemas",
+            part="input",
+            category="prompt",
+            form="values",
+            base=tools[0],
+            candidate=tools[1],
+        )
     settings = _settings_of(left), _settings_of(right)
     if differ(*settings):
         yield Facet(
-            pair=pair, section="model", kind="parameters", part="config", category="model", form="values",
-            base=settings[0], candidate=settings[1],
-        )  # fmt: skip
+            pair=pair,
+            section="model",
+            kind="parameters",
+            part="config",
+            category="model",
+            form="values",
+            base=settings[0],
+            candidate=settings[1],
+        )
 
 
 def _message_facets(pair: Pair, base: list[JSONValue], candidate: list[JSONValue]) -> Iterator[Facet]:
@@ -149,15 +173,26 @@ def _message_facets(pair: Pair, base: list[JSONValue], candidate: list[JSONValue
     left, right = _system(base), _system(candidate)
     if left != right:
         yield Facet(
-            pair=pair, section="prompt", kind="system prompt", part="input", category="prompt", form="text",
-            base=left, candidate=right,
-        )  # fmt: skip
+            pair=pair,
+            section="prompt",
+            kind="system prompt",
+            part="input",
+            category="prompt",
+            form="text",
+            base=left,
+            candidate=right,
+        )
     changed = tuple(item for item in changed_messages(base, candidate) if item.role not in SYSTEM_ROLES)
     if changed:
         yield Facet(
-            pair=pair, section="prompt", kind="message list", part="input", category="upstream", form="messages",
+            pair=pair,
+            section="prompt",
+            kind="message list",
+            part="input",
+            category="upstream",
+            form="messages",
             messages=changed,
-        )  # fmt: skip
+        )
 
 
 def _model_made(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator[Facet]:
@@ -165,28 +200,52 @@ def _model_made(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator[F
     texts = content_text(left.get("content")), content_text(right.get("content"))
     if texts[0] != texts[1]:
         yield Facet(
-            pair=pair, section="model", kind="completion", part="output", category="output", form="text",
-            base=texts[0], candidate=texts[1],
-        )  # fmt: skip
+            pair=pair,
+            section="model",
+            kind="completion",
+            part="output",
+            category="output",
+            form="text",
+            base=texts[0],
+            candidate=texts[1],
+        )
     calls = without_call_ids(left.get("tool_calls")), without_call_ids(right.get("tool_calls"))
     if calls[0] != calls[1]:
         yield Facet(
-            pair=pair, section="model", kind="tool calls", part="output", category="output", form="values",
-            base=calls[0], candidate=calls[1],
-        )  # fmt: skip
+            pair=pair,
+            section="model",
+            kind="tool calls",
+            part="output",
+            category="output",
+            form="values",
+            base=calls[0],
+            candidate=calls[1],
+        )
     reasons = _object(base).get("finish_reason"), _object(candidate).get("finish_reason")
     if reasons[0] != reasons[1] and None not in reasons:
         yield Facet(
-            pair=pair, section="model", kind="finish reason", part="output", category="output", form="values",
-            base={"finish_reason": reasons[0]}, candidate={"finish_reason": reasons[1]},
-        )  # fmt: skip
+            pair=pair,
+            section="model",
+            kind="finish reason",
+            part="output",
+            category="output",
+            form="values",
+            base={"finish_reason": reasons[0]},
+            candidate={"finish_reason": reasons[1]},
+        )
 
 
 def _tool_given(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator[Facet]:
     yield Facet(
-        pair=pair, section="tool", kind="arguments", part="input", category="tool", form="values",
-        base=opened(base), candidate=opened(candidate),
-    )  # fmt: skip
+        pair=pair,
+        section="tool",
+        kind="arguments",
+        part="input",
+        category="tool",
+        form="values",
+        base=opened(base),
+        candidate=opened(candidate),
+    )
 
 
 def _tool_made(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator[Facet]:
@@ -197,22 +256,40 @@ def _retrieval_given(pair: Pair, base: JSONValue, candidate: JSONValue) -> Itera
     left, right = _object(base), _object(candidate)
     if left.get("query") != right.get("query"):
         yield Facet(
-            pair=pair, section="retrieval", kind="query", part="input", category="retrieval", form="text",
-            base=content_text(left.get("query")), candidate=content_text(right.get("query")),
-        )  # fmt: skip
+            pair=pair,
+            section="retrieval",
+            kind="query",
+            part="input",
+            category="retrieval",
+            form="text",
+            base=content_text(left.get("query")),
+            candidate=content_text(right.get("query")),
+        )
     settings = _rest(left, _QUERY), _rest(right, _QUERY)
     if differ(*settings):
         yield Facet(
-            pair=pair, section="retrieval", kind="settings", part="config", category="retrieval", form="values",
-            base=settings[0], candidate=settings[1],
-        )  # fmt: skip
+            pair=pair,
+            section="retrieval",
+            kind="settings",
+            part="config",
+            category="retrieval",
+            form="values",
+            base=settings[0],
+            candidate=settings[1],
+        )
 
 
 def _retrieval_made(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator[Facet]:
     yield Facet(
-        pair=pair, section="retrieval", kind="documents", part="output", category="retrieval", form="ranks",
-        base=_object(base).get("documents"), candidate=_object(candidate).get("documents"),
-    )  # fmt: skip
+        pair=pair,
+        section="retrieval",
+        kind="documents",
+        part="output",
+        category="retrieval",
+        form="ranks",
+        base=_object(base).get("documents"),
+        candidate=_object(candidate).get("documents"),
+    )
 
 
 def _prompt_given(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator[Facet]:
@@ -220,15 +297,27 @@ def _prompt_given(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator
     texts = content_text(left.get("template")), content_text(right.get("template"))
     if texts[0] != texts[1]:
         yield Facet(
-            pair=pair, section="prompt", kind="template", part="input", category="prompt", form="text",
-            base=texts[0], candidate=texts[1],
-        )  # fmt: skip
+            pair=pair,
+            section="prompt",
+            kind="template",
+            part="input",
+            category="prompt",
+            form="text",
+            base=texts[0],
+            candidate=texts[1],
+        )
     rest = _rest(left, {"template"}), _rest(right, {"template"})
     if rest[0] != rest[1]:
         yield Facet(
-            pair=pair, section="prompt", kind="template version and variables", part="input", category="prompt",
-            form="values", base=rest[0], candidate=rest[1],
-        )  # fmt: skip
+            pair=pair,
+            section="prompt",
+            kind="template version and variables",
+            part="input",
+            category="prompt",
+            form="values",
+            base=rest[0],
+            candidate=rest[1],
+        )
 
 
 def _prompt_made(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator[Facet]:
@@ -247,15 +336,27 @@ def _output_made(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator[
     texts = answer_text(base), answer_text(candidate)
     if texts[0] != texts[1]:
         yield Facet(
-            pair=pair, section="output", kind="final answer", part="output", category="output", form="text",
-            base=texts[0], candidate=texts[1],
-        )  # fmt: skip
+            pair=pair,
+            section="output",
+            kind="final answer",
+            part="output",
+            category="output",
+            form="text",
+            base=texts[0],
+            candidate=texts[1],
+        )
     cited = _object(base).get("citations") or [], _object(candidate).get("citations") or []
     if differ({"citations": cited[0]}, {"citations": cited[1]}):
         yield Facet(
-            pair=pair, section="output", kind="citations", part="output", category="output", form="values",
-            base={"citations": cited[0]}, candidate={"citations": cited[1]},
-        )  # fmt: skip
+            pair=pair,
+            section="output",
+            kind="citations",
+            part="output",
+            category="output",
+            form="values",
+            base={"citations": cited[0]},
+            candidate={"citations": cited[1]},
+        )
 
 
 def _other_given(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator[Facet]:
@@ -270,16 +371,27 @@ def _other_made(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator[F
 
 
 def _value(
-    pair: Pair, section: SectionName, kind: str, category: Category, base: JSONValue, candidate: JSONValue,
+    pair: Pair,
+    section: SectionName,
+    kind: str,
+    category: Category,
+    base: JSONValue,
+    candidate: JSONValue,
     part: Part = "output",
-) -> Facet:  # fmt: skip
+) -> Facet:
     """Two texts are compared as texts; anything else, and texts that hold JSON, by structure."""
     left, right = opened(base), opened(candidate)
     plain = isinstance(left, str) and isinstance(right, str)
     return Facet(
-        pair=pair, section=section, kind=kind, part=part, category=category, form="text" if plain else "values",
-        base=left, candidate=right,
-    )  # fmt: skip
+        pair=pair,
+        section=section,
+        kind=kind,
+        part=part,
+        category=category,
+        form="text" if plain else "values",
+        base=left,
+        candidate=right,
+    )
 
 
 _other: Final = _Reader(given=_other_given, made=_other_made)
@@ -291,13 +403,19 @@ _READERS: Final[Mapping[StepType, _Reader]] = {
     StepType.OUTPUT: _Reader(given=_output_given, made=_output_made),
 }
 _SECTIONS: Final[Mapping[StepType, SectionName]] = {
-    StepType.MODEL: "model", StepType.TOOL: "tool", StepType.RETRIEVAL: "retrieval",
-    StepType.PROMPT: "prompt", StepType.OUTPUT: "output",
-}  # fmt: skip
+    StepType.MODEL: "model",
+    StepType.TOOL: "tool",
+    StepType.RETRIEVAL: "retrieval",
+    StepType.PROMPT: "prompt",
+    StepType.OUTPUT: "output",
+}
 _CATEGORIES: Final[Mapping[StepType, Category]] = {
-    StepType.MODEL: "output", StepType.TOOL: "tool", StepType.RETRIEVAL: "retrieval",
-    StepType.PROMPT: "prompt", StepType.OUTPUT: "output",
-}  # fmt: skip
+    StepType.MODEL: "output",
+    StepType.TOOL: "tool",
+    StepType.RETRIEVAL: "retrieval",
+    StepType.PROMPT: "prompt",
+    StepType.OUTPUT: "output",
+}
 
 
 def answer_text(value: JSONValue) -> str:

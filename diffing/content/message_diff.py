@@ -58,9 +58,13 @@ def _paired(
 
 def _turned(item: MessagePair) -> MessagePair:
     return replace(
-        item, base_index=item.candidate_index, candidate_index=item.base_index, base=item.candidate,
-        candidate=item.base, key=item.key[::-1],
-    )  # fmt: skip
+        item,
+        base_index=item.candidate_index,
+        candidate_index=item.base_index,
+        base=item.candidate,
+        candidate=item.base,
+        key=item.key[::-1],
+    )
 
 
 def _opening(messages: Sequence[JSONValue]) -> int:

@@ -84,9 +84,8 @@ class Embedded:
         keys = {pair: _pair_key(pair) for pair, likeness in zip(texts, known, strict=True) if likeness is None}
         cosines = self._cosines(keys)
         return [
-            likeness or Likeness(cosines[keys[pair]], "embeddings")
-            for pair, likeness in zip(texts, known, strict=True)
-        ]  # fmt: skip
+            likeness or Likeness(cosines[keys[pair]], "embeddings") for pair, likeness in zip(texts, known, strict=True)
+        ]
 
     def _cosines(self, keys: Mapping[Pair, str]) -> dict[str, float]:
         """The cosine of each pair by its key; new ones are remembered."""

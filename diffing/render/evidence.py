@@ -17,14 +17,20 @@ from diffing.schemas.evidence import (
 )
 
 _VERDICTS: Final = {
-    "single": "One change did it", "joint": "Several changes did it together",
-    "over_determined": "More than one cause, each enough", "no_effect": "No effect",
-    "noise": "No cause found, chance does as much", "inconclusive": "Not settled",
-}  # fmt: skip
+    "single": "One change did it",
+    "joint": "Several changes did it together",
+    "over_determined": "More than one cause, each enough",
+    "no_effect": "No effect",
+    "noise": "No cause found, chance does as much",
+    "inconclusive": "Not settled",
+}
 _OUTCOMES: Final = {
-    "candidate": "the candidate's", "base": "the base's", "other": "another", "needs_live": "did not run",
+    "candidate": "the candidate's",
+    "base": "the base's",
+    "other": "another",
+    "needs_live": "did not run",
     "failed": "failed",
-}  # fmt: skip
+}
 _ROLES: Final = {"entry": "where it came in", "between": "on the way", "commitment": "where it was settled"}
 _CAUSES: Final = frozenset({"single", "joint", "over_determined"})
 _SHOWN: Final = 60  # probes, and changes
@@ -79,8 +85,13 @@ def _told(found: Evidence) -> Told:
     whole = {atom.id for atom in found.atoms if atom.testable and atom.parent is None}
     return Told(
         title=_title(found),
-        heading=_heading(found), conclusion=found.conclusion, confidence=found.confidence, rule=found.rule,
-        question=found.question.text, noise=_noise(found.noise), counted=counted(found),
+        heading=_heading(found),
+        conclusion=found.conclusion,
+        confidence=found.confidence,
+        rule=found.rule,
+        question=found.question.text,
+        noise=_noise(found.noise),
+        counted=counted(found),
         atoms=[_atom(atom, found.shares) for atom in found.atoms[:_SHOWN]],
         probes=[_probe(probe, titles, whole) for probe in found.probes[:_SHOWN]],
         mediators=[_mediator(mediator) for mediator in found.mediators],
@@ -88,7 +99,7 @@ def _told(found: Evidence) -> Told:
         assumptions=list(found.assumptions),
         cheapest=found.cheapest_experiment.text if found.cheapest_experiment else "",
         scope=found.scope if not found.repeats else f"over {found.repeats} repeats of each side",
-    )  # fmt: skip
+    )
 
 
 def _title(found: Evidence) -> str:
@@ -115,9 +126,13 @@ def _atom(atom: AtomEvidence, shares: str) -> AtomRow:
     certificate = f"{atom.certificate.kind}: {atom.certificate.reason}" if atom.certificate else ""
     about = "about " if shares == "sampled" else ""
     return AtomRow(
-        title=atom.title, depth=atom.id.count("/"), enough=_yes(atom.sufficient), needed=_yes(atom.necessary),
-        share="" if atom.shapley is None else f"{about}{atom.shapley:.0%}", remark=atom.why_not or certificate,
-    )  # fmt: skip
+        title=atom.title,
+        depth=atom.id.count("/"),
+        enough=_yes(atom.sufficient),
+        needed=_yes(atom.necessary),
+        share="" if atom.shapley is None else f"{about}{atom.shapley:.0%}",
+        remark=atom.why_not or certificate,
+    )
 
 
 def _probe(probe: ProbeEvidence, titles: dict[str, str], whole: set[str]) -> ProbeRow:
@@ -126,9 +141,7 @@ def _probe(probe: ProbeEvidence, titles: dict[str, str], whole: set[str]) -> Pro
     took += [_many(probe.cached_calls, "recorded answer")] if probe.cached_calls else []
     took += [_many(probe.live_calls, "live call")] if probe.live_calls else []
     outcome, said = (probe.said, probe.missing) if times else (_OUTCOMES[probe.outcome], probe.missing or probe.said)
-    return ProbeRow(
-        what=f"{times}{_what(probe, titles, whole)}", outcome=outcome, said=said, took=", ".join(took)
-    )  # fmt: skip
+    return ProbeRow(what=f"{times}{_what(probe, titles, whole)}", outcome=outcome, said=said, took=", ".join(took))
 
 
 def _many(count: int, what: str) -> str:

@@ -88,8 +88,12 @@ def _proved(report: DiffReport) -> Iterator[str]:
     for one in told(report.evidence):
         yield f"\n## {one.title}: {escaped(one.heading.lower())}\n"
         yield f"**{escaped(one.conclusion)}**\n"
-        for line in (f"{_sure(one.confidence)}: {one.rule}", one.noise, f"Compared: {one.question}; {one.scope}.",
-                     f"{one.counted}."):  # fmt: skip
+        for line in (
+            f"{_sure(one.confidence)}: {one.rule}",
+            one.noise,
+            f"Compared: {one.question}; {one.scope}.",
+            f"{one.counted}.",
+        ):
             yield f"- {escaped(line)}"
         yield "\n| change | enough alone | needed | share | |\n|---|---|---|---|---|"
         for atom in one.atoms:
@@ -101,9 +105,11 @@ def _proved(report: DiffReport) -> Iterator[str]:
         for probe in one.probes:
             yield f"| {escaped(probe.what)} | {probe.outcome} | {escaped(probe.said)} | {probe.took} |"
         for title, listed in (
-            ("How it worked", one.mediators), ("How the changes act together", one.interactions),
-            ("Assumed", one.assumptions), ("What would settle it", [one.cheapest] if one.cheapest else []),
-        ):  # fmt: skip
+            ("How it worked", one.mediators),
+            ("How the changes act together", one.interactions),
+            ("Assumed", one.assumptions),
+            ("What would settle it", [one.cheapest] if one.cheapest else []),
+        ):
             if listed:
                 yield f"\n### {title}\n"
                 yield from (f"- {escaped(line)}" for line in listed)

@@ -23,9 +23,12 @@ _STEPS: Final = 3  # steps named in a warning
 def brief(report: DiffReport) -> Brief:
     """The first lines of a report, in sentences."""
     return Brief(
-        compared=compared(report), changed=_changed(report), confidence=_confidence(report), why=_why(report),
+        compared=compared(report),
+        changed=_changed(report),
+        confidence=_confidence(report),
+        why=_why(report),
         next=_next(report),
-    )  # fmt: skip
+    )
 
 
 def _changed(report: DiffReport) -> str:

@@ -27,9 +27,12 @@ from traces.signatures.ignore_rules import Ignoring
 OPENED: Final = 160  # differing pairs whose payloads are read, the earliest and the operator's own first
 _LAST: Final = 20  # of them kept for the end of the run: the answers
 _NAMES: Final[Mapping[str, SectionName]] = {
-    StepType.PROMPT: "prompt", StepType.RETRIEVAL: "retrieval", StepType.TOOL: "tool", StepType.MODEL: "model",
+    StepType.PROMPT: "prompt",
+    StepType.RETRIEVAL: "retrieval",
+    StepType.TOOL: "tool",
+    StepType.MODEL: "model",
     StepType.OUTPUT: "output",
-}  # fmt: skip
+}
 
 Load = Callable[[Collection[str]], Payloads]
 

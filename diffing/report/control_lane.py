@@ -20,10 +20,18 @@ def lane(
     steps = _steps(report, unchanged)
     differs = _answer_differs(unchanged)
     return UnchangedLane(
-        id=id, created_at=created_at, run=unchanged.candidate, diff=unchanged.id, session=session, how=how,
-        sentence=_sentence(steps, differs), answer_differs=differs, scores=unchanged.scores,
-        added=sum(pair.relation == "added" for pair in unchanged.pairs), steps=steps,
-    )  # fmt: skip
+        id=id,
+        created_at=created_at,
+        run=unchanged.candidate,
+        diff=unchanged.id,
+        session=session,
+        how=how,
+        sentence=_sentence(steps, differs),
+        answer_differs=differs,
+        scores=unchanged.scores,
+        added=sum(pair.relation == "added" for pair in unchanged.pairs),
+        steps=steps,
+    )
 
 
 def altered(found: UnchangedLane | None) -> set[UUID]:
@@ -39,10 +47,14 @@ def _steps(report: DiffReport, unchanged: DiffReport) -> list[LaneStep]:
         if pair.base and other and _differ((pair, other)):
             found.append(
                 LaneStep(
-                    base=pair.base, candidate=pair.candidate, unchanged=other.candidate,
-                    with_changes=pair.relation, without_changes=other.relation, changes=other.changes,
+                    base=pair.base,
+                    candidate=pair.candidate,
+                    unchanged=other.candidate,
+                    with_changes=pair.relation,
+                    without_changes=other.relation,
+                    changes=other.changes,
                 )
-            )  # fmt: skip
+            )
     return found
 
 

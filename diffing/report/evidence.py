@@ -89,13 +89,19 @@ def _attribution(found: Evidence, observed: Attribution) -> Attribution:
     tested = {mediator.step.id for mediator in found.mediators if mediator.evidence == "tested"}
     return Attribution(
         verdict="cause" if found.primary else "noise" if found.verdict == "noise" else "no_effect",
-        sentence=_sentence(found, observed, causes), primary=causes[0] if causes else None, supporting=causes[1:],
-        path=[_link(link, tested) for link in observed.path if found.verdict != "noise"], confidence=found.confidence,
-        evidence=[found.rule, f"{counted(found)}; compared: {', '.join(found.features) or found.question.text}.",
-                  *_certified(found.atoms)],
+        sentence=_sentence(found, observed, causes),
+        primary=causes[0] if causes else None,
+        supporting=causes[1:],
+        path=[_link(link, tested) for link in observed.path if found.verdict != "noise"],
+        confidence=found.confidence,
+        evidence=[
+            found.rule,
+            f"{counted(found)}; compared: {', '.join(found.features) or found.question.text}.",
+            *_certified(found.atoms),
+        ],
         alternatives=[_cause(atom) for atom in found.atoms if _is_open(atom, found)],
         cheapest_experiment=found.cheapest_experiment.text if found.cheapest_experiment else "",
-    )  # fmt: skip
+    )
 
 
 def _sentence(found: Evidence, observed: Attribution, causes: Sequence[Cause]) -> str:
@@ -139,9 +145,13 @@ def _is_open(atom: AtomEvidence, found: Findings) -> bool:
 
 
 def _level(confidence: str) -> Confidence:
-    return "high" if confidence == "high" else "medium" if confidence == "medium" else (
-        "noise" if confidence == "noise" else "low"
-    )  # fmt: skip
+    return (
+        "high"
+        if confidence == "high"
+        else "medium"
+        if confidence == "medium"
+        else ("noise" if confidence == "noise" else "low")
+    )
 
 
 def _s(count: int) -> str:

@@ -35,9 +35,12 @@ from traces.core.vocabulary import StepType
 ITEMS: Final = 300  # of one section; more are counted, not shown
 _MESSAGES: Final = 40  # of one message list
 _HOME: Final[Mapping[str, SectionName]] = {
-    StepType.PROMPT: "prompt", StepType.RETRIEVAL: "retrieval", StepType.TOOL: "tool", StepType.MODEL: "model",
+    StepType.PROMPT: "prompt",
+    StepType.RETRIEVAL: "retrieval",
+    StepType.TOOL: "tool",
+    StepType.MODEL: "model",
     StepType.OUTPUT: "output",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -77,9 +77,13 @@ def _totals(side: Side) -> JSONObject:
     run = side.run
     lasted = round(run.duration_ms, 1) if run.duration_ms is not None else None
     return {
-        "steps": len(side.steps), "errors": run.error_count, "tokens in": run.tokens_in, "tokens out": run.tokens_out,
-        "cost in USD": run.cost_usd, "duration in ms": lasted,
-    }  # fmt: skip
+        "steps": len(side.steps),
+        "errors": run.error_count,
+        "tokens in": run.tokens_in,
+        "tokens out": run.tokens_out,
+        "cost in USD": run.cost_usd,
+        "duration in ms": lasted,
+    }
 
 
 def _metadata(run: RunFacts) -> JSONObject:

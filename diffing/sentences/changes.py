@@ -322,8 +322,10 @@ def _failing(facet: Facet, name: str) -> str:
 
 
 _FAILING: Final[Mapping[str, str]] = {
-    StepStatus.ERROR: "failing", StepStatus.TIMEOUT: "timing out", StepStatus.DENIED: "being denied",
-}  # fmt: skip
+    StepStatus.ERROR: "failing",
+    StepStatus.TIMEOUT: "timing out",
+    StepStatus.DENIED: "being denied",
+}
 
 
 def _one_value(change: Change, name: str) -> str:

@@ -213,9 +213,18 @@ class Caused:
 
 
 Verdict = (
-    NoDifference | NoEffect | Unrelated | Unexplained | Undecided | Resampled | Trials | Together | SetByHand
-    | Configured | Caused
-)  # fmt: skip
+    NoDifference
+    | NoEffect
+    | Unrelated
+    | Unexplained
+    | Undecided
+    | Resampled
+    | Trials
+    | Together
+    | SetByHand
+    | Configured
+    | Caused
+)
 
 
 class ReasonKind(StrEnum):

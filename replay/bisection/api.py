@@ -30,9 +30,11 @@ class BisectPreviewView(APIView):
 
 class BisectRunView(APIView):
     @extend_schema(
-        operation_id="bisect_run", parameters=[KEY, path("id", "The failing run.")], request=BisectRequest,
+        operation_id="bisect_run",
+        parameters=[KEY, path("id", "The failing run.")],
+        request=BisectRequest,
         responses={201: BisectionView, **PROBLEMS},
-    )  # fmt: skip
+    )
     def post(self, request: Request, id: str) -> Response:
         """Find the step where a failing run committed itself, by answering it afresh from one step after another."""
         asked = parsed(BisectRequest, library.put_in(request.data))
@@ -42,9 +44,11 @@ class BisectRunView(APIView):
 
 class BisectDiffView(APIView):
     @extend_schema(
-        operation_id="bisect_diff", parameters=[KEY], request=BisectRequest,
+        operation_id="bisect_diff",
+        parameters=[KEY],
+        request=BisectRequest,
         responses={201: BisectionView, **PROBLEMS},
-    )  # fmt: skip
+    )
     def post(self, request: Request, id: UUID) -> Response:
         """The same for that run of a diff which fails the checks."""
         asked = parsed(BisectRequest, library.put_in(request.data))

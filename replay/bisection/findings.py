@@ -16,9 +16,12 @@ def request_of(bisection: Bisection) -> BisectRequest:
 
 def settings_of(request: BisectRequest) -> Settings:
     return Settings(
-        reproduce=request.reproduce, samples=request.samples, confirm=request.confirm, scan=request.scan,
+        reproduce=request.reproduce,
+        samples=request.samples,
+        confirm=request.confirm,
+        scan=request.scan,
         changed=bool(request.overrides.overrides),
-    )  # fmt: skip
+    )
 
 
 def forks_of(bisection: Bisection) -> list[ForkStep]:
@@ -40,9 +43,12 @@ def findings_of(bisection: Bisection, settings: Settings, probes: Iterable[Bisec
 def told_of(bisection: Bisection, probes: Iterable[BisectionProbe]) -> Told:
     settings = settings_of(request_of(bisection))
     return Told(
-        forks=forks_of(bisection), found=findings_of(bisection, settings, probes), settings=settings,
-        over=bisection.status != BisectionStatus.RUNNING, stopped=bisection.error,
-    )  # fmt: skip
+        forks=forks_of(bisection),
+        found=findings_of(bisection, settings, probes),
+        settings=settings,
+        over=bisection.status != BisectionStatus.RUNNING,
+        stopped=bisection.error,
+    )
 
 
 def _tally(probes: Iterable[BisectionProbe]) -> Tally:

@@ -33,11 +33,14 @@ def view(bisection: Bisection) -> BisectionView:
     forks = findings.forks_of(bisection)
     result = conclude(findings.told_of(bisection, probes))
     return BisectionView(
-        **dict(_summary(bisection, probes, result)), seq=bisection.last_seq,
-        fork_steps=[fork.sequence_no for fork in forks], request=findings.request_of(bisection),
-        recorded=[CheckResult.model_validate(each) for each in bisection.recorded], result=result,
+        **dict(_summary(bisection, probes, result)),
+        seq=bisection.last_seq,
+        fork_steps=[fork.sequence_no for fork in forks],
+        request=findings.request_of(bisection),
+        recorded=[CheckResult.model_validate(each) for each in bisection.recorded],
+        result=result,
         results=[_probe(probe, forks) for probe in probes],
-    )  # fmt: skip
+    )
 
 
 def newest(*, run: UUID | None = None, limit: int = 50) -> BisectionList:
@@ -74,21 +77,38 @@ def _summary(bisection: Bisection, probes: list[BisectionProbe], result: BisectR
     costs = [probe.session.cost_usd for probe in probes]
     known = [float(cost) for cost in costs if cost is not None]
     return BisectionSummary(
-        id=bisection.id, run=bisection.run_id, run_name=bisection.run.name, diff=bisection.diff_id,
-        status=bisection.status, sentence=result.sentence, forks=len(bisection.forks), probes=len(probes),
+        id=bisection.id,
+        run=bisection.run_id,
+        run_name=bisection.run.name,
+        diff=bisection.diff_id,
+        status=bisection.status,
+        sentence=result.sentence,
+        forks=len(bisection.forks),
+        probes=len(probes),
         live_calls=sum(probe.session.live_calls for probe in probes),
-        cost_usd=sum(known) if len(known) == len(costs) else None, error=bisection.error,
-        created_at=bisection.created_at, ended_at=bisection.ended_at,
-    )  # fmt: skip
+        cost_usd=sum(known) if len(known) == len(costs) else None,
+        error=bisection.error,
+        created_at=bisection.created_at,
+        ended_at=bisection.ended_at,
+    )
 
 
 def _probe(probe: BisectionProbe, forks: list[ForkStep]) -> ProbeView:
     session, detail = probe.session, dict[str, Any](probe.detail)
     return ProbeView(
-        number=probe.number, fork=forks[probe.place], changed=probe.changed, sample=probe.sample,
+        number=probe.number,
+        fork=forks[probe.place],
+        changed=probe.changed,
+        sample=probe.sample,
         verdict=probe.verdict or ProbeVerdict.RUNNING,
         checks=[CheckResult.model_validate(c) for c in detail.get("checks", [])],
-        answer=detail.get("answer", ""), assumed=detail.get("assumed", 0), note=detail.get("note", ""),
-        session=session.id, status=session.status, run=session.run_id, diff=session.diff_id,
-        live_calls=session.live_calls, cost_usd=None if session.cost_usd is None else float(session.cost_usd),
-    )  # fmt: skip
+        answer=detail.get("answer", ""),
+        assumed=detail.get("assumed", 0),
+        note=detail.get("note", ""),
+        session=session.id,
+        status=session.status,
+        run=session.run_id,
+        diff=session.diff_id,
+        live_calls=session.live_calls,
+        cost_usd=None if session.cost_usd is None else float(session.cost_usd),
+    )

@@ -109,9 +109,13 @@ def _probe(bisection: Bisection, following: _Next, prepared: prepare.Prepared) -
     here = BisectionProbe.objects.filter(bisection=bisection, place=following.place, changed=following.changed)
     session = create.create(prepared, is_probe=True)
     BisectionProbe.objects.create(
-        bisection=bisection, number=number, place=following.place, changed=following.changed,
-        sample=here.count() + 1, session=session,
-    )  # fmt: skip
+        bisection=bisection,
+        number=number,
+        place=following.place,
+        changed=following.changed,
+        sample=here.count() + 1,
+        session=session,
+    )
     event_log.say(session.id, "session")
     return session.id
 
@@ -221,9 +225,10 @@ def _verdict(probe: BisectionProbe) -> tuple[ProbeVerdict, JSONObject]:
     outcome = outcome_of(session.run_id, asked)
     results = checks.apply(asked, outcome, first_error_apart)
     detail: JSONObject = {
-        "checks": [result.model_dump(mode="json") for result in results], "answer": outcome.answer[:SHOWN],
+        "checks": [result.model_dump(mode="json") for result in results],
+        "answer": outcome.answer[:SHOWN],
         "assumed": _placeholders(session.run_id, session.fork_sequence_no).count(),
-    }  # fmt: skip
+    }
     if why := _untold(session.run_id, session):
         return ProbeVerdict.UNCLEAR, {**detail, "note": why}
     passed = all(result.passed for result in results)

@@ -82,11 +82,12 @@ def start(run: Run, request: BisectRequest, key: Key | None = None, diff_id: UUI
     def make() -> str:
         priced = zip(prepared.forks, prepared.costs, strict=True)
         bisection = Bisection.objects.create(
-            run=run, diff_id=diff_id,
+            run=run,
+            diff_id=diff_id,
             request={**said, "checks": [check.model_dump(mode="json") for check in request.checks]},
             forks=[[fork.sequence_no, fork.type, fork.name, cost] for fork, cost in priced],
             recorded=[result.model_dump(mode="json") for result in prepared.recorded],
-        )  # fmt: skip
+        )
         transaction.on_commit(partial(_go_on, bisection.id))
         return str(bisection.id)
 
@@ -137,10 +138,13 @@ def _prepare(run: Run, request: BisectRequest) -> _Prepared:
         detail = "the price of some live calls is not known, so no limit in dollars can hold: limit the live calls"
         refusals.append(PlanRefusal(code="policy_conflict", detail=detail, where="/budget/max_cost_usd"))
     return _Prepared(
-        run=run, costs=tuple(step.cost_usd for step in live), recorded=tuple(recorded), refusals=tuple(refusals),
+        run=run,
+        costs=tuple(step.cost_usd for step in live),
+        recorded=tuple(recorded),
+        refusals=tuple(refusals),
         forks=tuple(ForkStep(sequence_no=step.sequence_no, type=step.type, name=step.name) for step in live),
         warnings=tuple(plan.warnings),
-    )  # fmt: skip
+    )
 
 
 def _plan(request: BisectRequest, prepared: _Prepared | None, problems: list[PlanRefusal]) -> BisectPlan:
@@ -148,10 +152,18 @@ def _plan(request: BisectRequest, prepared: _Prepared | None, problems: list[Pla
     if prepared is None or not prepared.forks:
         refusals = [*problems, *(prepared.refusals if prepared else ())]
         return BisectPlan(
-            run=prepared.run.id if prepared else None, forks=[], probes=0, most_probes=0, live_calls=0,
-            most_live_calls=0, cost_usd=None, most_cost_usd=None, recorded=list(prepared.recorded) if prepared else [],
-            refusals=refusals, warnings=[],
-        )  # fmt: skip
+            run=prepared.run.id if prepared else None,
+            forks=[],
+            probes=0,
+            most_probes=0,
+            live_calls=0,
+            most_live_calls=0,
+            cost_usd=None,
+            most_cost_usd=None,
+            recorded=list(prepared.recorded) if prepared else [],
+            refusals=refusals,
+            warnings=[],
+        )
     count, settings = len(prepared.forks), findings.settings_of(request)
     costs = [cost or 0.0 for cost in prepared.costs]
     turns = sorted({-1, count - 1, *(at * count // _TURNS for at in range(_TURNS))})
@@ -159,11 +171,18 @@ def _plan(request: BisectRequest, prepared: _Prepared | None, problems: list[Pla
     usual, most = efforts[len(efforts) // 2], efforts[-1]
     known = None not in prepared.costs
     return BisectPlan(
-        run=prepared.run.id, forks=list(prepared.forks), probes=usual.probes,
-        most_probes=max(each.probes for each in efforts), live_calls=usual.calls, most_live_calls=most.calls,
-        cost_usd=usual.cost if known else None, most_cost_usd=max(each.cost for each in efforts) if known else None,
-        recorded=list(prepared.recorded), refusals=list(prepared.refusals), warnings=list(prepared.warnings),
-    )  # fmt: skip
+        run=prepared.run.id,
+        forks=list(prepared.forks),
+        probes=usual.probes,
+        most_probes=max(each.probes for each in efforts),
+        live_calls=usual.calls,
+        most_live_calls=most.calls,
+        cost_usd=usual.cost if known else None,
+        most_cost_usd=max(each.cost for each in efforts) if known else None,
+        recorded=list(prepared.recorded),
+        refusals=list(prepared.refusals),
+        warnings=list(prepared.warnings),
+    )
 
 
 def _own_refusals(request: BisectRequest) -> list[PlanRefusal]:

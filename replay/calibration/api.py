@@ -23,9 +23,11 @@ _APP = query("app", "Only the list of this app.")
 
 class CalibrationsView(APIView):
     @extend_schema(
-        operation_id="calibrate", parameters=[KEY], request=CalibrationRequest,
+        operation_id="calibrate",
+        parameters=[KEY],
+        request=CalibrationRequest,
         responses={201: CalibrationView, **PROBLEMS},
-    )  # fmt: skip
+    )
     def post(self, request: Request) -> Response:
         """Compare two recordings of the same work, and propose which fields signatures should leave out."""
         given = parsed(CalibrationRequest, request.data)
@@ -59,9 +61,11 @@ class IgnoreListsView(APIView):
         return Response(queries.lists(request.query_params.get("app")))
 
     @extend_schema(
-        operation_id="set_ignore_list", parameters=[KEY], request=SetIgnoreList,
+        operation_id="set_ignore_list",
+        parameters=[KEY],
+        request=SetIgnoreList,
         responses={201: IgnoreListView, **PROBLEMS},
-    )  # fmt: skip
+    )
     def post(self, request: Request) -> Response:
         """Set the whole list of an app, as its next version; without rules nothing is ignored any more."""
         given = parsed(SetIgnoreList, request.data)

@@ -19,18 +19,31 @@ def find(ref: str | UUID) -> Calibration:
 def view(row: Calibration) -> CalibrationView:
     held: dict[str, Any] = row.found
     current = ignore_lists.active(row.base.app)
-    return CalibrationView.model_validate({
-        **held, "id": row.id, "app": row.base.app, "base": row.base_id, "base_name": row.base.name,
-        "candidate": row.candidate_id, "candidate_name": row.candidate.name, "created_at": row.created_at,
-        "current": None if current is None else list_view(current),
-    })  # fmt: skip
+    return CalibrationView.model_validate(
+        {
+            **held,
+            "id": row.id,
+            "app": row.base.app,
+            "base": row.base_id,
+            "base_name": row.base.name,
+            "candidate": row.candidate_id,
+            "candidate_name": row.candidate.name,
+            "created_at": row.created_at,
+            "current": None if current is None else list_view(current),
+        }
+    )
 
 
 def list_view(row: IgnoreList) -> IgnoreListView:
     return IgnoreListView(
-        app=row.app, version=row.version, digest=row.digest, by=row.by, at=row.at, ready_at=row.ready_at,
+        app=row.app,
+        version=row.version,
+        digest=row.digest,
+        by=row.by,
+        at=row.at,
+        ready_at=row.ready_at,
         rules=[IgnoreRule.model_validate(rule) for rule in row.rules],
-    )  # fmt: skip
+    )
 
 
 def lists(app: str | None = None) -> IgnoreLists:

@@ -110,12 +110,14 @@ def _compared(base: Run, candidate: Run) -> dict[str, Any]:
     outcome = volatile_fields.propose(pairs, lambda types: _opened(touching(types)[:_MOST_CALLS]))
     touched = touching({each.rule.type for each in outcome.proposals})
     return {
-        "compared": len(calls), "differing": len(differing), "left_out": len(differing) - len(looked_at),
+        "compared": len(calls),
+        "differing": len(differing),
+        "left_out": len(differing) - len(looked_at),
         "unchecked": len(touched[_MOST_CALLS:]),
         "unified": [pair.model_dump(mode="json") for pair in outcome.unified],
         "proposals": [each.model_dump(mode="json") for each in outcome.proposals],
         "left": [each.model_dump(mode="json") for each in outcome.left],
-    }  # fmt: skip
+    }
 
 
 def _pairs(pairs: Sequence[tuple[SideStep, SideStep]]) -> Iterator[tuple[Made, Made]]:
@@ -139,6 +141,13 @@ def _opened(calls: Sequence[_OnSide]) -> list[Made]:
 
 def _made(side: _Side, step: SideStep, input: JSONValue) -> Made:
     return Made(
-        side=side, no=step.sequence_no, type=_TYPES[step.type], name=step.name, tool_name=step.tool_name,
-        provider=step.provider, model=step.model, input=input, answer=step.output_ref,
-    )  # fmt: skip
+        side=side,
+        no=step.sequence_no,
+        type=_TYPES[step.type],
+        name=step.name,
+        tool_name=step.tool_name,
+        provider=step.provider,
+        model=step.model,
+        input=input,
+        answer=step.output_ref,
+    )

@@ -24,9 +24,7 @@ from traces.signatures.ignore_rules import Known
 class CallBuilder:
     """Builds the call that a step makes in the replay."""
 
-    def __init__(
-        self, context: ReplayContext, state: ReplayState, handed: HandedResults, foresight: Foresight
-    ) -> None:  # fmt: skip
+    def __init__(self, context: ReplayContext, state: ReplayState, handed: HandedResults, foresight: Foresight) -> None:
         self._context = context
         self._state = state
         self._handed = handed
@@ -54,10 +52,14 @@ class CallBuilder:
         """Build the call of a source model step."""
         override = edits.model.get("provider")
         return self._call(
-            node, input, recorded, edits, provider=str(edits.model.get("provider", node.provider)),
+            node,
+            input,
+            recorded,
+            edits,
+            provider=str(edits.model.get("provider", node.provider)),
             model=str(edits.model.get("model", node.model)),
             override_provider=None if override is None else str(override),
-        )  # fmt: skip
+        )
 
     def unseen(self, node: Node, edits: Edits, *, repeats: bool) -> Call:
         """Build a model step's call without its request, which `repeats` the recorded one or matches no cache entry."""
@@ -65,12 +67,24 @@ class CallBuilder:
         provider = node.provider if override is None else str(override)
         model = str(edits.model.get("model", node.model))
         call = Call(
-            no=self._state.number(node), parent=self._state.parent_of(node.parent), type=node.type,
-            name=node.named_for(model), input={}, node=node, complete=bool(node.input_ref), changed=not repeats,
-            because=self._because(node), differs=() if repeats else _asked_otherwise(node, edits, provider, model),
-            provider=provider, model=model, override_provider=None if override is None else provider,
-            tool_name=node.tool_name, call_id=node.call_id, signature=node.signature if repeats else "", edits=edits,
-        )  # fmt: skip
+            no=self._state.number(node),
+            parent=self._state.parent_of(node.parent),
+            type=node.type,
+            name=node.named_for(model),
+            input={},
+            node=node,
+            complete=bool(node.input_ref),
+            changed=not repeats,
+            because=self._because(node),
+            differs=() if repeats else _asked_otherwise(node, edits, provider, model),
+            provider=provider,
+            model=model,
+            override_provider=None if override is None else provider,
+            tool_name=node.tool_name,
+            call_id=node.call_id,
+            signature=node.signature if repeats else "",
+            edits=edits,
+        )
         return self._underived.applied(call)
 
     def messages(self, node: Node, recorded: JSONObject, edits: Edits) -> tuple[Slots, Slots]:
@@ -88,9 +102,7 @@ class CallBuilder:
             edited = with_system_slots(edited, str(edits.prompt["system"]))
         return plain, edited
 
-    def passed_on(
-        self, call: Call, recorded: JSONValue, incoming: Incoming, node: Node
-    ) -> tuple[JSONValue, Call]:  # fmt: skip
+    def passed_on(self, call: Call, recorded: JSONValue, incoming: Incoming, node: Node) -> tuple[JSONValue, Call]:
         """Rebuild the output of an output step that has no input."""
         output = rebuilt_value(recorded, incoming, self._underived.missed)
         self._underived.check(node, incoming)
@@ -117,47 +129,83 @@ class CallBuilder:
     def reduced(self, type: StepType, name: str, input: JSONValue, provider: str, model: str, tool_name: str) -> str:
         """Signature under the app's ignore list; empty if the list has no rule for such calls."""
         return self._context.ignoring.signature(
-            type=type, name=name, input=input, provider=provider, model=model, tool_name=tool_name,
-            digest_of=self._splitter.digest, known=self._reductions,
-        )  # fmt: skip
+            type=type,
+            name=name,
+            input=input,
+            provider=provider,
+            model=model,
+            tool_name=tool_name,
+            digest_of=self._splitter.digest,
+            known=self._reductions,
+        )
 
     def signature(self, type: StepType, name: str, input: JSONValue, provider: str, model: str, tool_name: str) -> str:
         """Signature of a call; digests of messages are cached."""
         return signature(
-            type=type, name=name, input=input, provider=provider, model=model, tool_name=tool_name,
+            type=type,
+            name=name,
+            input=input,
+            provider=provider,
+            model=model,
+            tool_name=tool_name,
             digest_of=self._splitter.digest,
-        )  # fmt: skip
+        )
 
     def _call(
-        self, node: Node, input: JSONValue, recorded: JSONValue, edits: Edits, *, provider: str, model: str,
+        self,
+        node: Node,
+        input: JSONValue,
+        recorded: JSONValue,
+        edits: Edits,
+        *,
+        provider: str,
+        model: str,
         override_provider: str | None = None,
-    ) -> Call:  # fmt: skip
+    ) -> Call:
         differs = self._differing(node, input, recorded, provider, model)
         signed = node.signature
         if differs:
             signed = self.signature(node.type, node.name, input, provider, model, node.tool_name)
         call = Call(
-            no=self._state.number(node), parent=self._state.parent_of(node.parent), type=node.type,
-            name=node.named_for(model), input=input, node=node, complete=bool(node.input_ref),
+            no=self._state.number(node),
+            parent=self._state.parent_of(node.parent),
+            type=node.type,
+            name=node.named_for(model),
+            input=input,
+            node=node,
+            complete=bool(node.input_ref),
             changed=bool(differs) and (not signed or signed != node.signature),
-            differs=tuple(differs), because=self._because(node), provider=provider, model=model,
-            override_provider=override_provider, tool_name=node.tool_name, call_id=node.call_id, signature=signed,
-            edits=edits, reduced=self.reduced(node.type, node.name, input, provider, model, node.tool_name),
-        )  # fmt: skip
+            differs=tuple(differs),
+            because=self._because(node),
+            provider=provider,
+            model=model,
+            override_provider=override_provider,
+            tool_name=node.tool_name,
+            call_id=node.call_id,
+            signature=signed,
+            edits=edits,
+            reduced=self.reduced(node.type, node.name, input, provider, model, node.tool_name),
+        )
         return self._underived.applied(call)
 
-    def _differing(
-        self, node: Node, input: JSONValue, recorded: JSONValue, provider: str, model: str
-    ) -> Sequence[str]:  # fmt: skip
+    def _differing(self, node: Node, input: JSONValue, recorded: JSONValue, provider: str, model: str) -> Sequence[str]:
         """Fields in which a call differs from the recorded one."""
         before = call_of(
-            type=node.type, name=node.name, input=self._compared(node, recorded), provider=node.provider,
-            model=node.model, tool_name=node.tool_name,
-        )  # fmt: skip
-        after = call_of(
-            type=node.type, name=node.name, input=self._compared(node, input), provider=provider, model=model,
+            type=node.type,
+            name=node.name,
+            input=self._compared(node, recorded),
+            provider=node.provider,
+            model=node.model,
             tool_name=node.tool_name,
-        )  # fmt: skip
+        )
+        after = call_of(
+            type=node.type,
+            name=node.name,
+            input=self._compared(node, input),
+            provider=provider,
+            model=model,
+            tool_name=node.tool_name,
+        )
         if before is None or after is None:
             return [] if digest(recorded) == digest(input) else ["input"]
         return differing_fields(before, after, self._splitter.digest)

@@ -39,9 +39,11 @@ class HandedResults:
         """Recorded and current result of a call without a tool step."""
         changes = self.changes(call.node)
         return Change(
-            node=call.call, recorded=call.content, current=self._content(call, changes),
+            node=call.call,
+            recorded=call.content,
+            current=self._content(call, changes),
             answered=all(change.answered for change in changes),
-        )  # fmt: skip
+        )
 
     def changed(self, node: Node) -> None:
         """Record that an agent or search changed, and with it the result that it provides."""

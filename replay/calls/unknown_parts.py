@@ -44,9 +44,14 @@ class UnknownParts:
         if self._context.environment.planning and any(map(self._state.depends_on_live, steps)):
             return unknown_request(call, self._state)
         return replace(
-            call, complete=False, changed=True, underived=steps, differs=call.differs or ("input",), signature="",
+            call,
+            complete=False,
+            changed=True,
+            underived=steps,
+            differs=call.differs or ("input",),
+            signature="",
             reduced="",
-        )  # fmt: skip
+        )
 
 
 def unknown_request(call: Call, state: ReplayState) -> Call:

@@ -21,9 +21,11 @@ class UnchangedReplayView(APIView):
         return Response(services.view(id))
 
     @extend_schema(
-        operation_id="start_unchanged", parameters=[KEY], request=UnchangedRequest,
+        operation_id="start_unchanged",
+        parameters=[KEY],
+        request=UnchangedRequest,
         responses={200: UnchangedView, **PROBLEMS},
-    )  # fmt: skip
+    )
     def post(self, request: Request, id: UUID) -> Response:
         """Replay the base without the candidate's changes; asking again finds the replay that was started."""
         given = parsed(UnchangedRequest, request.data)

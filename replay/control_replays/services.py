@@ -36,10 +36,16 @@ def view(diff_id: UUID, asked: UnchangedRequest | None = None) -> UnchangedView:
     plan = prepare.prepare(lane.request, brief=True).plan
     known = UnchangedReplay.objects.filter(diff=report).select_related("session").first()
     return UnchangedView(
-        diff=report.id, how=known.how if known else lane.how, fork_sequence_no=plan.fork_sequence_no,
-        live_calls=plan.live_calls, cost_usd=plan.cost_usd, refusals=plan.refusals, warnings=plan.warnings,
-        session=queries.session_view(known.session_id) if known else None, attached=bool(known and known.attached),
-    )  # fmt: skip
+        diff=report.id,
+        how=known.how if known else lane.how,
+        fork_sequence_no=plan.fork_sequence_no,
+        live_calls=plan.live_calls,
+        cost_usd=plan.cost_usd,
+        refusals=plan.refusals,
+        warnings=plan.warnings,
+        session=queries.session_view(known.session_id) if known else None,
+        attached=bool(known and known.attached),
+    )
 
 
 def start(diff_id: UUID, asked: UnchangedRequest) -> UnchangedView:

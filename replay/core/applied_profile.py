@@ -215,9 +215,15 @@ def _merged(entries: list[tuple[int, Override]], type: StepType) -> Edits:
         output = Given(value=entry.output) if "output" in entry.sets else output
     indexes = tuple(index for index, _ in entries)
     return Edits(
-        entries=indexes, prompt=prompt, model=model, retrieval=retrieval, messages=tuple(messages),
-        arguments=arguments, tool=tool, output=output,
-    )  # fmt: skip
+        entries=indexes,
+        prompt=prompt,
+        model=model,
+        retrieval=retrieval,
+        messages=tuple(messages),
+        arguments=arguments,
+        tool=tool,
+        output=output,
+    )
 
 
 def _set_fields(

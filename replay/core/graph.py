@@ -220,9 +220,11 @@ def numbered(graph: Graph, links: Sequence[Link]) -> Sequence[Link]:
         if producer is not None and producer.output_ref:
             alike.setdefault((link.consumer_path, producer.output_ref), []).append(link.producer)
     several = {
-        (path, no): nth for (path, _), producers in alike.items()
-        for nth, no in enumerate(sorted(set(producers))) if len(set(producers)) > 1
-    }  # fmt: skip
+        (path, no): nth
+        for (path, _), producers in alike.items()
+        for nth, no in enumerate(sorted(set(producers)))
+        if len(set(producers)) > 1
+    }
     if not several:
         return links
     return [replace(link, nth=several.get((link.consumer_path, link.producer))) for link in links]

@@ -139,8 +139,11 @@ def asked_newly(no: int, tool: str) -> str:
 def _differences(before: JSONValue, after: JSONValue) -> str:
     if not isinstance(before, dict) or not isinstance(after, dict):
         return f"{_value(after)} instead of {_value(before)}"
-    said = [f"{name} {_value(after[name])} instead of {_value(before[name])}"
-            for name in after if name in before and after[name] != before[name]]  # fmt: skip
+    said = [
+        f"{name} {_value(after[name])} instead of {_value(before[name])}"
+        for name in after
+        if name in before and after[name] != before[name]
+    ]
     said += [f"{name} {_value(after[name])}, which it was not before" for name in after if name not in before]
     said += [f"no {name}, which was {_value(before[name])}" for name in before if name not in after]
     if not said:

@@ -55,9 +55,7 @@ class AgentLoops:
             siblings = [step for step in graph.children[node.parent] if step.no >= node.no and step.type in LOOPED]
             return [step for top in siblings for step in (top, *graph.inside(top.no))]
         models = [model for model in loop.models if model.no >= node.no]
-        spoken = (
-            model.no for model in models[1:] if spoken_to(graph, model, self._context.recorded_request(model))
-        )  # fmt: skip
+        spoken = (model.no for model in models[1:] if spoken_to(graph, model, self._context.recorded_request(model)))
         end = next(spoken, loop.last + 1)
         return [step for step in loop.steps if node.no <= step.no < end]
 

@@ -165,12 +165,18 @@ class ImplicitCalls:
         results = _results(self._payload(reader.input_ref)) if calls else {}
         return [
             ImplicitCall(
-                node=caller, caller=caller.no, reader=reader.no, place=results.get(known, _NOWHERE)[0], call_id=known,
-                tool=str(call.get("name", "")), arguments=call.get("arguments"),
+                node=caller,
+                caller=caller.no,
+                reader=reader.no,
+                place=results.get(known, _NOWHERE)[0],
+                call_id=known,
+                tool=str(call.get("name", "")),
+                arguments=call.get("arguments"),
                 message=results.get(known, _NOWHERE)[1],
             )
-            for call in calls if (known := str(call["id"]))
-        ]  # fmt: skip
+            for call in calls
+            if (known := str(call["id"]))
+        ]
 
     def _candidates(self, caller: Node, steps: Iterable[Node]) -> Iterator[_Candidate]:
         """Candidates for a model step's calls: searches, then agents, outer before inner."""
@@ -269,9 +275,10 @@ def _tells(text: str) -> bool:
 def _results(input: JSONValue) -> dict[str, tuple[int, JSONObject]]:
     """Result messages and their indices by call id."""
     return {
-        str(message["tool_call_id"]): (place, message) for place, message in enumerate(ModelRequest(input).messages)
+        str(message["tool_call_id"]): (place, message)
+        for place, message in enumerate(ModelRequest(input).messages)
         if isinstance(message, dict) and isinstance(message.get("tool_call_id"), str)
-    }  # fmt: skip
+    }
 
 
 def _plain(name: str) -> str:

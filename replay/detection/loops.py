@@ -102,9 +102,13 @@ class _Parts:
         for node in [node for node in steps.values() if node.no not in containers]:
             steps |= {within.no: within for within in self.graph.inside(node.no)}
         return Loop(
-            parent=self.scope, models=tuple(self.models), calls=tuple(self.calls),
-            steps=tuple(steps[no] for no in sorted(steps)), others=others, around=self.around,
-        )  # fmt: skip
+            parent=self.scope,
+            models=tuple(self.models),
+            calls=tuple(self.calls),
+            steps=tuple(steps[no] for no in sorted(steps)),
+            others=others,
+            around=self.around,
+        )
 
     def _holds(self, model: Node) -> bool:
         parents = (above.no for above in self.graph.ancestors(model))

@@ -46,17 +46,29 @@ def _from_weakest(parts: ReplayParts, node: Node, output: JSONValue, producers: 
     number = parts.state.numbers.get(source.node.no, source.node.no)
     detail: JSONObject = {**label_key(), "derived_from": [number]}
     return Answer(
-        action=ACTIONS[label], label=label, reason=reason, output=output, status=node.status, known=source.answered,
-        source=node, detail=detail, note=f"Its text is that of step {source.node.no}",
-    )  # fmt: skip
+        action=ACTIONS[label],
+        label=label,
+        reason=reason,
+        output=output,
+        status=node.status,
+        known=source.answered,
+        source=node,
+        detail=detail,
+        note=f"Its text is that of step {source.node.no}",
+    )
 
 
 def _begun(node: Node) -> Answer:
     """Provisional answer of a container whose input changed, until its children have resolved."""
     return Answer(
-        action="simulate", label=Label.SIMULATED, reason=Reason.ASSUMED_UNAFFECTED, known=False, source=node,
-        detail={**label_key(), BEGUN: True}, note="Its output follows from its children",
-    )  # fmt: skip
+        action="simulate",
+        label=Label.SIMULATED,
+        reason=Reason.ASSUMED_UNAFFECTED,
+        known=False,
+        source=node,
+        detail={**label_key(), BEGUN: True},
+        note="Its output follows from its children",
+    )
 
 
 def _passed_on(

@@ -87,10 +87,12 @@ class Container:
     def _derived(self, output: JSONValue, origins: Iterable[Node]) -> Ending:
         labels = [self._state.label_of(node) for node in origins]
         return Ending(
-            output=output, label=max((label for label, _ in labels), key=SEVERITY.__getitem__), reason=Reason.DERIVED,
+            output=output,
+            label=max((label for label, _ in labels), key=SEVERITY.__getitem__),
+            reason=Reason.DERIVED,
             origins=tuple(node.no for node in origins),
             is_assumed=any(reason is Reason.ASSUMED_UNAFFECTED for _, reason in labels),
-        )  # fmt: skip
+        )
 
     def _unknown(self, output: JSONValue) -> Ending:
         return _assumed(output, ending_unknown(sorted(self._inside.steps)))
@@ -161,9 +163,7 @@ def _unexplained(texts: Iterable[str], known: Iterable[str]) -> list[str]:
 
 
 def _assumed(output: JSONValue, note: str) -> Ending:
-    return Ending(
-        output=output, label=Label.SIMULATED, reason=Reason.ASSUMED_UNAFFECTED, is_assumed=True, note=note
-    )  # fmt: skip
+    return Ending(output=output, label=Label.SIMULATED, reason=Reason.ASSUMED_UNAFFECTED, is_assumed=True, note=note)
 
 
 def _blanked(step: Node, said: JSONValue) -> Change:

@@ -21,9 +21,13 @@ class ContainerOutputs:
     """Closes containers with children that differ from the recording."""
 
     def __init__(
-        self, context: ReplayContext, state: ReplayState, results: StepResults, implicit: ImplicitCalls,
+        self,
+        context: ReplayContext,
+        state: ReplayState,
+        results: StepResults,
+        implicit: ImplicitCalls,
         handed: HandedResults,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._context = context
         self._state = state
         self._results = results
@@ -79,9 +83,14 @@ class ContainerOutputs:
     def _event(self, node: Node, ended: Ending) -> ContainerClosed:
         numbers = self._state.numbers
         return ContainerClosed(
-            node=node, no=numbers.get(node.no, node.no), output=ended.output, label=ended.label, reason=ended.reason,
-            output_from=tuple(numbers.get(no, no) for no in ended.origins), note=ended.note,
-        )  # fmt: skip
+            node=node,
+            no=numbers.get(node.no, node.no),
+            output=ended.output,
+            label=ended.label,
+            reason=ended.reason,
+            output_from=tuple(numbers.get(no, no) for no in ended.origins),
+            note=ended.note,
+        )
 
     def _hand_over(self, node: Node) -> Iterator[Event]:
         """Pass on the changed result of an agent that answers a call without a tool step."""

@@ -21,7 +21,7 @@ class Execution:
 
     def environment(
         self, checkpoints: Checkpoints, journal: AttemptJournal, payloads: Payloads, committed: Mapping[int, Step]
-    ) -> LiveEnvironment:  # fmt: skip
+    ) -> LiveEnvironment:
         """What answers the calls."""
         return LiveEnvironment(checkpoints, journal, payloads, committed)
 

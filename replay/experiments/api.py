@@ -44,9 +44,11 @@ class ExperimentsView(APIView):
         return Response(queries.newest(source_run=source_run, limit=limit_of(request)))
 
     @extend_schema(
-        operation_id="start_experiment", parameters=[KEY], request=ExperimentRequest,
+        operation_id="start_experiment",
+        parameters=[KEY],
+        request=ExperimentRequest,
         responses={201: ExperimentView, **PROBLEMS},
-    )  # fmt: skip
+    )
     def post(self, request: Request) -> Response:
         """Start an experiment: one replay for each combination and sample."""
         found = services.start(services.parse(request.data), key_of(request))

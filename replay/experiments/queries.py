@@ -39,9 +39,12 @@ def view(experiment: Experiment) -> ExperimentView:
     rows = _rows([experiment])[experiment.id]
     views = _views(request, rows)
     return ExperimentView(
-        **dict(_summary(experiment, rows)), seq=experiment.last_seq, request=request,
-        aggregates=aggregate(views), results=views,
-    )  # fmt: skip
+        **dict(_summary(experiment, rows)),
+        seq=experiment.last_seq,
+        request=request,
+        aggregates=aggregate(views),
+        results=views,
+    )
 
 
 def newest(*, source_run: UUID | None = None, limit: int = 50) -> ExperimentList:
@@ -85,15 +88,22 @@ def _summary(experiment: Experiment, rows: list[ExperimentRow]) -> ExperimentSum
     known = [float(cost) for cost in costs if cost is not None]
     over = len(ended) == len(sessions)
     return ExperimentSummary(
-        id=experiment.id, name=experiment.name, status=_status(experiment, over=over),
-        source_run=experiment.source_run_id, source_name=experiment.source_run.name,
-        fork_sequence_no=experiment.fork_sequence_no, cells=len({row.cell for row in rows}),
-        samples=max(row.sample for row in rows), rows=len(rows), finished=len(ended),
+        id=experiment.id,
+        name=experiment.name,
+        status=_status(experiment, over=over),
+        source_run=experiment.source_run_id,
+        source_name=experiment.source_run.name,
+        fork_sequence_no=experiment.fork_sequence_no,
+        cells=len({row.cell for row in rows}),
+        samples=max(row.sample for row in rows),
+        rows=len(rows),
+        finished=len(ended),
         failed=sum(session.status in FAILED for session in sessions),
         live_calls=sum(session.live_calls for session in sessions),
-        cost_usd=sum(known) if len(known) == len(costs) else None, created_at=experiment.created_at,
+        cost_usd=sum(known) if len(known) == len(costs) else None,
+        created_at=experiment.created_at,
         ended_at=max((session.ended_at for session in ended if session.ended_at), default=None) if over else None,
-    )  # fmt: skip
+    )
 
 
 def _status(experiment: Experiment, *, over: bool) -> ExperimentStatus:
@@ -114,18 +124,29 @@ def _view(row: ExperimentRow, settings: list[Setting], latency_ms: float | None)
     result: dict[str, Any] = row.result or {}
     checks = result.get("checks")
     return ExperimentRowView(
-        number=row.number, cell=row.cell, sample=row.sample, settings=settings, session=session.id,
-        run=session.run_id, diff=session.diff_id, status=session.status,
-        queued=session.status == SessionStatus.PENDING and not row.released, resolved_steps=session.resolved_steps,
+        number=row.number,
+        cell=row.cell,
+        sample=row.sample,
+        settings=settings,
+        session=session.id,
+        run=session.run_id,
+        diff=session.diff_id,
+        status=session.status,
+        queued=session.status == SessionStatus.PENDING and not row.released,
+        resolved_steps=session.resolved_steps,
         planned_steps=session.planned_steps,
-        labels=LabelCounts(
-            exact=session.exact_count, cached=session.cached_count, simulated=session.simulated_count
-        ),
-        live_calls=session.live_calls, cost_usd=None if session.cost_usd is None else float(session.cost_usd),
+        labels=LabelCounts(exact=session.exact_count, cached=session.cached_count, simulated=session.simulated_count),
+        live_calls=session.live_calls,
+        cost_usd=None if session.cost_usd is None else float(session.cost_usd),
         tokens_in=run.tokens_in if run and run.sealed_at else None,
-        tokens_out=run.tokens_out if run and run.sealed_at else None, latency_ms=latency_ms,
-        ars=result.get("ars"), output_similarity=result.get("output_similarity"),
-        similarity_method=result.get("method", ""), new_tools=result.get("new"), unused_tools=result.get("unused"),
+        tokens_out=run.tokens_out if run and run.sealed_at else None,
+        latency_ms=latency_ms,
+        ars=result.get("ars"),
+        output_similarity=result.get("output_similarity"),
+        similarity_method=result.get("method", ""),
+        new_tools=result.get("new"),
+        unused_tools=result.get("unused"),
         checks=None if checks is None else [CheckResult.model_validate(check) for check in checks],
-        answer=result.get("answer", ""), error=session.error,
-    )  # fmt: skip
+        answer=result.get("answer", ""),
+        error=session.error,
+    )

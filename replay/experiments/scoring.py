@@ -31,9 +31,10 @@ def judge(session_id: UUID) -> None:
     outcome = outcome_of(row.session.run_id, asked)
     results = checks.apply(asked, outcome, first_error_apart)
     said: JSONObject = {
-        "answer": outcome.answer[:SHOWN], "checks": [result.model_dump(mode="json") for result in results],
+        "answer": outcome.answer[:SHOWN],
+        "checks": [result.model_dump(mode="json") for result in results],
         **_scores(row.session.diff_id),
-    }  # fmt: skip
+    }
     with transaction.atomic():
         ExperimentRow.objects.filter(id=row.id).update(result=said)
         services.add({row.session.run_id: [_judgement(result, row.experiment.id) for result in results]})
@@ -56,6 +57,9 @@ def _scores(diff_id: UUID | None) -> JSONObject:
         return {}
     scores = diffs.report(diff_id).scores
     return {
-        "ars": scores.ars, "output_similarity": scores.output_similarity, "method": scores.similarity_method,
-        "new": scores.tools.new, "unused": scores.tools.unused,
-    }  # fmt: skip
+        "ars": scores.ars,
+        "output_similarity": scores.output_similarity,
+        "method": scores.similarity_method,
+        "new": scores.tools.new,
+        "unused": scores.tools.unused,
+    }

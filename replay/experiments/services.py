@@ -121,31 +121,41 @@ def _refusals(cells: list[_Planned]) -> list[PlanRefusal]:
 def _plan(request: ExperimentRequest, planned: list[_Planned], refusals: list[PlanRefusal]) -> ExperimentPlan:
     cells = [
         CellPlan(
-            cell=cell.number, settings=list(cell.settings), live_calls=prepared.plan.live_calls,
-            cost_usd=prepared.plan.cost_usd, tokens=prepared.plan.tokens, warnings=prepared.plan.warnings,
+            cell=cell.number,
+            settings=list(cell.settings),
+            live_calls=prepared.plan.live_calls,
+            cost_usd=prepared.plan.cost_usd,
+            tokens=prepared.plan.tokens,
+            warnings=prepared.plan.warnings,
         )
         for cell, prepared in planned
-    ]  # fmt: skip
+    ]
     costs = [cell.cost_usd for cell in cells]
     known = [cost for cost in costs if cost is not None]
     return ExperimentPlan(
-        rows=matrix.size(request), cells=cells, live_calls=request.samples * sum(cell.live_calls for cell in cells),
+        rows=matrix.size(request),
+        cells=cells,
+        live_calls=request.samples * sum(cell.live_calls for cell in cells),
         cost_usd=request.samples * sum(known) if len(known) == len(costs) else None,
-        tokens=request.samples * sum(cell.tokens for cell in cells), refusals=refusals,
+        tokens=request.samples * sum(cell.tokens for cell in cells),
+        refusals=refusals,
         warnings=list(dict.fromkeys(warning for cell in cells for warning in cell.warnings)),
-    )  # fmt: skip
+    )
 
 
 def _create(request: ExperimentRequest, planned: list[_Planned]) -> Experiment:
     first, budget = planned[0][1], request.budget
     places = matrix.places([cell for cell, _ in planned], request.samples)
     experiment = Experiment.objects.create(
-        name=request.name or first.run.name, source_run=first.run, fork_sequence_no=first.fork,
+        name=request.name or first.run.name,
+        source_run=first.run,
+        fork_sequence_no=first.fork,
         request=request.model_dump(mode="json", exclude_unset=True) | {"checks": _dumped(request)},
-        parallel=request.parallel, max_live_calls=budget.max_live_calls,
+        parallel=request.parallel,
+        max_live_calls=budget.max_live_calls,
         max_cost_usd=None if budget.max_cost_usd is None else Decimal(str(budget.max_cost_usd)),
         last_seq=len(places) + 1,
-    )  # fmt: skip
+    )
     prepared = {cell.number: found for cell, found in planned}
     sessions = [_session(prepared[place.cell.number]) for place in places]
     ExperimentRow.objects.bulk_create(

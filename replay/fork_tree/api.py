@@ -13,9 +13,10 @@ from traces.runs.queries import find_run
 
 class RunTreeView(APIView):
     @extend_schema(
-        operation_id="get_run_tree", parameters=[path("id", "Any run of the tree.")],
+        operation_id="get_run_tree",
+        parameters=[path("id", "Any run of the tree.")],
         responses={200: RunTree, **PROBLEMS},
-    )  # fmt: skip
+    )
     def get(self, request: Request, id: str) -> Response:
         """The recorded run with all its forks and theirs, each with its labels and its scores against its source."""
         return Response(queries.tree(find_run(id)))

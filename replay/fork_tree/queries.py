@@ -99,9 +99,11 @@ def _known(runs: Collection[Run]) -> _Known:
     columns = ("id", "ars", "output_similarity", "tool_accuracy")
     spent = Attempt.objects.filter(session__in=ids).values_list("session").annotate(Sum("duration_ms"))
     return _Known(
-        sessions=sessions, whys=_whys(ids), latencies=dict(spent),
+        sessions=sessions,
+        whys=_whys(ids),
+        latencies=dict(spent),
         scores={id: tuple(scores) for id, *scores in DiffReport.objects.filter(id__in=diffs).values_list(*columns)},
-    )  # fmt: skip
+    )
 
 
 def _whys(sessions: Collection[UUID]) -> dict[UUID, _Why]:
@@ -126,11 +128,13 @@ def _of_experiments(sessions: Collection[UUID]) -> dict[UUID, _Why]:
 def _of_bisections(sessions: Collection[UUID]) -> dict[UUID, _Why]:
     return {
         probe.session_id: _Why(
-            origin="bisection", id=probe.bisection_id, name=f"probe {probe.number}",
+            origin="bisection",
+            id=probe.bisection_id,
+            name=f"probe {probe.number}",
             checks=_checks(probe.detail.get("checks")),
         )
         for probe in BisectionProbe.objects.filter(session__in=sessions)
-    }  # fmt: skip
+    }
 
 
 def _of_proofs(sessions: Collection[UUID]) -> dict[UUID, _Why]:
@@ -153,16 +157,32 @@ def _view(run: Run, depth: int, known: _Known, root: Run) -> TreeRun:
     ars, output, tools = known.scores.get(session.diff_id, (None,) * 3) if session and session.diff_id else (None,) * 3
     counted = {"exact": run.exact_count, "cached": run.cached_count, "simulated": run.simulated_count}
     return TreeRun(
-        id=run.id, parent=run.source_run_id, depth=depth, name=run.name, status=run.status,
-        outcome=run.verdict.outcome, outcome_reason=run.verdict.reason, sealed=run.sealed_at is not None,
-        errors=run.error_count, steps=run.step_count,
+        id=run.id,
+        parent=run.source_run_id,
+        depth=depth,
+        name=run.name,
+        status=run.status,
+        outcome=run.verdict.outcome,
+        outcome_reason=run.verdict.reason,
+        sealed=run.sealed_at is not None,
+        errors=run.error_count,
+        steps=run.step_count,
         labels=LabelCounts(live=run.step_count - sum(counted.values()), **counted),
         fork_sequence_no=run.fork_sequence_no,
         changes=changes(OverrideProfile.model_validate(session.profile.profile)) if session else [],
-        origin=why.origin, origin_id=why.id, origin_name=why.name, session=session.id if session else run.session_id,
-        session_status=session.status if session else None, diff=session.diff_id if session else None,
-        ars=ars, output_similarity=output, tool_accuracy=tools, tokens_in=run.tokens_in, tokens_out=run.tokens_out,
+        origin=why.origin,
+        origin_id=why.id,
+        origin_name=why.name,
+        session=session.id if session else run.session_id,
+        session_status=session.status if session else None,
+        diff=session.diff_id if session else None,
+        ars=ars,
+        output_similarity=output,
+        tool_accuracy=tools,
+        tokens_in=run.tokens_in,
+        tokens_out=run.tokens_out,
         cost_usd=float(run.cost_usd) if run.cost_usd is not None else None,
-        latency_ms=known.latencies.get(session.id) if session else run.duration_ms, checks=why.checks,
+        latency_ms=known.latencies.get(session.id) if session else run.duration_ms,
+        checks=why.checks,
         created_at=run.created_at,
-    )  # fmt: skip
+    )

@@ -34,9 +34,13 @@ def outcomes(session_id: UUID, page: Page) -> HookOutcomeList:
 
 def _hook(name: str, entry: HookEntry) -> HookView:
     return HookView(
-        name=name, events=sorted(entry.events, key=list(HookEvent).index), matcher=entry.matcher, gate=entry.gate,
-        place=entry.place, problem=configuration.unset(entry.http),
-    )  # fmt: skip
+        name=name,
+        events=sorted(entry.events, key=list(HookEvent).index),
+        matcher=entry.matcher,
+        gate=entry.gate,
+        place=entry.place,
+        problem=configuration.unset(entry.http),
+    )
 
 
 def _target(name: str, entry: TelemetryEntry, count: TelemetryCount | None) -> TelemetryView:
@@ -44,10 +48,17 @@ def _target(name: str, entry: TelemetryEntry, count: TelemetryCount | None) -> T
         return _langfuse(name, entry)
     row = count or TelemetryCount(target=name)
     return TelemetryView(
-        name=name, kind="http" if entry.http is not None else "jsonl", place=entry.place, events=list(entry.events),
-        problem=configuration.problem(entry), sent=row.sent, dropped=row.dropped,
-        error=row.error, error_at=row.error_at, sent_at=row.sent_at,
-    )  # fmt: skip
+        name=name,
+        kind="http" if entry.http is not None else "jsonl",
+        place=entry.place,
+        events=list(entry.events),
+        problem=configuration.problem(entry),
+        sent=row.sent,
+        dropped=row.dropped,
+        error=row.error,
+        error_at=row.error_at,
+        sent_at=row.sent_at,
+    )
 
 
 def _langfuse(name: str, entry: TelemetryEntry) -> TelemetryView:
@@ -60,16 +71,26 @@ def _langfuse(name: str, entry: TelemetryEntry) -> TelemetryView:
     failed = rows.exclude(error="").order_by("-created_at").first()
     newest = rows.filter(status=ExportStatus.DONE).order_by("-ended_at").first()
     return TelemetryView(
-        name=name, kind="langfuse", place=entry.place, events=[], **totals,
+        name=name,
+        kind="langfuse",
+        place=entry.place,
+        events=[],
+        **totals,
         problem=configuration.problem(entry),
-        error=failed.error if failed else "", error_at=(failed.ended_at or failed.heartbeat_at) if failed else None,
+        error=failed.error if failed else "",
+        error_at=(failed.ended_at or failed.heartbeat_at) if failed else None,
         sent_at=newest.ended_at if newest else None,
-    )  # fmt: skip
+    )
 
 
 def _outcome(row: HookOutcome) -> HookOutcomeView:
     return HookOutcomeView(
-        sequence_no=row.sequence_no, event=HookEvent(row.event), tool_name=row.tool_name, asked=row.asked,
-        hook=row.hook, decision=row.decision, at=row.at,
+        sequence_no=row.sequence_no,
+        event=HookEvent(row.event),
+        tool_name=row.tool_name,
+        asked=row.asked,
+        hook=row.hook,
+        decision=row.decision,
+        at=row.at,
         failures=[HookFailureView(hook=hook, error=error) for hook, error in row.failures],
-    )  # fmt: skip
+    )

@@ -61,9 +61,12 @@ class SessionHooks:
     def tell(self, event: str, payload: JSONObject) -> JSONObject:
         """Send an event to telemetry alone; returns it as Krabs writes it."""
         envelope: JSONObject = {
-            "event_type": str(event), "timestamp_ms": time.time_ns() // 1_000_000, "session_id": str(self.session.id),
-            "agent_id": self.session.source_run.app, "payload": payload,
-        }  # fmt: skip
+            "event_type": str(event),
+            "timestamp_ms": time.time_ns() // 1_000_000,
+            "session_id": str(self.session.id),
+            "agent_id": self.session.source_run.app,
+            "payload": payload,
+        }
         telemetry.emit(envelope)
         return envelope
 
@@ -78,13 +81,17 @@ class SessionHooks:
             )
         with transaction.atomic():
             HookOutcome.objects.update_or_create(
-                session=self.session, sequence_no=step, event=str(event),
+                session=self.session,
+                sequence_no=step,
+                event=str(event),
                 defaults={
-                    "tool_name": str(payload.get("tool_name") or "")[:300], "asked": payload.get("args"),
-                    "hook": outcome.hook, "decision": outcome.decision.model_dump(mode="json"),
+                    "tool_name": str(payload.get("tool_name") or "")[:300],
+                    "asked": payload.get("args"),
+                    "hook": outcome.hook,
+                    "decision": outcome.decision.model_dump(mode="json"),
                     "failures": [[failure.hook, failure.error] for failure in outcome.failures],
                 },
-            )  # fmt: skip
+            )
 
 
 def _restored(row: HookOutcome) -> Outcome:

@@ -165,7 +165,7 @@ def _content(old: JSONValue, group: Iterable[tuple[Link, Change]], missed: Misse
 
 def _copied(
     old: JSONValue, group: Iterable[tuple[Link, Change]], missed: Missed | None
-) -> tuple[JSONValue, list[tuple[Link, Change]]]:  # fmt: skip
+) -> tuple[JSONValue, list[tuple[Link, Change]]]:
     """Replace copied values in a recorded text; returns it with the remaining links."""
     found = list(group)
     copies = copied_links(found)

@@ -28,8 +28,12 @@ from traces.provenance.short_values import (
 from traces.provenance.text_index import SHINGLE
 
 _CASES: Final[tuple[Callable[[str], str], ...]] = (
-    lambda text: text, str.upper, str.lower, str.title, str.capitalize,
-)  # fmt: skip
+    lambda text: text,
+    str.upper,
+    str.lower,
+    str.title,
+    str.capitalize,
+)
 _SEPARATORS: Final = ("", " ", "-", "_")
 _SEPARATOR: Final = re.compile(r"[\s_-]+")
 

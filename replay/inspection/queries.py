@@ -37,8 +37,16 @@ _EACH: Final = 40  # places of one kind
 _NEAREST: Final = 3
 _REMEMBERED: Final = 32  # runs
 _COLUMNS: Final = (
-    "sequence_no", "type", "name", "tool_name", "status", "error", "signature", "input_ref", "output_ref"
-)  # fmt: skip
+    "sequence_no",
+    "type",
+    "name",
+    "tool_name",
+    "status",
+    "error",
+    "signature",
+    "input_ref",
+    "output_ref",
+)
 _TITLES: Final[Mapping[PlaceKind, str]] = {
     PlaceKind.JUDGEMENT: "Failed checks and scores",
     PlaceKind.FAILED_STEP: "Failed steps",
@@ -143,11 +151,17 @@ def _judged(run: Run) -> Iterator[Place]:
     rows = Judgement.objects.filter(run=run, withdrawn_at__isnull=True).order_by("step_no", "id")
     verdicts = [
         Verdict(
-            name=row.name, kind=JudgementKind(row.kind), source=JudgementSource(row.source), value=row.value,
-            text=row.text, by=row.by, at=row.at or row.created_at, step_no=row.step_no,
+            name=row.name,
+            kind=JudgementKind(row.kind),
+            source=JudgementSource(row.source),
+            value=row.value,
+            text=row.text,
+            by=row.by,
+            at=row.at or row.created_at,
+            step_no=row.step_no,
         )
         for row in rows
-    ]  # fmt: skip
+    ]
     for each in adverse(verdicts, services.thresholds_of([run.app]).get(run.app, {})):
         yield Place(kind=PlaceKind.JUDGEMENT, step=each.step_no, title=_title(each), text=quote(each.text))
 

@@ -32,9 +32,11 @@ class ExportsView(APIView):
 
 class LangfuseView(APIView):
     @extend_schema(
-        operation_id="export_to_langfuse", parameters=[KEY, _RUN], request=ExportRequest,
+        operation_id="export_to_langfuse",
+        parameters=[KEY, _RUN],
+        request=ExportRequest,
         responses={202: ExportView, **PROBLEMS},
-    )  # fmt: skip
+    )
     def post(self, request: Request, id: str) -> Response:
         """Send a run to Langfuse. The export goes on in the background; asked again, nothing is doubled there."""
         given = parsed(ExportRequest, request.data or {})
@@ -62,8 +64,17 @@ def view_of(row: LangfuseExport, run: Run) -> ExportView:
     place = configuration.langfuse_targets().get(row.target)
     base = str(place.base_url).rstrip("/") if place is not None else ""
     return ExportView(
-        id=row.id, run=run.id, target=row.target, status=row.status, events=run_reader.count(run),
-        done_events=row.done_events, rejected=row.rejected, cut=row.cut, error=row.error,
+        id=row.id,
+        run=run.id,
+        target=row.target,
+        status=row.status,
+        events=run_reader.count(run),
+        done_events=row.done_events,
+        rejected=row.rejected,
+        cut=row.cut,
+        error=row.error,
         retry_at=row.retry_at if row.failures else None,
-        url=f"{base}/trace/{run.id.hex}" if base else "", created_at=row.created_at, ended_at=row.ended_at,
-    )  # fmt: skip
+        url=f"{base}/trace/{run.id.hex}" if base else "",
+        created_at=row.created_at,
+        ended_at=row.ended_at,
+    )

@@ -65,8 +65,12 @@ class Langfuse:
     def send(self, events: Sequence[Event]) -> Receipt:
         """Send a batch; raises `Away` and `TooLarge`."""
         body: JSONObject = {"batch": [event.envelope for event in events], "metadata": self._metadata(len(events))}
-        headers = {"content-type": "application/json", "x_langfuse_sdk_name": "forkpoint",
-                   "x_langfuse_sdk_version": settings.VERSION, "x_langfuse_public_key": self.keys[0]}  # fmt: skip
+        headers = {
+            "content-type": "application/json",
+            "x_langfuse_sdk_name": "forkpoint",
+            "x_langfuse_sdk_version": settings.VERSION,
+            "x_langfuse_public_key": self.keys[0],
+        }
         try:
             with egress.limited(lambda: None, most_bytes=_MOST_BYTES, longest_s=_LONGEST_S):
                 response = self.http.post(self.url, content=as_json(body), headers=headers, auth=self.keys)
@@ -78,9 +82,12 @@ class Langfuse:
 
     def _metadata(self, size: int) -> JSONObject:
         return {
-            "batch_size": size, "sdk_integration": "default", "sdk_name": "forkpoint", "sdk_version": settings.VERSION,
+            "batch_size": size,
+            "sdk_integration": "default",
+            "sdk_name": "forkpoint",
+            "sdk_version": settings.VERSION,
             "public_key": self.keys[0],
-        }  # fmt: skip
+        }
 
 
 def _read(response: httpx2.Response, events: Sequence[Event], host: str) -> Receipt:

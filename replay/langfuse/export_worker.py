@@ -161,16 +161,19 @@ class _Export:
             half = len(events) // 2
             first, second = self._sent(events[:half]), self._sent(events[half:])
             return Receipt(
-                taken=first.taken | second.taken, again=first.again | second.again,
+                taken=first.taken | second.taken,
+                again=first.again | second.again,
                 rejected={**first.rejected, **second.rejected},
-            )  # fmt: skip
+            )
 
     def _acknowledged(self, batch: Sequence[Event], rejected: dict[str, str]) -> None:
         """Move the cursor."""
         columns: dict[str, object] = {
-            "done_events": F("done_events") + len(batch), "rejected": F("rejected") + len(rejected),
-            "cut": F("cut") + sum(len(event.cut) for event in batch), "failures": 0,
-        }  # fmt: skip
+            "done_events": F("done_events") + len(batch),
+            "rejected": F("rejected") + len(rejected),
+            "cut": F("cut") + sum(len(event.cut) for event in batch),
+            "failures": 0,
+        }
         if rejected:
             self.row.error = next(iter(rejected.values()))
             columns["error"] = self.row.error

@@ -15,8 +15,15 @@ from traces.storage import artifacts
 
 _PAGE: Final = 50  # steps of a long conversation are large
 _PLAIN: Final = (
-    "id", "label", "reason", "started_at", "duration_ms", "error", "retries", "detail",
-)  # fmt: skip
+    "id",
+    "label",
+    "reason",
+    "started_at",
+    "duration_ms",
+    "error",
+    "retries",
+    "detail",
+)
 
 
 def events(run: Run, *, after: int = 0) -> Iterator[Event]:
@@ -44,11 +51,21 @@ def _run_facts(run: Run) -> RunFacts:
     payloads = artifacts.readable(wanted.values()).values
     session = run.metadata.get("session_id")
     return RunFacts(
-        id=run.id, name=run.name, app=run.app, status=run.status, sealed_at=run.sealed_at or run.created_at,
-        source=run.source, environment=run.environment, started_at=run.started_at, tags=list(run.tags),
-        input=payloads.get(wanted["input"]), output=payloads.get(wanted["output"]), metadata=_metadata(run),
-        session=str(run.session_id or (session if isinstance(session, str) else "")), replay=_replay(run),
-    )  # fmt: skip
+        id=run.id,
+        name=run.name,
+        app=run.app,
+        status=run.status,
+        sealed_at=run.sealed_at or run.created_at,
+        source=run.source,
+        environment=run.environment,
+        started_at=run.started_at,
+        tags=list(run.tags),
+        input=payloads.get(wanted["input"]),
+        output=payloads.get(wanted["output"]),
+        metadata=_metadata(run),
+        session=str(run.session_id or (session if isinstance(session, str) else "")),
+        replay=_replay(run),
+    )
 
 
 def _answer_ref(root: Step | None, last: Step | None) -> str:
@@ -66,9 +83,10 @@ def _replay(run: Run) -> JSONObject:
     if run.source_run_id is None:
         return {}
     return {
-        "source_run": str(run.source_run_id), "fork_sequence_no": run.fork_sequence_no,
+        "source_run": str(run.source_run_id),
+        "fork_sequence_no": run.fork_sequence_no,
         "labels": {"exact": run.exact_count, "cached": run.cached_count, "simulated": run.simulated_count},
-    }  # fmt: skip
+    }
 
 
 def _step_facts(run_id: UUID, page: list[Step]) -> Iterator[StepFacts]:
@@ -85,8 +103,12 @@ def _facts(step: Step, payloads: Readable, parent: UUID | None) -> StepFacts:
     plain: dict[str, Any] = {name: getattr(step, name) for name in _PLAIN}
     given = {"input": step.input_ref, "output": step.output_ref}
     return StepFacts(
-        **header_of(step), **plain, no=step.sequence_no, parent=parent,
+        **header_of(step),
+        **plain,
+        no=step.sequence_no,
+        parent=parent,
         cost_usd=None if step.cost_usd is None else float(step.cost_usd),
-        input=payloads.values.get(step.input_ref), output=payloads.values.get(step.output_ref),
+        input=payloads.values.get(step.input_ref),
+        output=payloads.values.get(step.output_ref),
         unavailable=tuple(f"{name} ({ref})" for name, ref in given.items() if payloads.lacks(ref)),
-    )  # fmt: skip
+    )

@@ -18,6 +18,9 @@ def retriever(call: Call, known: Sequence[retrieval.Retriever] | None = None) ->
     profile = call.edits.retrieval.get("embedding_profile")
     node = call.node
     return retrieval.serving(
-        call.name, call.input, profile if isinstance(profile, str) else None,
-        lambda: "" if node is None else recorded_store(node.id), known,
-    )  # fmt: skip
+        call.name,
+        call.input,
+        profile if isinstance(profile, str) else None,
+        lambda: "" if node is None else recorded_store(node.id),
+        known,
+    )

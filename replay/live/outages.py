@@ -16,8 +16,13 @@ PATIENCE_S: Final = 90.0  # longer than a server takes to recover from a crash
 _PAUSES_S: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
 # Of SQLSTATE: connection, transaction rollback (deadlock), resources, operator's intervention.
 _CLASSES: Final = ("08", "40", "53", "57")
-_SQLITE: Final = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN,
-                  sqlite3.SQLITE_FULL}  # fmt: skip
+_SQLITE: Final = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_FULL,
+}
 AWAY: Final = (Error, StorageAway)  # what may be an outage
 Found = TypeVar("Found")
 

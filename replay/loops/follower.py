@@ -144,14 +144,20 @@ class LoopFollower:
 
     def _without_tool(
         self, asked: JSONObject, implicit: ImplicitCall, verdict: Verdict
-    ) -> Generator[DriverEvent, None, tuple[Call, Answer, Node | None]]:  # fmt: skip
+    ) -> Generator[DriverEvent, None, tuple[Call, Answer, Node | None]]:
         """Run the agent or search that answers a call without a tool step."""
         node, arguments = implicit.node, asked.get("arguments")
         yield from self._reach(node)
         call = Call(
-            no=self.state.next_number, parent=self._parent(node), type=StepType.TOOL, name=implicit.tool,
-            input=arguments, tool_name=implicit.tool, call_id=str(asked.get("id") or ""), because=(self.at.no,),
-        )  # fmt: skip
+            no=self.state.next_number,
+            parent=self._parent(node),
+            type=StepType.TOOL,
+            name=implicit.tool,
+            input=arguments,
+            tool_name=implicit.tool,
+            call_id=str(asked.get("id") or ""),
+            because=(self.at.no,),
+        )
         if digest(arguments) != digest(implicit.arguments):
             yield Divergence(text=self.calls.said_of_new(call, self.at))
             self.parts.subagents.begin_without_tool(implicit, arguments)
@@ -237,12 +243,21 @@ class LoopFollower:
         changed = node is None or (given is not None and digest(given.value) != digest(arguments))
         arguments = given.value if given is not None else arguments
         return Call(
-            no=self.state.take_number(), parent=parent, type=StepType.TOOL, name=name, input=arguments, node=node,
-            changed=changed, differs=("arguments",) if changed and node else (), tool_name=tool,
+            no=self.state.take_number(),
+            parent=parent,
+            type=StepType.TOOL,
+            name=name,
+            input=arguments,
+            node=node,
+            changed=changed,
+            differs=("arguments",) if changed and node else (),
+            tool_name=tool,
             call_id=str(asked.get("id") or ""),
-            signature=signature(type=StepType.TOOL, name=name, input=arguments, tool_name=tool), edits=edits,
-            because=(self.at.no,), reduced=self.parts.calls.reduced(StepType.TOOL, name, arguments, "", "", tool),
-        )  # fmt: skip
+            signature=signature(type=StepType.TOOL, name=name, input=arguments, tool_name=tool),
+            edits=edits,
+            because=(self.at.no,),
+            reduced=self.parts.calls.reduced(StepType.TOOL, name, arguments, "", "", tool),
+        )
 
     def _limited(self) -> Generator[DriverEvent, None, bool]:
         limit = self.context.policy.max_turns
@@ -320,21 +335,27 @@ class LoopFollower:
     def _new_model(self, parent: int | None) -> Call:
         """Build a model call beyond the recording: like the last one, with the overrides for new steps."""
         last = self.call
-        edits = self.context.profile.of_new(
-            type=StepType.MODEL, name=self.at.name, at=self.at.no, model=self.at.model
-        )  # fmt: skip
+        edits = self.context.profile.of_new(type=StepType.MODEL, name=self.at.name, at=self.at.no, model=self.at.model)
         template = self._template()
         messages = [*self.messages, *self.tail]
         if "system" in edits.prompt:
             messages = with_system(messages, str(edits.prompt["system"]))
         input = edited_request({**template, "messages": messages}, edits.model)
         return Call(
-            no=self.state.take_number(), parent=parent, type=StepType.MODEL, name=last.name,
-            input=input, changed=True, provider=last.provider, model=last.model,
-            override_provider=last.override_provider, edits=edits, because=(self.at.no,),
+            no=self.state.take_number(),
+            parent=parent,
+            type=StepType.MODEL,
+            name=last.name,
+            input=input,
+            changed=True,
+            provider=last.provider,
+            model=last.model,
+            override_provider=last.override_provider,
+            edits=edits,
+            because=(self.at.no,),
             signature=self.parts.calls.signature(StepType.MODEL, last.name, input, last.provider, last.model, ""),
             reduced=self.parts.calls.reduced(StepType.MODEL, last.name, input, last.provider, last.model, ""),
-        )  # fmt: skip
+        )
 
     def _template(self) -> JSONObject:
         """Last request without its messages."""

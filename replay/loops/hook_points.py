@@ -28,9 +28,14 @@ class Verdict:
         if self.denial is None:
             return None
         return Answer(
-            action="blocked", label=Label.SIMULATED, reason=Reason.DENIED, output=self.denial,
-            status=StepStatus.DENIED, detail={**label_key(), **self.detail}, note=self.denial.removeprefix(_SAYS),
-        )  # fmt: skip
+            action="blocked",
+            label=Label.SIMULATED,
+            reason=Reason.DENIED,
+            output=self.denial,
+            status=StepStatus.DENIED,
+            detail={**label_key(), **self.detail},
+            note=self.denial.removeprefix(_SAYS),
+        )
 
     def on(self, answer: Answer) -> Answer:
         """The answer, with what hooks had to do with it."""
@@ -167,16 +172,18 @@ def stopped(outcome: Outcome) -> Answer:
     """What stands for a stopped loop's last answer."""
     text = f"{_SAYS}{stop_text(outcome)}"
     return Answer(
-        action="blocked", label=Label.SIMULATED, reason=Reason.STOPPED, detail=label_key(), note=stop_text(outcome),
+        action="blocked",
+        label=Label.SIMULATED,
+        reason=Reason.STOPPED,
+        detail=label_key(),
+        note=stop_text(outcome),
         output={"message": {"role": "assistant", "content": text}, "finish_reason": "stopped"},
-    )  # fmt: skip
+    )
 
 
 def failed(error: str) -> Answer:
     """How a tool call ended that ends the replay."""
-    return Answer(
-        action="live", label=Label.SIMULATED, reason=Reason.LIVE_TOOL, status=StepStatus.ERROR, error=error
-    )  # fmt: skip
+    return Answer(action="live", label=Label.SIMULATED, reason=Reason.LIVE_TOOL, status=StepStatus.ERROR, error=error)
 
 
 def with_added(slots: Slots, added: Iterable[Added]) -> Slots:
@@ -210,13 +217,20 @@ def _llm(turn: _Turn) -> JSONObject:
         return {}
     output = answer.output if isinstance(answer.output, dict) else {}
     return {
-        "model": call.model, "provider": call.provider, "label": answer.label, "reason": answer.reason,
-        "tokens_in": answer.tokens_in, "tokens_out": answer.tokens_out, "tokens_cached": answer.tokens_cached,
+        "model": call.model,
+        "provider": call.provider,
+        "label": answer.label,
+        "reason": answer.reason,
+        "tokens_in": answer.tokens_in,
+        "tokens_out": answer.tokens_out,
+        "tokens_cached": answer.tokens_cached,
         "cost_usd": None if answer.cost_usd is None else float(answer.cost_usd),
-        "duration_ms": answer.duration_ms, "finish_reason": output.get("finish_reason"),
+        "duration_ms": answer.duration_ms,
+        "finish_reason": output.get("finish_reason"),
         "tool_calls": len(ModelAnswer(answer.output).calls),
-        "attempts": answer.retries + 1, "step": call.no,
-    }  # fmt: skip
+        "attempts": answer.retries + 1,
+        "step": call.no,
+    }
 
 
 def _text(value: JSONValue) -> str:

@@ -53,15 +53,25 @@ class NewContainers:
     def _another(self, container: Node, parent: int | None, at: Node) -> Generator[DriverEvent, None, int]:
         """Create a container that is not in the recording."""
         call = Call(
-            no=self._state.take_number(), parent=parent, type=container.type, name=container.name, input=None,
-            changed=True, because=(at.no,),
-        )  # fmt: skip
+            no=self._state.take_number(),
+            parent=parent,
+            type=container.type,
+            name=container.name,
+            input=None,
+            changed=True,
+            because=(at.no,),
+        )
         label, reason = self._label()
         yield Resolved(
             call=call,
-            answer=Answer(action="cache" if label is Label.CACHED else "simulate", label=label, reason=reason,
-                          detail={**label_key(), "divergence": "new"}, note="Holds steps that were not recorded"),
-        )  # fmt: skip
+            answer=Answer(
+                action="cache" if label is Label.CACHED else "simulate",
+                label=label,
+                reason=reason,
+                detail={**label_key(), "divergence": "new"},
+                note="Holds steps that were not recorded",
+            ),
+        )
         return call.no
 
     def _label(self) -> tuple[Label, Reason]:

@@ -44,7 +44,16 @@ def replay_parts(context: ReplayContext, hooks: Hooks) -> ReplayParts:
     chain = ResolverChain(context.policy, context.environment, subagents.answer, context.ignoring, reach.of)
     calls = CallBuilder(context, state, handed, foresight)
     return ReplayParts(
-        context=context, state=state, implicit=implicit, handed=handed, foresight=foresight, calls=calls, reach=reach,
-        results=StepResults(context, state, handed), subagents=subagents, chain=chain, points=points,
+        context=context,
+        state=state,
+        implicit=implicit,
+        handed=handed,
+        foresight=foresight,
+        calls=calls,
+        reach=reach,
+        results=StepResults(context, state, handed),
+        subagents=subagents,
+        chain=chain,
+        points=points,
         loops=AgentLoops(context, implicit, listening=points.active),
-    )  # fmt: skip
+    )

@@ -111,6 +111,12 @@ def _other(implicit: ImplicitCall, arguments: JSONValue) -> Change:
 
 def _ran(node: Node) -> Answer:
     return Answer(
-        action="simulate", label=Label.SIMULATED, reason=Reason.LIVE_MODEL, output=None, known=False, source=node,
-        detail={**label_key(), RAN: True}, note="Run anew for another task",
-    )  # fmt: skip
+        action="simulate",
+        label=Label.SIMULATED,
+        reason=Reason.LIVE_MODEL,
+        output=None,
+        known=False,
+        source=node,
+        detail={**label_key(), RAN: True},
+        note="Run anew for another task",
+    )

@@ -20,9 +20,15 @@ from traces.core.vocabulary import Label, Reason, StepStatus, StepType
 from traces.payloads.messages import Message
 
 # Calls that nobody made or answered: such a one again repeats nothing.
-_NOT_MADE: Final = frozenset({
-    Reason.SIDE_EFFECT_BLOCKED, Reason.POLICY_FALLBACK, Reason.DENIED, Reason.STOPPED, Reason.DUPLICATE_SUPPRESSED,
-})  # fmt: skip
+_NOT_MADE: Final = frozenset(
+    {
+        Reason.SIDE_EFFECT_BLOCKED,
+        Reason.POLICY_FALLBACK,
+        Reason.DENIED,
+        Reason.STOPPED,
+        Reason.DUPLICATE_SUPPRESSED,
+    }
+)
 
 
 class TurnCalls:
@@ -162,8 +168,12 @@ class TurnCalls:
     def handed_over(self, results: Sequence[tuple[Node | None, JSONObject]]) -> list[JSONValue]:
         """Order tool messages: those of recorded calls like the recorded messages."""
         places = {node.no: place for node, _ in results if node is not None and (place := self._place(node))}
-        known = iter(sorted((pair for pair in results if pair[0] and pair[0].no in places),
-                            key=lambda pair: places[pair[0].no] if pair[0] else 0))  # fmt: skip
+        known = iter(
+            sorted(
+                (pair for pair in results if pair[0] and pair[0].no in places),
+                key=lambda pair: places[pair[0].no] if pair[0] else 0,
+            )
+        )
         return [next(known)[1] if node and node.no in places else message for node, message in results]
 
     def _place(self, node: Node) -> int:
@@ -279,9 +289,14 @@ def _denied(call: Call, step: int | None) -> Answer:
     text = f"[Forkpoint] Tool '{call.called}' was not called again: step {step} made the same call and succeeded."
     detail: JSONObject = {**label_key(), "duplicate_of": step}
     return Answer(
-        action="blocked", label=Label.SIMULATED, reason=Reason.DUPLICATE_SUPPRESSED, output=text,
-        status=StepStatus.DENIED, detail=detail, note=f"Repeats step {step}",
-    )  # fmt: skip
+        action="blocked",
+        label=Label.SIMULATED,
+        reason=Reason.DUPLICATE_SUPPRESSED,
+        output=text,
+        status=StepStatus.DENIED,
+        detail=detail,
+        note=f"Repeats step {step}",
+    )
 
 
 def _list(value: JSONValue) -> list[JSONValue]:

@@ -100,6 +100,9 @@ def _with_arguments(parts: ReplayParts, call: Call, node: Node, arguments: JSONV
     same = digest(recorded) == digest(arguments)
     signed = signature(type=call.type, name=call.name, input=arguments, tool_name=call.tool_name)
     return replace(
-        call, input=arguments, signature=node.signature if same else signed, changed=not same,
+        call,
+        input=arguments,
+        signature=node.signature if same else signed,
+        changed=not same,
         differs=() if same else ("arguments",),
-    )  # fmt: skip
+    )

@@ -45,9 +45,21 @@ class Match(Schema):
 
 # Names of a model request that `parameters` cannot set, because they have a field of their own or are no parameters.
 OWN_NAMES: Final = (
-    "temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "stop", "stop_sequences", "tools",
-    "response_format", "messages", "model", "provider", "parameters", "system",
-)  # fmt: skip
+    "temperature",
+    "top_p",
+    "max_tokens",
+    "max_completion_tokens",
+    "seed",
+    "stop",
+    "stop_sequences",
+    "tools",
+    "response_format",
+    "messages",
+    "model",
+    "provider",
+    "parameters",
+    "system",
+)
 # What every request has.
 KEPT_NAMES: Final = ("messages", "model", "provider", "parameters", "system")
 

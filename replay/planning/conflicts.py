@@ -99,9 +99,7 @@ def of_budget(policy: Policy, fork: int, live: Sequence[PlannedStep]) -> Iterato
         yield _refused("/policy/budget/max_steps", detail)
 
 
-def budget_warnings(
-    policy: Policy, live: Sequence[PlannedStep], cost: float | None, *, steps: int
-) -> Iterator[str]:  # fmt: skip
+def budget_warnings(policy: Policy, live: Sequence[PlannedStep], cost: float | None, *, steps: int) -> Iterator[str]:
     """Budgets that the plan would exhaust unless a loop ends earlier."""
     room = policy.budget.max_steps
     if room is not None and steps > room:
@@ -162,7 +160,7 @@ def _refused(where: str, detail: str, step: PlannedStep | None = None) -> PlanRe
 
 def bad_edit(
     no: int, index: int, entry: Override, messages: Sequence[JSONValue], prompt: JSONObject
-) -> PlanRefusal | None:  # fmt: skip
+) -> PlanRefusal | None:
     """First edit that does not fit step `no`: the message does not exist, or `prompt` sets it too."""
     system = _system_places(messages, prompt)
     for at, edit in enumerate(entry.messages or ()):

@@ -89,10 +89,14 @@ def _changed(graph: Graph, profile: AppliedProfile) -> list[str]:
         if {"system", "template", "template_id", "version"} & edits.prompt.keys():
             found["prompt"] = None
         for name, given in (
-            ("variables", "variables" in edits.prompt), ("messages", edits.messages), ("retrieval", edits.retrieval),
-            ("tools", {"tools"} & {*edited_names(edits.model)}), ("tool arguments", edits.arguments),
-            ("tool outputs", edits.tool), ("what-if outputs", edits.output),
-        ):  # fmt: skip
+            ("variables", "variables" in edits.prompt),
+            ("messages", edits.messages),
+            ("retrieval", edits.retrieval),
+            ("tools", {"tools"} & {*edited_names(edits.model)}),
+            ("tool arguments", edits.arguments),
+            ("tool outputs", edits.tool),
+            ("what-if outputs", edits.output),
+        ):
             if given:
                 found[name] = None
     return list(found)

@@ -61,9 +61,13 @@ class PlanEnvironment:
         tokens = (call.node.tokens_in, call.node.tokens_out) if call.node is not None else (None, None)
         self.costs[call.no] = self.sources.price(provider, call.model, *tokens)
         return Answer(
-            action="live", label=Label.SIMULATED, reason=Reason.LIVE_MODEL, known=False,
-            output={"message": {"role": "assistant", "content": _UNKNOWN}}, note=f"Asks {provider}",
-        )  # fmt: skip
+            action="live",
+            label=Label.SIMULATED,
+            reason=Reason.LIVE_MODEL,
+            known=False,
+            output={"message": {"role": "assistant", "content": _UNKNOWN}},
+            note=f"Asks {provider}",
+        )
 
     def tool(self, name: str) -> ToolReview:
         return self.sources.tool(name)
@@ -71,9 +75,13 @@ class PlanEnvironment:
     def live_tool(self, call: Call, executor: str) -> Answer:
         self.costs[call.no] = 0.0  # whoever runs the tool may ask for money, but not by the token
         return Answer(
-            action="live", label=Label.SIMULATED, reason=Reason.LIVE_TOOL, known=False, output=_UNKNOWN,
+            action="live",
+            label=Label.SIMULATED,
+            reason=Reason.LIVE_TOOL,
+            known=False,
+            output=_UNKNOWN,
             note=f"runs through {executor}",
-        )  # fmt: skip
+        )
 
     def retriever(self, call: Call) -> RetrieverMatch:
         return self.sources.retriever(call)
@@ -81,10 +89,13 @@ class PlanEnvironment:
     def live_retrieval(self, call: Call, serving: RetrieverMatch) -> Answer:
         self.costs[call.no] = self._embedding_cost(call, serving)
         return Answer(
-            action="live", label=Label.SIMULATED, reason=Reason.LIVE_RETRIEVAL, known=False,
+            action="live",
+            label=Label.SIMULATED,
+            reason=Reason.LIVE_RETRIEVAL,
+            known=False,
             output={"documents": [{"id": "forkpoint-unknown", "content": _UNKNOWN}]},
             note=f"Asks retriever {serving.name}",
-        )  # fmt: skip
+        )
 
     def _embedding_cost(self, call: Call, serving: RetrieverMatch) -> float | None:
         """Cost of embedding the query; the search itself has no token cost."""

@@ -49,16 +49,32 @@ def planned_steps(
 def _kept(node: Node) -> PlannedStep:
     # Built without validation: a plan has as many of these as the run has steps.
     return PlannedStep.model_construct(
-        sequence_no=node.no, type=node.type, name=node.name, action="reuse", label=Label.EXACT, reason=EXACT,
-        differs=[], because=[], cost_usd=None, note="",
-    )  # fmt: skip
+        sequence_no=node.no,
+        type=node.type,
+        name=node.name,
+        action="reuse",
+        label=Label.EXACT,
+        reason=EXACT,
+        differs=[],
+        because=[],
+        cost_usd=None,
+        note="",
+    )
 
 
 def _assumed(node: Node, note: str) -> PlannedStep:
     return PlannedStep.model_construct(
-        sequence_no=node.no, type=node.type, name=node.name, action="simulate", label=Label.SIMULATED,
-        reason=str(Reason.ASSUMED_UNAFFECTED), differs=[], because=[], cost_usd=None, note=note,
-    )  # fmt: skip
+        sequence_no=node.no,
+        type=node.type,
+        name=node.name,
+        action="simulate",
+        label=Label.SIMULATED,
+        reason=str(Reason.ASSUMED_UNAFFECTED),
+        differs=[],
+        because=[],
+        cost_usd=None,
+        note=note,
+    )
 
 
 def lost_step(node: Node) -> PlannedStep:
@@ -81,23 +97,46 @@ def _resolved(node: Node, event: Resolved, cost: float | None, *, brief: bool) -
     answer, call = event.answer, event.call
     because = [] if brief else [no for no in call.because if no != node.no]
     return PlannedStep.model_construct(
-        sequence_no=node.no, type=node.type, name=node.name, action=answer.action, label=answer.label,
-        reason=str(answer.reason or ""), differs=[] if brief else list(call.differs), because=because, cost_usd=cost,
+        sequence_no=node.no,
+        type=node.type,
+        name=node.name,
+        action=answer.action,
+        label=answer.label,
+        reason=str(answer.reason or ""),
+        differs=[] if brief else list(call.differs),
+        because=because,
+        cost_usd=cost,
         note="" if brief else answer.note,
         typed=[] if brief else typed_messages.places(answer),
-    )  # fmt: skip
+    )
 
 
 def _gone(event: StepSkipped) -> PlannedStep:
     return PlannedStep(
-        sequence_no=event.node.no, type=event.node.type, name=event.node.name, action="unreached", label=None,
-        reason="", differs=[], because=[], cost_usd=None, note=event.why,
-    )  # fmt: skip
+        sequence_no=event.node.no,
+        type=event.node.type,
+        name=event.node.name,
+        action="unreached",
+        label=None,
+        reason="",
+        differs=[],
+        because=[],
+        cost_usd=None,
+        note=event.why,
+    )
 
 
 def _closed(event: ContainerClosed) -> PlannedStep:
     note = event.note or ending_derived(event.output_from)
     return PlannedStep(
-        sequence_no=event.node.no, type=event.node.type, name=event.node.name, action=ACTIONS[event.label],
-        label=event.label, reason=event.reason, differs=[], because=[*event.output_from], cost_usd=None, note=note,
-    )  # fmt: skip
+        sequence_no=event.node.no,
+        type=event.node.type,
+        name=event.node.name,
+        action=ACTIONS[event.label],
+        label=event.label,
+        reason=event.reason,
+        differs=[],
+        because=[*event.output_from],
+        cost_usd=None,
+        note=note,
+    )

@@ -35,9 +35,14 @@ _NOTHING_TO_FOLLOW: Final = "Nothing to follow: every model answer is the record
 
 
 def plan(
-    graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sources, *, brief: bool = False,
+    graph: Graph,
+    profile: AppliedProfile,
+    policy: Policy,
+    sources: Sources,
+    *,
+    brief: bool = False,
     untouched: bool = True,
-) -> Plan:  # fmt: skip
+) -> Plan:
     """Plan a replay. Refusals are part of the plan; a refused replay does not start.
 
     Steps that nothing reaches are listed where `untouched` says so; a brief plan says of the others what becomes of
@@ -67,27 +72,37 @@ def plan(
     return made.model_copy(update={"ignore_list": sources.ignoring.version})
 
 
-def _outlook(
-    graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sources, *, share: bool
-) -> Outlook:  # fmt: skip
+def _outlook(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sources, *, share: bool) -> Outlook:
     def walked(edited: Edited) -> Outlook:
         environment = PlanEnvironment(sources)
         context = ReplayContext(
-            graph=graph, profile=profile, policy=policy, environment=environment, ignoring=sources.ignoring,
-            brief=share, edited=edited,
-        )  # fmt: skip
+            graph=graph,
+            profile=profile,
+            policy=policy,
+            environment=environment,
+            ignoring=sources.ignoring,
+            brief=share,
+            edited=edited,
+        )
         replayer = Replayer(context)
         return Outlook(
-            events=list(replayer.run()), costs=environment.costs, unreviewed=replayer.unreviewed,
+            events=list(replayer.run()),
+            costs=environment.costs,
+            unreviewed=replayer.unreviewed,
             dependence=replayer.dependence,
-        )  # fmt: skip
+        )
 
     if not share:
         return walked(Edited())
     return sources.outlooks.of(
-        graph, profile, policy, provider=sources.provider, price=sources.price, requests=sources.requests,
+        graph,
+        profile,
+        policy,
+        provider=sources.provider,
+        price=sources.price,
+        requests=sources.requests,
         walked=walked,
-    )  # fmt: skip
+    )
 
 
 def empty_plan(fork: int, policy: Policy, refusals: list[PlanRefusal]) -> Plan:
@@ -96,10 +111,20 @@ def empty_plan(fork: int, policy: Policy, refusals: list[PlanRefusal]) -> Plan:
         score=None, factors={}, threshold=policy.determinism_threshold, critical_changes=[], other_changes=[]
     )
     return Plan(
-        fork_sequence_no=fork, steps=[], actions=dict.fromkeys(get_args(PlanAction), 0), counts=LabelCounts(),
-        live_calls=0, cost_usd=None, tokens=0, duration_ms=None, replay_type="A", determinism=determinism, loop="",
-        refusals=refusals, warnings=[],
-    )  # fmt: skip
+        fork_sequence_no=fork,
+        steps=[],
+        actions=dict.fromkeys(get_args(PlanAction), 0),
+        counts=LabelCounts(),
+        live_calls=0,
+        cost_usd=None,
+        tokens=0,
+        duration_ms=None,
+        replay_type="A",
+        determinism=determinism,
+        loop="",
+        refusals=refusals,
+        warnings=[],
+    )
 
 
 def plan_unchanged(
@@ -125,9 +150,15 @@ class _Counted:
 
 
 def _assembled(
-    counted: _Counted, steps: list[PlannedStep], policy: Policy, determinism: Determinism,
-    refusals: list[PlanRefusal], loop: str, events: Sequence[Event], lost: Mapping[int, LostPayloads],
-) -> Plan:  # fmt: skip
+    counted: _Counted,
+    steps: list[PlannedStep],
+    policy: Policy,
+    determinism: Determinism,
+    refusals: list[PlanRefusal],
+    loop: str,
+    events: Sequence[Event],
+    lost: Mapping[int, LostPayloads],
+) -> Plan:
     before = sum(step.sequence_no < counted.fork for step in steps)  # open at the fork, and end otherwise
     inherited, untouched = counted.fork - 1 - before, counted.total + before - len(steps)
     lost_before = sum(no < counted.fork for no in lost)
@@ -140,9 +171,12 @@ def _assembled(
     costs = [step.cost_usd for step in live]
     nodes = [counted.nodes[step.sequence_no] for step in live]
     return Plan(
-        fork_sequence_no=counted.fork, steps=steps, actions=actions,
+        fork_sequence_no=counted.fork,
+        steps=steps,
+        actions=actions,
         counts=LabelCounts(
-            exact=labels[Label.EXACT] + inherited - lost_before + untouched, cached=labels[Label.CACHED],
+            exact=labels[Label.EXACT] + inherited - lost_before + untouched,
+            cached=labels[Label.CACHED],
             simulated=labels[Label.SIMULATED] + lost_before,
         ),
         assumed=sum(step.reason == Reason.ASSUMED_UNAFFECTED for step in steps),
@@ -150,12 +184,15 @@ def _assembled(
         cost_usd=None if None in costs else sum(cost or 0.0 for cost in costs),
         tokens=sum((node.tokens_in or 0) + (node.tokens_out or 0) for node in nodes),
         duration_ms=sum(node.duration_ms or 0.0 for node in nodes),
-        replay_type=replay_type(determinism), determinism=determinism, loop=loop, refusals=refusals,
+        replay_type=replay_type(determinism),
+        determinism=determinism,
+        loop=loop,
+        refusals=refusals,
         warnings=[
             *_warnings(steps, policy, events, costs, count=sum(actions.values()) - actions["unreached"]),
             *lost_warnings(lost, counted.fork),
         ],
-    )  # fmt: skip
+    )
 
 
 def _warnings(
@@ -206,9 +243,11 @@ def _missing(graph: Graph, missing: MissingPart) -> PlanRefusal:
     node = next((node for node in graph.nodes if missing.digest in {node.input_ref, node.output_ref}), None)
     where = f" of step {node.no}" if node is not None else ""
     return PlanRefusal(
-        code="artifact_missing", detail=f"a payload{where} that the replay needs is missing ({missing.digest})",
-        where="/run", step=None if node is None else node.no,
-    )  # fmt: skip
+        code="artifact_missing",
+        detail=f"a payload{where} that the replay needs is missing ({missing.digest})",
+        where="/run",
+        step=None if node is None else node.no,
+    )
 
 
 def _bad_edits(graph: Graph, profile: AppliedProfile, environment: PlanEnvironment) -> Iterable[PlanRefusal]:
@@ -238,6 +277,8 @@ def _unserved(
         index = next(index for index in call.edits.entries if "retrieval" in profile.overrides[index].sets)
         why = environment.retriever(call).why if allowed else "the policy allows neither a live one nor a placeholder"
         yield PlanRefusal(
-            code="policy_conflict", detail=f"step {call.no} ({call.called!r}) needs a search, and {why}",
-            where=pointer(index, "retrieval"), step=call.no,
-        )  # fmt: skip
+            code="policy_conflict",
+            detail=f"step {call.no} ({call.called!r}) needs a search, and {why}",
+            where=pointer(index, "retrieval"),
+            step=call.no,
+        )

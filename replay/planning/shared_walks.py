@@ -72,9 +72,16 @@ class Outlooks:
     _known: dict[Hashable, Outlook | None] = field(default_factory=dict)
 
     def of(
-        self, graph: Graph, profile: AppliedProfile, policy: Policy, *, provider: Provider, price: Price,
-        requests: Requests, walked: Callable[[Edited], Outlook],
-    ) -> Outlook:  # fmt: skip
+        self,
+        graph: Graph,
+        profile: AppliedProfile,
+        policy: Policy,
+        *,
+        provider: Provider,
+        price: Price,
+        requests: Requests,
+        walked: Callable[[Edited], Outlook],
+    ) -> Outlook:
         """Result of a plan: newly `walked`, or a shared one with this plan's costs."""
         served = _served(graph, profile, policy, provider)
         edited = None if served is None else _edited(graph, profile, policy, frozenset(served), requests)
@@ -86,9 +93,13 @@ class Outlooks:
         return _priced(shared, served, price)
 
     def _shared(
-        self, graph: Graph, profile: AppliedProfile, policy: Policy, edited: Edited,
+        self,
+        graph: Graph,
+        profile: AppliedProfile,
+        policy: Policy,
+        edited: Edited,
         walked: Callable[[Edited], Outlook],
-    ) -> Outlook | None:  # fmt: skip
+    ) -> Outlook | None:
         exact, alike = ((policy.model_dump_json(), edited, others) for others in _others(graph, profile))
         for key in (alike, exact):
             if key in self._known:
@@ -110,7 +121,7 @@ class Outlooks:
 
 def _edited(
     graph: Graph, profile: AppliedProfile, policy: Policy, served: frozenset[int], requests: Requests
-) -> Edited | None:  # fmt: skip
+) -> Edited | None:
     """Edited model steps that go live whatever their request is; None if some may not."""
     if policy.asks_anew(StepType.MODEL):
         return Edited(asked=served)
@@ -135,7 +146,7 @@ def _leaves_the_recording(event: Event) -> bool:
 
 def _served(
     graph: Graph, profile: AppliedProfile, policy: Policy, provider: Provider
-) -> dict[int, tuple[str, str]] | None:  # fmt: skip
+) -> dict[int, tuple[str, str]] | None:
     """Provider and model by asked model step; None if the profile does more or a step finds no provider."""
     asking = {id(edits): _only_asks(edits) for edits in profile.distinct}
     anew = policy.asks_anew(StepType.MODEL)
@@ -167,10 +178,14 @@ def _others(graph: Graph, profile: AppliedProfile) -> tuple[Hashable, Hashable]:
         return exact, exact
     digests = {id(edits): _given_digest(edits) for edits in {id(one): one for _, one in others}.values()}
     return exact, tuple(
-        (node.no, named[id(edits)] if (given := digests[id(edits)]) is None or edits.tool is None or node.lost
-         else (edits.entries, edits.tool.status, given == node.output_ref))
+        (
+            node.no,
+            named[id(edits)]
+            if (given := digests[id(edits)]) is None or edits.tool is None or node.lost
+            else (edits.entries, edits.tool.status, given == node.output_ref),
+        )
         for node, edits in others
-    )  # fmt: skip
+    )
 
 
 def _given_digest(edits: Edits) -> str | None:
@@ -205,5 +220,5 @@ def _priced(known: Outlook, served: Mapping[int, tuple[str, str]], price: Price)
     steps = [
         step.model_copy(update={"cost_usd": changed[step.sequence_no]}) if step.sequence_no in changed else step
         for step in known.steps or ()
-    ]  # fmt: skip
+    ]
     return replace(known, costs=costs, steps=steps)

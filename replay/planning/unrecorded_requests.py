@@ -80,7 +80,7 @@ class StoredRequests:
         return _Rest(
             signed=ModelSigner.rest(input, provider=provider, model=model),
             is_recorded=same and _without_messages(input) == self._recorded_rest(node.input_ref),
-        )  # fmt: skip
+        )
 
     def _root(self, node: Node) -> JSONObject:
         root = self._roots.get(node.input_ref)

@@ -30,9 +30,12 @@ from traces.transitions import move
 
 logger = structlog.get_logger("proof")
 _DOING: Final = {
-    "noise": "Repeating both runs unchanged, to know what chance does", "search": "Making and reverting the changes",
-    "shares": "Trying combinations", "parts": "Looking inside the cause", "mediators": "Following it step by step",
-}  # fmt: skip
+    "noise": "Repeating both runs unchanged, to know what chance does",
+    "search": "Making and reverting the changes",
+    "shares": "Trying combinations",
+    "parts": "Looking inside the cause",
+    "mediators": "Following it step by step",
+}
 _REQUESTS: Final[pydantic.TypeAdapter[ProofRequest]] = pydantic.TypeAdapter(ProofRequest)
 
 
@@ -80,13 +83,20 @@ def case_of(subject: Subject, lab: ProbeRunner) -> Case:
     kind = lab.question.kind
     atoms = certificates.holding(subject.atoms, kind)
     return Case(
-        question=lab.question, atoms=atoms, differs=lab.values["base"] != lab.values["candidate"],
-        sampled=subject.sampled, chance=certificates.chance(subject.seen, atoms, kind, lattice=subject.lattice),
-        one_space=subject.lattice, features=(lab.question.text,),
-        assumptions=_assumptions(subject), live_calls=calls, live_cost_usd=cost,
-        coarser=outcomes.coarser(kind), values={side: outcomes.values(kind, lab.recorded[side]) for side in sides},
+        question=lab.question,
+        atoms=atoms,
+        differs=lab.values["base"] != lab.values["candidate"],
+        sampled=subject.sampled,
+        chance=certificates.chance(subject.seen, atoms, kind, lattice=subject.lattice),
+        one_space=subject.lattice,
+        features=(lab.question.text,),
+        assumptions=_assumptions(subject),
+        live_calls=calls,
+        live_cost_usd=cost,
+        coarser=outcomes.coarser(kind),
+        values={side: outcomes.values(kind, lab.recorded[side]) for side in sides},
         names={side: outcomes.said(lab.question, lab.recorded[side], first_error_apart) for side in sides},
-    )  # fmt: skip
+    )
 
 
 def laboratory(proof: Proof, *, asks: bool = True) -> ProbeRunner:
@@ -100,13 +110,18 @@ def laboratory(proof: Proof, *, asks: bool = True) -> ProbeRunner:
 def ladder_of(proof: Proof, *, asks: bool = True) -> Ladder:
     request, lab = request_of(proof), laboratory(proof, asks=asks)
     budget = Budget(
-        probes=request.budget.probes, live_calls=request.budget.live_calls, cost_usd=request.budget.cost_usd,
+        probes=request.budget.probes,
+        live_calls=request.budget.live_calls,
+        cost_usd=request.budget.cost_usd,
         repeats=request.budget.repeats,
-    )  # fmt: skip
+    )
     return Ladder(
-        case=case_of(lab.subject, lab), lab=lab, budget=budget, look_inside=request.parts,
+        case=case_of(lab.subject, lab),
+        lab=lab,
+        budget=budget,
+        look_inside=request.parts,
         look_between=request.mediators,
-    )  # fmt: skip
+    )
 
 
 def _climb(proof: Proof) -> list[UUID]:
@@ -131,14 +146,20 @@ def _tell(proof: Proof, ladder: Ladder, stage: str) -> None:
     """Store how far it is, for those who watch."""
     calls, cost = ladder.spent()
     progress = ProofProgress(
-        stage=ladder.stage, doing=_DOING.get(stage, ""), probes=ladder.made(), expected=expected(ladder),
-        repeats=ladder.repeats(), live_calls=calls, cost_usd=cost,
-    )  # fmt: skip
+        stage=ladder.stage,
+        doing=_DOING.get(stage, ""),
+        probes=ladder.made(),
+        expected=expected(ladder),
+        repeats=ladder.repeats(),
+        live_calls=calls,
+        cost_usd=cost,
+    )
     with transaction.atomic():
         Proof.objects.filter(id=proof.id, status=ProofStatus.RUNNING).update(
-            progress=progress.model_dump(mode="json"), findings=findings(ladder).model_dump(mode="json"),
+            progress=progress.model_dump(mode="json"),
+            findings=findings(ladder).model_dump(mode="json"),
             worked_at=datetime.now(UTC),
-        )  # fmt: skip
+        )
         notify.touch(f"diff.{proof.diff_id}")
 
 

@@ -25,10 +25,15 @@ def view(proof: Proof) -> ProofView:
     """How a proof is now."""
     waits = proof.status == ProofStatus.RUNNING and not proof.progress
     return ProofView(
-        id=proof.id, diff=proof.diff_id, status=ProofStatus.PENDING if waits else proof.status,
+        id=proof.id,
+        diff=proof.diff_id,
+        status=ProofStatus.PENDING if waits else proof.status,
         request=ProofRequest.model_validate(proof.request),
         progress=ProofProgress.model_validate(proof.progress),
         findings=Findings.model_validate(proof.findings) if proof.findings is not None else None,
-        evidence=proof.evidence_id, error=proof.error, created_at=proof.created_at, started_at=proof.created_at,
+        evidence=proof.evidence_id,
+        error=proof.error,
+        created_at=proof.created_at,
+        started_at=proof.created_at,
         ended_at=proof.ended_at,
-    )  # fmt: skip
+    )

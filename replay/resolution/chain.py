@@ -33,9 +33,13 @@ class ResolverChain:
     """Resolver chain of one replay. Duplicate calls are suppressed before it."""
 
     def __init__(
-        self, policy: Policy, environment: ReplayEnvironment, anew: Resolver = lambda call: None,
-        ignoring: Ignoring = NOTHING, assumption: Callable[[Node], JSONObject | None] = lambda node: None,
-    ) -> None:  # fmt: skip
+        self,
+        policy: Policy,
+        environment: ReplayEnvironment,
+        anew: Resolver = lambda call: None,
+        ignoring: Ignoring = NOTHING,
+        assumption: Callable[[Node], JSONObject | None] = lambda node: None,
+    ) -> None:
         self.policy = policy
         self.environment = environment
         self.ignoring = ignoring
@@ -53,9 +57,14 @@ class ResolverChain:
         raise AssertionError("the fallback answers every call")
 
     def resolve_tool(
-        self, call: Call, repeated: Callable[[Call], Node | None], similar: Callable[[Call], Match[Node] | None],
-        anew: Resolver, *, from_others: bool,
-    ) -> Answer:  # fmt: skip
+        self,
+        call: Call,
+        repeated: Callable[[Call], Node | None],
+        similar: Callable[[Call], Match[Node] | None],
+        anew: Resolver,
+        *,
+        from_others: bool,
+    ) -> Answer:
         """Resolve a tool call without an unused recording: repetition, cache, or policy.
 
         `from_others`: one that other calls were given may stand for it.
@@ -160,11 +169,18 @@ class ResolverChain:
 
     def _from_recording(self, node: Node, *, label: Label, reason: Reason) -> Answer:
         return Answer(
-            action="reuse", label=label, reason=reason, source=node,
-            output=self.environment.payload(node.output_ref) if node.output_ref else None, output_ref=node.output_ref,
-            status=node.status, tokens_in=node.tokens_in, tokens_out=node.tokens_out,
-            tokens_cached=node.tokens_cached, duration_ms=node.duration_ms,
-        )  # fmt: skip
+            action="reuse",
+            label=label,
+            reason=reason,
+            source=node,
+            output=self.environment.payload(node.output_ref) if node.output_ref else None,
+            output_ref=node.output_ref,
+            status=node.status,
+            tokens_in=node.tokens_in,
+            tokens_out=node.tokens_out,
+            tokens_cached=node.tokens_cached,
+            duration_ms=node.duration_ms,
+        )
 
     def _cached(self, call: Call) -> Answer | None:
         if not call.signature or not call.complete:
@@ -220,9 +236,13 @@ class ResolverChain:
         if said is None:
             note = "The operator will be asked for this tool's answer"
             return Answer(
-                action="simulate", label=Label.SIMULATED, reason=Reason.OPERATOR_OVERRIDE, known=False, note=note,
+                action="simulate",
+                label=Label.SIMULATED,
+                reason=Reason.OPERATOR_OVERRIDE,
+                known=False,
+                note=note,
                 output=placeholder(call.type, note),
-            )  # fmt: skip
+            )
         return operator_said(said)
 
     def _blocked(self, call: Call) -> Answer | None:
@@ -234,10 +254,14 @@ class ResolverChain:
         unreviewed = f"not reviewed, and its name {suggest(call.called).reason}"
         why = "on the blocklist" if listed else "reviewed as a side effect" if safe is False else unreviewed
         return Answer(
-            action="simulate", label=Label.SIMULATED, reason=Reason.SIDE_EFFECT_BLOCKED,
-            output=blocked_message(call.called), status=StepStatus.DENIED if listed else StepStatus.OK,
-            note=f"Tool {call.called!r} is {why}", detail={"blocked": why},
-        )  # fmt: skip
+            action="simulate",
+            label=Label.SIMULATED,
+            reason=Reason.SIDE_EFFECT_BLOCKED,
+            output=blocked_message(call.called),
+            status=StepStatus.DENIED if listed else StepStatus.OK,
+            note=f"Tool {call.called!r} is {why}",
+            detail={"blocked": why},
+        )
 
     def _fallback(self, call: Call) -> Answer:
         note = self._reason_for_fallback(call)
@@ -251,10 +275,14 @@ class ResolverChain:
                 output=placeholder(call.type, note),
             )
         return Answer(
-            action="simulate", label=Label.SIMULATED, reason=Reason.POLICY_FALLBACK, known=False, note=sentence(note),
+            action="simulate",
+            label=Label.SIMULATED,
+            reason=Reason.POLICY_FALLBACK,
+            known=False,
+            note=sentence(note),
             output=placeholder(call.type, note),
             status=StepStatus.UNVERIFIED if call.type in CHECKS else StepStatus.OK,
-        )  # fmt: skip
+        )
 
     def _reason_for_fallback(self, call: Call) -> str:
         if not call.changed and call.node is not None and call.node.lost:
@@ -286,9 +314,14 @@ class ResolverChain:
 
 def from_cache(hit: CachedAnswer, reason: Reason) -> Answer:
     return Answer(
-        action="cache", label=Label.CACHED, reason=reason, output=hit.output,
-        output_ref=hit.output_ref, status=hit.status, detail={"matched": hit.where},
-    )  # fmt: skip
+        action="cache",
+        label=Label.CACHED,
+        reason=reason,
+        output=hit.output,
+        output_ref=hit.output_ref,
+        status=hit.status,
+        detail={"matched": hit.where},
+    )
 
 
 def _explained(call: Call, answer: Answer) -> Answer:

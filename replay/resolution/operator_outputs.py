@@ -14,9 +14,13 @@ def operator_said(said: OperatorAnswer) -> Answer | None:
     if said.fallback:
         return None
     return Answer(
-        action="simulate", label=Label.SIMULATED, reason=Reason.OPERATOR_OVERRIDE, output=said.output,
-        status=said.status, detail={"asked": True},
-    )  # fmt: skip
+        action="simulate",
+        label=Label.SIMULATED,
+        reason=Reason.OPERATOR_OVERRIDE,
+        output=said.output,
+        status=said.status,
+        detail={"asked": True},
+    )
 
 
 def operator_output(call: Call, environment: ReplayEnvironment) -> Answer | None:

@@ -14,12 +14,16 @@ _Mode = Literal["serialization", "validation"]
 _DOCUMENTS: Final[dict[str, tuple[type[BaseModel], _Mode, str]]] = {
     "override-profile": (OverrideProfile, "validation", "What a fork changes, from the fork on."),
     "policy": (
-        Policy, "validation", "What may go live in a replay, in which order calls are resolved, and where it stops.",
+        Policy,
+        "validation",
+        "What may go live in a replay, in which order calls are resolved, and where it stops.",
     ),
     "diff-report": (
-        DiffReport, "serialization", "What differs between two runs, what caused it, and how sure that is.",
+        DiffReport,
+        "serialization",
+        "What differs between two runs, what caused it, and how sure that is.",
     ),
-}  # fmt: skip
+}
 NAMES: Final = tuple(_DOCUMENTS)
 _SAID: Final[dict[str, Any]] = {"not": {"type": "null"}}
 _SAYS_STEP: Final[dict[str, Any]] = {"required": ["step"], "properties": {"step": _SAID}}

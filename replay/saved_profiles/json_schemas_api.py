@@ -17,9 +17,10 @@ _NAME: Final = OpenApiParameter("name", str, OpenApiParameter.PATH, enum=json_sc
 
 class SchemaView(APIView):
     @extend_schema(
-        operation_id="get_schema", parameters=[_NAME],
+        operation_id="get_schema",
+        parameters=[_NAME],
         responses={(200, "application/schema+json"): OpenApiTypes.OBJECT, **PROBLEMS},
-    )  # fmt: skip
+    )
     def get(self, request: Request, name: str) -> Response:
         """The JSON Schema of override profiles, policies or diff reports."""
         if name not in json_schemas.NAMES:

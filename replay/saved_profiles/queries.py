@@ -80,10 +80,17 @@ def _described(kind: Kind, digests: Iterable[str]) -> list[tuple[Any, dict[str, 
     names = _names(kind, wanted)
     rows = _rows(kind).filter(digest__in=wanted).annotate(used_by=Count("sessions"))
     described = [
-        (row, {"digest": row.digest, "names": names.get(row.digest, []), "created_at": row.created_at,
-               "used_by": row.used_by})
+        (
+            row,
+            {
+                "digest": row.digest,
+                "names": names.get(row.digest, []),
+                "created_at": row.created_at,
+                "used_by": row.used_by,
+            },
+        )
         for row in rows
-    ]  # fmt: skip
+    ]
     return sorted(described, key=lambda pair: (pair[1]["names"], pair[1]["digest"]))
 
 

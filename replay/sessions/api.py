@@ -30,9 +30,10 @@ PAGE = [
     OpenApiParameter("limit", OpenApiTypes.INT, description="How many; at most 1,000."),
 ]
 _UNTOUCHED = OpenApiParameter(
-    "untouched", OpenApiTypes.BOOL,
+    "untouched",
+    OpenApiTypes.BOOL,
     description="Whether steps that stay as they are recorded are listed as well (true), or only counted (false).",
-)  # fmt: skip
+)
 _MOST = 200
 _MOST_OF_SESSION = 1000
 

@@ -14,9 +14,14 @@ def create(prepared: prepare.Prepared, *, is_probe: bool = False) -> ReplaySessi
         if step.action != "reuse"
     }
     return ReplaySession.objects.create(
-        source_run=prepared.run, fork_sequence_no=prepared.fork,
-        profile=library.keep_profile(request.overrides), stated_policy=library.keep_policy(request.policy),
-        policy=request.policy.model_dump(mode="json"), plan=plan.model_dump(mode="json", exclude={"steps"}),
-        planned=planned, planned_steps=sum(plan.actions.values()) - plan.actions["unreached"],
-        cost_usd=0, is_probe=is_probe,
-    )  # fmt: skip
+        source_run=prepared.run,
+        fork_sequence_no=prepared.fork,
+        profile=library.keep_profile(request.overrides),
+        stated_policy=library.keep_policy(request.policy),
+        policy=request.policy.model_dump(mode="json"),
+        plan=plan.model_dump(mode="json", exclude={"steps"}),
+        planned=planned,
+        planned_steps=sum(plan.actions.values()) - plan.actions["unreached"],
+        cost_usd=0,
+        is_probe=is_probe,
+    )

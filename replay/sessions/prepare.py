@@ -59,9 +59,7 @@ def parse(body: JSONValue) -> ReplayRequest:
     return parsed(ReplayRequest, said)
 
 
-def prepare(
-    request: ReplayRequest, *, brief: bool = False, untouched: bool = True, kept: bool = False
-) -> Prepared:  # fmt: skip
+def prepare(request: ReplayRequest, *, brief: bool = False, untouched: bool = True, kept: bool = False) -> Prepared:
     """Find the source and plan; raises `NotFound` for an unknown run or fork step.
 
     Without the `untouched` ones a plan counts the steps that nothing reaches, and does not list them. A brief one
@@ -94,9 +92,7 @@ class Source:
             lost = load_steps(self.run.id, [no for no in self._lost if no >= self.fork], self._lost)
             return planner.plan_unchanged(self.fork, self.run.step_count, models, request.policy, self._lookups, lost)
         fork = forked(self._graph, request.overrides, request.policy, self._payloads)
-        return planner.plan(
-            fork.graph, fork.profile, fork.policy, self._lookups, brief=brief, untouched=untouched
-        )  # fmt: skip
+        return planner.plan(fork.graph, fork.profile, fork.policy, self._lookups, brief=brief, untouched=untouched)
 
     @cached_property
     def _graph(self) -> Graph:
@@ -160,12 +156,19 @@ def sources(run: Run, payloads: Payloads) -> plan_environment.Sources:
 
     requests = StoredRequests(
         payload=payloads, roots=payloads.roots, is_any_known=call_cache.is_any_known, ignoring=held
-    )  # fmt: skip
+    )
     return plan_environment.Sources(
-        payload=payloads, roots=payloads.roots, requests=requests, cached=cached, similar=similar,
-        provider=provider_name, price=_price, tool=_Tools(), retriever=_Retrievers(),
+        payload=payloads,
+        roots=payloads.roots,
+        requests=requests,
+        cached=cached,
+        similar=similar,
+        provider=provider_name,
+        price=_price,
+        tool=_Tools(),
+        retriever=_Retrievers(),
         ignoring=held,
-    )  # fmt: skip
+    )
 
 
 class _Tools:

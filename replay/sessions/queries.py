@@ -29,8 +29,10 @@ from traces.runs.queries import by_id
 Message = SessionChanged | StepsResolved | TextStreamed | AttemptChanged
 _MOST: Final = 500
 _KINDS: Final[dict[str, type[StepsResolved] | type[TextStreamed] | type[AttemptChanged]]] = {
-    "steps": StepsResolved, "text": TextStreamed, "attempt": AttemptChanged,
-}  # fmt: skip
+    "steps": StepsResolved,
+    "text": TextStreamed,
+    "attempt": AttemptChanged,
+}
 
 
 def find_session(ref: str | UUID) -> ReplaySession:
@@ -74,34 +76,51 @@ def configured_providers() -> ProviderList:
     return ProviderList(
         providers=[
             ProviderView(
-                name=provider.name, protocol=provider.protocol, base_url=provider.base_url,
-                models=list(provider.models), local=provider.local, description=provider.description,
+                name=provider.name,
+                protocol=provider.protocol,
+                base_url=provider.base_url,
+                models=list(provider.models),
+                local=provider.local,
+                description=provider.description,
             )
             for _, provider in sorted(providers.configured().items())
         ]
-    )  # fmt: skip
+    )
 
 
 def view_of(session: ReplaySession) -> SessionView:
-    counts = LabelCounts(
-        exact=session.exact_count, cached=session.cached_count, simulated=session.simulated_count
-    )  # fmt: skip
+    counts = LabelCounts(exact=session.exact_count, cached=session.cached_count, simulated=session.simulated_count)
     return SessionView(
-        id=session.id, status=session.status, source_run=session.source_run_id,
-        source_name=session.source_run.name, run=session.run_id, diff=session.diff_id,
+        id=session.id,
+        status=session.status,
+        source_run=session.source_run_id,
+        source_name=session.source_run.name,
+        run=session.run_id,
+        diff=session.diff_id,
         fork_sequence_no=session.fork_sequence_no,
         overrides=OverrideProfile.model_validate(session.profile.profile),
-        overrides_digest=session.profile_id, policy_digest=session.stated_policy_id or "",
-        policy=Policy.model_validate(session.policy), counts=counts, planned_steps=session.planned_steps,
-        resolved_steps=session.resolved_steps, current=session.current,
-        cost_usd=None if session.cost_usd is None else float(session.cost_usd), live_calls=session.live_calls,
-        replay_type=session.plan["replay_type"], determinism=Determinism.model_validate(session.plan["determinism"]),
-        divergences=session.divergences, unused_calls=session.unused_calls,
+        overrides_digest=session.profile_id,
+        policy_digest=session.stated_policy_id or "",
+        policy=Policy.model_validate(session.policy),
+        counts=counts,
+        planned_steps=session.planned_steps,
+        resolved_steps=session.resolved_steps,
+        current=session.current,
+        cost_usd=None if session.cost_usd is None else float(session.cost_usd),
+        live_calls=session.live_calls,
+        replay_type=session.plan["replay_type"],
+        determinism=Determinism.model_validate(session.plan["determinism"]),
+        divergences=session.divergences,
+        unused_calls=session.unused_calls,
         takeovers=[Takeover(at=at, kept_to=kept, taken_back=back) for at, kept, back in session.takeovers],
         question=None if session.question is None else OperatorQuestion.model_validate(session.question),
-        error_code=session.error_code, error=session.error, error_sequence_no=session.error_sequence_no,
-        created_at=session.created_at, started_at=session.started_at, ended_at=session.ended_at,
-    )  # fmt: skip
+        error_code=session.error_code,
+        error=session.error,
+        error_sequence_no=session.error_sequence_no,
+        created_at=session.created_at,
+        started_at=session.started_at,
+        ended_at=session.ended_at,
+    )
 
 
 def _sessions() -> QuerySet[ReplaySession]:

@@ -69,7 +69,7 @@ def is_any_known(signatures: Iterable[str]) -> bool:
 
 def similar(
     run: Run, tool: str, arguments: JSONValue, threshold: float, ignoring: Ignoring = NOTHING
-) -> CachedAnswer | None:  # fmt: skip
+) -> CachedAnswer | None:
     """The answer to the most similar tool call of a sealed run: of this run, else of the app; of equals the newest.
 
     What the app's ignore list leaves out is not compared.
@@ -110,7 +110,7 @@ def _long(asked: tool_calls.Asked, tool: str, threshold: float, ignoring: Ignori
 
 def _alike(
     asked: tool_calls.Asked, tool: str, threshold: float, ignoring: Ignoring, place: tuple[UUID, int]
-) -> float | None:  # fmt: skip
+) -> float | None:
     """How similar the call of a recorded step is; None where that cannot be read, or is not enough."""
     ref = Step.objects.values_list("input_ref", flat=True).get(run_id=place[0], sequence_no=place[1])
     try:
@@ -136,6 +136,9 @@ def _hit(run_id: UUID, number: int, similarity: float) -> CachedAnswer | None:
     except MissingPart:
         return None
     where: JSONObject = {
-        "run": str(run_id), "step": number, "id": str(step_id), "similarity": round(similarity, 4),
-    }  # fmt: skip
+        "run": str(run_id),
+        "step": number,
+        "id": str(step_id),
+        "similarity": round(similarity, 4),
+    }
     return CachedAnswer(output_ref=output_ref, output=output, status=StepStatus(status), where=where)

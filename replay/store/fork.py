@@ -26,7 +26,7 @@ class Fork:
         """What a replay is made from; `environment` answers its calls."""
         return ReplayContext(
             graph=self.graph, profile=self.profile, policy=self.policy, environment=environment, ignoring=ignoring
-        )  # fmt: skip
+        )
 
 
 def forked(graph: Graph, overrides: OverrideProfile, policy: Policy, payloads: Payloads) -> Fork:

@@ -63,10 +63,14 @@ def load_graph(run_id: UUID, fork: int, lost: Mapping[int, LostPayloads] = Mappi
     known = {node.no for node in (*opened, *around)}
     earlier = {node.no: node for node in (*around, *_earlier_models(run_id, links, fork, known))}
     return Graph(
-        fork=fork, nodes=nodes, links=links, open=opened, earlier_calls=calls,
+        fork=fork,
+        nodes=nodes,
+        links=links,
+        open=opened,
+        earlier_calls=calls,
         earlier=tuple(earlier[no] for no in sorted(earlier)),
         witnesses=load_witnesses(run_id, fork, nodes),
-    )  # fmt: skip
+    )
 
 
 def _nodes(steps: Any) -> tuple[Node, ...]:
@@ -101,9 +105,12 @@ def _links(run_id: UUID, fork: int) -> dict[int, tuple[Link, ...]]:
     )
     for consumer, producer, kind, consumer_path, producer_path, evidence in rows.iterator(5000):
         link = Link(
-            producer=producer, kind=_KINDS[kind], consumer_path=consumer_path, producer_path=producer_path,
+            producer=producer,
+            kind=_KINDS[kind],
+            consumer_path=consumer_path,
+            producer_path=producer_path,
             value=evidence if kind == EdgeKind.VALUE else "",
-        )  # fmt: skip
+        )
         found.setdefault(consumer, []).append(link)
     return {consumer: tuple(links) for consumer, links in found.items()}
 
@@ -130,8 +137,11 @@ def _earlier_models(run_id: UUID, links: Mapping[int, tuple[Link, ...]], fork: i
     found: list[Node] = []
     while wanted := wanted - known:
         known |= wanted
-        nodes = [node for some in bulk.chunks(wanted)
-                 for node in _nodes(Step.objects.filter(run_id=run_id, sequence_no__in=some))]  # fmt: skip
+        nodes = [
+            node
+            for some in bulk.chunks(wanted)
+            for node in _nodes(Step.objects.filter(run_id=run_id, sequence_no__in=some))
+        ]
         found += nodes
         wanted = {node.parent for node in nodes if node.parent is not None}
     return found
@@ -142,8 +152,11 @@ def _open(run_id: UUID, nodes: Iterable[Node], fork: int) -> tuple[Node, ...]:
     found: dict[int, Node] = {}
     wanted = {node.parent for node in nodes if node.parent is not None and node.parent < fork}
     while wanted:
-        level = [node for some in bulk.chunks(wanted)
-                 for node in _nodes(Step.objects.filter(run_id=run_id, sequence_no__in=some))]  # fmt: skip
+        level = [
+            node
+            for some in bulk.chunks(wanted)
+            for node in _nodes(Step.objects.filter(run_id=run_id, sequence_no__in=some))
+        ]
         found |= {node.no: node for node in level}
         wanted = {node.parent for node in level if node.parent is not None} - found.keys()
     return tuple(found[no] for no in sorted(found))

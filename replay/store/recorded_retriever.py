@@ -10,9 +10,16 @@ from traces.storage import artifacts
 
 # As OpenTelemetry, OpenInference, LangSmith and Prela name it, anywhere in what a step kept of its source.
 _NAMES: Final = (
-    "db.system.name", "db.system", "vector_db.vendor", "ls_vector_store_provider", "retriever.type", "retrieval.vendor",
-    "gen_ai.data_source.id", "ls_retriever_name", "store",
-)  # fmt: skip
+    "db.system.name",
+    "db.system",
+    "vector_db.vendor",
+    "ls_vector_store_provider",
+    "retriever.type",
+    "retrieval.vendor",
+    "gen_ai.data_source.id",
+    "ls_retriever_name",
+    "store",
+)
 _DEEPEST: Final = 4
 
 

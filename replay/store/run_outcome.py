@@ -21,9 +21,10 @@ def outcome_of(run_id: UUID, asked: Sequence[Check]) -> checks.Outcome:
     refs = [ref for *_, ref in rows if ref] if checks.wants_arguments(asked) else []
     arguments = artifacts.available(refs)
     return checks.Outcome(
-        answer=final_answer(run_id), failed=Run.objects.filter(id=run_id, status=RunStatus.FAILED).exists(),
+        answer=final_answer(run_id),
+        failed=Run.objects.filter(id=run_id, status=RunStatus.FAILED).exists(),
         tools=[checks.ToolUse(tool=tool or name, arguments=arguments.get(ref)) for tool, name, ref in rows],
-    )  # fmt: skip
+    )
 
 
 def final_answer(run_id: UUID) -> str:

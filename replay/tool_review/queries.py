@@ -70,11 +70,17 @@ def _view(name: str, seen: _Seen, offer: _Offer | None, history: list[ToolDecisi
     description = offer.description if offer is not None else ""
     suggestion = suggest(name, description)
     return ToolView(
-        name=name, apps=sorted(seen.apps), calls=seen.calls, last_seen=seen.at, description=description,
+        name=name,
+        apps=sorted(seen.apps),
+        calls=seen.calls,
+        last_seen=seen.at,
+        description=description,
         parameters=offer.parameters if offer is not None else None,
         suggestion=ToolSuggestion(safe=suggestion.safe, reason=suggestion.reason),
-        safe=history[0].safe if history else None, history=history[:_SHOWN_HISTORY], executor=executor,
-    )  # fmt: skip
+        safe=history[0].safe if history else None,
+        history=history[:_SHOWN_HISTORY],
+        executor=executor,
+    )
 
 
 def _called() -> dict[str, _Seen]:
@@ -83,11 +89,12 @@ def _called() -> dict[str, _Seen]:
         Step.objects.filter(type=StepType.TOOL)
         .values("tool_name", "name", "run__app")
         .annotate(
-            calls=Count("run_id", filter=Q(run__source_run=None)), at=Max("run__created_at"),
+            calls=Count("run_id", filter=Q(run__source_run=None)),
+            at=Max("run__created_at"),
             last=Max(Cast("run_id", CharField())),
         )
         .order_by()
-    )  # fmt: skip
+    )
     found: dict[str, _Seen] = {}
     for row in rows:
         tool = found.setdefault(row["tool_name"] or row["name"], _Seen())

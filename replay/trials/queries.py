@@ -33,11 +33,21 @@ def view(trial: Trial) -> TrialView:
     code, error = _overdue(trial)
     outcome = trial.outcome or {}
     return TrialView(
-        id=trial.id, kind=trial.kind, name=trial.name, input=trial.input, confirmed=trial.confirmed,
-        status=TrialStatus.FAILED if code else trial.status, executor=trial.executor, output=outcome.get("output"),
-        output_status=outcome.get("status", ""), error_code=code or trial.error_code, error=error or trial.error,
-        by=trial.by, at=trial.at, duration_ms=trial.duration_ms,
-    )  # fmt: skip
+        id=trial.id,
+        kind=trial.kind,
+        name=trial.name,
+        input=trial.input,
+        confirmed=trial.confirmed,
+        status=TrialStatus.FAILED if code else trial.status,
+        executor=trial.executor,
+        output=outcome.get("output"),
+        output_status=outcome.get("status", ""),
+        error_code=code or trial.error_code,
+        error=error or trial.error,
+        by=trial.by,
+        at=trial.at,
+        duration_ms=trial.duration_ms,
+    )
 
 
 def _overdue(trial: Trial) -> tuple[str, str]:
@@ -58,7 +68,13 @@ def retrievers() -> RetrieverList:
 def _retriever(one: retrieval.Retriever) -> RetrieverView:
     entry = one.entry
     return RetrieverView(
-        name=one.name, kind=one.kind, asks=one.place, serves=one.names, stores=entry.stores,
+        name=one.name,
+        kind=one.kind,
+        asks=one.place,
+        serves=one.names,
+        stores=entry.stores,
         embeddings=[EmbeddingView(name=name, by=by.said) for name, by in entry.embeddings.items()],
-        embedding=entry.default_embedding, top_k=entry.top_k, timeout_s=entry.timeout_s,
-    )  # fmt: skip
+        embedding=entry.default_embedding,
+        top_k=entry.top_k,
+        timeout_s=entry.timeout_s,
+    )

@@ -45,11 +45,15 @@ def searches(count: int, external_id: str) -> RecordedRun:
     """One tool, called over and over with one free text."""
     steps = tuple(
         RecordedStep(
-            key=f"search-{number}", type=StepType.TOOL, name="search", tool_name="search",
-            input={"query": search_text(number)}, output={"found": number},
+            key=f"search-{number}",
+            type=StepType.TOOL,
+            name="search",
+            tool_name="search",
+            input={"query": search_text(number)},
+            output={"found": number},
         )
         for number in range(count)
-    )  # fmt: skip
+    )
     return RecordedRun(external_id=external_id, name="Many searches", app="bench", format="bench", steps=steps)
 
 

@@ -81,8 +81,13 @@ class Demo:
     def _bisection(self) -> str:
         """Until which step the large model would have helped; and, beside the diff, a replay without the changes."""
         large = [{"match": {"type": "model"}, "model": {"model": "desk-large-1"}}]
-        body = {"checks": [{"kind": "contains", "text": "42.00 EUR"}], "overrides": {"overrides": large}, "samples": 1,
-                "reproduce": 1, "confirm": 1}  # fmt: skip
+        body = {
+            "checks": [{"kind": "contains", "text": "42.00 EUR"}],
+            "overrides": {"overrides": large},
+            "samples": 1,
+            "reproduce": 1,
+            "confirm": 1,
+        }
         bisection: str = self.ask(f"/runs/{self.failed_run}/bisect", body)["id"]
         lane = f"/diffs/{self.session['diff']}/unchanged"
         self.ask(lane, {})
@@ -103,9 +108,12 @@ class Demo:
         prompts = [{"name": "as recorded"}, {"name": "units told", "overrides": sparse}]
         axes = [{"name": "model", "values": models}, {"name": "prompt", "values": prompts}]
         body = {
-            "run": self.failed_run, "fork_step": self.session["fork_sequence_no"], "axes": axes, "name": "Units",
+            "run": self.failed_run,
+            "fork_step": self.session["fork_sequence_no"],
+            "axes": axes,
+            "name": "Units",
             "checks": [{"kind": "contains", "text": "42.00 EUR"}],
-        }  # fmt: skip
+        }
         experiment: str = self.ask("/experiments", body)["id"]
         wait_until(
             lambda: all(row["ars"] is not None for row in self.ask(f"/experiments/{experiment}")["results"]),

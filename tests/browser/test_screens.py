@@ -11,10 +11,29 @@ from tests.browser.conftest import OpenCockpit
 from tests.browser.demo import Demo
 
 SCREENS = (
-    "runs", "run", "step", "fork", "replays", "replay", "diffs", "diff", "compare", "tools", "hooks", "settings",
-    "share", "experiments", "new experiment", "experiment", "bisections", "bisection", "tree",
-    "login", "help", "palette",
-)  # fmt: skip
+    "runs",
+    "run",
+    "step",
+    "fork",
+    "replays",
+    "replay",
+    "diffs",
+    "diff",
+    "compare",
+    "tools",
+    "hooks",
+    "settings",
+    "share",
+    "experiments",
+    "new experiment",
+    "experiment",
+    "bisections",
+    "bisection",
+    "tree",
+    "login",
+    "help",
+    "palette",
+)
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 # What opens over a screen: by the name of a button, or by a key.
 OVERLAYS: dict[str, tuple[str | re.Pattern[str], ...]] = {

@@ -42,9 +42,10 @@ def kill_servers() -> scenarios.Outcome:
 
 def main(kills: int) -> int:
     whole = {
-        "workers killed": lambda: kill_workers(kills), "services broken": break_services,
+        "workers killed": lambda: kill_workers(kills),
+        "services broken": break_services,
         "embedded servers killed": kill_servers,
-    }  # fmt: skip
+    }
     return max(_told(what, run) for what, run in whole.items())
 
 

@@ -118,10 +118,14 @@ def environment(home: Path, base_url: str, services: Mapping[str, str] | None = 
     kept = {name: value for name, value in os.environ.items() if name not in foreign}
     providers = {"desk": {"protocol": "openai", "base_url": f"{base_url}/v1", "timeout_s": 30}}
     return {
-        **kept, "FORKPOINT_HOME": str(home), "FORKPOINT_PROVIDERS": json.dumps(providers),
-        "FORKPOINT_TOOLS": json.dumps(desk.tools(base_url)), "FORKPOINT_TAKEOVER_S": str(TAKEOVER_S),
-        "FORKPOINT_SECRET_KEY": "0123456789abcdef" * 4, **(services or {}),
-    }  # fmt: skip
+        **kept,
+        "FORKPOINT_HOME": str(home),
+        "FORKPOINT_PROVIDERS": json.dumps(providers),
+        "FORKPOINT_TOOLS": json.dumps(desk.tools(base_url)),
+        "FORKPOINT_TAKEOVER_S": str(TAKEOVER_S),
+        "FORKPOINT_SECRET_KEY": "0123456789abcdef" * 4,
+        **(services or {}),
+    }
 
 
 def database_on(server_url: str) -> str:

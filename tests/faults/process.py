@@ -73,15 +73,19 @@ def _of_session(session: Any) -> dict[str, Any]:
     attempts = Attempt.objects.filter(session=session).order_by("sequence_no", "attempt")
     messages = SessionMessage.objects.filter(session=session).order_by("seq")
     return {
-        "customer": int(session.source_run.external_id.rpartition("-")[2]), "status": session.status,
-        "error": session.error, "diff": session.diff_id is not None, "live_calls": session.live_calls,
+        "customer": int(session.source_run.external_id.rpartition("-")[2]),
+        "status": session.status,
+        "error": session.error,
+        "diff": session.diff_id is not None,
+        "live_calls": session.live_calls,
         "steps": [[step.sequence_no, step.type, step.label, step.tool_name, step.summary] for step in steps],
         "sealed": bool(session.run and session.run.sealed_at),
         "source": list(Step.objects.filter(run_id=session.source_run_id).values_list("label", flat=True)),
         "attempts": [list(row) for row in attempts.values_list("sequence_no", "kind", "status", "error_code")],
-        "messages": [list(row) for row in messages.values_list("seq", "type")], "last_seq": session.last_seq,
+        "messages": [list(row) for row in messages.values_list("seq", "type")],
+        "last_seq": session.last_seq,
         "id": str(session.id),
-    }  # fmt: skip
+    }
 
 
 if __name__ == "__main__":

@@ -148,6 +148,9 @@ def wait_for_calls(desk: Desk, more: int, deployed: Deployment | None = None) ->
 
 def _outcome(deployed: Deployment, desk: Desk, *, faults: int, began: int) -> Outcome:
     return Outcome(
-        faults=faults, sessions=len(deployed.launched), calls=desk.count() - began, questions=deployed.questions,
+        faults=faults,
+        sessions=len(deployed.launched),
+        calls=desk.count() - began,
+        questions=deployed.questions,
         broken=deployed.broken(desk.asked),
-    )  # fmt: skip
+    )

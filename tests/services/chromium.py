@@ -15,9 +15,15 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 FOUND = ROOT / ".make" / "chromium"
 # No sandbox: continuous integration runs as root, and the pages are our own.
 ARGUMENTS = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
-)  # fmt: skip
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+)
 # The only fonts that the browser sees: what a test measures must not depend on what the machine has installed.
 _FONTS = ROOT / "frontend" / "node_modules" / "dejavu-fonts-ttf" / "ttf"
 _FONT_CONFIGURATION = """<?xml version="1.0"?>

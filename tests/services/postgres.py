@@ -114,9 +114,13 @@ class PostgresServer:
         options = [part for setting in self._settings for part in ("-c", setting)]
         self._process = start(
             [*self._account.prefix, f"{self._account.binaries}/postgres", *serve, *options],
-            answers=lambda: _answers(self.url), stop_signal=signal.SIGINT, log=self._base / "log", env=self._env,
-            cwd=self._base, **self._account.options,
-        )  # fmt: skip
+            answers=lambda: _answers(self.url),
+            stop_signal=signal.SIGINT,
+            log=self._base / "log",
+            env=self._env,
+            cwd=self._base,
+            **self._account.options,
+        )
 
     def stop(self) -> None:
         """Break off what runs and end: what an operator calls a fast restart."""
@@ -134,9 +138,13 @@ class PostgresServer:
         data = str(self._base / "data")
         init = [f"{self._account.binaries}/initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8"]
         done = subprocess.run(
-            [*self._account.prefix, *init, "--no-sync"], capture_output=True, text=True, env=self._env,
-            cwd=self._base, **self._account.options,
-        )  # fmt: skip
+            [*self._account.prefix, *init, "--no-sync"],
+            capture_output=True,
+            text=True,
+            env=self._env,
+            cwd=self._base,
+            **self._account.options,
+        )
         if done.returncode:
             raise CannotStart(f"{self._account.binaries}: {done.stderr[-500:]}")
 

@@ -58,15 +58,22 @@ class Collection:
             "params": {**params, "replication_factor": 1, "write_consistency_factor": 1, "on_disk_payload": True},
             "hnsw_config": {"m": 16, "ef_construct": 100, "full_scan_threshold": 10_000, "max_indexing_threads": 0},
             "optimizer_config": {
-                "deleted_threshold": 0.2, "vacuum_min_vector_number": 1000, "default_segment_number": 0,
+                "deleted_threshold": 0.2,
+                "vacuum_min_vector_number": 1000,
+                "default_segment_number": 0,
                 "flush_interval_sec": 5,
             },
             "wal_config": {"wal_capacity_mb": 32, "wal_segments_ahead": 0},
-        }  # fmt: skip
+        }
         return self.wire.CollectionInfo(
-            status="green", optimizer_status="ok", config=config, payload_schema={}, points_count=held.points_count,
-            segments_count=held.segments_count, indexed_vectors_count=held.indexed_vectors_count,
-        )  # fmt: skip
+            status="green",
+            optimizer_status="ok",
+            config=config,
+            payload_schema={},
+            points_count=held.points_count,
+            segments_count=held.segments_count,
+            indexed_vectors_count=held.indexed_vectors_count,
+        )
 
     def upsert(self, body: Any) -> Any:
         asked = self.wire.PointsList.model_validate(body)

@@ -35,9 +35,18 @@ class RedisServer:
     def __init__(self, binary: Path) -> None:
         self._base, self._port = scratch_folder("fp-rd-"), free_port()
         self._command: list[str | Path] = [
-            binary, "--port", str(self._port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
-            "--dir", self._base,
-        ]  # fmt: skip
+            binary,
+            "--port",
+            str(self._port),
+            "--bind",
+            "127.0.0.1",
+            "--save",
+            "",
+            "--appendonly",
+            "no",
+            "--dir",
+            self._base,
+        ]
         self.url = f"redis://127.0.0.1:{self._port}/0"
         self.start()
 

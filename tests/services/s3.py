@@ -72,9 +72,12 @@ class S3Server:
     def environment(self) -> dict[str, str]:
         """What a deployment sets."""
         return {
-            "FORKPOINT_ARTIFACTS": f"s3://{BUCKET}/fp", "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.door.port}",
-            "AWS_ACCESS_KEY_ID": self.key, "AWS_SECRET_ACCESS_KEY": self.secret, "AWS_REGION": _REGION,
-        }  # fmt: skip
+            "FORKPOINT_ARTIFACTS": f"s3://{BUCKET}/fp",
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.door.port}",
+            "AWS_ACCESS_KEY_ID": self.key,
+            "AWS_SECRET_ACCESS_KEY": self.secret,
+            "AWS_REGION": _REGION,
+        }
 
 
 @contextmanager
@@ -82,9 +85,11 @@ def s3_server() -> Iterator[S3Server]:
     port, log = free_port(), scratch_folder("fp-s3-") / "log"
     process = start(
         [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
-        answers=lambda: _listens(port), stop_signal=signal.SIGTERM, log=log,
+        answers=lambda: _listens(port),
+        stop_signal=signal.SIGTERM,
+        log=log,
         env={**os.environ, "INITIAL_NO_AUTH_ACTION_COUNT": str(_UNCHECKED)},
-    )  # fmt: skip
+    )
     door = Door(port)
     try:
         yield _with_account(port, door)
@@ -105,9 +110,13 @@ def _with_account(port: int, door: Door) -> S3Server:
 
     def client(service: str, key: str, secret: str) -> Any:
         return boto3.client(
-            service, endpoint_url=f"http://127.0.0.1:{port}", region_name=_REGION, aws_access_key_id=key,
-            aws_secret_access_key=secret, config=Config(s3={"addressing_style": "path"}),
-        )  # fmt: skip
+            service,
+            endpoint_url=f"http://127.0.0.1:{port}",
+            region_name=_REGION,
+            aws_access_key_id=key,
+            aws_secret_access_key=secret,
+            config=Config(s3={"addressing_style": "path"}),
+        )
 
     iam = client("iam", "root", "root")
     iam.create_user(UserName="forkpoint")

@@ -45,9 +45,12 @@ class Socket:
 async def open_socket(query: str, **headers: str) -> AsyncIterator[Socket]:
     sent = {"host": "localhost", **headers}
     scope = {
-        "type": "websocket", "path": "/ws/live", "query_string": query.encode(), "subprotocols": [],
+        "type": "websocket",
+        "path": "/ws/live",
+        "query_string": query.encode(),
+        "subprotocols": [],
         "headers": [(key.encode(), value.encode()) for key, value in sent.items()],
-    }  # fmt: skip
+    }
     communicator: Any = ApplicationCommunicator(application, scope)  # type: ignore[no-untyped-call]  # of asgiref
     try:
         yield Socket(communicator)

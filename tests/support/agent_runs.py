@@ -73,16 +73,29 @@ class _Agent:
         if self.prompted:
             template: JSONObject = {"template": "{system}", "variables": {"system": self.system}}
             self.steps.append(
-                RecordedStep(key=f"{key}.prompt", type=StepType.PROMPT, name="frame", parent=parent, input=template,
-                             output={"text": self.system})
-            )  # fmt: skip
+                RecordedStep(
+                    key=f"{key}.prompt",
+                    type=StepType.PROMPT,
+                    name="frame",
+                    parent=parent,
+                    input=template,
+                    output={"text": self.system},
+                )
+            )
         self.steps.append(
             RecordedStep(
-                key=key, type=StepType.MODEL, name="chat", parent=parent, provider="desk",
-                model="m1", input={"messages": list(self.history), "tools": TOOLS}, output={"message": message},
-                tokens_in=10, tokens_out=5,
+                key=key,
+                type=StepType.MODEL,
+                name="chat",
+                parent=parent,
+                provider="desk",
+                model="m1",
+                input={"messages": list(self.history), "tools": TOOLS},
+                output={"message": message},
+                tokens_in=10,
+                tokens_out=5,
             )
-        )  # fmt: skip
+        )
         self.history.append(message)
         if not isinstance(turn, Says):
             self._calls(key, turn)
@@ -111,15 +124,21 @@ class _Agent:
         query = f"more about {_last_words(self.history)}"
         text = f"The guide has a page on {query}."
         self.steps.append(
-            RecordedStep(key=f"{key}.search", type=StepType.RETRIEVAL, name="guide", parent=self.parent,
-                         input={"query": query}, output={"documents": [{"id": "page", "content": text}]})
-        )  # fmt: skip
+            RecordedStep(
+                key=f"{key}.search",
+                type=StepType.RETRIEVAL,
+                name="guide",
+                parent=self.parent,
+                input={"query": query},
+                output={"documents": [{"id": "page", "content": text}]},
+            )
+        )
         self.history.append({"role": "system", "content": f"From the guide:\n{text}"})
 
 
 def _answering(
     asked: Asks, key: str, parent: str | None, call_id: str, shape: Shape
-) -> tuple[JSONValue, list[RecordedStep]]:  # fmt: skip
+) -> tuple[JSONValue, list[RecordedStep]]:
     """The steps that answer a call, and what the model is handed."""
     if asked.by is StepType.RETRIEVAL:
         return _search(asked, key, parent)
@@ -128,9 +147,15 @@ def _answering(
     if asked.by is StepType.AGENT:
         return result, inside
     step = RecordedStep(
-        key=key, type=StepType.TOOL, name=asked.tool, tool_name=asked.tool, parent=parent, call_id=call_id,
-        input=asked.arguments, output=result,
-    )  # fmt: skip
+        key=key,
+        type=StepType.TOOL,
+        name=asked.tool,
+        tool_name=asked.tool,
+        parent=parent,
+        call_id=call_id,
+        input=asked.arguments,
+        output=result,
+    )
     return result, [step, *inside]
 
 
@@ -139,9 +164,13 @@ def _search(asked: Asks, key: str, parent: str | None) -> tuple[JSONValue, list[
     texts = [str(text) for text in asked.result] if isinstance(asked.result, list) else []
     documents: list[JSONValue] = [{"id": str(at), "content": text} for at, text in enumerate(texts)]
     step = RecordedStep(
-        key=key, type=StepType.RETRIEVAL, name="guide", parent=parent, input={**asked.arguments, "top_k": len(texts)},
+        key=key,
+        type=StepType.RETRIEVAL,
+        name="guide",
+        parent=parent,
+        input={**asked.arguments, "top_k": len(texts)},
         output={"documents": documents},
-    )  # fmt: skip
+    )
     return "\n".join(texts), [step]
 
 
@@ -150,7 +179,7 @@ def _sub_agent(tool: str, parent: str | None, asked: Asks, shape: Shape) -> tupl
     task = str(asked.arguments["task"])
     agent = RecordedStep(
         key=f"{tool}.agent", type=StepType.AGENT, name="researcher", parent=parent, input={"task": task}
-    )  # fmt: skip
+    )
     inner = _Agent(key=f"{tool}.agent", parent=agent.key, shape=shape, system="You research.", task=f"Task: {task}")
     inner.run(asked.inside)
     return inner.said, [agent, *inner.steps]
@@ -168,31 +197,55 @@ def _interleaved(groups: Sequence[Sequence[RecordedStep]]) -> list[RecordedStep]
 
 
 def agent_run(
-    turns: Sequence[Turn], *, shape: Shape = "flat", interleaved: bool = False, external_id: str = "agents",
-    task: str = "How high is the tower, and who built it?", documents: Sequence[str] = (), prompted: bool = False,
+    turns: Sequence[Turn],
+    *,
+    shape: Shape = "flat",
+    interleaved: bool = False,
+    external_id: str = "agents",
+    task: str = "How high is the tower, and who built it?",
+    documents: Sequence[str] = (),
+    prompted: bool = False,
     searched: bool = False,
-) -> RecordedRun:  # fmt: skip
+) -> RecordedRun:
     """An agent step with its turns, and what it said as output; `documents` are looked up first, and told it."""
     told = "\n".join((task, *documents))
-    agent = _Agent(key="main", parent="main", shape=shape, system="You answer as a guide to the town would answer.",
-                   task=told, interleaved=interleaved, prompted=prompted, searched=searched)  # fmt: skip
+    agent = _Agent(
+        key="main",
+        parent="main",
+        shape=shape,
+        system="You answer as a guide to the town would answer.",
+        task=told,
+        interleaved=interleaved,
+        prompted=prompted,
+        searched=searched,
+    )
     if documents:
         found: list[JSONValue] = [{"id": str(at), "content": text} for at, text in enumerate(documents)]
         agent.steps.append(
-            RecordedStep(key="found", type=StepType.RETRIEVAL, name="guide", parent="main",
-                         input={"query": task, "top_k": len(documents)}, output={"documents": found})
-        )  # fmt: skip
+            RecordedStep(
+                key="found",
+                type=StepType.RETRIEVAL,
+                name="guide",
+                parent="main",
+                input={"query": task, "top_k": len(documents)},
+                output={"documents": found},
+            )
+        )
     agent.run(turns)
     root = RecordedStep(
         key="main", type=StepType.AGENT, name="answerer", input={"task": task}, output={"text": agent.said}
-    )  # fmt: skip
+    )
     output = RecordedStep(
-        key="output", type=StepType.OUTPUT, name="answer", parent="main", input={"text": agent.said},
+        key="output",
+        type=StepType.OUTPUT,
+        name="answer",
+        parent="main",
+        input={"text": agent.said},
         output={"text": agent.said},
-    )  # fmt: skip
+    )
     return RecordedRun(
         external_id=external_id, name="agents", app="agents", format="test", steps=(root, *agent.steps, output)
-    )  # fmt: skip
+    )
 
 
 HEIGHT = Asks("measure", {"what": "the tower"}, "The tower is 300 metres high.")
@@ -201,13 +254,15 @@ AGE = Asks("look_up", {"when": "the tower was built"}, "It was built in 1889.")
 ANSWER = Says("The tower is 300 metres high, and Ada Example built it.")
 PARALLEL: Sequence[Turn] = ((HEIGHT, BUILDER), ANSWER)
 RESEARCH = Asks(
-    "research", {"task": "find out how high the tower is"},
+    "research",
+    {"task": "find out how high the tower is"},
     inside=((HEIGHT,), Says("I found out that it is 300 metres high.")),
-)  # fmt: skip
+)
 ORIGIN = Asks(
-    "research", {"task": "find out who has built the tower"},
+    "research",
+    {"task": "find out who has built the tower"},
     inside=((BUILDER,), Says("I found out that Ada Example built it.")),
-)  # fmt: skip
+)
 FOUND = Asks("search", {"query": "tickets for the tower"}, ["Tickets are 9 euros.", "Closed."], by=StepType.RETRIEVAL)
 NESTED: Sequence[Turn] = ((RESEARCH,), ANSWER)
 TEAM: Sequence[Turn] = ((RESEARCH, ORIGIN), ANSWER)

@@ -73,9 +73,14 @@ def side_of(given: Sequence[Given], store: Store, *, source_run: UUID | None = N
 def compared(base: Side, candidate: Side, store: Store) -> DiffReport:
     """The whole report, without embeddings."""
     return report(
-        id=new_id(), created_at=NOW, base=base, candidate=candidate, options=DiffOptions(similarity="lexical"),
-        measure=Lexical(), load=store.load,
-    )  # fmt: skip
+        id=new_id(),
+        created_at=NOW,
+        base=base,
+        candidate=candidate,
+        options=DiffOptions(similarity="lexical"),
+        measure=Lexical(),
+        load=store.load,
+    )
 
 
 def diff_of(base: Sequence[Given], candidate: Sequence[Given], *, derived: bool = False) -> DiffReport:
@@ -106,9 +111,10 @@ def said(text: str) -> JSONObject:
 
 def asked(call_id: str, name: str, **arguments: JSONValue) -> JSONObject:
     return {
-        "role": "assistant", "content": None,
+        "role": "assistant",
+        "content": None,
         "tool_calls": [{"id": call_id, "name": name, "arguments": dict(arguments)}],
-    }  # fmt: skip
+    }
 
 
 def answered(call_id: str, content: JSONValue) -> JSONObject:
@@ -150,7 +156,7 @@ def refund_run(
         tool("issue_refund", "c2", {"order_id": "A-1042", "amount": amount}, result, status=status),
         model(refunded, said(final), model=model_name),
         output(final),
-    ]  # fmt: skip
+    ]
 
 
 REFUSED = "I am sorry, I could not issue the refund because it is over the limit."
@@ -171,11 +177,26 @@ def _step(number: int, step: Given, store: Store) -> SideStep:
     key = new_id()
     tool_name = step.name if step.type is StepType.TOOL else ""
     return SideStep(
-        id=key, sequence_no=number, parent_no=step.parent, type=step.type, name=step.name,
-        status=StepStatus(step.status), label="live", reason=step.reason,
+        id=key,
+        sequence_no=number,
+        parent_no=step.parent,
+        type=step.type,
+        name=step.name,
+        status=StepStatus(step.status),
+        label="live",
+        reason=step.reason,
         signature=signature(type=step.type, name=step.name, input=step.input, model=step.model, tool_name=tool_name),
-        input_ref=store.save(step.input), output_ref=store.save(step.output),
+        input_ref=store.save(step.input),
+        output_ref=store.save(step.output),
         summary=summarize(type=step.type, name=step.name, tool_name=tool_name, input=step.input, output=step.output),
-        error=step.error, provider="", model=step.model, tool_name=tool_name, call_id=step.call_id,
-        tokens_in=None, tokens_out=None, cost_usd=None, duration_ms=None, origin=step.origin or key,
-    )  # fmt: skip
+        error=step.error,
+        provider="",
+        model=step.model,
+        tool_name=tool_name,
+        call_id=step.call_id,
+        tokens_in=None,
+        tokens_out=None,
+        cost_usd=None,
+        duration_ms=None,
+        origin=step.origin or key,
+    )

@@ -153,8 +153,11 @@ def _lines(recorded: RecordedRun) -> Iterator[bytes]:
 
 def _line(value: RecordedRun | RecordedStep) -> bytes:
     """What it says beyond the defaults."""
-    said = {field.name: getattr(value, field.name) for field in fields(value)
-            if field.name != "steps" and getattr(value, field.name) not in (field.default, {})}  # fmt: skip
+    said = {
+        field.name: getattr(value, field.name)
+        for field in fields(value)
+        if field.name != "steps" and getattr(value, field.name) not in (field.default, {})
+    }
     return orjson.dumps(said, default=_plain, option=orjson.OPT_APPEND_NEWLINE)
 
 

@@ -19,8 +19,14 @@ def essence(report: DiffReport, *, swapped: bool = False) -> dict[str, Any]:
     deltas, found = report.deltas, report.attribution
     return {
         "pairs": Counter(
-            (*turn(_no(pair.base), _no(pair.candidate)), _op(pair.relation, swapped), pair.found_by, pair.confidence,
-             tuple(pair.changes)) for pair in report.pairs
+            (
+                *turn(_no(pair.base), _no(pair.candidate)),
+                _op(pair.relation, swapped),
+                pair.found_by,
+                pair.confidence,
+                tuple(pair.changes),
+            )
+            for pair in report.pairs
         ),
         "sections": {name: _items(getattr(report.sections, name).items, swapped) for name in _SECTIONS},
         "unavailable": {
@@ -38,7 +44,7 @@ def essence(report: DiffReport, *, swapped: bool = False) -> dict[str, Any]:
             (cause.category, *turn(_no(cause.base), _no(cause.candidate)))
             for cause in (*([found.primary] if found.primary else []), *found.alternatives)
         ),
-    }  # fmt: skip
+    }
 
 
 def is_empty(report: DiffReport) -> bool:
@@ -52,16 +58,25 @@ def _items(items: Iterable[SectionItem], swapped: bool) -> Counter[Any]:
     turn = _turned if swapped else _straight
     return Counter(
         (
-            item.kind, _op(item.relation, swapped), *turn(_no(item.base), _no(item.candidate)), item.similarity,
-            frozenset((_op(each.op, swapped), *turn(digest(each.base), digest(each.candidate)))
-                      for each in item.values),
-            frozenset((_op(each.op, swapped), each.document, *turn(each.base_rank, each.candidate_rank))
-                      for each in (item.ranks.changes if item.ranks else ())),
+            item.kind,
+            _op(item.relation, swapped),
+            *turn(_no(item.base), _no(item.candidate)),
+            item.similarity,
+            frozenset(
+                (_op(each.op, swapped), *turn(digest(each.base), digest(each.candidate))) for each in item.values
+            ),
+            frozenset(
+                (_op(each.op, swapped), each.document, *turn(each.base_rank, each.candidate_rank))
+                for each in (item.ranks.changes if item.ranks else ())
+            ),
             (item.ranks.rbo, item.ranks.kendall_tau) if item.ranks else None,
-            frozenset((_op(each.op, swapped), each.role, *turn(each.base_index, each.candidate_index))
-                      for each in item.messages),
-        ) for item in items
-    )  # fmt: skip
+            frozenset(
+                (_op(each.op, swapped), each.role, *turn(each.base_index, each.candidate_index))
+                for each in item.messages
+            ),
+        )
+        for item in items
+    )
 
 
 def _op(name: str, swapped: bool) -> str:

@@ -135,10 +135,12 @@ def ruled(client: Client, no_queue: list[tuple[str, str]], settings: Settings) -
         body = exchange.body
         system = next(str(each["content"]) for each in body["messages"] if each["role"] == "system")
         asked = Asked(
-            system=system, model=body["model"], temperature=body.get("temperature", 0.0),
+            system=system,
+            model=body["model"],
+            temperature=body.get("temperature", 0.0),
             user=next(str(each["content"]) for each in reversed(body["messages"]) if each["role"] == "user"),
             tools=frozenset(tool["function"]["name"] for tool in body.get("tools", ())),
-        )  # fmt: skip
+        )
         text = rule[0](asked)
         exchange.stream()
         model = served[0] if served else asked.model

@@ -33,17 +33,28 @@ def answers(call_id: str, text: str) -> JSONObject:
 
 def model_step(key: str, messages: list[JSONValue], message: JSONObject, **columns: Any) -> RecordedStep:
     return RecordedStep(
-        key=key, type=StepType.MODEL, name="chat", provider="openai", model="gpt-4o",
+        key=key,
+        type=StepType.MODEL,
+        name="chat",
+        provider="openai",
+        model="gpt-4o",
         input={"messages": messages, "tools": TOOLS, "parameters": {"temperature": 0}},
-        output={"message": message, "finish_reason": "stop"}, **columns,
-    )  # fmt: skip
+        output={"message": message, "finish_reason": "stop"},
+        **columns,
+    )
 
 
 def tool_step(key: str, call_id: str, order: str, output: JSONValue, **columns: Any) -> RecordedStep:
     return RecordedStep(
-        key=key, type=StepType.TOOL, name="get_order", tool_name="get_order", call_id=call_id,
-        input={"order_id": order}, output=output, **columns,
-    )  # fmt: skip
+        key=key,
+        type=StepType.TOOL,
+        name="get_order",
+        tool_name="get_order",
+        call_id=call_id,
+        input={"order_id": order},
+        output=output,
+        **columns,
+    )
 
 
 def order_run(external_id: str = "order-1", **columns: Any) -> RecordedRun:
@@ -67,9 +78,15 @@ def order_run(external_id: str = "order-1", **columns: Any) -> RecordedRun:
         for at, step in enumerate(steps)
     )
     values: dict[str, Any] = {
-        "external_id": external_id, "name": "Where is A-1042?", "app": "desk", "format": "test", "steps": timed,
-        "environment": "test", "tags": ("orders", "first line"), "metadata": {"customer": 7},
-    }  # fmt: skip
+        "external_id": external_id,
+        "name": "Where is A-1042?",
+        "app": "desk",
+        "format": "test",
+        "steps": timed,
+        "environment": "test",
+        "tags": ("orders", "first line"),
+        "metadata": {"customer": 7},
+    }
     return RecordedRun(**(values | columns))
 
 

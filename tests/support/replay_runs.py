@@ -73,9 +73,13 @@ class _Recorder:
             self.model_step(f"{key}.{index}", key, turn)
         last: JSONObject = {"role": "assistant", "content": self.said}
         step = RecordedStep(
-            key=key, type=StepType.TURN, name=f"turn {number}", parent="agent", input={"messages": [message]},
+            key=key,
+            type=StepType.TURN,
+            name=f"turn {number}",
+            parent="agent",
+            input={"messages": [message]},
             output={"message": last},
-        )  # fmt: skip
+        )
         self.steps.insert(at, step)
 
     def model_step(self, key: str, parent: str, turn: Turn) -> None:
@@ -86,11 +90,18 @@ class _Recorder:
             self.said = turn.text
         self.steps.append(
             RecordedStep(
-                key=key, type=StepType.MODEL, name="desk", parent=parent, provider="desk", model=self.model,
+                key=key,
+                type=StepType.MODEL,
+                name="desk",
+                parent=parent,
+                provider="desk",
+                model=self.model,
                 input={"messages": list(self.history), "tools": TOOLS, "parameters": self.parameters},
-                output={"message": message, "finish_reason": "stop"}, tokens_in=100, tokens_out=20,
+                output={"message": message, "finish_reason": "stop"},
+                tokens_in=100,
+                tokens_out=20,
             )
-        )  # fmt: skip
+        )
         self.history.append(message)
         if isinstance(turn, Asks):
             self.tool_step(key, parent, turn)
@@ -98,27 +109,42 @@ class _Recorder:
     def tool_step(self, key: str, parent: str, turn: Asks) -> None:
         self.steps.append(
             RecordedStep(
-                key=f"{key}.tool", type=StepType.TOOL, name=turn.tool, tool_name=turn.tool, parent=parent,
-                call_id=f"call_{key}", input=turn.arguments, output=turn.result, status=turn.status,
+                key=f"{key}.tool",
+                type=StepType.TOOL,
+                name=turn.tool,
+                tool_name=turn.tool,
+                parent=parent,
+                call_id=f"call_{key}",
+                input=turn.arguments,
+                output=turn.result,
+                status=turn.status,
             )
-        )  # fmt: skip
+        )
         content = turn.result if isinstance(turn.result, str) else json.dumps(turn.result)
         self.history.append({"role": "tool", "content": content, "tool_call_id": f"call_{key}"})
 
 
 def order_desk(
-    conversation: Sequence[tuple[str, Sequence[Turn]]] = CONVERSATION, *, external_id: str = "desk-1",
-    model: str = "m1", parameters: JSONObject | None = None, app: str = "desk",
-) -> RecordedRun:  # fmt: skip
+    conversation: Sequence[tuple[str, Sequence[Turn]]] = CONVERSATION,
+    *,
+    external_id: str = "desk-1",
+    model: str = "m1",
+    parameters: JSONObject | None = None,
+    app: str = "desk",
+) -> RecordedRun:
     """An agent step, turns with model and tool steps, and the last answer as output."""
     recorder = _Recorder(model=model, parameters={"temperature": 0.0} if parameters is None else parameters)
     for number, (user, turns) in enumerate(conversation, 1):
         recorder.turn(number, user, turns)
     agent = RecordedStep(key="agent", type=StepType.AGENT, name="order desk", input={"task": "help"})
     output = RecordedStep(
-        key="output", type=StepType.OUTPUT, name="answer", parent="agent", input={"text": recorder.said},
+        key="output",
+        type=StepType.OUTPUT,
+        name="answer",
+        parent="agent",
+        input={"text": recorder.said},
         output={"text": recorder.said},
-    )  # fmt: skip
+    )
     return RecordedRun(
         external_id=external_id, name="order desk", app=app, format="test", steps=(agent, *recorder.steps, output)
     )
@@ -138,9 +164,12 @@ def graph_of(run: RecordedRun, fork: int = 1) -> tuple[Graph, dict[str, JSONValu
     nodes = [replace(node, unexplained=provenance.unexplained[node.no]) for node in nodes]
     for edge in provenance.edges:
         link = Link(
-            producer=edge.producer, kind=edge.kind, consumer_path=edge.consumer_path, producer_path=edge.producer_path,
+            producer=edge.producer,
+            kind=edge.kind,
+            consumer_path=edge.consumer_path,
+            producer_path=edge.producer_path,
             value=edge.evidence if edge.kind is EdgeKind.VALUE else "",
-        )  # fmt: skip
+        )
         links[edge.consumer] = (*links.get(edge.consumer, ()), link)
     before, opened = nodes[: fork - 1], _open(nodes, fork)
     numbers_open: set[int | None] = {node.no for node in opened} or {None}
@@ -148,13 +177,13 @@ def graph_of(run: RecordedRun, fork: int = 1) -> tuple[Graph, dict[str, JSONValu
     held = numbers_open | {node.no for node in around}
     continued = {link.producer for found in links.values() for link in found if link.kind is EdgeKind.HISTORY}
     graph = Graph(
-        fork=fork, nodes=tuple(nodes[fork - 1 :]), links={no: found for no, found in links.items() if no >= fork},
+        fork=fork,
+        nodes=tuple(nodes[fork - 1 :]),
+        links={no: found for no, found in links.items() if no >= fork},
         open=tuple(opened),
         earlier_calls=tuple(node for node in before if node.type is StepType.TOOL and node.parent in held),
-        earlier=tuple(
-            node for node in before if (node in around and node not in opened) or node.no in continued
-        ),
-    )  # fmt: skip
+        earlier=tuple(node for node in before if (node in around and node not in opened) or node.no in continued),
+    )
     return graph, payloads
 
 
@@ -183,14 +212,30 @@ def _node(step: RecordedStep, numbers: dict[str, int], payloads: dict[str, JSONV
         payloads[ref] = _plain(value)
         refs.append(ref)
     return Node(
-        no=numbers[step.key], id=UUID(int=numbers[step.key]), type=step.type, name=step.name,
-        parent=None if step.parent is None else numbers[step.parent], status=step.status,
+        no=numbers[step.key],
+        id=UUID(int=numbers[step.key]),
+        type=step.type,
+        name=step.name,
+        parent=None if step.parent is None else numbers[step.parent],
+        status=step.status,
         signature=signature(
-            type=step.type, name=step.name, input=step.input, provider=step.provider, model=step.model,
+            type=step.type,
+            name=step.name,
+            input=step.input,
+            provider=step.provider,
+            model=step.model,
             tool_name=step.tool_name,
         ),
-        input_ref=refs[0], output_ref=refs[1], provider=step.provider, model=step.model, tool_name=step.tool_name,
-        call_id=step.call_id, tokens_in=step.tokens_in, tokens_out=step.tokens_out, started_at=step.started_at,
-        duration_ms=None if step.ended_at is None or step.started_at is None
+        input_ref=refs[0],
+        output_ref=refs[1],
+        provider=step.provider,
+        model=step.model,
+        tool_name=step.tool_name,
+        call_id=step.call_id,
+        tokens_in=step.tokens_in,
+        tokens_out=step.tokens_out,
+        started_at=step.started_at,
+        duration_ms=None
+        if step.ended_at is None or step.started_at is None
         else (step.ended_at - step.started_at).total_seconds() * 1000,
-    )  # fmt: skip
+    )

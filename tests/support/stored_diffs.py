@@ -17,12 +17,19 @@ def recorded(given: Sequence[Given], name: str = "run") -> Run:
     """A run as an importer would have stored it."""
     steps = tuple(
         RecordedStep(
-            key=str(number), type=step.type, name=step.name, parent=str(step.parent) if step.parent else None,
-            status=StepStatus(step.status), input=step.input, output=step.output, model=step.model,
-            call_id=step.call_id, tool_name=step.name if step.type == "tool" else "",
+            key=str(number),
+            type=step.type,
+            name=step.name,
+            parent=str(step.parent) if step.parent else None,
+            status=StepStatus(step.status),
+            input=step.input,
+            output=step.output,
+            model=step.model,
+            call_id=step.call_id,
+            tool_name=step.name if step.type == "tool" else "",
         )
         for number, step in enumerate(given, 1)
-    )  # fmt: skip
+    )
     run = RecordedRun(external_id=str(uuid4()), name=name, app="desk", format="test", steps=steps)
     return Run.objects.get(id=traces.record(run).run_id)
 

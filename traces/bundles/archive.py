@@ -88,8 +88,11 @@ def write(
             members[name] = {"sha256": digest_bytes(data), "size": len(data)}
             _add(archive, name, data)
         manifest: JSONObject = {
-            "format": FORMAT, "version": VERSION, "content_digest": content_digest, "members": members
-        }  # fmt: skip
+            "format": FORMAT,
+            "version": VERSION,
+            "content_digest": content_digest,
+            "members": members,
+        }
         if unavailable:
             manifest["unavailable"] = [*unavailable]
         _add(archive, MANIFEST, orjson.dumps(manifest))

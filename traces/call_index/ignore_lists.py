@@ -153,9 +153,15 @@ def _sign(row: IgnoreList, ignoring: Ignoring, steps: Sequence[tuple[Any, ...]])
     for plain, type, name, tool_name, provider, model, input_ref in touched:
         if input_ref in inputs:  # else it cannot answer another call either
             reduced = ignoring.signature(
-                type=_TYPES[type], name=name, input=inputs[input_ref], provider=provider, model=model,
-                tool_name=tool_name, digest_of=splitter.digest, known=known,
-            )  # fmt: skip
+                type=_TYPES[type],
+                name=name,
+                input=inputs[input_ref],
+                provider=provider,
+                model=model,
+                tool_name=tool_name,
+                digest_of=splitter.digest,
+                known=known,
+            )
             made.append(ReducedSignature(ignore_list=row, signature=plain, reduced=reduced))
     ReducedSignature.objects.bulk_create(made, ignore_conflicts=True)
     return len(made)

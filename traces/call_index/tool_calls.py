@@ -81,9 +81,10 @@ def insert_under(app: str, ignoring: Ignoring, runs: Collection[UUID]) -> None:
     known = done.filter(key__startswith=_mark(ignoring.digest))
     waiting = steps.exclude(Exists(known)).exclude(output_ref="").exclude(input_ref="").order_by("id")
     found = [
-        step for step in waiting.values_list("run_id", "sequence_no", "tool_name", "name", "input_ref")
+        step
+        for step in waiting.values_list("run_id", "sequence_no", "tool_name", "name", "input_ref")
         if ignoring.touches(StepType.TOOL, step[2] or step[3])
-    ]  # fmt: skip
+    ]
     for some in bulk.chunks(found):
         inputs = artifacts.available(ref for *_, ref in some)
         rows = []

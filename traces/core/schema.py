@@ -9,9 +9,12 @@ class Schema(BaseModel):
     """Base of every schema: no unknown fields, all fields present in answers, and no payload in an error's words."""
 
     model_config = ConfigDict(
-        extra="forbid", frozen=True, allow_inf_nan=False, json_schema_serialization_defaults_required=True,
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
+        json_schema_serialization_defaults_required=True,
         hide_input_in_errors=True,
-    )  # fmt: skip
+    )
 
 
 class LabelCounts(Schema):
@@ -22,11 +25,25 @@ class LabelCounts(Schema):
 
 
 ErrorCode = Literal[
-    "validation_error", "auth_required", "auth_forbidden", "not_found", "conflict", "rate_limited",
-    "payload_too_large", "dependency_unavailable", "internal_error",
-    "override_before_fork", "override_conflict", "structural_change", "override_matches_nothing",
-    "policy_conflict", "artifact_missing", "privacy_blocked", "source_not_sealed", "tool_review_required",
-]  # fmt: skip
+    "validation_error",
+    "auth_required",
+    "auth_forbidden",
+    "not_found",
+    "conflict",
+    "rate_limited",
+    "payload_too_large",
+    "dependency_unavailable",
+    "internal_error",
+    "override_before_fork",
+    "override_conflict",
+    "structural_change",
+    "override_matches_nothing",
+    "policy_conflict",
+    "artifact_missing",
+    "privacy_blocked",
+    "source_not_sealed",
+    "tool_review_required",
+]
 
 
 class Problem(Schema):

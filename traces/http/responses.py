@@ -11,9 +11,11 @@ from traces.errors import ProblemError
 from traces.http.idempotency import LONGEST, WHERE, Key
 
 KEY: Final = OpenApiParameter(
-    WHERE, OpenApiTypes.STR, OpenApiParameter.HEADER,
+    WHERE,
+    OpenApiTypes.STR,
+    OpenApiParameter.HEADER,
     description="The same key again answers with what it made; another request under it is a conflict.",
-)  # fmt: skip
+)
 PROBLEMS: Final[dict[Any, Any]] = {("default", "application/problem+json"): Problem}
 
 

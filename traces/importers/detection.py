@@ -26,9 +26,11 @@ OTHER_ZIP: Final = "a zip file, but not a bundle of Forkpoint: unpack it and imp
 _HEADERS: Final = frozenset({"content-type", "user-agent", "host", "accept", "authorization", "content-length"})
 _YAML: Final = (
     (re.compile(r"^tools:\s*$.*^done:", re.M | re.S), "this is Kurral's side-effect review of tools, not a recording"),
-    (re.compile(r"^(?:proxy|servers):\s*$.*^(?:capture|replay|servers|mode):", re.M | re.S),
-     "this is the configuration of Kurral's MCP proxy, not a recording"),
-)  # fmt: skip
+    (
+        re.compile(r"^(?:proxy|servers):\s*$.*^(?:capture|replay|servers|mode):", re.M | re.S),
+        "this is the configuration of Kurral's MCP proxy, not a recording",
+    ),
+)
 _SQL: Final = re.compile(r"\s*(?:--[^\n]*\n\s*)*(?:CREATE|INSERT|PRAGMA|BEGIN)\s", re.I)
 
 

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from traces.core.recorded_run import RecordedRun
-from traces.importers import detection  # fmt: skip
+from traces.importers import detection
 from traces.importers.common.messages import is_message
 from traces.importers.common.run_builder import is_empty
-from traces.importers.files import sqlite_file  # fmt: skip
+from traces.importers.files import sqlite_file
 from traces.importers.files.errors import BadFile
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
-from traces.importers.formats.chats import chat, chatgpt, openai, sharegpt, vercel_ui  # fmt: skip
-from traces.importers.formats.coding_agents import (  # fmt: skip
+from traces.importers.formats.chats import chat, chatgpt, openai, sharegpt, vercel_ui
+from traces.importers.formats.coding_agents import (
     claude_code,
     codex,
     gemini_cli,
@@ -21,8 +21,8 @@ from traces.importers.formats.coding_agents import (  # fmt: skip
     openhands,
     swe_agent,
 )
-from traces.importers.formats.evaluations import atif, inspect_log, promptfoo, tau, who_and_when  # fmt: skip
-from traces.importers.formats.frameworks import (  # fmt: skip
+from traces.importers.formats.evaluations import atif, inspect_log, promptfoo, tau, who_and_when
+from traces.importers.formats.frameworks import (
     agents_sdk,
     autogen,
     crewai,
@@ -32,8 +32,8 @@ from traces.importers.formats.frameworks import (  # fmt: skip
     langgraph,
     metagpt,
 )
-from traces.importers.formats.tracing import forkpoint_events, kurral, langfuse, langsmith, prela  # fmt: skip
-from traces.importers.otlp import spans  # fmt: skip
+from traces.importers.formats.tracing import forkpoint_events, kurral, langfuse, langsmith, prela
+from traces.importers.otlp import spans
 
 BUNDLE: Final = "bundle"  # read by `traces.imports.portable_runs`, which needs the store
 

@@ -128,9 +128,12 @@ class BundleExportView(APIView):
         size = file.tell()
         file.seek(0)
         return FileResponse(
-            file, as_attachment=True, filename=f"{run.id}.forkpoint.zip", content_type="application/zip",
+            file,
+            as_attachment=True,
+            filename=f"{run.id}.forkpoint.zip",
+            content_type="application/zip",
             headers={"Content-Length": str(size)},
-        )  # fmt: skip
+        )
 
 
 class BundleImportView(APIView):

@@ -94,9 +94,16 @@ def import_bundle(file: IO[bytes]) -> ImportedRun:
     recorded = portable_runs.import_bundle(file)
     run = Run.objects.get(id=recorded.run_id)
     return ImportedRun(
-        id=run.id, external_id=run.external_id, name=run.name, app=run.app, status=RunStatus(run.status),
-        steps=run.step_count, format=run.format, created=recorded.created, lost=[*recorded.lost],
-    )  # fmt: skip
+        id=run.id,
+        external_id=run.external_id,
+        name=run.name,
+        app=run.app,
+        status=RunStatus(run.status),
+        steps=run.step_count,
+        format=run.format,
+        created=recorded.created,
+        lost=[*recorded.lost],
+    )
 
 
 def _wait(state: _Import, event: RunRead) -> None:
@@ -105,10 +112,15 @@ def _wait(state: _Import, event: RunRead) -> None:
     state.runs_waiting.append(run)
     state.waiting.append(
         _Waiting(
-            path=event.path, external_id=run.external_id, name=run.name, app=run.app, status=run.status,
-            steps=len(run.steps), format=run.format,
+            path=event.path,
+            external_id=run.external_id,
+            name=run.name,
+            app=run.app,
+            status=run.status,
+            steps=len(run.steps),
+            format=run.format,
         )
-    )  # fmt: skip
+    )
 
 
 def _store_waiting(state: _Import) -> None:

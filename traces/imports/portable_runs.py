@@ -139,9 +139,13 @@ def _step_lines(run: Run, steps: Sequence[Step]) -> Iterator[JSONObject]:
 def _edge_lines(run: Run) -> Iterator[JSONObject]:
     for edge in queries.edges(run.id):
         yield {
-            "producer": edge.producer_no, "consumer": edge.consumer_no, "kind": edge.kind,
-            "consumer_path": edge.consumer_path, "producer_path": edge.producer_path, "evidence": edge.evidence,
-        }  # fmt: skip
+            "producer": edge.producer_no,
+            "consumer": edge.consumer_no,
+            "kind": edge.kind,
+            "consumer_path": edge.consumer_path,
+            "producer_path": edge.producer_path,
+            "evidence": edge.evidence,
+        }
 
 
 def _judgement_lines(run: Run) -> Iterator[JSONObject]:
@@ -265,9 +269,14 @@ def _step_rows(lines: Sequence[StepLine], origin: Run | None, values: Readable) 
 
 def _signature(line: StepLine, input: JSONValue, splitter: Splitter) -> str:
     return signature(
-        type=line.type, name=line.name, input=input, provider=line.provider, model=line.model,
-        tool_name=line.tool_name, digest_of=splitter.digest,
-    )  # fmt: skip
+        type=line.type,
+        name=line.name,
+        input=input,
+        provider=line.provider,
+        model=line.model,
+        tool_name=line.tool_name,
+        digest_of=splitter.digest,
+    )
 
 
 def _columns(run: RunLine, step_rows: Sequence[StepRow]) -> dict[str, Any]:

@@ -78,9 +78,13 @@ def prepare(run: RecordedRun) -> Prepared:
     steps = validate.in_order(run)
     step_rows = _rows(run, steps, splitter)
     return Prepared(
-        columns=_run_values(run, step_rows), rows=step_rows, calls=list(_answered_calls(steps, step_rows)),
-        judged=[*_judgements(run.judgements, steps), *_validators(steps, step_rows)], steps=steps, splitter=splitter,
-    )  # fmt: skip
+        columns=_run_values(run, step_rows),
+        rows=step_rows,
+        calls=list(_answered_calls(steps, step_rows)),
+        judged=[*_judgements(run.judgements, steps), *_validators(steps, step_rows)],
+        steps=steps,
+        splitter=splitter,
+    )
 
 
 def _numbers(steps: Iterable[RecordedStep]) -> dict[str, int]:
@@ -123,16 +127,24 @@ def _row(index: int, step: RecordedStep, numbers: dict[str, int], splitter: Spli
     )
     header = header_of(step) | {"name": step_summaries.one_line(step.name, 300)}
     return StepRow(
-        **header, sequence_no=numbers[step.key], parent_no=None if step.parent is None else numbers[step.parent],
-        external_id=step.key, label=step.label, reason=step.reason or "",
-        started_at=step.started_at, duration_ms=duration,
+        **header,
+        sequence_no=numbers[step.key],
+        parent_no=None if step.parent is None else numbers[step.parent],
+        external_id=step.key,
+        label=step.label,
+        reason=step.reason or "",
+        started_at=step.started_at,
+        duration_ms=duration,
         input_ref=_ref(index, step, "input", step.input, splitter),
         output_ref=splitter.split(None) if step.null_output else _ref(index, step, "output", step.output, splitter),
         attributes_ref=_ref(index, step, "attributes", step.attributes or None, splitter),
-        signature=_signature(step, splitter), error=step.error.replace("\x00", "\ufffd"), summary=summary,
-        cost_usd=None if step.cost_usd is None else step.cost_usd.quantize(_COST), retries=step.retries,
+        signature=_signature(step, splitter),
+        error=step.error.replace("\x00", "\ufffd"),
+        summary=summary,
+        cost_usd=None if step.cost_usd is None else step.cost_usd.quantize(_COST),
+        retries=step.retries,
         document_count=len(documents) if isinstance(documents, list) else None,
-    )  # fmt: skip
+    )
 
 
 def _ref(index: int, step: RecordedStep, field: str, value: JSONValue, splitter: Splitter) -> str:
@@ -146,17 +158,26 @@ def _ref(index: int, step: RecordedStep, field: str, value: JSONValue, splitter:
 
 def _signature(step: RecordedStep, splitter: Splitter) -> str:
     return signature(
-        type=step.type, name=step.name, input=step.input, provider=step.provider, model=step.model,
-        tool_name=step.tool_name, digest_of=splitter.digest,
-    )  # fmt: skip
+        type=step.type,
+        name=step.name,
+        input=step.input,
+        provider=step.provider,
+        model=step.model,
+        tool_name=step.tool_name,
+        digest_of=splitter.digest,
+    )
 
 
 def _facts(step: RecordedStep, row: StepRow, numbers: dict[str, int]) -> StepFacts:
     return StepFacts(
-        **header_of(step), no=row.sequence_no, input=step.input, output=step.output, input_ref=row.input_ref,
+        **header_of(step),
+        no=row.sequence_no,
+        input=step.input,
+        output=step.output,
+        input_ref=row.input_ref,
         output_ref=row.output_ref,
         links=tuple(numbers[link] for link in step.links),
-    )  # fmt: skip
+    )
 
 
 def _run_values(run: RecordedRun, step_rows: Sequence[StepRow]) -> dict[str, Any]:
@@ -168,13 +189,23 @@ def _run_values(run: RecordedRun, step_rows: Sequence[StepRow]) -> dict[str, Any
     started, ended = run.started_at or sums.first_start, run.ended_at or sums.last_end
     said = ingest_rows.said_of_run(replace(run, started_at=started, ended_at=ended))
     return {
-        "id": new_id(), "external_id": run.external_id, "name": run.name, "app": run.app,
-        "environment": run.environment, "source": run.source, "format": run.format, "status": run.status,
-        "created_at": datetime.now(UTC), "tags": list(run.tags), "metadata": run.metadata,
-        "started_at": started, "ended_at": ended, "search": step_summaries.search_text(run),
+        "id": new_id(),
+        "external_id": run.external_id,
+        "name": run.name,
+        "app": run.app,
+        "environment": run.environment,
+        "source": run.source,
+        "format": run.format,
+        "status": run.status,
+        "created_at": datetime.now(UTC),
+        "tags": list(run.tags),
+        "metadata": run.metadata,
+        "started_at": started,
+        "ended_at": ended,
+        "search": step_summaries.search_text(run),
         "content_digest": ingest_rows.content_digest(said, step_rows),
         **ingest_rows.totals_columns(sums, started, ended),
-    }  # fmt: skip
+    }
 
 
 def _metadata(run: RecordedRun) -> JSONObject:

@@ -46,10 +46,32 @@ COLUMNS: Final = tuple(column.name for column in fields(StepRow))
 # What a recording says of a step, in the order of its content digest, which is stored: without the ids that this store
 # gives, what it computes, and the lineage of a derived run.
 SAID: Final = (
-    "sequence_no", "type", "name", "status", "label", "parent_no", "external_id", "started_at", "duration_ms", "reason",
-    "input_ref", "output_ref", "attributes_ref", "detail", "error", "provider", "model", "tool_name", "call_id",
-    "tokens_in", "tokens_out", "tokens_cached", "cost_usd", "retries", "document_count",
-)  # fmt: skip
+    "sequence_no",
+    "type",
+    "name",
+    "status",
+    "label",
+    "parent_no",
+    "external_id",
+    "started_at",
+    "duration_ms",
+    "reason",
+    "input_ref",
+    "output_ref",
+    "attributes_ref",
+    "detail",
+    "error",
+    "provider",
+    "model",
+    "tool_name",
+    "call_id",
+    "tokens_in",
+    "tokens_out",
+    "tokens_cached",
+    "cost_usd",
+    "retries",
+    "document_count",
+)
 _PLAIN: Final = frozenset({str, int, type(None)})
 values_of: Final = attrgetter(*COLUMNS)
 said_of: Final = attrgetter(*SAID)
@@ -114,20 +136,32 @@ def content_digest(said_of_run: JSONObject, steps: Iterable[Any]) -> str:
 def said_of_run(run: Any) -> JSONObject:
     """What a recording says of the run itself, for its content digest."""
     return {
-        "external_id": run.external_id, "name": run.name, "app": run.app, "environment": run.environment,
-        "format": run.format, "status": str(run.status), "tags": list(run.tags), "metadata": run.metadata,
-        "started_at": plain(run.started_at), "ended_at": plain(run.ended_at),
-    }  # fmt: skip
+        "external_id": run.external_id,
+        "name": run.name,
+        "app": run.app,
+        "environment": run.environment,
+        "format": run.format,
+        "status": str(run.status),
+        "tags": list(run.tags),
+        "metadata": run.metadata,
+        "started_at": plain(run.started_at),
+        "ended_at": plain(run.ended_at),
+    }
 
 
 def totals_columns(sums: Totals, started: datetime | None, ended: datetime | None) -> dict[str, Any]:
     """The columns of a run that sum up its steps."""
     return {
-        "step_count": sums.step_count, "error_count": sums.error_count, "tokens_in": sums.tokens_in,
-        "tokens_out": sums.tokens_out, "cost_usd": sums.cost_usd, "exact_count": sums.exact_count,
-        "cached_count": sums.cached_count, "simulated_count": sums.simulated_count,
+        "step_count": sums.step_count,
+        "error_count": sums.error_count,
+        "tokens_in": sums.tokens_in,
+        "tokens_out": sums.tokens_out,
+        "cost_usd": sums.cost_usd,
+        "exact_count": sums.exact_count,
+        "cached_count": sums.cached_count,
+        "simulated_count": sums.simulated_count,
         "duration_ms": (ended - started).total_seconds() * 1000 if started and ended and ended >= started else None,
-    }  # fmt: skip
+    }
 
 
 def _sum(steps: list[Any], column: str) -> Any:

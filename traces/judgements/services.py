@@ -218,9 +218,15 @@ def _verdict(row: JudgementRow, created: datetime) -> Verdict | None:
     if row.step_no is not None and row.source != JudgementSource.VALIDATOR:
         return None
     return Verdict(
-        name=row.name, kind=JudgementKind(row.kind), source=JudgementSource(row.source), value=row.value,
-        text=row.text, by=row.by, at=row.at or created, step_no=row.step_no,
-    )  # fmt: skip
+        name=row.name,
+        kind=JudgementKind(row.kind),
+        source=JudgementSource(row.source),
+        value=row.value,
+        text=row.text,
+        by=row.by,
+        at=row.at or created,
+        step_no=row.step_no,
+    )
 
 
 def _outcome_row(run_id: UUID, source: RunSource, conclusion: Conclusion) -> RunOutcome:

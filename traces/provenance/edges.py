@@ -166,10 +166,13 @@ def _into_messages(step: StepFacts, known: Known) -> Iterator[EdgeFact]:
         if answered:
             known.placements.add(earlier.no, start - 1)
         yield EdgeFact(
-            producer=earlier.no, consumer=step.no, kind=EdgeKind.HISTORY,
+            producer=earlier.no,
+            consumer=step.no,
+            kind=EdgeKind.HISTORY,
             consumer_path=f"/messages/{start - 1}",
-            producer_path=ANSWER if answered else "", evidence=f"{len(earlier.messages)} messages before",
-        )  # fmt: skip
+            producer_path=ANSWER if answered else "",
+            evidence=f"{len(earlier.messages)} messages before",
+        )
         if not answered and start <= _FEW_MESSAGES:
             known.answering = _answering(messages[:start], 0, known.answers)
             yield from _into_repeated(step.no, messages[:start], digests, known)
@@ -247,22 +250,29 @@ def _is_answer(message: JSONValue, digest: str, earlier: Asked) -> bool:
 
 def _into_message(
     no: int, message: JSONValue, digest: str, index: int, known: Known, *, reply: bool
-) -> Iterator[EdgeFact]:  # fmt: skip
+) -> Iterator[EdgeFact]:
     if not isinstance(message, dict):
         return
     path, role = f"/messages/{index}", Message(message).role
     reading = Reading(reply=reply, hides=lambda step, value: known.placements.hides(step, index, role, value))
     if index in known.answering:
         yield EdgeFact(
-            producer=known.answering[index], consumer=no, kind=EdgeKind.TOOL_CALL_ID,
-            consumer_path=f"{path}/content", evidence=_cut(f"call {message['tool_call_id']}"),
-        )  # fmt: skip
+            producer=known.answering[index],
+            consumer=no,
+            kind=EdgeKind.TOOL_CALL_ID,
+            consumer_path=f"{path}/content",
+            evidence=_cut(f"call {message['tool_call_id']}"),
+        )
     elif digest in known.parts and not reading.hides(known.parts[digest][0], ""):
         producer, producer_path = known.parts[digest]
         yield EdgeFact(
-            producer=producer, consumer=no, kind=EdgeKind.DIGEST, consumer_path=path, producer_path=producer_path,
+            producer=producer,
+            consumer=no,
+            kind=EdgeKind.DIGEST,
+            consumer_path=path,
+            producer_path=producer_path,
             evidence="the same message",
-        )  # fmt: skip
+        )
     else:
         shape = f"/messages/*:{role}/content"
         yield from _into_texts(no, message.get("content"), f"{path}/content", shape, known, reading)
@@ -279,9 +289,13 @@ def _into_output(step: StepFacts, known: Known) -> Iterator[EdgeFact]:
         return
     yield from (edge for edge in edges if edge.producer != known.last.no or edge.consumer_path != _SAID)
     yield EdgeFact(
-        producer=known.last.no, consumer=step.no, kind=EdgeKind.TEXT, consumer_path=_SAID, producer_path=place,
+        producer=known.last.no,
+        consumer=step.no,
+        kind=EdgeKind.TEXT,
+        consumer_path=_SAID,
+        producer_path=place,
         evidence=_cut(str(text)),
-    )  # fmt: skip
+    )
 
 
 def _into_value(no: int, value: JSONValue, ref: str, known: Known) -> Iterator[EdgeFact]:
@@ -308,21 +322,25 @@ def _into_part(no: int, item: JSONValue, path: str, shape: str, known: Known) ->
         yield from _into_texts(no, item, path, shape, known)
         return
     yield EdgeFact(
-        producer=part[0], consumer=no, kind=EdgeKind.DIGEST, consumer_path=path, producer_path=part[1],
+        producer=part[0],
+        consumer=no,
+        kind=EdgeKind.DIGEST,
+        consumer_path=path,
+        producer_path=part[1],
         evidence="the same part",
-    )  # fmt: skip
+    )
 
 
 def _into_texts(
     no: int, value: JSONValue, path: str, shape: str, known: Known, reading: Reading = PLAIN
-) -> Iterator[EdgeFact]:  # fmt: skip
+) -> Iterator[EdgeFact]:
     for place, place_shape, leaf in scalars(value, path, shape):
         yield from _into_scalar(no, leaf, place, place_shape, known, reading)
 
 
 def _into_scalar(
     no: int, value: JSONValue, path: str, shape: str, known: Known, reading: Reading = PLAIN
-) -> Iterator[EdgeFact]:  # fmt: skip
+) -> Iterator[EdgeFact]:
     """Edges into one value of an input, and what of it stays unexplained."""
     if isinstance(value, bool) or shape.endswith("/type"):
         known.rest.append(known.origins.item(no, path, shape, str(value)))
@@ -336,9 +354,13 @@ def _into_scalar(
         seen.add(found.producer)
         whole |= found.whole
         yield EdgeFact(
-            producer=found.producer, consumer=no, kind=_kind_of(found, text), consumer_path=path,
-            producer_path=found.path, evidence=_cut(found.snippet),
-        )  # fmt: skip
+            producer=found.producer,
+            consumer=no,
+            kind=_kind_of(found, text),
+            consumer_path=path,
+            producer_path=found.path,
+            evidence=_cut(found.snippet),
+        )
     sources, rest = known.origins.text(no, path, shape, text, reading)
     if not whole:
         known.rest += rest
@@ -346,9 +368,13 @@ def _into_scalar(
         if source.producer not in seen:
             seen.add(source.producer)
             yield EdgeFact(
-                producer=source.producer, consumer=no, kind=EdgeKind.VALUE, consumer_path=path,
-                producer_path=source.path, evidence=_cut(source.text),
-            )  # fmt: skip
+                producer=source.producer,
+                consumer=no,
+                kind=EdgeKind.VALUE,
+                consumer_path=path,
+                producer_path=source.path,
+                evidence=_cut(source.text),
+            )
 
 
 def _kind_of(found: Found, text: str) -> EdgeKind:

@@ -48,11 +48,13 @@ def from_json(items: Iterable[JSONObject]) -> tuple[Unexplained, ...]:
     """Stored items; raises `ValueError` or `TypeError` for what is none."""
     return tuple(
         Unexplained(
-            path=str(item["path"]), since=int(str(item["since"])), snippet=str(item["snippet"]),
+            path=str(item["path"]),
+            since=int(str(item["since"])),
+            snippet=str(item["snippet"]),
             digest=str(item["digest"]),
         )
         for item in items
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True)

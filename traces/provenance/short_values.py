@@ -102,9 +102,7 @@ class ValueIndex:
 
     def add(self, producer: int, values: Iterator[Value]) -> None:
         for value in islice(values, _MAX_VALUES):
-            source = Source(
-                producer=producer, path=value.path, text=value.text, kind=value.kind, plain=value.plain
-            )  # fmt: skip
+            source = Source(producer=producer, path=value.path, text=value.text, kind=value.kind, plain=value.plain)
             words = words_of(value.text[:_MAX_TEXT])
             if 0 < len(words) <= MAX_PHRASE:
                 self._add_phrase(tuple(words), source)
@@ -145,7 +143,7 @@ class ValueIndex:
 
     def _phrase_at(
         self, text: str, places: list[tuple[int, int, str]], words: list[str], at: int, *, reply: bool
-    ) -> Span | None:  # fmt: skip
+    ) -> Span | None:
         for length in self._lengths.get(words[at], ()):
             key = tuple(words[at : at + length])
             sources = self._phrases.get(key) if len(key) == length else None

@@ -93,10 +93,14 @@ def _remember_answer(step: StepFacts, known: Known) -> None:
     message = Message(answer)
     digests = known.splitter.part_digests(ModelRequest(step.input).messages)
     asked = Asked(
-        no=step.no, messages=digests, answer=known.splitter.part_digest(answer) if answer else "",
-        calls=frozenset(message.call_ids), text=message.plain_text, places=dict(message.text_places()),
+        no=step.no,
+        messages=digests,
+        answer=known.splitter.part_digest(answer) if answer else "",
+        calls=frozenset(message.call_ids),
+        text=message.plain_text,
+        places=dict(message.text_places()),
         placements=known.placements,
-    )  # fmt: skip
+    )
     known.last = asked
     if digests:
         known.asked[len(digests), digests[-1]] = asked

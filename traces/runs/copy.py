@@ -178,9 +178,13 @@ def _source_edges(run: Run) -> Iterator[EdgeFact]:
         run_id=run.source_run_id
     ).values_list(*columns):
         yield EdgeFact(
-            producer=producer, consumer=consumer, kind=EdgeKind(kind), consumer_path=consumer_path,
-            producer_path=producer_path, evidence=evidence,
-        )  # fmt: skip
+            producer=producer,
+            consumer=consumer,
+            kind=EdgeKind(kind),
+            consumer_path=consumer_path,
+            producer_path=producer_path,
+            evidence=evidence,
+        )
 
 
 def _found(
@@ -191,12 +195,15 @@ def _found(
     values = artifacts.available(ref for ref in refs if ref)
     facts = [
         StepFacts(
-            **header_of(step), no=step.sequence_no,
+            **header_of(step),
+            no=step.sequence_no,
             input=values.get(step.input_ref) if step.sequence_no in near else None,
-            output=values.get(step.output_ref), input_ref=step.input_ref, output_ref=step.output_ref,
+            output=values.get(step.output_ref),
+            input_ref=step.input_ref,
+            output_ref=step.output_ref,
         )
         for step in steps
-    ]  # fmt: skip
+    ]
     return find_provenance(facts, Splitter(), wanted=lambda no: no in wanted, learned=known)
 
 

@@ -49,25 +49,33 @@ class JudgementsView(APIView):
         return Response(_listing(find_run(id), request.query_params, caller_of(request)))
 
     @extend_schema(
-        operation_id="judge_run", parameters=[_RUN], request=JudgementRequest,
+        operation_id="judge_run",
+        parameters=[_RUN],
+        request=JudgementRequest,
         responses={201: JudgementView, **PROBLEMS},
-    )  # fmt: skip
+    )
     def post(self, request: Request, id: str) -> Response:
         """Judge a run or one of its steps; it replaces one's own earlier judgement of that name, but for notes."""
         asked, run, caller = parsed(JudgementRequest, request.data), find_run(id), caller_of(request)
         row = JudgementRow(
-            name=asked.name, kind=JudgementKind(asked.kind), source=JudgementSource.PERSON,
-            step_no=None if asked.step is None else find_step(run, asked.step).sequence_no, value=asked.value,
-            text=asked.text, by=caller, at=datetime.now(UTC),
-        )  # fmt: skip
+            name=asked.name,
+            kind=JudgementKind(asked.kind),
+            source=JudgementSource.PERSON,
+            step_no=None if asked.step is None else find_step(run, asked.step).sequence_no,
+            value=asked.value,
+            text=asked.text,
+            by=caller,
+            at=datetime.now(UTC),
+        )
         return Response(_view(services.judge(run, row), caller), 201)
 
 
 class JudgementDetailView(APIView):
     @extend_schema(
-        operation_id="withdraw_judgement", parameters=[_RUN, path("judgement", "The judgement's id.")],
+        operation_id="withdraw_judgement",
+        parameters=[_RUN, path("judgement", "The judgement's id.")],
         responses={204: None, **PROBLEMS},
-    )  # fmt: skip
+    )
     def delete(self, request: Request, id: str, judgement: str) -> Response:
         """Take back one's own judgement."""
         rows = Judgement.objects.filter(run=find_run(id), withdrawn_at__isnull=True)
@@ -82,9 +90,11 @@ class OutcomeRuleDetailView(APIView):
         return Response(_rule(app, OutcomeRule.objects.filter(app=app).order_by("-id").first()))
 
     @extend_schema(
-        operation_id="set_outcome_rule", parameters=[_APP], request=OutcomeRuleRequest,
+        operation_id="set_outcome_rule",
+        parameters=[_APP],
+        request=OutcomeRuleRequest,
         responses={200: OutcomeRuleView, **PROBLEMS},
-    )  # fmt: skip
+    )
     def put(self, request: Request, app: str) -> Response:
         """Set the thresholds of an app; the outcomes of its scored runs follow at once."""
         asked = parsed(OutcomeRuleRequest, request.data)
@@ -121,10 +131,18 @@ def _after(text: str) -> Q:
 
 def _view(row: Judgement, caller: str) -> JudgementView:
     return JudgementView(
-        id=row.id, step=row.step_no, name=row.name, kind=JudgementKind(row.kind), value=row.value, text=row.text,
-        source=JudgementSource(row.source), by=row.by, at=row.at or row.created_at,
-        mine=row.source == JudgementSource.PERSON and row.by == caller, withdrawn_at=row.withdrawn_at,
-    )  # fmt: skip
+        id=row.id,
+        step=row.step_no,
+        name=row.name,
+        kind=JudgementKind(row.kind),
+        value=row.value,
+        text=row.text,
+        source=JudgementSource(row.source),
+        by=row.by,
+        at=row.at or row.created_at,
+        mine=row.source == JudgementSource.PERSON and row.by == caller,
+        withdrawn_at=row.withdrawn_at,
+    )
 
 
 def _rule(app: str, rule: OutcomeRule | None) -> OutcomeRuleView:

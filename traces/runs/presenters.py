@@ -16,9 +16,23 @@ from traces.schemas import RunSummary
 
 # Plain columns come first, those that are worked out of columns last.
 _PLAIN: Final = (
-    "id", "sequence_no", "type", "name", "summary", "status", "label", "reason", "duration_ms", "provider", "model",
-    "tool_name", "tokens_in", "tokens_out", "retries", "source_step",
-)  # fmt: skip
+    "id",
+    "sequence_no",
+    "type",
+    "name",
+    "summary",
+    "status",
+    "label",
+    "reason",
+    "duration_ms",
+    "provider",
+    "model",
+    "tool_name",
+    "tokens_in",
+    "tokens_out",
+    "retries",
+    "source_step",
+)
 STEP_COLUMNS: Final = (*_PLAIN, "parent_no", "started_at", "cost_usd")
 _LISTED: Final = tuple(name for name in _PLAIN if name not in {"id", "source_step"})
 StepDict = dict[str, Any]
@@ -29,23 +43,43 @@ def run_summary(run: Run) -> RunSummary:
     """One row of the list; select `verdict` with the run."""
     verdict = run.verdict
     return RunSummary.model_construct(
-        id=run.id, external_id=run.external_id, name=run.name, app=run.app, environment=run.environment,
-        source=RunSource(run.source), format=run.format, status=RunStatus(run.status), outcome=Outcome(verdict.outcome),
-        outcome_basis=JudgementSource(verdict.basis) if verdict.basis else None, outcome_reason=verdict.reason,
+        id=run.id,
+        external_id=run.external_id,
+        name=run.name,
+        app=run.app,
+        environment=run.environment,
+        source=RunSource(run.source),
+        format=run.format,
+        status=RunStatus(run.status),
+        outcome=Outcome(verdict.outcome),
+        outcome_basis=JudgementSource(verdict.basis) if verdict.basis else None,
+        outcome_reason=verdict.reason,
         started_at=run.started_at,
-        ended_at=run.ended_at, created_at=run.created_at, sealed=run.sealed_at is not None, tags=run.tags,
-        steps=run.step_count, errors=run.error_count, tokens_in=run.tokens_in, tokens_out=run.tokens_out,
-        cost_usd=number(run.cost_usd), duration_ms=run.duration_ms, labels=label_counts(run),
-        source_run=run.source_run_id, fork_sequence_no=run.fork_sequence_no, session_id=run.session_id,
-    )  # fmt: skip
+        ended_at=run.ended_at,
+        created_at=run.created_at,
+        sealed=run.sealed_at is not None,
+        tags=run.tags,
+        steps=run.step_count,
+        errors=run.error_count,
+        tokens_in=run.tokens_in,
+        tokens_out=run.tokens_out,
+        cost_usd=number(run.cost_usd),
+        duration_ms=run.duration_ms,
+        labels=label_counts(run),
+        source_run=run.source_run_id,
+        fork_sequence_no=run.fork_sequence_no,
+        session_id=run.session_id,
+    )
 
 
 def label_counts(run: Run) -> LabelCounts:
     replayed = run.exact_count + run.cached_count + run.simulated_count
     return LabelCounts(
-        live=max(0, run.step_count - replayed), exact=run.exact_count, cached=run.cached_count,
+        live=max(0, run.step_count - replayed),
+        exact=run.exact_count,
+        cached=run.cached_count,
         simulated=run.simulated_count,
-    )  # fmt: skip
+    )
 
 
 def step_dicts(rows: Iterable[Sequence[Any]], started_at: datetime | None) -> list[StepDict]:
@@ -68,9 +102,11 @@ def listed_steps(found: QuerySet[Step], started_at: datetime | None) -> list[Ste
     would take most of the time.
     """
     texts = {
-        "id_text": Cast("id", TextField()), "source_text": Cast("source_step", TextField()),
-        "time_text": Cast("started_at", TextField()), "cost": Cast("cost_usd", FloatField()),
-    }  # fmt: skip
+        "id_text": Cast("id", TextField()),
+        "source_text": Cast("source_step", TextField()),
+        "time_text": Cast("started_at", TextField()),
+        "cost": Cast("cost_usd", FloatField()),
+    }
     rows = found.annotate(**texts).values_list(*_LISTED, *texts, "parent_no")
     width = len(_LISTED)
     shown = []

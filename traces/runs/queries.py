@@ -23,8 +23,16 @@ _DERIVED: Final = 200
 _EXTERNAL: Final = 6  # characters of a source's id that are taken for its beginning
 _LONGEST_NUMBER: Final = 10  # digits; ids of a recording may have more
 _DETAIL_COLUMNS: Final = (
-    "external_id", "started_at", "error", "signature", "call_id", "tokens_cached", "input_ref", "output_ref", "detail",
-)  # fmt: skip
+    "external_id",
+    "started_at",
+    "error",
+    "signature",
+    "call_id",
+    "tokens_cached",
+    "input_ref",
+    "output_ref",
+    "detail",
+)
 _CALLS: Final = (StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL)
 _EDGE_COLUMNS: Final = ("kind", "evidence", "consumer_path", "producer_path")
 _Row = TypeVar("_Row", bound=Model)

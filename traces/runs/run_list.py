@@ -133,10 +133,13 @@ def facets() -> RunFacets:
     tags = RunTag.objects.values_list("tag").annotate(count=Count("*")).order_by("-count", "tag")[:_TAGS]
     listed = RunOutcome.objects.filter(is_probe=False).values_list("outcome").annotate(count=Count("*"))
     return RunFacets(
-        apps=_facet(counts["app"]), environments=_facet(counts["environment"]), statuses=_facet(counts["status"]),
+        apps=_facet(counts["app"]),
+        environments=_facet(counts["environment"]),
+        statuses=_facet(counts["status"]),
         outcomes=_facet(Counter(dict(listed))),
-        sources=_facet(counts["source"]), tags=[Facet(value=tag, count=count) for tag, count in tags],
-    )  # fmt: skip
+        sources=_facet(counts["source"]),
+        tags=[Facet(value=tag, count=count) for tag, count in tags],
+    )
 
 
 def _matching(chosen: RunFilter) -> QuerySet[Run]:

@@ -106,11 +106,23 @@ def open_run(
     """A run that is being written: unsealed, running, without steps."""
     key = run_id or new_id()
     run = Run.objects.create(
-        id=key, external_id=external_id or str(key), content_digest="", name=name[:300], app=app,
-        environment=environment, source=source, format=format, status=RunStatus.RUNNING,
-        started_at=datetime.now(UTC), tags=list(tags), metadata=metadata or {}, source_run=source_run,
-        fork_sequence_no=fork_sequence_no, session_id=session_id, search=_derived_search(name, app, key, source_run),
-    )  # fmt: skip
+        id=key,
+        external_id=external_id or str(key),
+        content_digest="",
+        name=name[:300],
+        app=app,
+        environment=environment,
+        source=source,
+        format=format,
+        status=RunStatus.RUNNING,
+        started_at=datetime.now(UTC),
+        tags=list(tags),
+        metadata=metadata or {},
+        source_run=source_run,
+        fork_sequence_no=fork_sequence_no,
+        session_id=session_id,
+        search=_derived_search(name, app, key, source_run),
+    )
     insert_tags(run.id, tags)
     services.begin({run.id: source})
     notify.touch("runs")
@@ -126,9 +138,15 @@ def append_steps(run_id: UUID, step_rows: Sequence[StepRow]) -> None:
 
 
 def copy_steps(
-    *, source_run_id: UUID, run_id: UUID, first: int, last: int, label: Label, reason: str,
+    *,
+    source_run_id: UUID,
+    run_id: UUID,
+    first: int,
+    last: int,
+    label: Label,
+    reason: str,
     detail: JSONObject | None = None,
-) -> int:  # fmt: skip
+) -> int:
     """Copy the steps `first` to `last` of another run, as they are but for label and lineage; how many.
 
     `detail` says of every copy what its label rests on.
@@ -239,7 +257,7 @@ def _insert_recorded(runs: Sequence[Prepared], provenance: Mapping[Identity, Pro
     )
     bulk.insert(
         Edge, _EDGE_COLUMNS, (_edge(run.run_id, edge) for run in runs for edge in provenance[run.identity].edges)
-    )  # fmt: skip
+    )
     bulk.insert(RunTag, _TAG_COLUMNS, (row for run in runs for row in _tags(run.run_id, run.columns["tags"])))
     tool_calls.insert_all((run.columns["app"], run.run_id, run.calls) for run in runs)
     for chunk in bulk.chunks(run.run_id for run in runs):
@@ -251,9 +269,12 @@ def _insert_recorded(runs: Sequence[Prepared], provenance: Mapping[Identity, Pro
 def _judged(run: Prepared) -> services.JudgedRun:
     columns = run.columns
     return services.JudgedRun(
-        run_id=run.run_id, app=columns["app"], status=columns["status"], source=columns["source"],
+        run_id=run.run_id,
+        app=columns["app"],
+        status=columns["status"],
+        source=columns["source"],
         judgements=run.judged,
-    )  # fmt: skip
+    )
 
 
 def _add_judgements(runs: Iterable[Prepared], stored: Mapping[Identity, _Stored]) -> None:
@@ -280,17 +301,25 @@ def _outcome(run: Prepared, stored: _Stored) -> Recorded | ProblemError:
     if stored.content_digest != run.content_digest:
         app, external_id = run.identity
         return RunConflict(
-            app=app, external_id=external_id, run_id=stored.run_id, stored=stored.content_digest,
+            app=app,
+            external_id=external_id,
+            run_id=stored.run_id,
+            stored=stored.content_digest,
             given=run.content_digest,
-        )  # fmt: skip
+        )
     return Recorded(run_id=stored.run_id, created=stored.run_id == run.run_id)
 
 
 def _edge(run_id: UUID, edge: EdgeFact) -> tuple[object, ...]:
     return (
-        run_id, edge.producer, edge.consumer, edge.kind, edge.consumer_path, edge.producer_path,
+        run_id,
+        edge.producer,
+        edge.consumer,
+        edge.kind,
+        edge.consumer_path,
+        edge.producer_path,
         edge.evidence.replace("\x00", "\ufffd"),
-    )  # fmt: skip
+    )
 
 
 def _tags(run_id: UUID, tags: Iterable[str]) -> list[tuple[UUID, str]]:

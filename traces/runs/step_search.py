@@ -35,8 +35,9 @@ def steps_with(run_id: UUID, words: Sequence[str]) -> set[int]:
     """The numbers of the steps that hold all of these lower-case words."""
     wanted = (1 << len(words)) - 1
     needles = [(word, orjson.dumps(word)[1:-1].decode()) for word in words]
-    rows = list(Step.objects.filter(run_id=run_id).order_by("sequence_no")
-                .values_list("sequence_no", *_PAYLOADS, *_COLUMNS))  # fmt: skip
+    rows = list(
+        Step.objects.filter(run_id=run_id).order_by("sequence_no").values_list("sequence_no", *_PAYLOADS, *_COLUMNS)
+    )
     parts = _parts({ref for _, *values in rows for ref in values[: len(_PAYLOADS)] if ref}, needles)
     seen: set[str] = set()
     found: set[int] = set()

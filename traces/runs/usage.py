@@ -56,15 +56,30 @@ class _Sum:
 
     def shown(self) -> UsageSum:
         return UsageSum(
-            calls=self.calls, reused_calls=self.reused_calls, tokens_in=self.tokens_in, tokens_out=self.tokens_out,
-            tokens_cached=self.tokens_cached, cost_usd=number(self.cost), unpriced_calls=self.unpriced_calls,
-        )  # fmt: skip
+            calls=self.calls,
+            reused_calls=self.reused_calls,
+            tokens_in=self.tokens_in,
+            tokens_out=self.tokens_out,
+            tokens_cached=self.tokens_cached,
+            cost_usd=number(self.cost),
+            unpriced_calls=self.unpriced_calls,
+        )
 
 
 def usage(run: Run) -> RunUsage:
     """A turn is a turn step with everything in it; a model call outside of any is a turn of its own."""
-    columns = ("sequence_no", "parent_no", "name", "provider", "model", "label", "cost_usd", "tokens_in", "tokens_out",
-               "tokens_cached")  # fmt: skip
+    columns = (
+        "sequence_no",
+        "parent_no",
+        "name",
+        "provider",
+        "model",
+        "label",
+        "cost_usd",
+        "tokens_in",
+        "tokens_out",
+        "tokens_cached",
+    )
     calls = Step.objects.filter(run_id=run.id, type=StepType.MODEL).order_by("sequence_no").only(*columns)
     total = _Sum()
     models: dict[tuple[str, str], _Sum] = {}
@@ -76,10 +91,12 @@ def usage(run: Run) -> RunUsage:
             each.add(step)
     return RunUsage(
         total=total.shown(),
-        models=[ModelUsage(provider=provider, model=model, usage=found.shown())
-                for (provider, model), found in models.items()],
+        models=[
+            ModelUsage(provider=provider, model=model, usage=found.shown())
+            for (provider, model), found in models.items()
+        ],
         turns=list(_turns(turns, around)),
-    )  # fmt: skip
+    )
 
 
 def _turns(turns: dict[int, _Sum], around: "_Around") -> Iterator[TurnUsage]:

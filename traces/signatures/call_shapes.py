@@ -18,19 +18,80 @@ _NUMBER: Final = re.compile(r"-?(0|[1-9]\d{0,30})(\.\d{1,30})?")
 _EVERY_DIGIT: Final = Context(prec=64)  # the default rounds after 28, and would take two long ids for one
 _TOKEN: Final = re.compile(r"\S+")
 _TRIM: Final = "\"'`.,;:!?()[]{}<>"
-_NEGATIONS: Final = frozenset({
-    "no", "not", "never", "none", "nothing", "nobody", "nowhere", "neither", "nor", "without", "except", "unless",
-    "cannot", "false", "off", "disable", "disabled", "exclude", "excluding",
-})  # fmt: skip
-_DATES: Final = frozenset({
-    "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "january", "february", "march",
-    "april", "may", "june", "july", "august", "september", "october", "november", "december", "today", "tomorrow",
-    "yesterday",
-})  # fmt: skip
-_QUANTITIES: Final = frozenset({
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "hundred", "thousand", "million", "half", "double", "all", "any", "both",
-})  # fmt: skip
+_NEGATIONS: Final = frozenset(
+    {
+        "no",
+        "not",
+        "never",
+        "none",
+        "nothing",
+        "nobody",
+        "nowhere",
+        "neither",
+        "nor",
+        "without",
+        "except",
+        "unless",
+        "cannot",
+        "false",
+        "off",
+        "disable",
+        "disabled",
+        "exclude",
+        "excluding",
+    }
+)
+_DATES: Final = frozenset(
+    {
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+        "today",
+        "tomorrow",
+        "yesterday",
+    }
+)
+_QUANTITIES: Final = frozenset(
+    {
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "hundred",
+        "thousand",
+        "million",
+        "half",
+        "double",
+        "all",
+        "any",
+        "both",
+    }
+)
 _FIXED: Final = _NEGATIONS | _DATES | _QUANTITIES
 
 

@@ -79,16 +79,29 @@ class Ignoring:
         return input
 
     def signature(
-        self, *, type: StepType, name: str, input: JSONValue, provider: str = "", model: str = "", tool_name: str = "",
-        digest_of: Callable[[JSONValue], str] | None = None, known: Known | None = None,
-    ) -> str:  # fmt: skip
+        self,
+        *,
+        type: StepType,
+        name: str,
+        input: JSONValue,
+        provider: str = "",
+        model: str = "",
+        tool_name: str = "",
+        digest_of: Callable[[JSONValue], str] | None = None,
+        known: Known | None = None,
+    ) -> str:
         """The signature of a call under this list; empty where no rule is for such calls."""
         if not self.touches(type, tool_name or name):
             return ""
         plain = signature(
-            type=type, name=name, input=self.reduced(type, tool_name or name, input, known), provider=provider,
-            model=model, tool_name=tool_name, digest_of=digest_of,
-        )  # fmt: skip
+            type=type,
+            name=name,
+            input=self.reduced(type, tool_name or name, input, known),
+            provider=provider,
+            model=model,
+            tool_name=tool_name,
+            digest_of=digest_of,
+        )
         return f"{VERSION}{_MARK}{self.digest[:12]}:{plain.rpartition(':')[2]}"
 
 
@@ -128,7 +141,7 @@ def _entry(item: JSONValue, path: Path, within: Kind | None, known: Known | None
 
 def _without_keys(
     value: JSONObject, keys: list[str], rest: Path, within: Kind | None, known: Known | None
-) -> JSONObject:  # fmt: skip
+) -> JSONObject:
     if not rest and within is None:
         return {key: item for key, item in value.items() if key not in keys}
     return {key: without(item, rest, within, known) if key in keys else item for key, item in value.items()}

@@ -17,8 +17,12 @@ from cockpit.cli.errors import Exit, Failure
 _FORMS: Final = ("json", "md", "html")
 _SECTIONS: Final = ("prompt", "retrieval", "tool", "model", "output", "run")
 _BRIEF: Final = (
-    ("compared", "compared"), ("changed", "changed"), ("confidence", "how sure"), ("why", "why"), ("next", "what next"),
-)  # fmt: skip
+    ("compared", "compared"),
+    ("changed", "changed"),
+    ("confidence", "how sure"),
+    ("why", "why"),
+    ("next", "what next"),
+)
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _POLL_S: Final = 0.2
 _LONGEST_S: Final = 600

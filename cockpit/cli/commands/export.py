@@ -13,9 +13,7 @@ _POLL_S: Final = 0.1
 _SLOWEST_POLL_S: Final = 2.0
 
 
-def langfuse(
-    ref: str, *, target: str | None, wait: bool, json: bool, url: str | None, token: str | None
-) -> Exit:  # fmt: skip
+def langfuse(ref: str, *, target: str | None, wait: bool, json: bool, url: str | None, token: str | None) -> Exit:
     """Ask for an export, and wait until Langfuse has everything."""
     with connected(url, token) as api:
         if wait:

@@ -63,10 +63,15 @@ def tree(ref: str, *, json: bool, url: str | None, token: str | None) -> None:
         fork = "" if run["fork_sequence_no"] is None else str(run["fork_sequence_no"])
         what = run["origin_name"] or ", ".join(run["changes"]) or run["name"]
         shown.add_row(
-            output.glyph("live", run["status"]), run["id"], fork, *scores, checks,
-            str(run["tokens_in"] + run["tokens_out"]), output.money(run["cost_usd"]),
+            output.glyph("live", run["status"]),
+            run["id"],
+            fork,
+            *scores,
+            checks,
+            str(run["tokens_in"] + run["tokens_out"]),
+            output.money(run["cost_usd"]),
             Text("  " * run["depth"] + what),
-        )  # fmt: skip
+        )
     output.people().print(shown)
     if found["left_out"]:
         output.note(f"{found['left_out']} more forks are not shown")

@@ -33,10 +33,13 @@ def conclude(told: Told) -> BisectResult:
     rescue = _rescue(told, at)
     return BisectResult(
         sentence=" ".join(filter(None, (_repeated(repeats, reproduction), _rescued(told, rescue, commit)))),
-        reproduction=reproduction, repeats=_counted(repeats), rescue=rescue, commit=commit,
+        reproduction=reproduction,
+        repeats=_counted(repeats),
+        rescue=rescue,
+        commit=commit,
         forks=[_fork(told.forks[place], tally) for place, tally in sorted(found.places.items())],
         remarks=list(_remarks(told, at)),
-    )  # fmt: skip
+    )
 
 
 def named(fork: ForkStep) -> str:
@@ -109,10 +112,14 @@ def _committed(told: Told, commit: CommitStep) -> str:
 def _commit(told: Told, at: Turn) -> CommitStep:
     grade = confidence(told.found, told.settings, at)
     return CommitStep(
-        step=told.forks[at.last], kept=told.forks[at.after] if at.after < told.found.count else None,
-        earliest=told.forks[at.first], monotone=at.monotone, settled=at.settled, confidence=grade,
+        step=told.forks[at.last],
+        kept=told.forks[at.after] if at.after < told.found.count else None,
+        earliest=told.forks[at.first],
+        monotone=at.monotone,
+        settled=at.settled,
+        confidence=grade,
         why=_why(told, at),
-    )  # fmt: skip
+    )
 
 
 def _why(told: Told, at: Turn) -> str:

@@ -112,9 +112,12 @@ def turn(found: Findings, settings: Settings) -> Turn | None:
     last = passing[-1]
     after = next((place for place in range(last + 1, found.count) if states[place] == "fails"), found.count)
     return Turn(
-        last=last, after=after, first=passing[0], monotone="fails" not in states[:last],
+        last=last,
+        after=after,
+        first=passing[0],
+        monotone="fails" not in states[:last],
         settled="open" not in states[last + 1 : after],
-    )  # fmt: skip
+    )
 
 
 def confidence(found: Findings, settings: Settings, at: Turn) -> Confidence:

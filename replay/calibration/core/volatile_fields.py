@@ -54,9 +54,14 @@ class Made:
             reduced = ignoring.reduced(self.type, self.called, self.input, shared.known)
             shared.kept.append(self)
             shared.signed[key] = signature(
-                type=self.type, name=self.name, provider=self.provider, model=self.model, tool_name=self.tool_name,
-                input=reduced, digest_of=shared.splitter.digest,
-            )  # fmt: skip
+                type=self.type,
+                name=self.name,
+                provider=self.provider,
+                model=self.model,
+                tool_name=self.tool_name,
+                input=reduced,
+                digest_of=shared.splitter.digest,
+            )
         return shared.signed[key]
 
 
@@ -143,7 +148,7 @@ def _sighted(pairs: Sequence[Pair]) -> tuple[dict[IgnoreRule, _Found], list[Diff
 
 def _safe(
     rules: Sequence[IgnoreRule], calls: Sequence[Made], shared: Shared
-) -> tuple[tuple[IgnoreRule, ...], dict[IgnoreRule, list[list[Made]]]]:  # fmt: skip
+) -> tuple[tuple[IgnoreRule, ...], dict[IgnoreRule, list[list[Made]]]]:
     """Those of the rules that together confuse nothing, and what each of the others confuses beside them."""
     left, confused = tuple(rules), dict[IgnoreRule, list[list[Made]]]()
     while groups := collisions(Ignoring(rules=left), calls, shared):
@@ -156,7 +161,7 @@ def _safe(
 
 def _at_work(
     rule: IgnoreRule, together: Sequence[IgnoreRule], calls: Sequence[Made], shared: Shared
-) -> list[list[Made]]:  # fmt: skip
+) -> list[list[Made]]:
     """The different calls that become one by these rules together, and would not without this one."""
     others = Ignoring(rules=tuple(each for each in together if each != rule))
     groups = collisions(Ignoring(rules=tuple(together)), calls, shared)
@@ -213,14 +218,23 @@ def _add(found: _Found, at: int, before: JSONValue, after: JSONValue) -> None:
 
 
 def _proposal(
-    found: _Found, pairs: Sequence[Pair], unified: Collection[int], confused: Sequence[Sequence[Made]], *,
+    found: _Found,
+    pairs: Sequence[Pair],
+    unified: Collection[int],
+    confused: Sequence[Sequence[Made]],
+    *,
     recommended: bool,
-) -> Proposal:  # fmt: skip
+) -> Proposal:
     return Proposal(
-        rule=found.rule, kind=found.kind, pairs=len(found.pairs), examples=found.examples, unifies=len(unified),
-        steps=_unified(pairs, unified)[:_LISTED], collisions=[_collision(group) for group in confused[:_LISTED]],
+        rule=found.rule,
+        kind=found.kind,
+        pairs=len(found.pairs),
+        examples=found.examples,
+        unifies=len(unified),
+        steps=_unified(pairs, unified)[:_LISTED],
+        collisions=[_collision(group) for group in confused[:_LISTED]],
         recommended=recommended,
-    )  # fmt: skip
+    )
 
 
 def _collision(group: Sequence[Made]) -> Collision:
@@ -237,9 +251,13 @@ def _unified(pairs: Sequence[Pair], places: Iterable[int]) -> list[UnifiedPair]:
 
 def _difference(base: Made, candidate: Made, path: Path, before: JSONValue, after: JSONValue) -> Difference:
     return Difference(
-        base=base.no, candidate=candidate.no, type=base.type, name=base.called, pointer=pointer(path),
+        base=base.no,
+        candidate=candidate.no,
+        type=base.type,
+        name=base.called,
+        pointer=pointer(path),
         example=Example(base=_short(before), candidate=_short(after)),
-    )  # fmt: skip
+    )
 
 
 def _short(value: JSONValue) -> str:

@@ -51,9 +51,15 @@ class AttemptJournal:
         self._deadline = None if limit is None else started + timedelta(seconds=limit)
 
     def repeat(
-        self, call: Call, place: str, ask: Callable[[Attempt], Answer], *, restored: Callable[[Attempt], Answer],
-        kind: str, reason: Reason,
-    ) -> Answer:  # fmt: skip
+        self,
+        call: Call,
+        place: str,
+        ask: Callable[[Attempt], Answer],
+        *,
+        restored: Callable[[Attempt], Answer],
+        kind: str,
+        reason: Reason,
+    ) -> Answer:
         """A call that does no harm when it is made twice, with its retries.
 
         One that succeeded before a crash is not made again.
@@ -95,13 +101,22 @@ class AttemptJournal:
     def intend(self, call: Call, place: str, number: int, *, kind: str) -> Attempt:
         """Store that the call goes out, before it does; raises `Stopped` where the budget does not allow it."""
         self._afford(call, first=number == 1)
-        doing = {"model": f"asking {place} for {call.model}", "tool": f"running {call.called}",
-                 "retrieval": f"searching {place}"}[kind]  # fmt: skip
+        doing = {
+            "model": f"asking {place} for {call.model}",
+            "tool": f"running {call.called}",
+            "retrieval": f"searching {place}",
+        }[kind]
         with transaction.atomic():
             attempt = Attempt.objects.create(
-                session=self.row.session, sequence_no=call.no, attempt=number, kind=kind,
-                provider=place[:80], model=call.model, signature=call.signature, started_at=datetime.now(UTC),
-            )  # fmt: skip
+                session=self.row.session,
+                sequence_no=call.no,
+                attempt=number,
+                kind=kind,
+                provider=place[:80],
+                model=call.model,
+                signature=call.signature,
+                started_at=datetime.now(UTC),
+            )
             if number == 1:
                 self._calls += 1
             self.row.update(live_calls=self._calls, current=f"step {call.no}: {doing}"[:300])
@@ -142,10 +157,11 @@ class AttemptJournal:
         """Write that an attempt failed, and after how many seconds the next one goes out."""
         now = datetime.now(UTC)
         columns = {
-            "error_code": error.code[:40], "error": str(error),
+            "error_code": error.code[:40],
+            "error": str(error),
             "duration_ms": (now - attempt.started_at).total_seconds() * 1000,
             "retry_at": None if wait is None else now + timedelta(seconds=wait),
-        }  # fmt: skip
+        }
 
         def write() -> None:
             with transaction.atomic():
@@ -153,9 +169,7 @@ class AttemptJournal:
 
         outages.patiently(write)
 
-    def retry_after(
-        self, call: Call, attempt: Attempt, error: ProviderError, failures: int, reason: Reason
-    ) -> None:  # fmt: skip
+    def retry_after(self, call: Call, attempt: Attempt, error: ProviderError, failures: int, reason: Reason) -> None:
         """Write that an attempt failed and wait for the next one; raises `CallFailed` where there is none."""
         wait = self._wait_for(error, failures)
         self.fail(attempt, error, wait)
@@ -216,9 +230,14 @@ class AttemptJournal:
             tried += f"; it asks to wait for {error.retry_after_s:,.0f} s, and {_LONGEST_WAIT_S:g} s are the most"
         stopped = Stopped(error.code, f"step {call.no}: {error}{tried}", step=call.no)
         failed = Answer(
-            action="live", label=Label.SIMULATED, reason=reason, status=StepStatus.ERROR, error=str(error),
-            detail={**label_key(), "code": error.code, "attempts": failures}, retries=failures - 1,
-        )  # fmt: skip
+            action="live",
+            label=Label.SIMULATED,
+            reason=reason,
+            status=StepStatus.ERROR,
+            error=str(error),
+            detail={**label_key(), "code": error.code, "attempts": failures},
+            retries=failures - 1,
+        )
         raise CallFailed(failed, stopped)
 
     def _wait(self, seconds: float, call: Call) -> None:
@@ -264,22 +283,37 @@ def told(attempt: Attempt) -> JSONObject:
     outcome: dict[str, Any] = attempt.outcome or {}
     output = outcome.get("output")
     return {
-        "step": attempt.sequence_no, "attempt": attempt.attempt, "kind": attempt.kind, "provider": attempt.provider,
-        "model": attempt.model, "served_model": outcome.get("served_model"), "status": attempt.status,
-        "error_code": attempt.error_code, "error": attempt.error, "duration_ms": attempt.duration_ms,
-        "retries": attempt.retry_at is not None, "tokens_in": outcome.get("tokens_in"),
-        "tokens_out": outcome.get("tokens_out"), "tokens_cached": outcome.get("tokens_cached"),
+        "step": attempt.sequence_no,
+        "attempt": attempt.attempt,
+        "kind": attempt.kind,
+        "provider": attempt.provider,
+        "model": attempt.model,
+        "served_model": outcome.get("served_model"),
+        "status": attempt.status,
+        "error_code": attempt.error_code,
+        "error": attempt.error,
+        "duration_ms": attempt.duration_ms,
+        "retries": attempt.retry_at is not None,
+        "tokens_in": outcome.get("tokens_in"),
+        "tokens_out": outcome.get("tokens_out"),
+        "tokens_cached": outcome.get("tokens_cached"),
         "cost_usd": None if outcome.get("cost_usd") is None else float(outcome["cost_usd"]),
         "finish_reason": output.get("finish_reason") if isinstance(output, dict) else None,
-    }  # fmt: skip
+    }
 
 
 def attempt_view(attempt: Attempt) -> AttemptView:
     return AttemptView(
-        id=attempt.id, sequence_no=attempt.sequence_no, attempt=attempt.attempt,
-        kind=attempt.kind, status=attempt.status, error=attempt.error, started_at=attempt.started_at,
-        duration_ms=attempt.duration_ms, retry_at=attempt.retry_at,
-    )  # fmt: skip
+        id=attempt.id,
+        sequence_no=attempt.sequence_no,
+        attempt=attempt.attempt,
+        kind=attempt.kind,
+        status=attempt.status,
+        error=attempt.error,
+        started_at=attempt.started_at,
+        duration_ms=attempt.duration_ms,
+        retry_at=attempt.retry_at,
+    )
 
 
 def _changed(attempt: Attempt) -> AttemptChanged:

@@ -32,10 +32,15 @@ def _ask(journal: AttemptJournal, call: Call, provider: str, attempt: Attempt) -
         journal.stopped(attempt, cancelled)
     stream.flush()
     outcome: dict[str, Any] = {
-        "output": found.output, "tokens_in": found.tokens_in, "tokens_out": found.tokens_out,
-        "tokens_cached": found.tokens_cached, "cost_usd": None if found.cost_usd is None else str(found.cost_usd),
-        "duration_ms": found.duration_ms, "served_model": found.served_model, "left_out": list(found.left_out),
-    }  # fmt: skip
+        "output": found.output,
+        "tokens_in": found.tokens_in,
+        "tokens_out": found.tokens_out,
+        "tokens_cached": found.tokens_cached,
+        "cost_usd": None if found.cost_usd is None else str(found.cost_usd),
+        "duration_ms": found.duration_ms,
+        "served_model": found.served_model,
+        "left_out": list(found.left_out),
+    }
     journal.succeed(attempt, outcome, found.duration_ms, found.cost_usd)
     return _restored(attempt)
 
@@ -78,8 +83,15 @@ def _restored(attempt: Attempt) -> Answer:
     if outcome["left_out"]:
         detail["left_out"] = outcome["left_out"]
     return Answer(
-        action="live", label=Label.SIMULATED, reason=Reason.LIVE_MODEL, output=outcome["output"], detail=detail,
-        tokens_in=outcome["tokens_in"], tokens_out=outcome["tokens_out"], tokens_cached=outcome["tokens_cached"],
-        cost_usd=None if cost is None else Decimal(cost), duration_ms=outcome["duration_ms"],
+        action="live",
+        label=Label.SIMULATED,
+        reason=Reason.LIVE_MODEL,
+        output=outcome["output"],
+        detail=detail,
+        tokens_in=outcome["tokens_in"],
+        tokens_out=outcome["tokens_out"],
+        tokens_cached=outcome["tokens_cached"],
+        cost_usd=None if cost is None else Decimal(cost),
+        duration_ms=outcome["duration_ms"],
         retries=attempt.attempt - 1,
-    )  # fmt: skip
+    )

@@ -18,8 +18,12 @@ def answer(journal: AttemptJournal, retriever: retrieval.Retriever, call: Call) 
     def ask(attempt: Attempt) -> Answer:
         started = time.monotonic()
         found = _search(journal, retriever, call, attempt)
-        outcome = {"documents": found.documents, "embedding": found.embedding, "tokens": found.tokens,
-                   "cost_usd": None if found.cost_usd is None else str(found.cost_usd)}  # fmt: skip
+        outcome = {
+            "documents": found.documents,
+            "embedding": found.embedding,
+            "tokens": found.tokens,
+            "cost_usd": None if found.cost_usd is None else str(found.cost_usd),
+        }
         journal.succeed(attempt, outcome, (time.monotonic() - started) * 1000, found.cost_usd)
         return _restored(attempt)
 
@@ -31,10 +35,12 @@ def search_of(retriever: retrieval.Retriever, input: JSONObject, replay: str) ->
     top_k, filters, profile = input.get("top_k"), input.get("filters"), input.get("embedding_profile")
     counted = isinstance(top_k, int) and not isinstance(top_k, bool) and top_k >= 0
     return retrieval.Search(
-        query=str(input.get("query", "")), top_k=int(top_k) if counted else retriever.entry.top_k,  # type: ignore[arg-type]  # an integer
-        filters=filters if isinstance(filters, dict) else {}, embedding=profile if isinstance(profile, str) else None,
+        query=str(input.get("query", "")),
+        top_k=int(top_k) if counted else retriever.entry.top_k,  # type: ignore[arg-type]  # an integer
+        filters=filters if isinstance(filters, dict) else {},
+        embedding=profile if isinstance(profile, str) else None,
         replay=replay,
-    )  # fmt: skip
+    )
 
 
 def _search(journal: AttemptJournal, retriever: retrieval.Retriever, call: Call, attempt: Attempt) -> retrieval.Found:
@@ -58,8 +64,13 @@ def _restored(attempt: Attempt) -> Answer:
     if outcome["embedding"]:
         detail["embedding"] = outcome["embedding"]
     return Answer(
-        action="live", label=Label.SIMULATED, reason=Reason.LIVE_RETRIEVAL, detail=detail,
-        output={"documents": outcome["documents"]}, tokens_in=outcome["tokens"],
-        cost_usd=None if cost is None else Decimal(cost), duration_ms=attempt.duration_ms,
+        action="live",
+        label=Label.SIMULATED,
+        reason=Reason.LIVE_RETRIEVAL,
+        detail=detail,
+        output={"documents": outcome["documents"]},
+        tokens_in=outcome["tokens"],
+        cost_usd=None if cost is None else Decimal(cost),
+        duration_ms=attempt.duration_ms,
         retries=attempt.attempt - 1,
-    )  # fmt: skip
+    )

@@ -49,7 +49,7 @@ def _before(operator: Operator, call: Call, tool: tools.Tool) -> OperatorAnswer:
 
 def _run(
     journal: AttemptJournal, operator: Operator, tool: tools.Tool, call: Call, attempts: list[Attempt]
-) -> Answer | None:  # fmt: skip
+) -> Answer | None:
     number, failures = journal.resume(call, attempts, Reason.LIVE_TOOL)
     while True:
         attempt = journal.intend(call, tool.place, number, kind="tool")
@@ -97,10 +97,15 @@ def _restored(attempt: Attempt) -> Answer:
     """The answer that a successful attempt stored."""
     outcome: dict[str, Any] = attempt.outcome or {}
     return Answer(
-        action="live", label=Label.SIMULATED, reason=Reason.LIVE_TOOL, output=outcome["output"],
-        status=StepStatus(outcome["status"]), detail={"executor": attempt.provider}, duration_ms=attempt.duration_ms,
+        action="live",
+        label=Label.SIMULATED,
+        reason=Reason.LIVE_TOOL,
+        output=outcome["output"],
+        status=StepStatus(outcome["status"]),
+        detail={"executor": attempt.provider},
+        duration_ms=attempt.duration_ms,
         retries=attempt.attempt - 1,
-    )  # fmt: skip
+    )
 
 
 def _is_open(attempt: Attempt) -> bool:

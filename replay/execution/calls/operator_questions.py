@@ -11,7 +11,7 @@ def question(call: Call, why: str, *, may_run: bool) -> OperatorQuestion:
     text = f"Step {call.no} calls {call.called}, {why}"
     return OperatorQuestion(
         sequence_no=call.no, tool_name=call.called, arguments=call.input, text=text, may_run=may_run
-    )  # fmt: skip
+    )
 
 
 def answered(session: ReplaySession, call: Call, *, may_run: bool) -> OperatorAnswer | None:

@@ -36,8 +36,11 @@ class Checkpoints:
         self.ignoring = ignoring
         self.save = PayloadWriter()
         self.last = session.checkpoint_no
-        self.counts = {Label.EXACT: session.exact_count, Label.CACHED: session.cached_count,
-                       Label.SIMULATED: session.simulated_count}  # fmt: skip
+        self.counts = {
+            Label.EXACT: session.exact_count,
+            Label.CACHED: session.cached_count,
+            Label.SIMULATED: session.simulated_count,
+        }
         self.deviations = Deviations(session.planned)
         self._journal = journal
         self._waiting: list[StepRow] = []
@@ -93,10 +96,13 @@ class Checkpoints:
     def columns(self) -> dict[str, object]:
         """What the session's row says of the steps so far."""
         return {
-            "resolved_steps": sum(self.counts.values()), "exact_count": self.counts[Label.EXACT],
-            "cached_count": self.counts[Label.CACHED], "simulated_count": self.counts[Label.SIMULATED],
-            "divergences": self.deviations.said, "unused_calls": list(self.deviations.unused),
-        }  # fmt: skip
+            "resolved_steps": sum(self.counts.values()),
+            "exact_count": self.counts[Label.EXACT],
+            "cached_count": self.counts[Label.CACHED],
+            "simulated_count": self.counts[Label.SIMULATED],
+            "divergences": self.deviations.said,
+            "unused_calls": list(self.deviations.unused),
+        }
 
     def fail(self, call: Call, failed: Answer, stopped: Stopped) -> NoReturn:
         """Write the step that failed, so that the run shows where and why, and end the replay."""

@@ -33,10 +33,14 @@ def _begin(row: SessionRow) -> None:
     session = row.session
     with transaction.atomic():
         session.run = traces.open_run(
-            name=session.source_run.name, app=session.source_run.app, source_run=session.source_run,
-            fork_sequence_no=session.fork_sequence_no, session_id=session.id,
-            environment=session.source_run.environment, metadata=step_rows.metadata(session),
+            name=session.source_run.name,
+            app=session.source_run.app,
+            source_run=session.source_run,
+            fork_sequence_no=session.fork_sequence_no,
+            session_id=session.id,
+            environment=session.source_run.environment,
+            metadata=step_rows.metadata(session),
             source=RunSource.PROBE if session.is_probe else RunSource.REPLAY,
-        )  # fmt: skip
+        )
         row.update(run=session.run)
         row.say("session")

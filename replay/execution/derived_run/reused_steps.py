@@ -66,9 +66,14 @@ class ReusedSteps:
         """Copy the steps between the lost ones."""
         for stop in (*lost, last + 1):
             traces.copy_steps(
-                source_run_id=self._source, run_id=self._row.run_id, first=first, last=stop - 1, label=Label.EXACT,
-                reason=str(Reason.SOURCE_OUTPUT_REUSED), detail={**label_key(), **self._checkpoints.ignoring.key},
-            )  # fmt: skip
+                source_run_id=self._source,
+                run_id=self._row.run_id,
+                first=first,
+                last=stop - 1,
+                label=Label.EXACT,
+                reason=str(Reason.SOURCE_OUTPUT_REUSED),
+                detail={**label_key(), **self._checkpoints.ignoring.key},
+            )
             first = stop + 1
 
     def _unverified(self, lost: dict[int, LostPayloads]) -> list[StepRow]:
@@ -88,11 +93,13 @@ class ReusedSteps:
     def _renumber(self, first: int, last: int, event: StepsReused, state: ReplayState) -> None:
         lost = self._lost(first, last)
         source = Step.objects.filter(run_id=self._source, sequence_no__gte=first, sequence_no__lte=last)
-        self._checkpoints.add_rows([
-            self._renumbered(step, event, state, lost.get(step.sequence_no, ()))
-            for step in source.order_by("sequence_no")
-            if step.sequence_no + event.offset > self._checkpoints.last
-        ])  # fmt: skip
+        self._checkpoints.add_rows(
+            [
+                self._renumbered(step, event, state, lost.get(step.sequence_no, ()))
+                for step in source.order_by("sequence_no")
+                if step.sequence_no + event.offset > self._checkpoints.last
+            ]
+        )
 
     def _renumbered(self, step: Step, event: StepsReused, state: ReplayState, lost: LostPayloads) -> StepRow:
         no, parent = step.sequence_no + event.offset, state.parent_of(step.parent_no)

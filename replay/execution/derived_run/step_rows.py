@@ -44,29 +44,47 @@ def row(call: Call, answer: Answer, source_run_id: UUID, save: PayloadWriter) ->
     answered = answer.output is not None or (live and answer.status is StepStatus.OK)
     output_ref = answer.output_ref or (save(answer.output) if answered else "")
     return StepRow(
-        sequence_no=call.no, type=call.type, name=call.name, status=answer.status,
+        sequence_no=call.no,
+        type=call.type,
+        name=call.name,
+        status=answer.status,
         label=answer.label or Label.SIMULATED,
-        parent_no=call.parent, started_at=datetime.now(UTC), duration_ms=answer.duration_ms if live else None,
-        reason=answer.reason or "", signature=call.signature, input_ref=_input_ref(call, save), output_ref=output_ref,
-        detail=_detail(answer), error=answer.error,
+        parent_no=call.parent,
+        started_at=datetime.now(UTC),
+        duration_ms=answer.duration_ms if live else None,
+        reason=answer.reason or "",
+        signature=call.signature,
+        input_ref=_input_ref(call, save),
+        output_ref=output_ref,
+        detail=_detail(answer),
+        error=answer.error,
         summary=step_summaries.summarize(
             type=call.type, name=call.name, tool_name=call.tool_name, input=call.input, output=answer.output
         ),
-        provider=call.provider, model=call.model, tool_name=call.tool_name, call_id=call.call_id,
-        tokens_in=answer.tokens_in, tokens_out=answer.tokens_out, tokens_cached=answer.tokens_cached,
-        cost_usd=answer.cost_usd, retries=answer.retries,
+        provider=call.provider,
+        model=call.model,
+        tool_name=call.tool_name,
+        call_id=call.call_id,
+        tokens_in=answer.tokens_in,
+        tokens_out=answer.tokens_out,
+        tokens_cached=answer.tokens_cached,
+        cost_usd=answer.cost_usd,
+        retries=answer.retries,
         document_count=len(documents) if isinstance(documents, list) else None,
         source_step=source.id if source is not None else None,
-    )  # fmt: skip
+    )
 
 
 def kept_row(step: Step, no: int, parent: int | None, *, detail: JSONObject | None = None) -> StepRow:
     """A source step under another number or parent."""
     columns = {name: getattr(step, name) for name in COLUMNS if name not in {"id", "detail"}}
     columns |= header_of(step) | {
-        "sequence_no": no, "parent_no": parent, "label": Label.EXACT, "reason": Reason.SOURCE_OUTPUT_REUSED,
+        "sequence_no": no,
+        "parent_no": parent,
+        "label": Label.EXACT,
+        "reason": Reason.SOURCE_OUTPUT_REUSED,
         "source_step": step.id,
-    }  # fmt: skip
+    }
     return StepRow(**columns, detail=detail or label_key())
 
 
@@ -77,9 +95,7 @@ def lost_row(step: Step, no: int, parent: int | None, lost: LostPayloads, save: 
     if not any(payload.field == "output" for payload in lost):
         return row
     output = placeholder(row.type, in_words(lost))
-    summary = step_summaries.summarize(
-        type=row.type, name=row.name, tool_name=row.tool_name, input=None, output=output
-    )  # fmt: skip
+    summary = step_summaries.summarize(type=row.type, name=row.name, tool_name=row.tool_name, input=None, output=output)
     return replace(row, output_ref=save(output), summary=summary, document_count=None)
 
 
@@ -94,10 +110,16 @@ def answer_of_row(step: Step, output: JSONValue) -> Answer:
     """The answer that a committed step holds, for a walk that begins again."""
     is_placeholder = step.reason == Reason.POLICY_FALLBACK or _is_placeholder(output)
     return Answer(
-        action="live" if step.reason in LIVE_REASONS else _ACTIONS[step.label], label=Label(step.label),
-        reason=Reason(step.reason), output=output, output_ref=step.output_ref, status=StepStatus(step.status),
-        known=not is_placeholder, detail=step.detail, note=str(step.detail.get("note", "")),
-    )  # fmt: skip
+        action="live" if step.reason in LIVE_REASONS else _ACTIONS[step.label],
+        label=Label(step.label),
+        reason=Reason(step.reason),
+        output=output,
+        output_ref=step.output_ref,
+        status=StepStatus(step.status),
+        known=not is_placeholder,
+        detail=step.detail,
+        note=str(step.detail.get("note", "")),
+    )
 
 
 def closed_columns(event: ContainerClosed, detail: JSONObject) -> dict[str, object]:

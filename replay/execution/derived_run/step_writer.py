@@ -127,9 +127,13 @@ class StepWriter:
         """End at a step that the policy does not let be answered so."""
         said = f"step {call.no} ({call.called}): {why}"
         failed = Answer(
-            action="blocked", label=Label.SIMULATED, reason=answer.reason or Reason.POLICY_FALLBACK,
-            status=StepStatus.ERROR, error=said, detail={**answer.detail, "code": code},
-        )  # fmt: skip
+            action="blocked",
+            label=Label.SIMULATED,
+            reason=answer.reason or Reason.POLICY_FALLBACK,
+            status=StepStatus.ERROR,
+            error=said,
+            detail={**answer.detail, "code": code},
+        )
         self._checkpoints.fail(call, failed, Stopped(code, said, step=call.no))
 
     def _will_close(self, event: ContainerClosed) -> None:

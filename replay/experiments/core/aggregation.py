@@ -28,11 +28,18 @@ def _cell(cell: int, rows: Sequence[ExperimentRowView]) -> CellView:
     done = [row for row in rows if row.status in COMPLETED]
     failed = sum(row.status in FAILED for row in rows)
     return CellView(
-        cell=cell, settings=rows[0].settings, rows=len(rows), finished=len(done), failed=failed,
-        pass_rate=_pass_rate(rows), ars=spread(row.ars for row in done),
-        output_similarity=spread(row.output_similarity for row in done), tokens=spread(map(_tokens, done)),
-        cost_usd=spread(row.cost_usd for row in done), latency_ms=spread(row.latency_ms for row in done),
-    )  # fmt: skip
+        cell=cell,
+        settings=rows[0].settings,
+        rows=len(rows),
+        finished=len(done),
+        failed=failed,
+        pass_rate=_pass_rate(rows),
+        ars=spread(row.ars for row in done),
+        output_similarity=spread(row.output_similarity for row in done),
+        tokens=spread(map(_tokens, done)),
+        cost_usd=spread(row.cost_usd for row in done),
+        latency_ms=spread(row.latency_ms for row in done),
+    )
 
 
 def _pass_rate(rows: Sequence[ExperimentRowView]) -> float | None:

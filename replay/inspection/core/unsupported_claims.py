@@ -22,9 +22,24 @@ _EXAMPLE: Final = re.compile(
 _NEAR: Final = 40
 _LARGE: Final = 1e6  # what is longer is an id, with which nobody reckons
 _TECHNICAL: Final = frozenset(
-    {"id", "call_id", "tool_call_id", "created", "model", "usage", "role", "type", "finish_reason", "index", "name",
-     "signature", "system_fingerprint", "response_id", "logprobs"}
-)  # fmt: skip
+    {
+        "id",
+        "call_id",
+        "tool_call_id",
+        "created",
+        "model",
+        "usage",
+        "role",
+        "type",
+        "finish_reason",
+        "index",
+        "name",
+        "signature",
+        "system_fingerprint",
+        "response_id",
+        "logprobs",
+    }
+)
 _NEIGHBOURHOOD: Final = 60
 
 

@@ -20,9 +20,12 @@ MOST_BYTES: Final = 3_500_000  # of one request; Langfuse takes 4.5 MB
 _PLACES: Final = ("input", "output")
 _ENVIRONMENT: Final = re.compile(r"(?!langfuse)[a-z0-9_-]{1,40}")
 _LEVELS: Final = {
-    StepStatus.ERROR: "ERROR", StepStatus.TIMEOUT: "ERROR", StepStatus.DENIED: "WARNING",
-    StepStatus.PARTIAL: "WARNING", StepStatus.UNVERIFIED: "WARNING",
-}  # fmt: skip
+    StepStatus.ERROR: "ERROR",
+    StepStatus.TIMEOUT: "ERROR",
+    StepStatus.DENIED: "WARNING",
+    StepStatus.PARTIAL: "WARNING",
+    StepStatus.UNVERIFIED: "WARNING",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,20 +86,29 @@ class Event:
 def trace_event(run: RunFacts) -> Event:
     said = _without_empty(
         {
-            "id": run.trace_id, "timestamp": _time(run.started_at or run.sealed_at), "name": run.name,
-            "input": run.input, "output": run.output, "sessionId": run.session[:200], "tags": list(run.tags),
+            "id": run.trace_id,
+            "timestamp": _time(run.started_at or run.sealed_at),
+            "name": run.name,
+            "input": run.input,
+            "output": run.output,
+            "sessionId": run.session[:200],
+            "tags": list(run.tags),
             "environment": run.environment if _ENVIRONMENT.fullmatch(run.environment) else "",
             "metadata": {
                 **run.metadata,
                 "forkpoint": _without_empty(
                     {
-                        "run": str(run.id), "app": run.app, "status": run.status, "source": run.source,
-                        "environment": run.environment, **run.replay,
+                        "run": str(run.id),
+                        "app": run.app,
+                        "status": run.status,
+                        "source": run.source,
+                        "environment": run.environment,
+                        **run.replay,
                     }
                 ),
             },
         }
-    )  # fmt: skip
+    )
     return _event("trace-create", said, run)
 
 
@@ -104,11 +116,18 @@ def step_event(step: StepFacts, run: RunFacts) -> Event:
     start = step.started_at or (run.started_at or run.sealed_at) + timedelta(milliseconds=step.no)
     took = timedelta(milliseconds=step.duration_ms or 0.0)
     body: JSONObject = {
-        "id": str(step.id), "traceId": run.trace_id, "name": step.name or str(step.type), "startTime": _time(start),
-        "endTime": _time(start + took), "level": _LEVELS.get(step.status, "DEFAULT"), "statusMessage": step.error,
+        "id": str(step.id),
+        "traceId": run.trace_id,
+        "name": step.name or str(step.type),
+        "startTime": _time(start),
+        "endTime": _time(start + took),
+        "level": _LEVELS.get(step.status, "DEFAULT"),
+        "statusMessage": step.error,
         "parentObservationId": None if step.parent is None else str(step.parent),
-        "input": step.input, "output": step.output, "metadata": _metadata(step),
-    }  # fmt: skip
+        "input": step.input,
+        "output": step.output,
+        "metadata": _metadata(step),
+    }
     if step.type is not StepType.MODEL:
         return _event("span-create", _without_empty(body), run)
     return _event("generation-create", _without_empty({**body, **_generation(step)}), run)
@@ -120,13 +139,15 @@ def _generation(step: StepFacts) -> JSONObject:
     asked: JSONValue = {name: value for name, value in given.items() if name != "parameters"} or step.input
     output = step.output if isinstance(step.output, dict) else {}
     return {
-        "model": step.model, "input": _openai(asked), "output": _openai(output.get("message", step.output)),
-        "modelParameters": {
-            name: _parameter(value) for name, value in parameters.items()
-        } if isinstance(parameters, dict) else None,
+        "model": step.model,
+        "input": _openai(asked),
+        "output": _openai(output.get("message", step.output)),
+        "modelParameters": {name: _parameter(value) for name, value in parameters.items()}
+        if isinstance(parameters, dict)
+        else None,
         "usageDetails": _usage(step),
         "costDetails": None if step.cost_usd is None else {"total": step.cost_usd},
-    }  # fmt: skip
+    }
 
 
 def _usage(step: StepFacts) -> JSONObject | None:
@@ -142,11 +163,19 @@ def _usage(step: StepFacts) -> JSONObject | None:
 def _metadata(step: StepFacts) -> JSONObject:
     output = step.output if isinstance(step.output, dict) and step.type is StepType.MODEL else {}
     said: JSONObject = {
-        "step_type": str(step.type), "sequence_no": step.no, "status": str(step.status), "label": step.label,
-        "reason": step.reason, "provider": step.provider, "tool_name": step.tool_name, "retries": step.retries or None,
-        "finish_reason": output.get("finish_reason"), "detail": step.detail, "unavailable": list(step.unavailable),
+        "step_type": str(step.type),
+        "sequence_no": step.no,
+        "status": str(step.status),
+        "label": step.label,
+        "reason": step.reason,
+        "provider": step.provider,
+        "tool_name": step.tool_name,
+        "retries": step.retries or None,
+        "finish_reason": output.get("finish_reason"),
+        "detail": step.detail,
+        "unavailable": list(step.unavailable),
         "timed": None if step.started_at is not None else False,
-    }  # fmt: skip
+    }
     return _without_empty({"tool_use_id": step.call_id, "forkpoint": _without_empty(said)})
 
 

@@ -13,15 +13,25 @@ from traces.core.json_types import JSONObject, JSONValue
 
 # The protocol demands a limit; recordings of other protocols often have none.
 _MAX_TOKENS: Final = 4096
-_HANDLED: Final = frozenset({
-    "max_tokens", "max_completion_tokens", "stop", "stop_sequences", "tool_choice", "parallel_tool_calls",
-})  # fmt: skip
+_HANDLED: Final = frozenset(
+    {
+        "max_tokens",
+        "max_completion_tokens",
+        "stop",
+        "stop_sequences",
+        "tool_choice",
+        "parallel_tool_calls",
+    }
+)
 # Passed beside the SDK's own arguments, which no longer name the first three.
 _EXTRA: Final = frozenset({"temperature", "top_p", "top_k", "thinking"})
 _FINISH: Final = {
-    "end_turn": "stop", "stop_sequence": "stop", "tool_use": "tool_calls", "max_tokens": "length",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
     "refusal": "content_filter",
-}  # fmt: skip
+}
 _DATA_URL: Final = re.compile(r"data:(?P<media>[\w.+/-]+);base64,(?P<data>.*)", re.DOTALL)
 
 

@@ -14,20 +14,34 @@ from replay.live.egress import Compressed, EgressRefused, Endless
 from replay.live.providers.types import Provider, ProviderError
 
 _CODES: Final = {
-    400: "bad_request", 401: "auth", 403: "auth", 404: "not_found", 408: "timeout", 413: "too_large",
-    422: "bad_request", 429: "rate_limited", 503: "overloaded", 504: "timeout", 529: "overloaded",
-}  # fmt: skip
+    400: "bad_request",
+    401: "auth",
+    403: "auth",
+    404: "not_found",
+    408: "timeout",
+    413: "too_large",
+    422: "bad_request",
+    429: "rate_limited",
+    503: "overloaded",
+    504: "timeout",
+    529: "overloaded",
+}
 # 520 to 524 are what Cloudflare, which stands before some providers, says of a server that it did not reach.
 _RETRYABLE: Final = frozenset({408, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 # What an error inside a stream calls itself: its code, and whether the same call may succeed later.
 _IN_STREAM: Final = {
-    "overloaded_error": ("overloaded", True), "rate_limit_error": ("rate_limited", True),
-    "timeout_error": ("timeout", True), "invalid_request_error": ("bad_request", False),
-    "authentication_error": ("auth", False), "permission_error": ("auth", False),
-    "not_found_error": ("not_found", False), "request_too_large": ("too_large", False),
-    "insufficient_quota": ("quota", False), "billing_hard_limit_reached": ("quota", False),
+    "overloaded_error": ("overloaded", True),
+    "rate_limit_error": ("rate_limited", True),
+    "timeout_error": ("timeout", True),
+    "invalid_request_error": ("bad_request", False),
+    "authentication_error": ("auth", False),
+    "permission_error": ("auth", False),
+    "not_found_error": ("not_found", False),
+    "request_too_large": ("too_large", False),
+    "insufficient_quota": ("quota", False),
+    "billing_hard_limit_reached": ("quota", False),
     "billing_error": ("quota", False),
-}  # fmt: skip
+}
 # Codes that come with status 429 although waiting does not help.
 _FINAL_CODES: Final = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 _DETAIL: Final = 500

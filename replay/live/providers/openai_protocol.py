@@ -12,10 +12,24 @@ from replay.live.providers.failures import garbage, incomplete
 from replay.live.providers.types import ModelCall, OnText, Provider, Streamed, Usage
 from traces.core.json_types import JSONObject, JSONValue
 
-_PARAMETERS: Final = frozenset({
-    "temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "stop", "frequency_penalty",
-    "presence_penalty", "logit_bias", "tool_choice", "parallel_tool_calls", "reasoning_effort", "verbosity", "n",
-})  # fmt: skip
+_PARAMETERS: Final = frozenset(
+    {
+        "temperature",
+        "top_p",
+        "max_tokens",
+        "max_completion_tokens",
+        "seed",
+        "stop",
+        "frequency_penalty",
+        "presence_penalty",
+        "logit_bias",
+        "tool_choice",
+        "parallel_tool_calls",
+        "reasoning_effort",
+        "verbosity",
+        "n",
+    }
+)
 # OpenAI's reasoning models refuse `max_tokens`; other servers know no other name.
 _COMPLETION_TOKENS: Final = re.compile(r"(o[1-9]|gpt-[5-9])")
 

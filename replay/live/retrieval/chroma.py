@@ -23,8 +23,11 @@ def search(retriever: Retriever, store: Chroma, asked: Search, vector: list[floa
     if not isinstance(collection, dict) or not isinstance(collection.get("id"), str):
         raise server.garbled("without the id of the collection")
     body: JSONObject = {
-        "query_embeddings": [list(vector)], "n_results": asked.top_k, "include": _INCLUDE, **where(asked.filters),
-    }  # fmt: skip
+        "query_embeddings": [list(vector)],
+        "n_results": asked.top_k,
+        "include": _INCLUDE,
+        **where(asked.filters),
+    }
     return _documents(server, server.ask(f"{place}/{collection['id']}/query", body), _space(collection))
 
 

@@ -28,9 +28,12 @@ def _from_provider(embedding: Embedding, text: str) -> Vector:
         raise ProviderError(detail, code="not_configured", retryable=False)
     key = api_key(provider)
     server = Server(
-        name=provider.name, url=provider.base_url, headers={"Authorization": f"Bearer {key}"} if key else {},
-        timeout_s=provider.timeout_s, operator=provider.operator,
-    )  # fmt: skip
+        name=provider.name,
+        url=provider.base_url,
+        headers={"Authorization": f"Bearer {key}"} if key else {},
+        timeout_s=provider.timeout_s,
+        operator=provider.operator,
+    )
     body: JSONObject = {"model": embedding.model, "input": [text], "encoding_format": "float"}
     if embedding.dimensions is not None:
         body["dimensions"] = embedding.dimensions

@@ -46,10 +46,12 @@ def _connection(retriever: Retriever, store: Pgvector, asked: Search) -> dict[st
         raise ProviderError(f"{store.url_env} is no PostgreSQL URL", code="auth", retryable=False) from error
     milliseconds = int(retriever.entry.timeout_s * 1000)
     return {
-        **given, **_checked(retriever, str(given.get("host") or ""), int(given.get("port") or 5432)),
-        "connect_timeout": _CONNECT_S, "application_name": f"forkpoint-replay {asked.replay}"[:63],
+        **given,
+        **_checked(retriever, str(given.get("host") or ""), int(given.get("port") or 5432)),
+        "connect_timeout": _CONNECT_S,
+        "application_name": f"forkpoint-replay {asked.replay}"[:63],
         "options": f"-c statement_timeout={milliseconds} -c idle_in_transaction_session_timeout={milliseconds}",
-    }  # fmt: skip
+    }
 
 
 def _checked(retriever: Retriever, host: str, port: int) -> dict[str, str]:

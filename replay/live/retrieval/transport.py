@@ -18,9 +18,18 @@ _MOST_BYTES: Final = 16 * 1024 * 1024
 _RETRYABLE: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
 _SHOWN: Final = 300
 _CODES: Final = {
-    400: "bad_request", 401: "auth", 403: "auth", 404: "not_found", 407: "auth", 408: "timeout", 422: "bad_request",
-    429: "rate_limited", 503: "overloaded", 504: "timeout", 529: "overloaded",
-}  # fmt: skip
+    400: "bad_request",
+    401: "auth",
+    403: "auth",
+    404: "not_found",
+    407: "auth",
+    408: "timeout",
+    422: "bad_request",
+    429: "rate_limited",
+    503: "overloaded",
+    504: "timeout",
+    529: "overloaded",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +97,9 @@ class Server:
         else:
             detail = f"{self.name} answered {status}: {said}"
         return ProviderError(
-            detail, code=_CODES.get(status, "server_error" if status >= 500 else "refused"), retryable=retryable,
-            retry_after_s=retry_after_s(headers) if retryable else None, status=status,
-        )  # fmt: skip
+            detail,
+            code=_CODES.get(status, "server_error" if status >= 500 else "refused"),
+            retryable=retryable,
+            retry_after_s=retry_after_s(headers) if retryable else None,
+            status=status,
+        )

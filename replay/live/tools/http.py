@@ -90,10 +90,13 @@ def _answered(tool: Tool, response: httpx2.Response, data: bytes) -> ToolResult:
         # Who refuses credentials may repeat them.
         said = "it refused the credentials" if status in _REFUSED else text[:_ANSWERED_DETAIL]
         raise ToolFailed(
-            f"{tool.name} answered {status}: {said}", code=_code(status),
-            retryable=status in _RETRYABLE, may_have_run=status >= 500 or status == 408,
-            retry_after_s=retry_after_s(response.headers) if status in _RETRYABLE else None, status=status,
-        )  # fmt: skip
+            f"{tool.name} answered {status}: {said}",
+            code=_code(status),
+            retryable=status in _RETRYABLE,
+            may_have_run=status >= 500 or status == 408,
+            retry_after_s=retry_after_s(response.headers) if status in _RETRYABLE else None,
+            status=status,
+        )
     return ToolResult(output=_value(text), status=StepStatus.OK if status < 400 else StepStatus.ERROR)
 
 

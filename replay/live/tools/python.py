@@ -43,9 +43,13 @@ class Process:
         self._abandoned = False  # a thread still reads: it closes what it reads from, because closing would wait for it
         # -P: the folder of the script holds modules named as some of the standard library.
         self._process = subprocess.Popen(
-            [sys.executable, "-P", str(_CHILD)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, text=True, start_new_session=True,
-        )  # fmt: skip
+            [sys.executable, "-P", str(_CHILD)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+        )
         try:
             loaded = self._asked({"callable": point.value, "path": sys.path, "replay": replay}, may_have_run=False)
             if "cannot" in loaded:

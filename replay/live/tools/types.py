@@ -96,8 +96,14 @@ class ToolFailed(ProviderError):
     """There is no answer. `may_have_run`: the tool may have done its work all the same."""
 
     def __init__(
-        self, detail: str, *, code: str, retryable: bool, may_have_run: bool, retry_after_s: float | None = None,
+        self,
+        detail: str,
+        *,
+        code: str,
+        retryable: bool,
+        may_have_run: bool,
+        retry_after_s: float | None = None,
         status: int | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(detail, code=code, retryable=retryable, retry_after_s=retry_after_s, status=status)
         self.may_have_run = may_have_run

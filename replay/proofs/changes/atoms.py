@@ -17,9 +17,14 @@ from traces.core.json_types import JSONObject, JSONValue
 _FIELDWISE: Final = ("prompt", "model", "retrieval")
 _TOGETHER: Final = frozenset({"provider", "model"})  # a model is known by both
 _CATEGORIES: Final[Mapping[str, Any]] = {
-    "prompt": "prompt", "messages": "upstream", "model": "model", "retrieval": "retrieval", "arguments": "tool",
-    "tool": "tool", "output": "output",
-}  # fmt: skip
+    "prompt": "prompt",
+    "messages": "upstream",
+    "model": "model",
+    "retrieval": "retrieval",
+    "arguments": "tool",
+    "tool": "tool",
+    "output": "output",
+}
 _ORDER: Final = ("prompt", "upstream", "retrieval", "tool", "model", "structure", "output")
 _WHOLE: Final = frozenset({"arguments", "tool", "output"})  # categories that are one value
 _NAMED: Final = ModelOverride.model_fields.keys() - {"parameters", "unset"}
@@ -107,11 +112,17 @@ class Changes:
         self.divisions[atom.id] = division
         return [
             Atom(
-                id=f"{atom.id}/{at}", category=atom.category, title=part.title, parent=atom.id, rank=(at,),
-                description=f"Part {at + 1} of {len(division.parts)}.", base=atom.base, candidate=atom.candidate,
+                id=f"{atom.id}/{at}",
+                category=atom.category,
+                title=part.title,
+                parent=atom.id,
+                rank=(at,),
+                description=f"Part {at + 1} of {len(division.parts)}.",
+                base=atom.base,
+                candidate=atom.candidate,
             )
             for at, part in enumerate(division.parts)
-        ]  # fmt: skip
+        ]
 
     def profile(self, applied: Atoms, side: str) -> OverrideProfile:
         """The overrides with which a replay has exactly these changes."""
@@ -192,9 +203,10 @@ def kept(entries: Sequence[JSONObject], continued: Mapping[int, int]) -> list[JS
     Such a step starts from the recorded history, in which they would be missing.
     """
     edits = {
-        number: entry["messages"] for entry in entries
+        number: entry["messages"]
+        for entry in entries
         if "messages" in entry and isinstance(number := _step(entry), int)
-    }  # fmt: skip
+    }
     found: list[JSONObject] = []
     for entry in entries:
         own = entry.get("messages")
@@ -262,8 +274,11 @@ def title(slot: Slot, base: Value, candidate: Value) -> str:
 
 
 _TITLES: Final = {
-    "system": "the system prompt", "model": "the model", "tools": "the tools", "response_format": "the response format",
-}  # fmt: skip
+    "system": "the system prompt",
+    "model": "the model",
+    "tools": "the tools",
+    "response_format": "the response format",
+}
 
 
 def _listed(tools: JSONValue) -> str:

@@ -43,10 +43,11 @@ def _certificate(kind: CertificateKind) -> Certificate:
 def holding(atoms: Sequence[Atom], kind: QuestionKind) -> list[Atom]:
     """The changes with the certificates that hold for a question: those about ways to the answer say no more."""
     return [
-        atom if kind in _ANSWERS or atom.certificate is None or atom.certificate.kind == "inert"
+        atom
+        if kind in _ANSWERS or atom.certificate is None or atom.certificate.kind == "inert"
         else replace(atom, certificate=None)
         for atom in atoms
-    ]  # fmt: skip
+    ]
 
 
 def chance(seen: Examined, changes: Collection[Atom], kind: QuestionKind, *, lattice: bool) -> str:

@@ -47,7 +47,7 @@ def settings(layers: Iterable[Sequence[JSONObject]]) -> list[Setting]:
 
 def between(
     base: Sequence[Setting], candidate: Sequence[Setting], steps_of: StepsOf
-) -> tuple[list[Change], list[JSONObject]]:  # fmt: skip
+) -> tuple[list[Change], list[JSONObject]]:
     """The changes, and the overrides that both have; raises `Uncountable`."""
     sides = _disjoint(base, candidate, steps_of)
     left, right = ({each.slot.key: each for each in side} for side in sides)
@@ -72,15 +72,17 @@ def between(
 def _change(slot: Slot, before: Setting | None, after: Setting | None, at: int) -> Change:
     values: tuple[Value, Value] = (ABSENT if before is None else before.value, ABSENT if after is None else after.value)
     atom = Atom(
-        id=f"{slot.category}-{slot.key[:10]}", category=category_of(slot), title=title(slot, *values),
+        id=f"{slot.category}-{slot.key[:10]}",
+        category=category_of(slot),
+        title=title(slot, *values),
         rank=rank_of(slot, at),
-    )  # fmt: skip
+    )
     return Change(atom=atom, on_base=(slot,), on_candidate=(slot,), base=values[0], candidate=values[1])
 
 
 def _disjoint(
     base: Sequence[Setting], candidate: Sequence[Setting], steps_of: StepsOf
-) -> tuple[list[Setting], list[Setting]]:  # fmt: skip
+) -> tuple[list[Setting], list[Setting]]:
     """Both sides with the settings that overlap cut into the same ranges of steps."""
     families = dict.fromkeys(each.family for each in (*base, *candidate))
     sides: tuple[list[Setting], list[Setting]] = ([], [])

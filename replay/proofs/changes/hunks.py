@@ -135,10 +135,13 @@ def _words(text: str) -> list[str]:
 def _fields(base: JSONObject, candidate: JSONObject) -> Division:
     names = [name for name in dict.fromkeys([*base, *candidate]) if _at(base, name) != _at(candidate, name)]
     parts = tuple(
-        Part(title=f"{name}: {_shown(base, name)} → {_shown(candidate, name)}", base=_at(base, name),
-             candidate=_at(candidate, name))
+        Part(
+            title=f"{name}: {_shown(base, name)} → {_shown(candidate, name)}",
+            base=_at(base, name),
+            candidate=_at(candidate, name),
+        )
         for name in names
-    )  # fmt: skip
+    )
 
     def build(values: Sequence[JSONValue]) -> JSONValue:
         built: JSONObject = {name: _at(base, name) for name in dict.fromkeys([*base, *candidate])}

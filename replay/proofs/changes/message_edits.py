@@ -58,9 +58,7 @@ def edited(found: Found, root: Root, group: Sequence[MessagePair]) -> Change:
     return made_by(root, made, undone, name=name)
 
 
-def entries(
-    found: Found, places: Iterable[int], keys: Iterable[tuple[str, str]], *, once: bool = False
-) -> Edits:  # fmt: skip
+def entries(found: Found, places: Iterable[int], keys: Iterable[tuple[str, str]], *, once: bool = False) -> Edits:
     """What makes these differences on the base, and takes them back from the candidate.
 
     With `once`, a side that goes on its earlier edited messages is not edited in the same way again.
@@ -108,15 +106,16 @@ def _one(found: Found, root: Root, item: MessagePair, name: str) -> Change:
     sides = _messages(found, root.pair)
     made, undone = _edits(item, changed_messages(*sides), sides)
     slots = [
-        tuple(Slot(match={"step": no}, category="messages", field=f"{_NAMED} {made['index']} {side}")
-              for no in [_entry(found, root.pair, at, (made, undone)[at])] if no is not None)
+        tuple(
+            Slot(match={"step": no}, category="messages", field=f"{_NAMED} {made['index']} {side}")
+            for no in [_entry(found, root.pair, at, (made, undone)[at])]
+            if no is not None
+        )
         for at, side in enumerate(_SIDES)
-    ]  # fmt: skip
+    ]
     if not all(slots):
         return untestable(root, "the step that is given it is there in one run only", name=name)
-    return Change(
-        atom=atom_of(root, name=name), on_base=slots[0], on_candidate=slots[1], base=undone, candidate=made
-    )  # fmt: skip
+    return Change(atom=atom_of(root, name=name), on_base=slots[0], on_candidate=slots[1], base=undone, candidate=made)
 
 
 def _edits(

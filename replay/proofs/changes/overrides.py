@@ -50,7 +50,7 @@ class Found:
     def outputs(self, pair: Pair) -> tuple[JSONValue, JSONValue]:
         left, right = (
             self.value(step.output_ref) if step is not None else None for step in (pair.base, pair.candidate)
-        )  # fmt: skip
+        )
         return left, right
 
     @cached_property
@@ -95,24 +95,36 @@ class Found:
         """Of these model steps those that go on the messages of no other one: an edit stays in the history."""
         known = set(places)
         going_on = {
-            travel.consumer for place in places for travel in self.seen.flow.into.get(place, ())
+            travel.consumer
+            for place in places
+            for travel in self.seen.flow.into.get(place, ())
             if travel.kind is EdgeKind.HISTORY and travel.producer in known
-        }  # fmt: skip
+        }
         return [place for place in places if place not in going_on]
 
 
 def set_to(
-    found: Found, root: Root, category: str, field: str, base: JSONValue, candidate: JSONValue, *, title: str = "",
-) -> Change:  # fmt: skip
+    found: Found,
+    root: Root,
+    category: str,
+    field: str,
+    base: JSONValue,
+    candidate: JSONValue,
+    *,
+    title: str = "",
+) -> Change:
     """One value in the place of another."""
     slots = [_slots(found, root.places, category, field, side) for side in (0, 1)]
     values: tuple[Value, Value] = (base, candidate)
     if not all(_is_taken(slot, value) for side in slots for slot in side for value in (base, candidate)):
         return untestable(root, "an override does not take such a value", title=title, name=field)
     return Change(
-        atom=atom_of(root, title=title, name=field), on_base=slots[0], on_candidate=slots[1],
-        base=values[0], candidate=values[1],
-    )  # fmt: skip
+        atom=atom_of(root, title=title, name=field),
+        on_base=slots[0],
+        on_candidate=slots[1],
+        base=values[0],
+        candidate=values[1],
+    )
 
 
 def made_by(root: Root, made: Sequence[JSONObject], undone: Sequence[JSONObject], *, name: str = "") -> Change:
@@ -122,7 +134,7 @@ def made_by(root: Root, made: Sequence[JSONObject], undone: Sequence[JSONObject]
     slots = [tuple(_sites(entries)) for entries in (made, undone)]
     return Change(
         atom=atom_of(root, name=name), on_base=slots[0], on_candidate=slots[1], made=tuple(made), undone=tuple(undone)
-    )  # fmt: skip
+    )
 
 
 def untestable(root: Root, why: str, *, title: str = "", name: str = "") -> Change:
@@ -135,10 +147,15 @@ def atom_of(root: Root, *, title: str = "", name: str = "", why: str = "") -> At
     count = len(root.places)
     also = f" and {count - 1} more" if count > 1 else ""
     return Atom(
-        id=f"{kind.replace(' ', '-')}-{pair.place}" + (f"-{name}" if name else ""), category=root.category,
-        title=title or phrase(root), description=f"At step {pair.step.sequence_no} ({pair.step.type}){also}.",
-        why_not=why, follows=root.origin is Origin.OPEN, base=step_ref(pair.base), candidate=step_ref(pair.candidate),
-    )  # fmt: skip
+        id=f"{kind.replace(' ', '-')}-{pair.place}" + (f"-{name}" if name else ""),
+        category=root.category,
+        title=title or phrase(root),
+        description=f"At step {pair.step.sequence_no} ({pair.step.type}){also}.",
+        why_not=why,
+        follows=root.origin is Origin.OPEN,
+        base=step_ref(pair.base),
+        candidate=step_ref(pair.candidate),
+    )
 
 
 def number(pair: Pair, side: int) -> int | None:

@@ -56,8 +56,9 @@ def _ranked(seen: Examined) -> list[tuple[Root, tuple[int, int]]]:
     found = seen.found
     return [
         *((atom, (0, 0)) for atom in (found.primary, *found.rivals) if atom is not None),
-        *((atom, (0, 1)) for atom in found.later), *((atom, (1, 0)) for atom in found.discarded),
-    ]  # fmt: skip
+        *((atom, (0, 1)) for atom in found.later),
+        *((atom, (1, 0)) for atom in found.discarded),
+    ]
 
 
 def _changes(found: Found, root: Root) -> Iterable[Change]:
@@ -116,10 +117,16 @@ def _settings(found: Found, root: Root) -> Iterator[Change]:
         title = f"{name}: {shown(left.get(name))} → {shown(right.get(name))}"
         yield set_to(found, root, "retrieval", name, left[name], right[name], title=title)
     if len(set_) < len(wanted):
-        yield _answers(found, root) if not set_ else untestable(
-            root, f"an override does not take it beside the other settings that changed; {RUN_BOTH}",
-            title=f"Other settings of {root.pair.step.called}", name="others",
-        )  # fmt: skip
+        yield (
+            _answers(found, root)
+            if not set_
+            else untestable(
+                root,
+                f"an override does not take it beside the other settings that changed; {RUN_BOTH}",
+                title=f"Other settings of {root.pair.step.called}",
+                name="others",
+            )
+        )
 
 
 def _arguments(found: Found, root: Root) -> Iterator[Change]:
@@ -185,11 +192,19 @@ def _answers(found: Found, root: Root) -> Change:
 
 
 _READERS: Final[Mapping[str, Callable[[Found, Root], Iterable[Change]]]] = {
-    "system prompt": system_prompt, "message list": message_list, WINDOW: context_window, "model": _model,
+    "system prompt": system_prompt,
+    "message list": message_list,
+    WINDOW: context_window,
+    "model": _model,
     "tool schemas": _schemas,
-    "parameters": _parameters, "settings": _settings, "query": _settings, "arguments": _arguments,
-    "template": _prompt, "template version and variables": _prompt, "documents": _documents,
-}  # fmt: skip
+    "parameters": _parameters,
+    "settings": _settings,
+    "query": _settings,
+    "arguments": _arguments,
+    "template": _prompt,
+    "template version and variables": _prompt,
+    "documents": _documents,
+}
 
 
 def _apart(changes: Sequence[Change]) -> list[Change]:

@@ -70,9 +70,7 @@ def _group(found: Found, root: Root) -> _Group:
 
 def _joined(one: _Group, other: _Group) -> _Group:
     used = {place: [*one.used.get(place, ()), *other.used.get(place, ())] for place in {*one.used, *other.used}}
-    return _Group(
-        roots=[*one.roots, *other.roots], members=one.members | other.members, side=one.side, used=used
-    )  # fmt: skip
+    return _Group(roots=[*one.roots, *other.roots], members=one.members | other.members, side=one.side, used=used)
 
 
 def _change(found: Found, group: _Group) -> Change:
@@ -119,10 +117,9 @@ def _fed_by_others(found: Found, place: int, path: str, members: Collection[int]
     """Whether something else that changed went to the same place; of a model only into the same message."""
     whole = not path or found.pairs[place].step.type is not StepType.MODEL
     return any(
-        travel.producer not in members and found.seen.flow.carries(travel)
-        and (whole or _message(travel.path) == path)
+        travel.producer not in members and found.seen.flow.carries(travel) and (whole or _message(travel.path) == path)
         for travel in found.seen.flow.into.get(place, ())
-    )  # fmt: skip
+    )
 
 
 def _given(found: Found, place: int, travels: Sequence[Travel], group: _Group) -> Edits | None:

@@ -52,26 +52,29 @@ def dumped_links(links: Links) -> JSONObject:
     return {
         str(consumer): [
             {
-                "producer": link.producer, "path": link.consumer_path,
+                "producer": link.producer,
+                "path": link.consumer_path,
                 "copied": [{**asdict(each), "rivals": list[JSONValue](sorted(each.rivals))} for each in link.copied],
             }
             for link in found
         ]
         for consumer, found in links.items()
-    }  # fmt: skip
+    }
 
 
 def loaded_links(stored: dict[str, Any]) -> Links:
     return {
         int(consumer): tuple(
             Link(
-                producer=link["producer"], kind=EdgeKind.VALUE, consumer_path=link["path"],
+                producer=link["producer"],
+                kind=EdgeKind.VALUE,
+                consumer_path=link["path"],
                 copied=tuple(Copied(**{**each, "rivals": frozenset(each["rivals"])}) for each in link["copied"]),
             )
             for link in found
         )
         for consumer, found in stored.items()
-    }  # fmt: skip
+    }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -105,9 +108,11 @@ def _given(roots: Sequence[Root]) -> list[tuple[int, Hunk]]:
     """What was changed in messages from outside, with the place where it stands first."""
     return [
         (root.places[0], hunk)
-        for root in roots if root.origin is Origin.EXOGENOUS and root.facet is not None
-        for item in root.facet.messages for hunk in hunks(item.base, item.candidate)
-    ]  # fmt: skip
+        for root in roots
+        if root.origin is Origin.EXOGENOUS and root.facet is not None
+        for item in root.facet.messages
+        for hunk in hunks(item.base, item.candidate)
+    ]
 
 
 @dataclass
@@ -138,10 +143,14 @@ class _Reader:
         """The outputs of both sides that differ and were given before a step, the latest of them."""
         own = number(pair, 0) or 0, number(pair, 1) or 0
         before = [
-            each for each in self.found.pairs
-            if each.both is not None and each.answers_differently and each.step.type in _SOURCES
-            and (number(each, 0) or 0) < own[0] and (number(each, 1) or 0) < own[1]
-        ]  # fmt: skip
+            each
+            for each in self.found.pairs
+            if each.both is not None
+            and each.answers_differently
+            and each.step.type in _SOURCES
+            and (number(each, 0) or 0) < own[0]
+            and (number(each, 1) or 0) < own[1]
+        ]
         return before[-_LATEST:]
 
     def _of(self, pair: Pair) -> list[Hunk]:
@@ -162,7 +171,7 @@ def _links(copied: Mapping[int, Sequence[Copied]], path: str) -> list[Link]:
     return [
         Link(producer=producer, kind=EdgeKind.VALUE, consumer_path=path, copied=tuple(values))
         for producer, values in copied.items()
-    ]  # fmt: skip
+    ]
 
 
 def _texts(found: Found, root: Root, place: int) -> list[_Text] | None:
@@ -180,8 +189,9 @@ def _texts(found: Found, root: Root, place: int) -> list[_Text] | None:
     sides = [(name, left.get(name), right.get(name)) for name in names]
     texts = [
         _Text(base=one, candidate=other, paths=(f"/{name}", f"/{name}"))
-        for name, one, other in sides if isinstance(one, str) and isinstance(other, str)
-    ]  # fmt: skip
+        for name, one, other in sides
+        if isinstance(one, str) and isinstance(other, str)
+    ]
     return texts if len(texts) == len(names) else None
 
 

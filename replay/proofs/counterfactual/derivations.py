@@ -105,9 +105,7 @@ class Derivations:
         return State(derivations=self, side=_SIDES.index(side))
 
 
-def derivations(
-    comparison: Comparison, flow: Flow, roots: Sequence[Root], copied: Collection[int] = ()
-) -> Derivations:  # fmt: skip
+def derivations(comparison: Comparison, flow: Flow, roots: Sequence[Root], copied: Collection[int] = ()) -> Derivations:
     """Those of the differences that may follow from an earlier output; `copied` are places of copied values alone."""
     derived = {place for root in roots if root.origin is Origin.DERIVED for place in root.places}
     places = derived | {pair.place for pair in comparison.acting if _takes_values(pair, flow)}
@@ -143,9 +141,11 @@ def _unread(comparison: Comparison, flow: Flow) -> list[Output]:
     return [
         _output(pair.base, pair.candidate)
         for pair in comparison.acting
-        if pair.step.type == StepType.MODEL and pair.both is not None and not pair.answers_differently
+        if pair.step.type == StepType.MODEL
+        and pair.both is not None
+        and not pair.answers_differently
         and not flow.out.get(pair.place)
-    ]  # fmt: skip
+    ]
 
 
 def answer(status: StepStatus | str, ref: str, value: JSONValue) -> str:

@@ -24,8 +24,13 @@ from traces.signatures.call_shapes import fixed_tokens
 
 _SHOWN: Final = 160
 _SCALE: Final[Sequence[QuestionKind]] = (
-    "answer_exact", "answer", "answer_facts", "tool_calls", "status", "answer_alike",
-)  # fmt: skip
+    "answer_exact",
+    "answer",
+    "answer_facts",
+    "tool_calls",
+    "status",
+    "answer_alike",
+)
 _TELLING: Final = 0.5  # how much more often a word stands in the answers of one side
 _STRONGEST: Final = 0.9  # of the words that tell most: many weak words would outvote the decision by chance
 _CERTAIN: Final = 0.9

@@ -150,9 +150,14 @@ class Watch:
             self.world.append(call.reduced or call.signature)
         known = call.type in CALLED or not guessed
         said = _Said(
-            no=call.no, source=call.no, known=known, kept=given.label is Label.EXACT, ref=given.output_ref,
-            output=given.output, status=given.status,
-        )  # fmt: skip
+            no=call.no,
+            source=call.no,
+            known=known,
+            kept=given.label is Label.EXACT,
+            ref=given.output_ref,
+            output=given.output,
+            status=given.status,
+        )
         self._note(call.type, said)
         if call.type not in CONTAINERS:
             number = None if call.node is None else call.node.no

@@ -50,18 +50,30 @@ def findings(ladder: Ladder) -> Findings:
     told = wording.Told(ladder=ladder, kind=found.kind, sets=found.sets, gate=grounds.gate)
     repeats = min(grounds.gate.base_n, grounds.gate.candidate_n)
     return Findings(
-        question=ladder.question, verdict=found.kind, conclusion=wording.conclusion(told),
-        confidence=level.confidence, rule=level.rule, primary=[_ordered(ladder.space, one) for one in found.sets],
-        atoms=list(_atoms(ladder, given, looked=looked)), probes=list(_probes(ladder)), mediators=between,
-        noise=grounds.gate, interactions=given.interactions,
+        question=ladder.question,
+        verdict=found.kind,
+        conclusion=wording.conclusion(told),
+        confidence=level.confidence,
+        rule=level.rule,
+        primary=[_ordered(ladder.space, one) for one in found.sets],
+        atoms=list(_atoms(ladder, given, looked=looked)),
+        probes=list(_probes(ladder)),
+        mediators=between,
+        noise=grounds.gate,
+        interactions=given.interactions,
         shares="exact" if given.how == "exact" else "sampled" if given.how == "sampled" else "none",
         replays_cached=sum(each.settled and not each.live_calls for each in seen),
         replays_live=sum(bool(each.live_calls) for each in seen),
-        steps_executed=sum(each.executed_steps for each in seen), live_calls=calls, cost_usd=cost,
-        features=list(ladder.case.features), scope="over repeats" if repeats else "in this run", repeats=repeats,
-        assumptions=[*ladder.case.assumptions, *wording.assumptions(told, drawn=grounds.drawn)], stopped=ladder.stopped,
+        steps_executed=sum(each.executed_steps for each in seen),
+        live_calls=calls,
+        cost_usd=cost,
+        features=list(ladder.case.features),
+        scope="over repeats" if repeats else "in this run",
+        repeats=repeats,
+        assumptions=[*ladder.case.assumptions, *wording.assumptions(told, drawn=grounds.drawn)],
+        stopped=ladder.stopped,
         cheapest_experiment=wording.cheapest(told, sure=level.confidence in {"high", "noise"}),
-    )  # fmt: skip
+    )
 
 
 def verdict(ladder: Ladder) -> Verdict:
@@ -124,9 +136,13 @@ def _grounds(ladder: Ladder, found: Verdict) -> Grounds:
     cause = found.sets[0] if found.sets else frozenset()
     searched = "search" in ladder.done or not ladder.space.atoms or ladder.stage in {"parts", "mediators", "shares"}
     return Grounds(
-        verdict=found.kind, gate=ladder.noise(), left_by_certificates=found.certified,
-        enough=space.enough(cause) if cause else None, needed=space.needed(cause) if cause else None,
-        drawn=bool(cause) and ladder.drawn(cause), finished=searched,
+        verdict=found.kind,
+        gate=ladder.noise(),
+        left_by_certificates=found.certified,
+        enough=space.enough(cause) if cause else None,
+        needed=space.needed(cause) if cause else None,
+        drawn=bool(cause) and ladder.drawn(cause),
+        finished=searched,
         borrowed=bool(cause) and not ladder.case.one_space and ladder.borrowed(cause),
         derived=bool(cause) and ladder.derived(cause),
         assumed=bool(cause) and ladder.assumed(cause),
@@ -136,7 +152,7 @@ def _grounds(ladder: Ladder, found: Verdict) -> Grounds:
         apart=bool(cause) and noise_gate.apart(space, cause),
         only=found.kind != "single" or is_only(space, next(iter(cause))),
         exhaustive=_is_exhaustive(space),
-    )  # fmt: skip
+    )
 
 
 def _is_exhaustive(space: Space) -> bool:
@@ -186,12 +202,20 @@ def _atom(atom: Atom, space: Space | None, given: Shares) -> AtomEvidence:
     enough = space.enough(space.with_required(alone)) if space is not None else None
     needed = space.needed(alone) if space is not None else None
     return AtomEvidence(
-        id=atom.id, parent=atom.parent, category=atom.category, title=atom.title, description=atom.description,
-        base=atom.base, candidate=atom.candidate, testable=atom.testable, why_not=atom.why_not,
-        certificate=atom.certificate, sufficient=enough,
+        id=atom.id,
+        parent=atom.parent,
+        category=atom.category,
+        title=atom.title,
+        description=atom.description,
+        base=atom.base,
+        candidate=atom.candidate,
+        testable=atom.testable,
+        why_not=atom.why_not,
+        certificate=atom.certificate,
+        sufficient=enough,
         necessary=False if needed is None and atom.certificate is not None else needed,
         shapley=given.values.get(atom.id),
-    )  # fmt: skip
+    )
 
 
 def _probes(ladder: Ladder) -> Iterator[ProbeEvidence]:
@@ -211,13 +235,21 @@ def _probe(ladder: Ladder, number: int, probes: list[Probe]) -> ProbeEvidence:
     known = [cost for cost in costs if cost is not None]
     last = next((each for each in seen if not each.settled), seen[-1])
     return ProbeEvidence(
-        number=number, purpose=first.asked.purpose, applied=_in_order(ladder, first.asked.ask.applied),
-        side=first.asked.ask.side, clamped=first.asked.ask.clamp, outcome=last.outcome,
-        said=wording.outcomes(seen) if len(seen) > 1 else last.said, missing=last.missing, repeats=len(seen),
-        executed_steps=sum(each.executed_steps for each in seen), cached_calls=sum(each.cached_calls for each in seen),
-        live_calls=sum(each.live_calls for each in seen), cost_usd=sum(known) if len(known) == len(costs) else None,
+        number=number,
+        purpose=first.asked.purpose,
+        applied=_in_order(ladder, first.asked.ask.applied),
+        side=first.asked.ask.side,
+        clamped=first.asked.ask.clamp,
+        outcome=last.outcome,
+        said=wording.outcomes(seen) if len(seen) > 1 else last.said,
+        missing=last.missing,
+        repeats=len(seen),
+        executed_steps=sum(each.executed_steps for each in seen),
+        cached_calls=sum(each.cached_calls for each in seen),
+        live_calls=sum(each.live_calls for each in seen),
+        cost_usd=sum(known) if len(known) == len(costs) else None,
         run=last.run,
-    )  # fmt: skip
+    )
 
 
 def _in_order(ladder: Ladder, applied: Atoms) -> list[str]:

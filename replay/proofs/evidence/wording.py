@@ -58,10 +58,15 @@ def _found(
 ) -> Conclusion:
     models = _other_models(told.ladder)
     return Conclusion(
-        kind=kind, gate=told.gate, sets=tuple(_titles(_members(told, one)) for one in sets), more=more, reason=reason,
+        kind=kind,
+        gate=told.gate,
+        sets=tuple(_titles(_members(told, one)) for one in sets),
+        more=more,
+        reason=reason,
         chance_open=bool(told.sets) and told.kind != "inconclusive" and told.gate.status == GateStatus.NOT_RUN,
-        models=tuple(models[:_NAMED]), more_models=max(0, len(models) - _NAMED),
-    )  # fmt: skip
+        models=tuple(models[:_NAMED]),
+        more_models=max(0, len(models) - _NAMED),
+    )
 
 
 def _other_models(ladder: Ladder) -> list[str]:
@@ -115,10 +120,13 @@ def _coarsened(ladder: Ladder) -> list[Coarsened]:
     base, _ = noise_gate.sides(ladder.space)
     return [
         Coarsened(
-            asked=asked.text, asked_kind=asked.kind, compared=compared.text, compared_kind=compared.kind,
+            asked=asked.text,
+            asked_kind=asked.kind,
+            compared=compared.text,
+            compared_kind=compared.kind,
             stray=base.stray(),
         )
-    ]  # fmt: skip
+    ]
 
 
 def cheapest(told: Told, *, sure: bool) -> CheapestExperiment | None:

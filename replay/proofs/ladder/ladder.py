@@ -95,7 +95,7 @@ class Ladder:
     def noise(self) -> NoiseGate:
         found = noise_gate.verdict(
             self.space, sampled=self.case.sampled, most=self.budget.repeats, finished="noise" in self.done
-        )  # fmt: skip
+        )
         if (
             found.status == GateStatus.REJECTED
             and self.question.kind == "answer_alike"

@@ -74,8 +74,10 @@ def _told(stages: Sequence[Stage], evidence: str) -> list[Mediator]:
     last = len(stages) - 1
     return [
         Mediator(
-            step=stage.step, text=stage.text, evidence="tested" if evidence == "tested" else "inferred",
+            step=stage.step,
+            text=stage.text,
+            evidence="tested" if evidence == "tested" else "inferred",
             role="entry" if at == 0 else "commitment" if at == last else "between",
         )
         for at, stage in enumerate(stages)
-    ]  # fmt: skip
+    ]

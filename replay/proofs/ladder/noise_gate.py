@@ -14,8 +14,14 @@ from replay.proofs.ladder.search import Steps
 NOT_NEEDED: Final = NoiseGate(
     status=GateStatus.NOT_NEEDED,
     reason=gate_reason(GateReason.NOT_NEEDED),
-    base_flips=0, base_n=0, base_interval=None, candidate_flips=0, candidate_n=0, candidate_interval=None, p=None,
-)  # fmt: skip
+    base_flips=0,
+    base_n=0,
+    base_interval=None,
+    candidate_flips=0,
+    candidate_n=0,
+    candidate_interval=None,
+    p=None,
+)
 
 
 class Repeats:
@@ -88,11 +94,16 @@ def verdict(space: Space, *, sampled: bool, most: int, finished: bool) -> NoiseG
     enough = min(map(len, drawn)) >= statistics.FIRST
     status, reason = _status(decision, base.problem() or candidate.problem(), most, enough=enough)
     return NoiseGate(
-        status=status, reason=reason,
-        base_flips=flips[0], base_n=len(drawn[0]), base_interval=_interval(flips[0], len(drawn[0])),
-        candidate_flips=flips[1], candidate_n=len(drawn[1]), candidate_interval=_interval(flips[1], len(drawn[1])),
+        status=status,
+        reason=reason,
+        base_flips=flips[0],
+        base_n=len(drawn[0]),
+        base_interval=_interval(flips[0], len(drawn[0])),
+        candidate_flips=flips[1],
+        candidate_n=len(drawn[1]),
+        candidate_interval=_interval(flips[1], len(drawn[1])),
         p=statistics.effect_p(*drawn) if enough else None,
-    )  # fmt: skip
+    )
 
 
 def disagree(repeats: Repeats) -> bool:

@@ -72,7 +72,7 @@ class Asking:
         edits = apply_profile(overrides, graph).of(node).model
         return self._untold(
             edited_request(recorded, edits) if isinstance(recorded, dict) else recorded, named, node.model
-        )  # fmt: skip
+        )
 
     def _untold(self, input: JSONValue, provider: str, model: str) -> str:
         if not isinstance(input, dict) or not self.about:

@@ -32,9 +32,7 @@ def stages(subject: Subject, cause: Atoms) -> list[Stage]:
 def clamped(subject: Subject, number: int) -> tuple[int, StepType, str, str]:
     """The candidate's step, its type, and what its counterpart in the base answered and how that ended."""
     pairs = subject.seen.comparison.pairs
-    base, candidate = next(
-        pair.both for pair in pairs if pair.both is not None and pair.both[1].sequence_no == number
-    )  # fmt: skip
+    base, candidate = next(pair.both for pair in pairs if pair.both is not None and pair.both[1].sequence_no == number)
     return candidate.sequence_no, StepType(candidate.type), base.output_ref, base.status
 
 

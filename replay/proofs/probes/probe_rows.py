@@ -50,10 +50,12 @@ class ProbeRows:
 
     def _created(self, ask: Ask, setup: Setup, session: ReplaySession | None) -> tuple[ProofProbe, bool]:
         given: dict[str, Any] = {
-            "number": len(self._rows) + 1, "ask": {**dumped_ask(ask), COPIED: dumped_links(setup.copied)},
+            "number": len(self._rows) + 1,
+            "ask": {**dumped_ask(ask), COPIED: dumped_links(setup.copied)},
             "configuration": setup.configuration,
-            "repeat": ask.repeat, "session": session,
-        }  # fmt: skip
+            "repeat": ask.repeat,
+            "session": session,
+        }
         if session is not None:
             return ProofProbe.objects.create(proof=self._proof, key=key_of(ask), **given), True
         return ProofProbe.objects.get_or_create(proof=self._proof, key=key_of(ask), defaults=given)

@@ -242,9 +242,16 @@ class ProbeRunner:
         return call
 
     def _seen(
-        self, result: Result, *, executed: int, cached: int, borrowed: int = 0, live: int = 0, cost: float | None = 0.0,
+        self,
+        result: Result,
+        *,
+        executed: int,
+        cached: int,
+        borrowed: int = 0,
+        live: int = 0,
+        cost: float | None = 0.0,
         run: UUID | None = None,
-    ) -> Seen:  # fmt: skip
+    ) -> Seen:
         try:
             value = outcomes.value(self.question, result, first_error_apart)
         except Unknown as unknown:
@@ -252,10 +259,17 @@ class ProbeRunner:
         kind = self.question.kind
         outcome = outcomes.classify_as(kind, value, base=self.values["base"], candidate=self.values["candidate"])
         return Seen(
-            outcome=outcome, value=value, values=outcomes.values(kind, result),
-            said=outcomes.said(self.question, result, first_error_apart), executed_steps=executed, cached_calls=cached,
-            borrowed=borrowed, live_calls=live, cost_usd=cost, run=run,
-        )  # fmt: skip
+            outcome=outcome,
+            value=value,
+            values=outcomes.values(kind, result),
+            said=outcomes.said(self.question, result, first_error_apart),
+            executed_steps=executed,
+            cached_calls=cached,
+            borrowed=borrowed,
+            live_calls=live,
+            cost_usd=cost,
+            run=run,
+        )
 
     # Probes that have to ask somebody
 
@@ -328,10 +342,12 @@ class ProbeRunner:
         }
         changed: dict[str, Any] = {
             "budget": SessionBudget.model_validate({**budget.model_dump(), **limits}),
-            "order": "reexecute" if ask.repeat else "reuse", "fallback": "simulate", "strict": False,
+            "order": "reexecute" if ask.repeat else "reuse",
+            "fallback": "simulate",
+            "strict": False,
             "semantic_threshold": 1.0,
             "tools": self.policy.tools.model_copy(update={"ask": []}),  # nobody is there to answer
-        }  # fmt: skip
+        }
         return self.policy.model_copy(update=changed)
 
     def _ended(self, row: ProofProbe, ask: Ask) -> Seen:
@@ -360,9 +376,14 @@ class ProbeRunner:
         result = self._result(session.run_id, setup.fork)
         executed = session.cached_count + session.simulated_count
         seen = self._seen(
-            result, executed=executed, cached=session.cached_count, live=session.live_calls, cost=cost,
-            borrowed=recorded_answers.borrowed_in(session.run_id, setup.fork), run=session.run_id,
-        )  # fmt: skip
+            result,
+            executed=executed,
+            cached=session.cached_count,
+            live=session.live_calls,
+            cost=cost,
+            borrowed=recorded_answers.borrowed_in(session.run_id, setup.fork),
+            run=session.run_id,
+        )
         assumed = recorded_answers.assumed_in(session.run_id, setup.fork)
         models = recorded_answers.other_models_of(
             [session.run_id, *recorded_answers.cached_from(session.run_id, setup.fork)]

@@ -82,9 +82,10 @@ def result(run_id: UUID, fork: int, payload: Payload, *, arguments: bool, alike:
     acting = steps.exclude(type__in=[*CONTAINERS, StepType.OUTPUT])
     status, reason = acting.values_list("status", "reason").last() or ("", "")
     return Result(
-        answer=_answer(steps, payload), failed=None if reason == Reason.POLICY_FALLBACK else status in FAILED,
+        answer=_answer(steps, payload),
+        failed=None if reason == Reason.POLICY_FALLBACK else status in FAILED,
         tools=tuple(_used(row, payload if arguments else None, alike) for row in _tools(steps)),
-    )  # fmt: skip
+    )
 
 
 def outputs(run_id: UUID, source: UUID, fork: int) -> Iterator[tuple[int | None, str, Given]]:

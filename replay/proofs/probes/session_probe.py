@@ -62,7 +62,7 @@ class ProbeExecution(Execution):
 
     def environment(
         self, checkpoints: Checkpoints, journal: AttemptJournal, payloads: Payloads, committed: Mapping[int, Step]
-    ) -> LiveEnvironment:  # fmt: skip
+    ) -> LiveEnvironment:
         return _ProbeEnvironment(checkpoints, journal, payloads, committed, self._coupling)
 
     def see(self, event: Event) -> None:
@@ -76,9 +76,13 @@ class ProbeExecution(Execution):
 
 class _ProbeEnvironment(LiveEnvironment):
     def __init__(
-        self, checkpoints: Checkpoints, journal: AttemptJournal, payloads: Payloads, committed: Mapping[int, Step],
+        self,
+        checkpoints: Checkpoints,
+        journal: AttemptJournal,
+        payloads: Payloads,
+        committed: Mapping[int, Step],
         coupling: Coupling,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(checkpoints, journal, payloads, committed)
         self._coupling = coupling
 

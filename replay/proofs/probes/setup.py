@@ -46,9 +46,11 @@ def coupled(proof: Proof, setup: Setup, recording: recorded_answers.Recordings) 
     probes = ProofProbe.objects.filter(proof__diff=proof.diff_id, repeat=0, session__status__in=COMPLETED)
     earlier = probes.order_by("session__created_at", "id").values_list("session__run_id", flat=True)
     return recorded_answers.coupling(
-        [*own, setup.run.id, *(run for run in earlier if run is not None)], replayed=setup.run.id, fork=setup.fork,
+        [*own, setup.run.id, *(run for run in earlier if run is not None)],
+        replayed=setup.run.id,
+        fork=setup.fork,
         recording=recording,
-    )  # fmt: skip
+    )
 
 
 def clamp(pair: tuple[int, StepType, str, str], payloads: Payloads) -> Override:

@@ -52,9 +52,10 @@ def made(steps: Iterable[UUID]) -> dict[UUID, tuple[str, str]]:
         known = {id: (label, reason, source) for id, label, reason, source in rows}
         found |= {asked: known[at][:2] for asked, at in waiting.items() if at in known}
         waiting = {
-            asked: source for asked, at in waiting.items()
+            asked: source
+            for asked, at in waiting.items()
             if at in known and known[at][0] == Label.EXACT and (source := known[at][2]) is not None
-        }  # fmt: skip
+        }
         if not waiting:
             break
     return found

@@ -86,8 +86,9 @@ def subject_of(base: Run, candidate: Run) -> Subject:
     if found is None or changes is None:
         own = roots(seen, artifacts.available)
         places: dict[Side, Place] = {
-            "base": Place(run=base, fork=_first(seen, 0)), "candidate": Place(run=candidate, fork=_first(seen, 1)),
-        }  # fmt: skip
+            "base": Place(run=base, fork=_first(seen, 0)),
+            "candidate": Place(run=candidate, fork=_first(seen, 1)),
+        }
         pair = Found(seen=seen, load=artifacts.available)
         changes = Changes(changes={change.atom.id: change for change in own}, lattice=False, continued=pair.continued)
         copied = copies(pair, seen.found.atoms)
@@ -96,9 +97,15 @@ def subject_of(base: Run, candidate: Run) -> Subject:
         here = Place(run=found.source, fork=found.fork)
         places, code, copied = {"base": here, "candidate": here}, Derivations(), Copies()
     return Subject(
-        base=base, candidate=candidate, seen=seen, changes=changes, places=places, sampled=_is_sampled(seen),
-        derivations=code, copies=copied,
-    )  # fmt: skip
+        base=base,
+        candidate=candidate,
+        seen=seen,
+        changes=changes,
+        places=places,
+        sampled=_is_sampled(seen),
+        derivations=code,
+        copies=copied,
+    )
 
 
 def live_price(subject: Subject) -> tuple[int, float | None]:
@@ -141,9 +148,7 @@ def _steps(graph: Graph, match: JSONObject) -> frozenset[int]:
     return frozenset(apply_profile(profile, graph).by_step)
 
 
-def _known(
-    seen: Examined, change: Change, graph: Graph, payloads: Payloads, origins: Mapping[UUID, UUID]
-) -> Change:  # fmt: skip
+def _known(seen: Examined, change: Change, graph: Graph, payloads: Payloads, origins: Mapping[UUID, UUID]) -> Change:
     """A change with the steps that it acts on, what they recorded, and whether it can have mattered."""
     slot = change.on_base[0]
     value = change.candidate if not isinstance(change.candidate, Absent) else change.base
@@ -156,12 +161,14 @@ def _known(
     first = pairs[0] if pairs else None
     certificate = certify(seen, [pair.place for pair in pairs])
     atom = replace(
-        change.atom, certificate=certificate,
+        change.atom,
+        certificate=certificate,
         title=title(slot, recorded if isinstance(change.base, Absent) else change.base, change.candidate),
-        description=_where(numbers), rank=(float(certificate is not None), _distance(seen, pairs), *change.atom.rank),
+        description=_where(numbers),
+        rank=(float(certificate is not None), _distance(seen, pairs), *change.atom.rank),
         base=step_ref(first.base) if first is not None else None,
         candidate=step_ref(first.candidate) if first is not None else None,
-    )  # fmt: skip
+    )
     return replace(change, atom=atom, recorded=recorded)
 
 
@@ -235,12 +242,14 @@ def _made_up(seen: Examined, fork: int) -> list[Change]:
         step = next((step for step in steps if step.reason in _MADE_UP and step.type in CALLED), None)
         if step is not None and pair.differs and step.sequence_no >= fork and len(found) < _LISTED:
             atom = Atom(
-                id=f"made-up-{pair.place}", category="tool" if step.type == StepType.TOOL else "structure",
+                id=f"made-up-{pair.place}",
+                category="tool" if step.type == StepType.TOOL else "structure",
                 title=f"The replay itself answered step {step.sequence_no} ({step.called})",
                 description=f"By its policy: {step.reason.replace('_', ' ')}.",
-                why_not="it is no answer that anybody recorded", base=step_ref(pair.base),
+                why_not="it is no answer that anybody recorded",
+                base=step_ref(pair.base),
                 candidate=step_ref(pair.candidate),
-            )  # fmt: skip
+            )
             found.append(Change(atom=atom))
     return found
 
@@ -248,9 +257,10 @@ def _made_up(seen: Examined, fork: int) -> list[Change]:
 def _is_sampled(seen: Examined) -> bool:
     """Whether an answer that differs was drawn from a model when one of the runs was made."""
     pairs = [
-        pair for pair in seen.comparison.acting
+        pair
+        for pair in seen.comparison.acting
         if pair.answers_differently and not pair.overridden and pair.step.type == StepType.MODEL
-    ]  # fmt: skip
+    ]
     steps = [[step.id for step in (pair.base, pair.candidate) if step is not None] for pair in pairs]
     made = lineage.made(step for both in steps for step in both)
     return any(_drawn([made[step] for step in both if step in made], seen) for both in steps)

@@ -69,9 +69,13 @@ def shapley(bench: Bench, rng: random.Random) -> Blame:
 
 
 BASELINES: Final[dict[str, Baseline]] = {
-    "random": at_random, "priority order": by_priority, "first divergence": first_divergence,
-    "slice + priority": slice_and_priority, "ddmin, no cache": ddmin, "exact Shapley": shapley,
-}  # fmt: skip
+    "random": at_random,
+    "priority order": by_priority,
+    "first divergence": first_divergence,
+    "slice + priority": slice_and_priority,
+    "ddmin, no cache": ddmin,
+    "exact Shapley": shapley,
+}
 
 
 def _first(injections: Sequence[Injection], rng: random.Random) -> Injection:

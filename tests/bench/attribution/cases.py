@@ -99,9 +99,10 @@ def _injection(id: str, choice: Choice, pipeline: Pipeline, taken: set[str], rng
     main = (choice.path, rng.choice(choice.values))
     hunks = [main]
     beside = [
-        each for each in pipeline.menu
+        each
+        for each in pipeline.menu
         if each.idle and each.path not in taken and _beside(each.path) == _beside(choice.path)
-    ]  # fmt: skip
+    ]
     for other in rng.sample(beside, min(len(beside), rng.choice((0, 0, 1, 2)))):
         taken.add(other.path)
         hunks.append((other.path, rng.choice(other.values)))

@@ -67,10 +67,12 @@ def _insert(script: Script, rng: random.Random) -> bool:
 def _swap(script: Script, rng: random.Random) -> bool:
     """Two neighbouring exchanges in the other order; equal ones would be no swap."""
     pairs = [
-        at for at in _exchanges(script)
-        if at + 1 < len(script.blocks) and _is_exchange(script.blocks[at + 1])
+        at
+        for at in _exchanges(script)
+        if at + 1 < len(script.blocks)
+        and _is_exchange(script.blocks[at + 1])
         and _asked(script.blocks[at]) != _asked(script.blocks[at + 1])
-    ]  # fmt: skip
+    ]
     if not pairs:
         return False
     at = rng.choice(pairs)
@@ -120,10 +122,13 @@ def _change_argument(script: Script, rng: random.Random) -> bool:
 
 def _paraphrase(script: Script, rng: random.Random) -> bool:
     spoken = [
-        (b, m) for b, block in enumerate(script.blocks) for m, (_, message) in enumerate(block)
-        if message["role"] in {"assistant", "user"} and isinstance(message.get("content"), str)
+        (b, m)
+        for b, block in enumerate(script.blocks)
+        for m, (_, message) in enumerate(block)
+        if message["role"] in {"assistant", "user"}
+        and isinstance(message.get("content"), str)
         and len(str(message["content"]).split()) >= 6
-    ]  # fmt: skip
+    ]
     if not spoken:
         return False
     b, m = rng.choice(spoken)
@@ -143,9 +148,14 @@ def paraphrased(text: str, rng: random.Random) -> str:
 
 
 EDITS: Final[dict[str, Callable[[Script, random.Random], bool]]] = {
-    "insert": _insert, "delete": _delete, "swap": _swap, "loop": _loop, "rename ids": _rename_ids,
-    "change argument": _change_argument, "paraphrase": _paraphrase,
-}  # fmt: skip
+    "insert": _insert,
+    "delete": _delete,
+    "swap": _swap,
+    "loop": _loop,
+    "rename ids": _rename_ids,
+    "change argument": _change_argument,
+    "paraphrase": _paraphrase,
+}
 
 
 def edited(messages: Sequence[JSONObject], kinds: Sequence[str], rng: random.Random) -> Script:

@@ -84,15 +84,24 @@ class Bench:
 
     def _atom(self, injection: Injection) -> Atom:
         return Atom(
-            id=injection.id, category=injection.category, title=injection.path, rank=self.rank(injection),
-        )  # fmt: skip
+            id=injection.id,
+            category=injection.category,
+            title=injection.path,
+            rank=self.rank(injection),
+        )
 
 
 def _target(path: str) -> tuple[StepType, str]:
     """Which steps a setting acts on: their type, and their name where only some of them."""
     kind, name, *_ = path.split(".")
-    types = {"prompt": StepType.MODEL, "model": StepType.MODEL, "row": StepType.TOOL, "doc": StepType.RETRIEVAL,
-             "variable": StepType.PROMPT, "user": StepType.MODEL}  # fmt: skip
+    types = {
+        "prompt": StepType.MODEL,
+        "model": StepType.MODEL,
+        "row": StepType.TOOL,
+        "doc": StepType.RETRIEVAL,
+        "variable": StepType.PROMPT,
+        "user": StepType.MODEL,
+    }
     return types[kind], name if kind in {"prompt", "model", "row"} else ""
 
 
@@ -113,9 +122,12 @@ class BenchLab:
     def case(self) -> Case:
         bench = self.bench
         return Case(
-            question=QUESTION, atoms=bench.atoms(), differs=bench.base.answer != bench.candidate.answer,
-            one_space=True, features=("final answer",),
-        )  # fmt: skip
+            question=QUESTION,
+            atoms=bench.atoms(),
+            differs=bench.base.answer != bench.candidate.answer,
+            one_space=True,
+            features=("final answer",),
+        )
 
     def probe(self, ask: Ask, allowance: Allowance) -> Seen:
         bench = self.bench
@@ -155,9 +167,13 @@ class BenchLab:
         return [
             Stage(number=pair.candidate.sequence_no, step=ref, text=pair.candidate.summary)
             for pair in found
-            if pair.base and pair.candidate and pair.answers_differently and pair.step.type not in CONTAINERS
-            and pair.candidate.sequence_no < said and (ref := step_ref(pair.candidate)) is not None
-        ]  # fmt: skip
+            if pair.base
+            and pair.candidate
+            and pair.answers_differently
+            and pair.step.type not in CONTAINERS
+            and pair.candidate.sequence_no < said
+            and (ref := step_ref(pair.candidate)) is not None
+        ]
 
 
 def answering_step(run: RecordedRun) -> int:

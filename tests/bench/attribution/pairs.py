@@ -14,9 +14,14 @@ def compared(base: JSONObject, candidate: JSONObject) -> DiffReport:
     """The whole report of two transcripts, without embeddings."""
     store = Store()
     return report(
-        id=new_id(), created_at=NOW, base=_side(base, store), candidate=_side(candidate, store),
-        options=DiffOptions(similarity="lexical"), measure=Lexical(), load=store.load,
-    )  # fmt: skip
+        id=new_id(),
+        created_at=NOW,
+        base=_side(base, store),
+        candidate=_side(candidate, store),
+        options=DiffOptions(similarity="lexical"),
+        measure=Lexical(),
+        load=store.load,
+    )
 
 
 def examined(base: JSONObject, candidate: JSONObject) -> Examined:

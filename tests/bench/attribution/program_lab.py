@@ -85,12 +85,16 @@ class ProgramLab(UnaidedLab):
         values = [self._value(side.answer) for side in (self.bench.base, self.bench.candidate)]
         kind = self.question.kind
         return replace(
-            super().case(), question=self.question, differs=values[0] != values[1], sampled=self.bench.program.rewords,
-            coarser=outcomes.coarser(kind), values={
+            super().case(),
+            question=self.question,
+            differs=values[0] != values[1],
+            sampled=self.bench.program.rewords,
+            coarser=outcomes.coarser(kind),
+            values={
                 "base": outcomes.values(kind, Result(answer=self.bench.base.answer)),
                 "candidate": outcomes.values(kind, Result(answer=self.bench.candidate.answer)),
             },
-        )  # fmt: skip
+        )
 
     def _probe(self, ask: Ask, allowance: Allowance) -> Seen:
         source = self.bench.base if ask.side == "base" else self.bench.candidate

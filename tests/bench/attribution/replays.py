@@ -90,9 +90,7 @@ class Engine:
     def live_tool(self, call: Call, executor: str) -> Answer | None:
         assert isinstance(call.input, dict)
         output, status = called(self.settings, call.called, call.input)
-        return Answer(
-            action="live", label=Label.SIMULATED, reason=Reason.LIVE_TOOL, output=output, status=status
-        )  # fmt: skip
+        return Answer(action="live", label=Label.SIMULATED, reason=Reason.LIVE_TOOL, output=output, status=status)
 
     def retriever(self, call: Call) -> RetrieverMatch:
         return RetrieverMatch(why="retrievals of the benchmark are never asked again")
@@ -108,9 +106,13 @@ class Engine:
 
 
 def replay(
-    source: Source, settings: Settings, *, model: Model = answered, clamp: tuple[int, JSONValue] | None = None,
+    source: Source,
+    settings: Settings,
+    *,
+    model: Model = answered,
+    clamp: tuple[int, JSONValue] | None = None,
     policy: Policy | None = None,
-) -> Outcome:  # fmt: skip
+) -> Outcome:
     """The source again as it would have been under `settings`; `clamp` fixes what one step answers."""
     entries = [entry for node in source.graph.nodes if (entry := _entry(source, settings, node)) is not None]
     if clamp is not None:

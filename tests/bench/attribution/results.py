@@ -65,33 +65,48 @@ class Results:
             )
             for scope, what in (("task", "one task, outcomes differ"), ("tasks", "over tasks")):
                 yield Target(
-                    what=f"C: same configuration, {what}: called noise", bar=95, kind="at_least",
+                    what=f"C: same configuration, {what}: called noise",
+                    bar=95,
+                    kind="at_least",
                     measured=_percent(_noise(self.c, scope)),
-                )  # fmt: skip
+                )
         if self.repeated:
-            yield Target(what="E: repeats of one configuration, cause claimed above low", bar=0, kind="at_most",
-                         measured=_number(self.repeated["above_low"]), unit="")  # fmt: skip
+            yield Target(
+                what="E: repeats of one configuration, cause claimed above low",
+                bar=0,
+                kind="at_most",
+                measured=_number(self.repeated["above_low"]),
+                unit="",
+            )
 
     def as_json(self) -> JSONObject:
         return {
-            "at": self.at.isoformat(timespec="seconds"), "machine": machine(), "size": self.size,
-            "seed": track_a.SEED, "targets": [_told(target) for target in self.targets()],
-            "speed": dict(self.speed), "repeated": self.repeated,
+            "at": self.at.isoformat(timespec="seconds"),
+            "machine": machine(),
+            "size": self.size,
+            "seed": track_a.SEED,
+            "targets": [_told(target) for target in self.targets()],
+            "speed": dict(self.speed),
+            "repeated": self.repeated,
             "summary": {
-                "a": scoring.summary(self.a) if self.a else None, "u": track_u.summary(self.u) if self.u else None,
+                "a": scoring.summary(self.a) if self.a else None,
+                "u": track_u.summary(self.u) if self.u else None,
                 "p": track_p.summary(self.p) if self.p else None,
                 "b": track_b.summary(self.b) if self.b else None,
-                "c": track_c.summary(self.c) if self.c else None, "d": track_d.summary(self.d) if self.d else None,
+                "c": track_c.summary(self.c) if self.c else None,
+                "d": track_d.summary(self.d) if self.d else None,
                 "e": track_e.summary(self.e) if self.e else None,
             },
             "rows": {
-                "a": [scoring.as_json(row) for row in self.a], "u": [track_u.as_json(row) for row in self.u],
+                "a": [scoring.as_json(row) for row in self.a],
+                "u": [track_u.as_json(row) for row in self.u],
                 "p": [track_p.as_json(row) for row in self.p],
                 "b": [track_b.as_json(row) for row in self.b],
-                "c": [track_c.as_json(row) for row in self.c], "d": [track_d.as_json(row) for row in self.d],
+                "c": [track_c.as_json(row) for row in self.c],
+                "d": [track_d.as_json(row) for row in self.d],
                 "e": [track_e.as_json(row) for row in self.e],
             },
-        }  # fmt: skip
+        }
 
 
 def measure(size: str, tracks: str, *, data: Path | None, jobs: int) -> Results:
@@ -149,6 +164,10 @@ def _number(value: JSONValue) -> float | None:
 
 def _told(target: Target) -> JSONObject:
     return {
-        "what": target.what, "measured": target.measured, "bar": target.bar, "kind": target.kind, "unit": target.unit,
+        "what": target.what,
+        "measured": target.measured,
+        "bar": target.bar,
+        "kind": target.kind,
+        "unit": target.unit,
         "reached": target.reached,
-    }  # fmt: skip
+    }

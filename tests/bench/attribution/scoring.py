@@ -61,7 +61,7 @@ def ranking(findings: Findings) -> list[str]:
     rest = sorted(
         (atom for atom in findings.atoms if atom.parent is None and atom.id not in named),
         key=lambda atom: (not atom.necessary, not atom.sufficient, -(atom.shapley or 0.0)),
-    )  # fmt: skip
+    )
     return list(dict.fromkeys([*named, *(atom.id for atom in rest)]))
 
 
@@ -140,8 +140,11 @@ def summary(rows: Sequence[Row]) -> JSONObject:
     caused = [row for row in rows if row.top is not None]
     single = [row for row in rows if row.flavour in {"single", "pre-empted"}]
     found: JSONObject = {
-        "cases": len(rows), "top1": share(row.top for row in rows), "mrr": mean(row.reciprocal for row in rows),
-        "set_f1": mean(row.set_f1 for row in rows), "kind": share(row.kind_right for row in rows),
+        "cases": len(rows),
+        "top1": share(row.top for row in rows),
+        "mrr": mean(row.reciprocal for row in rows),
+        "set_f1": mean(row.set_f1 for row in rows),
+        "kind": share(row.kind_right for row in rows),
         "hunk": share(row.hunk for row in rows),
         "mediator_exact": share(None if row.mediator_off is None else row.mediator_off == 0 for row in rows),
         "mediator_near": share(None if row.mediator_off is None else 0 <= row.mediator_off <= 1 for row in rows),
@@ -152,8 +155,10 @@ def summary(rows: Sequence[Row]) -> JSONObject:
         "ms_median": median_of([row.ms for row in caused]),
         "high_coverage_of_single": share(row.confidence == "high" for row in single),
         "levels": {level: _level(rows, level) for level in LEVELS},
-        "brier": brier(rows), "ece": calibration_error(rows), "baselines": _baselines(caused),
-    }  # fmt: skip
+        "brier": brier(rows),
+        "ece": calibration_error(rows),
+        "baselines": _baselines(caused),
+    }
     return found
 
 

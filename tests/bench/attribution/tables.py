@@ -48,7 +48,7 @@ def _targets(targets: Sequence[Target]) -> Table:
     rows = [
         [each.what, number(each.measured, each.unit), _bar(each), "reached" if each.reached else "**missed**"]
         for each in targets
-    ]  # fmt: skip
+    ]
     return Table(title="Against the targets", head=("what", "measured", "target", ""), rows=rows)
 
 
@@ -58,16 +58,29 @@ def _bar(target: Target) -> str:
 
 def _causes(title: str, groups: Mapping[str, Sequence[Row]]) -> Table:
     columns = {
-        "top1": "top-1", "mrr": "MRR", "set_f1": "set F1", "kind": "kind", "hunk": "hunk",
-        "mediator_exact": "entry step", "mediator_near": "±1", "false_blame": "false blame",
-    }  # fmt: skip
+        "top1": "top-1",
+        "mrr": "MRR",
+        "set_f1": "set F1",
+        "kind": "kind",
+        "hunk": "hunk",
+        "mediator_exact": "entry step",
+        "mediator_near": "±1",
+        "false_blame": "false blame",
+    }
     rows = []
     for name, of in sorted(groups.items()):
         found = scoring.summary(of)
         rows.append(
-            [name.strip(), str(len(of)), *(percent(found[key]) for key in columns), _plain(found["replays_median"]),
-             _plain(found["replays_all_median"]), _plain(found["executed_median"]), _plain(found["ms_median"])]
-        )  # fmt: skip
+            [
+                name.strip(),
+                str(len(of)),
+                *(percent(found[key]) for key in columns),
+                _plain(found["replays_median"]),
+                _plain(found["replays_all_median"]),
+                _plain(found["executed_median"]),
+                _plain(found["ms_median"]),
+            ]
+        )
     head = ("", "cases", *columns.values(), "replays", "with parts and path", "steps run again", "ms")
     return Table(title=title, head=head, rows=rows)
 
@@ -106,9 +119,17 @@ def _unaided(found: JSONObject) -> Table:
         assert isinstance(levels, dict)
         shown = [f"{percent(of['precision'])} of {of['cases']}" for of in levels.values() if isinstance(of, dict)]
         lines.append(
-            [name, str(cell["cases"]), percent(cell["right"]), percent(cell["top1"]), percent(cell["undecided"]),
-             percent(cell["false_blame"]), *shown, _plain(cell["replays_median"])]
-        )  # fmt: skip
+            [
+                name,
+                str(cell["cases"]),
+                percent(cell["right"]),
+                percent(cell["top1"]),
+                percent(cell["undecided"]),
+                percent(cell["false_blame"]),
+                *shown,
+                _plain(cell["replays_median"]),
+            ]
+        )
     head = ("", "cases", "all of it true", "top-1", "undecided", "false blame", *scoring.LEVELS, "replays")
     return Table(title="Unaided: nobody says what changed", head=head, rows=lines)
 
@@ -123,10 +144,30 @@ def _programs(cells: JSONObject) -> Table:
         precisions = [f"{percent(of['precision'])} of {of['cases']}" for of in levels.values() if isinstance(of, dict)]
         counts = {"top1_interval": cell["caused"], "high_interval": cell["sure"]}
         intervals = [_bounds(cell[key], count) for key, count in counts.items()]
-        lines.append([name, str(cell["cases"]), str(cell["hidden"]), shares[0], intervals[0], *shares[1:],
-                      precisions[0], intervals[1], *precisions[1:]])  # fmt: skip
-    head = ("", "cases", "not recorded", "top-1", "95 % (Wilson)", "decided", "the diff alone", "causes called chance",
-            "false blame")  # fmt: skip
+        lines.append(
+            [
+                name,
+                str(cell["cases"]),
+                str(cell["hidden"]),
+                shares[0],
+                intervals[0],
+                *shares[1:],
+                precisions[0],
+                intervals[1],
+                *precisions[1:],
+            ]
+        )
+    head = (
+        "",
+        "cases",
+        "not recorded",
+        "top-1",
+        "95 % (Wilson)",
+        "decided",
+        "the diff alone",
+        "causes called chance",
+        "false blame",
+    )
     levels_head = ("high", "95 % (Wilson)", *scoring.LEVELS[1:])
     return Table(title="Programs with code between their calls", head=(*head, *levels_head), rows=lines)
 
@@ -140,12 +181,27 @@ def _chance(found: JSONObject) -> Table:
         blame = cell["false_blame"]
         assert isinstance(blame, dict)
         lines.append(
-            [name, _of(blame), _bounds(blame["wilson"], blame["pairs"]), str(cell["cause_pairs"]),
-             percent(cell["power"]), f"{percent(cell['high_precision'])} of {cell['high']}", _plain(cell["repeats"]),
-             _plain(cell["live_calls"])]
-        )  # fmt: skip
-    head = ("", "A/A pairs blamed", "95 % (Wilson)", "pairs with a cause", "power", "`high` is right", "repeats a side",
-            "live calls")  # fmt: skip
+            [
+                name,
+                _of(blame),
+                _bounds(blame["wilson"], blame["pairs"]),
+                str(cell["cause_pairs"]),
+                percent(cell["power"]),
+                f"{percent(cell['high_precision'])} of {cell['high']}",
+                _plain(cell["repeats"]),
+                _plain(cell["live_calls"]),
+            ]
+        )
+    head = (
+        "",
+        "A/A pairs blamed",
+        "95 % (Wilson)",
+        "pairs with a cause",
+        "power",
+        "`high` is right",
+        "repeats a side",
+        "live calls",
+    )
     return Table(title="Chance", head=head, rows=lines)
 
 
@@ -154,9 +210,16 @@ def _real(found: JSONObject) -> Table:
     for name, cell in found.items():
         if not isinstance(cell, dict):
             continue
-        lines.append([name, str(cell["pairs"]), str(cell["blamed"]), _bounds(cell["wilson"], cell["pairs"]),
-                      percent(cell["noise"]), *(_counted(cell[key]) for key in ("levels", "recordings_alone",
-                                                                                "undeclared"))])  # fmt: skip
+        lines.append(
+            [
+                name,
+                str(cell["pairs"]),
+                str(cell["blamed"]),
+                _bounds(cell["wilson"], cell["pairs"]),
+                percent(cell["noise"]),
+                *(_counted(cell[key]) for key in ("levels", "recordings_alone", "undeclared")),
+            ]
+        )
     head = (
         "",
         "pairs",
@@ -177,10 +240,15 @@ def _counted(counts: JSONValue) -> str:
 
 def _labelled(found: JSONObject) -> Table:
     lines = [
-        [name, percent(cell.get("exact")), _bounds(cell.get("wilson"), found["failures"]),
-         *(percent(cell.get(key)) for key in ("±1", "±3"))]
-        for name, cell in found.items() if isinstance(cell, dict)
-    ]  # fmt: skip
+        [
+            name,
+            percent(cell.get("exact")),
+            _bounds(cell.get("wilson"), found["failures"]),
+            *(percent(cell.get(key)) for key in ("±1", "±3")),
+        ]
+        for name, cell in found.items()
+        if isinstance(cell, dict)
+    ]
     return Table(
         title=f"Labelled failures ({found['failures']})", head=("", "exact", "95 % (Wilson)", "±1", "±3"), rows=lines
     )

@@ -48,8 +48,13 @@ def of_causes(rows: Sequence[Row]) -> Iterator[Target]:
     )
     for size, of in sorted(scoring.by(rows, lambda row: row.size).items(), key=lambda item: int(item[0])):
         median = scoring.median_of([row.searched for row in of if row.top is not None])
-        yield Target(what=f"A: replays for the verdict, median at {size} changes", bar=2 * int(size) + 4,
-                     kind="at_most", measured=median, unit="")  # fmt: skip
+        yield Target(
+            what=f"A: replays for the verdict, median at {size} changes",
+            bar=2 * int(size) + 4,
+            kind="at_most",
+            measured=median,
+            unit="",
+        )
 
 
 def unaided(rows: Sequence[UnaidedRow]) -> Iterator[Target]:
@@ -89,14 +94,20 @@ def of_chance(rows: Sequence[ChanceRow]) -> Iterator[Target]:
         blamed = [row.blamed for row in rows if row.kind == "a/a" and row.gated and row.budget == budget]
         share = scoring.share(blamed)
         upper = scoring.wilson(sum(blamed), len(blamed))[1] if blamed else None
-        yield Target(what=f"B: blame of pairs without a cause, {budget} repeats", bar=5, kind="at_most",
-                     measured=_percent(share))  # fmt: skip
+        yield Target(
+            what=f"B: blame of pairs without a cause, {budget} repeats", bar=5, kind="at_most", measured=_percent(share)
+        )
         if len(blamed) >= _BOUNDED:
-            yield Target(what=f"B: its upper bound (Wilson) at {len(blamed):,} pairs", bar=7, kind="at_most",
-                         measured=_percent(upper))  # fmt: skip
+            yield Target(
+                what=f"B: its upper bound (Wilson) at {len(blamed):,} pairs",
+                bar=7,
+                kind="at_most",
+                measured=_percent(upper),
+            )
     excused = scoring.share(row.excused for row in rows if row.kind == "cause")
-    yield Target(what="B: causes called chance by the recordings alone", bar=0, kind="at_most",
-                 measured=_percent(excused))  # fmt: skip
+    yield Target(
+        what="B: causes called chance by the recordings alone", bar=0, kind="at_most", measured=_percent(excused)
+    )
     high = [row.right for row in rows if row.gated and row.confidence == "high"]
     yield _at_least("B: precision of `high` under noise", 95, scoring.share(high))
 

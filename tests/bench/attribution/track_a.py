@@ -21,8 +21,10 @@ def plan(count: int) -> list[Numbered]:
     """Half of the cases balanced, a quarter each that please the prior and that mislead."""
     quarter = count // 4
     sizes: dict[Split, int] = {
-        "balanced": count - 2 * quarter, "prior-friendly": quarter, "adversarial": quarter,
-    }  # fmt: skip
+        "balanced": count - 2 * quarter,
+        "prior-friendly": quarter,
+        "adversarial": quarter,
+    }
     return [(split, number) for split, size in sizes.items() for number in range(size)]
 
 
@@ -52,19 +54,28 @@ def row(numbered: Numbered) -> Row:
     named = frozenset(findings.primary[0]) if findings.primary else frozenset[str]()
     blames = blamed(bench)
     return Row(
-        split=case.split, number=case.number, pipeline=case.pipeline.name, size=len(case.injections),
-        flavour=truth.flavour, verdict=findings.verdict, confidence=findings.confidence,
+        split=case.split,
+        number=case.number,
+        pipeline=case.pipeline.name,
+        size=len(case.injections),
+        flavour=truth.flavour,
+        verdict=findings.verdict,
+        confidence=findings.confidence,
         right=scoring.right(findings, truth.sets, truth.structure),
-        kind_right=scoring.kind_of(findings) == truth.structure, blamed=bool(findings.primary),
+        kind_right=scoring.kind_of(findings) == truth.structure,
+        blamed=bool(findings.primary),
         top=bool(named) and ranked[0] in members if members else None,
         reciprocal=scoring.reciprocal_rank(ranked, members) if members else None,
         set_f1=scoring.set_f1(named, truth.sets) if members else None,
         hunk=scoring.hunk_right(findings, bench) if members else None,
         mediator_off=scoring.mediator_off(findings, scoring.mediators(bench)) if members else None,
-        searched=scoring.searched(findings), replays=lab.replays, executed=findings.steps_executed, ms=ms,
+        searched=scoring.searched(findings),
+        replays=lab.replays,
+        executed=findings.steps_executed,
+        ms=ms,
         baselines={name: blame.atom in members for name, blame in blames.items()} if members else {},
         baseline_replays={name: blame.replays for name, blame in blames.items()} if members else {},
-    )  # fmt: skip
+    )
 
 
 def blamed(bench: Bench) -> dict[str, Blame]:

@@ -42,9 +42,13 @@ class ChanceLab(BenchLab):
     def case(self) -> Case:
         exact = super().case()
         return Case(
-            question=exact.question, atoms=exact.atoms, differs=exact.differs, features=exact.features, one_space=True,
+            question=exact.question,
+            atoms=exact.atoms,
+            differs=exact.differs,
+            features=exact.features,
+            one_space=True,
             sampled=self.gated and self.dice.eps > 0,
-        )  # fmt: skip
+        )
 
     def probe(self, ask: Ask, allowance: Allowance) -> Seen:
         bench = self.bench
@@ -53,8 +57,9 @@ class ChanceLab(BenchLab):
         throw = f"{ask.side} {sorted(ask.applied)} {ask.clamp} {ask.repeat}" if anew else "probe"
         model = Drawn(
             lambda key, request, name: self.dice.draw(throw, key, request, name),
-            known={} if anew else self.drawn, allowed=allowance.live_calls,
-        )  # fmt: skip
+            known={} if anew else self.drawn,
+            allowed=allowance.live_calls,
+        )
         self.replays += 1
         try:
             policy = REEXECUTE if anew else None
@@ -155,18 +160,24 @@ def _single(number: int) -> BenchCase:
 
 def row(bench: Thrown, kind: str, budget: int, *, coupled: bool = True, gated: bool = True) -> ChanceRow:
     lab = ChanceLab(bench, dice=bench.dice, coupled=coupled, gated=gated)
-    findings = prove(
-        lab.case(), lab, Budget(probes=500, live_calls=None, repeats=budget), parts=False, mediators=False
-    )  # fmt: skip
+    findings = prove(lab.case(), lab, Budget(probes=500, live_calls=None, repeats=budget), parts=False, mediators=False)
     named: Atoms = frozenset(findings.primary[0]) if findings.primary else frozenset()
     sets = bench.case.truth.sets
     return ChanceRow(
-        kind=kind, eps=bench.dice.eps, budget=budget, coupled=coupled, gated=gated, verdict=findings.verdict,
-        confidence=findings.confidence, blamed=bool(findings.primary) and findings.confidence != "low",
+        kind=kind,
+        eps=bench.dice.eps,
+        budget=budget,
+        coupled=coupled,
+        gated=gated,
+        verdict=findings.verdict,
+        confidence=findings.confidence,
+        blamed=bool(findings.primary) and findings.confidence != "low",
         right=named in sets if kind == "cause" else not findings.primary,
-        repeats=max(findings.noise.base_n, findings.noise.candidate_n), live_calls=findings.live_calls,
-        looked_at=bench.attempt + 1, excused=UnaidedLab(bench).seen.found.chance.certain,
-    )  # fmt: skip
+        repeats=max(findings.noise.base_n, findings.noise.candidate_n),
+        live_calls=findings.live_calls,
+        looked_at=bench.attempt + 1,
+        excused=UnaidedLab(bench).seen.found.chance.certain,
+    )
 
 
 Job = tuple[str, int, float]
@@ -213,12 +224,15 @@ def _cell(rows: Sequence[ChanceRow]) -> JSONObject:
     caused = [row for row in rows if row.kind == "cause"]
     high = [row.right for row in caused if row.confidence == "high"]
     return {
-        "false_blame": _false(row for row in rows if row.kind == "a/a"), "cause_pairs": len(caused),
+        "false_blame": _false(row for row in rows if row.kind == "a/a"),
+        "cause_pairs": len(caused),
         "power": scoring.share(row.right and row.confidence in {"high", "medium"} for row in caused),
-        "right": scoring.share(row.right for row in caused), "high": len(high), "high_precision": scoring.share(high),
+        "right": scoring.share(row.right for row in caused),
+        "high": len(high),
+        "high_precision": scoring.share(high),
         "repeats": scoring.mean(float(row.repeats) for row in rows),
         "live_calls": scoring.mean(float(row.live_calls) for row in rows),
-    }  # fmt: skip
+    }
 
 
 def _false(rows: Iterable[ChanceRow]) -> JSONObject:

@@ -123,9 +123,14 @@ def _task_row(name: str, kind: str, one: Named, other: Named, rest: Sequence[Nam
     said = pairs.compared(*given).attribution
     silent = pairs.compared(_undeclared(one[0]), _undeclared(other[0])).attribution.verdict if kind == "same" else ""
     return RealRow(
-        scope="task", kind=kind, pair=f"{name} {one[1]} / {other[1]}", recordings=said.verdict,
-        recordings_confidence=said.confidence or "", undeclared=silent, **verdict,
-    )  # fmt: skip
+        scope="task",
+        kind=kind,
+        pair=f"{name} {one[1]} / {other[1]}",
+        recordings=said.verdict,
+        recordings_confidence=said.confidence or "",
+        undeclared=silent,
+        **verdict,
+    )
 
 
 def _case(seen: Examined) -> Case:
@@ -143,9 +148,7 @@ def _population_rows(given: Sequence[JSONObject], draws: int) -> list[RealRow]:
         config = row["config"]
         sets.setdefault(str(config.get("run")) if isinstance(config, dict) else "", []).append(pairs.succeeded(row))
     found = []
-    case = Case(
-        question=_DONE, atoms=[Atom(id="swap", category="model", title="the configuration")], sampled=True
-    )  # fmt: skip
+    case = Case(question=_DONE, atoms=[Atom(id="swap", category="model", title="the configuration")], sampled=True)
     for one, other in combinations(sorted(sets), 2):
         kind = "same" if _SAME.get(one, one) == _SAME.get(other, other) else "swap"
         for draw in range(draws):
@@ -160,9 +163,11 @@ def _proved(lab: Oracle, case: Case) -> dict[str, Any]:
     findings = prove(case, lab, Budget(live_calls=None, repeats=REPEATS), parts=False, mediators=False)
     noise = findings.noise
     return {
-        "verdict": findings.verdict, "confidence": findings.confidence, "repeats": min(noise.base_n, noise.candidate_n),
+        "verdict": findings.verdict,
+        "confidence": findings.confidence,
+        "repeats": min(noise.base_n, noise.candidate_n),
         "blamed": bool(findings.primary) and findings.confidence in {"high", "medium"},
-    }  # fmt: skip
+    }
 
 
 def summary(rows: Sequence[RealRow]) -> JSONObject:
@@ -180,13 +185,15 @@ def _cell(rows: Sequence[RealRow]) -> JSONObject:
     alone = [row.recordings for row in rows if row.recordings]
     silent = [row.undeclared for row in rows if row.undeclared]
     return {
-        "pairs": len(rows), "blamed": blamed, "wilson": list(scoring.wilson(blamed, len(rows))),
+        "pairs": len(rows),
+        "blamed": blamed,
+        "wilson": list(scoring.wilson(blamed, len(rows))),
         "noise": scoring.share(row.verdict == "noise" for row in rows),
         "levels": {level: sum(row.confidence == level for row in rows) for level in scoring.LEVELS},
         "recordings_alone": {said: alone.count(said) for said in sorted(set(alone))},
         "undeclared": {said: silent.count(said) for said in sorted(set(silent))},
         "recordings_alone_above_low": sum(row.recordings_confidence in {"medium", "high"} for row in rows),
-    }  # fmt: skip
+    }
 
 
 def as_json(row: RealRow) -> JSONObject:

@@ -50,7 +50,10 @@ def _row(failure: JSONObject, references: Sequence[JSONObject]) -> LabelledRow:
     turns = [at for at, message in enumerate(messages, 1) if message["role"] == "assistant"]
     run = transcripts.recorded(messages)
     return LabelledRow(
-        task=pairs.task(failure), references=len(references), label=label, assistant_turns=len(turns),
+        task=pairs.task(failure),
+        references=len(references),
+        label=label,
+        assistant_turns=len(turns),
         random_exact=(label in turns) / len(turns),
         named={
             "first write call": _first_write(messages, ()),
@@ -60,7 +63,7 @@ def _row(failure: JSONObject, references: Sequence[JSONObject]) -> LabelledRow:
             "first write that no success makes": _own_write(messages, references),
             "that, or an earlier number out of nowhere that no success says": _unbacked(messages, references),
         },
-    )  # fmt: skip
+    )
 
 
 def _gold(failure: JSONObject) -> Sequence[JSONValue]:
@@ -125,15 +128,23 @@ def _own_write(messages: Sequence[JSONObject], references: Sequence[JSONObject])
 def _write_key(name: JSONValue, arguments: JSONValue) -> str:
     """The same change: items in any order, whatever reason is given in words."""
     given = arguments if isinstance(arguments, dict) else {}
-    kept = {key: sorted(map(str, value)) if isinstance(value, list) else value
-            for key, value in given.items() if key not in _WORDS}  # fmt: skip
+    kept = {
+        key: sorted(map(str, value)) if isinstance(value, list) else value
+        for key, value in given.items()
+        if key not in _WORDS
+    }
     return f"{name} {orjson.dumps(kept, option=orjson.OPT_SORT_KEYS).decode()}"
 
 
 def _unbacked(messages: Sequence[JSONObject], references: Sequence[JSONObject]) -> int | None:
     """The first message that claims what neither the run so far nor any success holds, or makes a write like that."""
-    known = {number for each in references for said in transcripts.messages_of(each) if said["role"] == "assistant"
-             for number in _numbers(said.get("content"))}  # fmt: skip
+    known = {
+        number
+        for each in references
+        for said in transcripts.messages_of(each)
+        if said["role"] == "assistant"
+        for number in _numbers(said.get("content"))
+    }
     claimed = None
     for at, message in enumerate(messages, 1):
         said = _numbers(message.get("content"))
@@ -160,11 +171,16 @@ def _message_numbers(run: RecordedRun) -> Mapping[int, int]:
 def summary(rows: Sequence[LabelledRow]) -> JSONObject:
     """For each method the share that is exact, off by one at most, by three at most."""
     near = _chance(rows)
-    found: JSONObject = {"failures": len(rows), "references": scoring.mean(float(row.references) for row in rows),
-                         "random assistant turn": near}  # fmt: skip
+    found: JSONObject = {
+        "failures": len(rows),
+        "references": scoring.mean(float(row.references) for row in rows),
+        "random assistant turn": near,
+    }
     for method in rows[0].named if rows else ():
-        hits = {name: sum(_within(row.named[method], row.label, off) for row in rows)
-                for name, off in (("exact", 0), ("±1", 1), ("±3", 3))}  # fmt: skip
+        hits = {
+            name: sum(_within(row.named[method], row.label, off) for row in rows)
+            for name, off in (("exact", 0), ("±1", 1), ("±3", 3))
+        }
         shares: JSONObject = {name: count / len(rows) for name, count in hits.items()}
         found[method] = {**shares, "wilson": list(scoring.wilson(hits["exact"], len(rows)))}
     return found

@@ -42,9 +42,13 @@ def row(source: str, messages: Sequence[JSONObject], seed: str, kinds: Sequence[
     known = editing.truth(base, candidate, script)
     found = align(transcripts.side(base).steps, transcripts.side(candidate).steps)
     return EditRow(
-        source=source, edits=script.done, steps=len(base.steps), found=len(found), known=len(known),
+        source=source,
+        edits=script.done,
+        steps=len(base.steps),
+        found=len(found),
+        known=len(known),
         right=sum(known.get(match.base) == match.candidate for match in found),
-    )  # fmt: skip
+    )
 
 
 def generated(count: int) -> list[EditRow]:
@@ -64,10 +68,12 @@ def real(folder: Path, count: int) -> list[EditRow]:
 
 def summary(rows: Sequence[EditRow]) -> JSONObject:
     return {
-        "cases": len(rows), "f1": _f1(rows), "worst": min((each.f1 for each in rows), default=None),
+        "cases": len(rows),
+        "f1": _f1(rows),
+        "worst": min((each.f1 for each in rows), default=None),
         "by_source": _by((each.source, each) for each in rows),
         "by_edit": _by((edit, each) for each in rows for edit in set(each.edits)),
-    }  # fmt: skip
+    }
 
 
 def _by(named: Iterable[tuple[str, EditRow]]) -> JSONObject:
@@ -116,9 +122,11 @@ def repeated(folder: Path, count: int) -> JSONObject:
     claimed = [each for each in said if each.verdict == "cause" and each.confidence in {"medium", "high"}]
     verdicts = [each.verdict for each in said]
     return {
-        "pairs": len(said), "above_low": len(claimed), "wilson": list(scoring.wilson(len(claimed), len(said))),
+        "pairs": len(said),
+        "above_low": len(claimed),
+        "wilson": list(scoring.wilson(len(claimed), len(said))),
         "verdicts": {verdict: verdicts.count(verdict) for verdict in sorted(set(verdicts))},
-    }  # fmt: skip
+    }
 
 
 def as_json(row: EditRow) -> JSONObject:

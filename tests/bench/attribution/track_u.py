@@ -37,13 +37,19 @@ def row(numbered: Numbered) -> UnaidedRow:
     truth = lab.truth()
     members = frozenset[str]().union(*truth.sets)
     return UnaidedRow(
-        split=bench.case.split, number=bench.case.number, pipeline=bench.case.pipeline.name,
-        found=len(lab.changes.changes), verdict=findings.verdict, confidence=findings.confidence,
+        split=bench.case.split,
+        number=bench.case.number,
+        pipeline=bench.case.pipeline.name,
+        found=len(lab.changes.changes),
+        verdict=findings.verdict,
+        confidence=findings.confidence,
         right=scoring.right(findings, truth.sets, truth.structure),
         top=bool(findings.primary) and findings.primary[0][0] in members if members else None,
-        hidden=HIDDEN in members, blamed=bool(findings.primary),
-        excused=findings.verdict == "noise", replays=lab.replays,
-    )  # fmt: skip
+        hidden=HIDDEN in members,
+        blamed=bool(findings.primary),
+        excused=findings.verdict == "noise",
+        replays=lab.replays,
+    )
 
 
 def rows(numbered: Sequence[Numbered]) -> list[UnaidedRow]:
@@ -58,17 +64,20 @@ def summary(rows: Sequence[UnaidedRow]) -> JSONObject:
 
 def _cell(rows: Sequence[UnaidedRow]) -> JSONObject:
     return {
-        "cases": len(rows), "right": scoring.share(row.right for row in rows),
+        "cases": len(rows),
+        "right": scoring.share(row.right for row in rows),
         "top1": scoring.share(row.top for row in rows),
         "undecided": scoring.share(row.verdict == "inconclusive" for row in rows),
         "false_blame": scoring.share(row.blamed for row in rows if row.top is None),
         "replays_median": scoring.median_of([row.replays for row in rows if row.top is not None]),
         "levels": {
-            level: {"cases": sum(row.confidence == level for row in rows),
-                    "precision": scoring.share(row.right for row in rows if row.confidence == level)}
+            level: {
+                "cases": sum(row.confidence == level for row in rows),
+                "precision": scoring.share(row.right for row in rows if row.confidence == level),
+            }
             for level in scoring.LEVELS
         },
-    }  # fmt: skip
+    }
 
 
 def as_json(row: UnaidedRow) -> JSONObject:

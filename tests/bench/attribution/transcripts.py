@@ -27,8 +27,11 @@ REPEATS: Final = "tau_airline_gpt4o_4x.jsonl.gz"
 LABELLED: Final = "agentrx_tau_retail.jsonl.gz"
 
 _LOOKUPS: Final = {
-    "get_user": "user_id", "get_order": "order_id", "get_product": "product_id", "track_parcel": "parcel_id",
-}  # fmt: skip
+    "get_user": "user_id",
+    "get_order": "order_id",
+    "get_product": "product_id",
+    "track_parcel": "parcel_id",
+}
 _WRITES: Final = ("cancel_order", "exchange_items", "issue_refund", "change_address")
 _ASKS: Final = (
     "Where is my order {}? It should have been here on {}.",
@@ -146,17 +149,36 @@ def _links(run: RecordedRun, numbers: dict[str, int]) -> list[SideLink]:
 def _step(step: RecordedStep, numbers: dict[str, int], splitter: Splitter) -> SideStep:
     key = new_id()
     return SideStep(
-        id=key, sequence_no=numbers[step.key], parent_no=None if step.parent is None else numbers[step.parent],
-        type=step.type, name=step.name, status=step.status, label="live", reason="",
+        id=key,
+        sequence_no=numbers[step.key],
+        parent_no=None if step.parent is None else numbers[step.parent],
+        type=step.type,
+        name=step.name,
+        status=step.status,
+        label="live",
+        reason="",
         signature=signature(
-            type=step.type, name=step.name, input=step.input, provider=step.provider, model=step.model,
-            tool_name=step.tool_name, digest_of=splitter.digest,
+            type=step.type,
+            name=step.name,
+            input=step.input,
+            provider=step.provider,
+            model=step.model,
+            tool_name=step.tool_name,
+            digest_of=splitter.digest,
         ),
         input_ref="" if step.input is None else splitter.split(step.input),
         output_ref="" if step.output is None else splitter.split(step.output),
         summary=summarize(
             type=step.type, name=step.name, tool_name=step.tool_name, input=step.input, output=step.output
         ),
-        error=step.error, provider=step.provider, model=step.model, tool_name=step.tool_name, call_id=step.call_id,
-        tokens_in=step.tokens_in, tokens_out=step.tokens_out, cost_usd=None, duration_ms=None, origin=key,
-    )  # fmt: skip
+        error=step.error,
+        provider=step.provider,
+        model=step.model,
+        tool_name=step.tool_name,
+        call_id=step.call_id,
+        tokens_in=step.tokens_in,
+        tokens_out=step.tokens_out,
+        cost_usd=None,
+        duration_ms=None,
+        origin=key,
+    )

@@ -33,9 +33,11 @@ from traces.core.vocabulary import StepType
 
 HIDDEN: Final = "hidden"  # what was changed and shows in neither recording
 _FIELDS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
-    "prompt": ("prompt", frozenset({"system"})), "variable": ("prompt", frozenset({"*", "variables"})),
-    "doc": ("retrieval", frozenset({"documents"})), "user": ("messages", frozenset()),
-}  # fmt: skip
+    "prompt": ("prompt", frozenset({"system"})),
+    "variable": ("prompt", frozenset({"*", "variables"})),
+    "doc": ("retrieval", frozenset({"documents"})),
+    "user": ("messages", frozenset()),
+}
 
 
 @dataclass
@@ -74,9 +76,12 @@ class UnaidedLab:
     def case(self) -> Case:
         atoms = [change.atom for change in self.changes.changes.values()]
         return Case(
-            question=QUESTION, atoms=atoms, differs=self.bench.base.answer != self.bench.candidate.answer,
-            features=("final answer",), chance=chance(self.seen, atoms, QUESTION.kind, lattice=False),
-        )  # fmt: skip
+            question=QUESTION,
+            atoms=atoms,
+            differs=self.bench.base.answer != self.bench.candidate.answer,
+            features=("final answer",),
+            chance=chance(self.seen, atoms, QUESTION.kind, lattice=False),
+        )
 
     def parts(self, atom: Atom) -> Sequence[Atom]:
         return self.changes.parts(atom)
@@ -102,7 +107,7 @@ class UnaidedLab:
             own = self._coupling(self.bench.base if ask.side == "base" else self.bench.candidate)
             return replace(
                 seen, derived=seen.derived or not came.traced, borrowed=seen.borrowed + own.lacked(self._world)
-            )  # fmt: skip
+            )
         except OtherState:
             return Seen(outcome="needs_live", missing=UNSETTLED, strays=came.strays)
 
@@ -127,9 +132,14 @@ class UnaidedLab:
             return Seen(outcome="needs_live", missing=str(lost))
         self._world = watch.world
         return Seen(
-            outcome=self._outcome(answer), said=answer, executed_steps=watch.executed, cached_calls=watch.cached,
-            borrowed=watch.borrowed, assumed=watch.assumed, derived=state.copied,
-        )  # fmt: skip
+            outcome=self._outcome(answer),
+            said=answer,
+            executed_steps=watch.executed,
+            cached_calls=watch.cached,
+            borrowed=watch.borrowed,
+            assumed=watch.assumed,
+            derived=state.copied,
+        )
 
     @cached_property
     def _derivations(self) -> Derivations:
@@ -171,8 +181,9 @@ class UnaidedLab:
     def _outputs(self) -> dict[tuple[UUID, int], JSONValue]:
         return {
             (self._id(source), node.no): source.payloads[node.output_ref]
-            for source in (self.bench.base, self.bench.candidate) for node in source.graph.nodes
-        }  # fmt: skip
+            for source in (self.bench.base, self.bench.candidate)
+            for node in source.graph.nodes
+        }
 
     def _id(self, source: Source) -> UUID:
         return UUID(int=int(source is self.bench.candidate))

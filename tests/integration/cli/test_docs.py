@@ -21,9 +21,15 @@ pytestmark = pytest.mark.own_store
 ROOT = Path(__file__).parents[3]
 FIXTURES = ROOT / "tests" / "fixtures" / "importers"
 PAGES = (
-    "coming-from-kurral", "coming-from-prela", "coming-from-krabs", "coming-from-replaycontrol", "profiles",
-    "calibrate", "reports", "recording",
-)  # fmt: skip
+    "coming-from-kurral",
+    "coming-from-prela",
+    "coming-from-krabs",
+    "coming-from-replaycontrol",
+    "profiles",
+    "calibrate",
+    "reports",
+    "recording",
+)
 _SHELL = re.compile(r"^```sh\n(.*?)^```$", re.M | re.S)
 _FENCED = re.compile(r"^```\w*\n(.*?)^```$", re.M | re.S)
 _COMMAND = re.compile(r"(\.venv/bin/)?forkpoint [a-z]")
@@ -38,9 +44,13 @@ class Reader:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._process = subprocess.Popen(
-            [sys.executable, "-c", COMMAND_LOOP], cwd=folder, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            [sys.executable, "-c", COMMAND_LOOP],
+            cwd=folder,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             env={**Shell(folder / "home").environment, "PYTHONPATH": str(ROOT)},
-        )  # fmt: skip
+        )
 
     def types(self, line: str) -> None:
         name, *arguments = shlex.split(line)

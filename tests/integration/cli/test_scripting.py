@@ -27,8 +27,12 @@ def test_a_program_replays_a_file_and_hears_the_text_as_it_comes(tmp_path: Path)
     shell = Shell(tmp_path)
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(RECORDINGS / f"{REFUND}.jsonl")],
-        env=shell.environment, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        env=shell.environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     status, pieces, steps = json.loads(done.stdout.splitlines()[-1])
     assert status.startswith("completed")

@@ -187,8 +187,9 @@ def test_a_worker_that_is_asked_to_end_gives_a_hanging_call_up_and_hands_its_ses
     runner.execute(session.id)
     assert status(session).startswith("completed")
     assert list(Attempt.objects.filter(sequence_no=3).values_list("status", "error_code").order_by("attempt")) == [
-        ("failed", "interrupted"), ("succeeded", ""),
-    ]  # fmt: skip
+        ("failed", "interrupted"),
+        ("succeeded", ""),
+    ]
 
 
 def test_a_worker_whose_session_another_has_by_now_gives_a_hanging_call_up(server: ProviderServer) -> None:
@@ -288,8 +289,9 @@ def test_a_model_call_that_another_worker_has_made_meanwhile_is_not_stored_twice
     first.join(10)
     assert status(session).startswith("completed")
     assert list(Attempt.objects.filter(sequence_no=3).values_list("status", flat=True).order_by("attempt")) == [
-        "failed", "succeeded",
-    ]  # fmt: skip
+        "failed",
+        "succeeded",
+    ]
 
 
 @pytest.mark.parametrize("idempotent", [True, False])

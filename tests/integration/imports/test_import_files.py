@@ -86,8 +86,9 @@ def test_good_lines_are_imported_and_bad_ones_reported_with_their_line() -> None
     report = import_files.import_files([in_memory("runs.jsonl", b"\n".join(lines))])
     assert [run.external_id for run in report.runs] == ["run-1", "run-2", "run-3"]
     assert [(skipped.path, skipped.where) for skipped in report.skipped] == [
-        ("runs.jsonl", "line 2, line 1 column 2"), ("runs.jsonl", "line 4, /messages/1"),
-    ]  # fmt: skip
+        ("runs.jsonl", "line 2, line 1 column 2"),
+        ("runs.jsonl", "line 4, /messages/1"),
+    ]
 
 
 def test_another_recording_under_the_same_identity_is_reported_and_changes_nothing() -> None:
@@ -111,9 +112,10 @@ def test_a_bad_file_leaves_nothing_behind() -> None:
     )
     assert report.runs == []
     assert [(skipped.path, skipped.where) for skipped in report.skipped] == [
-        ("cut.kurral", "line 44 column 17"), ("empty", "byte 0"),
+        ("cut.kurral", "line 44 column 17"),
+        ("empty", "byte 0"),
         ("bad.json", "/resourceSpans/0/scopeSpans/0/spans/3"),
-    ]  # fmt: skip
+    ]
     assert (Run.objects.count(), Artifact.objects.count()) == (0, 0)
 
 

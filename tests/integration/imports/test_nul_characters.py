@@ -47,8 +47,9 @@ def test_a_recording_keeps_them_in_payloads_and_replaces_them_in_columns() -> No
     run = recorded()
     step = queries.find_step(run, "look")
     assert artifacts.payload(step.output_ref) == {
-        f"order{NUL}": f"A-1042 was{NUL} shipped by the carrier on Monday", "escaped": "\\u0000"
-    }  # fmt: skip
+        f"order{NUL}": f"A-1042 was{NUL} shipped by the carrier on Monday",
+        "escaped": "\\u0000",
+    }
     assert (run.name, run.tags, run.metadata) == ("na\ufffdme", ["t\ufffd"], {"m\ufffd": ["\ufffd"]})
     assert (step.error, queries.find_step(run, "ask").name) == ("la\ufffdte", "ch\ufffdat")
 

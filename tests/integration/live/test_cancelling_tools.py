@@ -20,8 +20,9 @@ from tests.support.servers.live_tools import OTHER, configure, launch
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HANGING: dict[str, Any] = {
-    **OTHER, "output": {"tool_calls": [{"id": "x", "name": "get_order", "arguments": {"order_id": "hang"}}]}
-}  # fmt: skip
+    **OTHER,
+    "output": {"tool_calls": [{"id": "x", "name": "get_order", "arguments": {"order_id": "hang"}}]},
+}
 LATE_S = 300  # what the tool may take: far longer than the test waits
 __all__ = ["mcp_over_http"]
 

@@ -218,9 +218,17 @@ def test_all_events_fire_in_order_with_krabs_payloads(
     hook(settings, ear=callable_hook(monkeypatch, lambda event: heard.append((event["event_type"], event["payload"]))))
     replay()
     assert [event for event, _ in heard] == [
-        "agent_start", "turn_start", "pre_tool_use", "post_tool_use", "turn_end", "turn_start", "turn_end",
-        "turn_start", "turn_end", "agent_stop",
-    ]  # fmt: skip
+        "agent_start",
+        "turn_start",
+        "pre_tool_use",
+        "post_tool_use",
+        "turn_end",
+        "turn_start",
+        "turn_end",
+        "turn_start",
+        "turn_end",
+        "agent_stop",
+    ]
     told = dict(heard)
     assert told["agent_start"] == {"task": "help"}
     assert told["agent_stop"]["result"] == "a live answer"

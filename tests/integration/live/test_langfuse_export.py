@@ -58,9 +58,13 @@ def full_desk() -> RecordedRun:
     )
     start = datetime(2026, 11, 20, 9, tzinfo=UTC)
     retrieval = RecordedStep(
-        key="docs", type=StepType.RETRIEVAL, name="policies", parent="agent", input={"query": "lost"},
+        key="docs",
+        type=StepType.RETRIEVAL,
+        name="policies",
+        parent="agent",
+        input={"query": "lost"},
         output={"documents": [{"id": "d1", "content": "Refund."}]},
-    )  # fmt: skip
+    )
     ping = RecordedStep(
         key="ping", type=StepType.TOOL, name="ping", tool_name="ping", parent="agent", input={}, output=""
     )
@@ -132,9 +136,11 @@ def test_what_langfuse_gets(langfuse: LangfuseServer) -> None:
     assert (trace["type"], trace["body"]["id"], trace["body"]["tags"]) == ("trace-create", run.id.hex, ["demo"])
     model = next(event for event in observations if event["type"] == "generation-create")["body"]
     assert model["usageDetails"] == {
-        "prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120,
+        "prompt_tokens": 100,
+        "completion_tokens": 20,
+        "total_tokens": 120,
         "prompt_tokens_details": {"cached_tokens": 16},
-    }  # fmt: skip
+    }
     assert model["modelParameters"] == {"temperature": 0.2, "stop": ["END"], "seed": 7, "logit_bias": '{"5": 1}'}
     assert model["output"]["tool_calls"][0]["function"] == {"name": "get_order", "arguments": '{"order_id": "A-1"}'}
     failed = next(event["body"] for event in observations if event["body"].get("level") == "ERROR")

@@ -42,11 +42,15 @@ def says(text: str) -> dict[str, Any]:
 def calls(*asked: tuple[str, dict[str, Any]]) -> dict[str, Any]:
     return {
         "tool_calls": [
-            {"index": at, "id": f"live_{at}_{name}", "type": "function",
-             "function": {"name": name, "arguments": json.dumps(arguments)}}
+            {
+                "index": at,
+                "id": f"live_{at}_{name}",
+                "type": "function",
+                "function": {"name": name, "arguments": json.dumps(arguments)},
+            }
             for at, (name, arguments) in enumerate(asked)
         ]
-    }  # fmt: skip
+    }
 
 
 def model(answer: Answer) -> Callable[[Exchange], None]:
@@ -209,9 +213,11 @@ def test_the_same_fork_again_is_answered_from_the_cache(server: ProviderServer) 
 
 def test_an_override_equal_to_the_recording_changes_nothing(server: ProviderServer) -> None:
     view = replay(
-        recorded(), 1, {"match": {"type": "model"}, "model": {"model": "m1", "temperature": 0}},
+        recorded(),
+        1,
+        {"match": {"type": "model"}, "model": {"model": "m1", "temperature": 0}},
         {"match": {"step": 4}, "tool": {"output": ORDERS["A-1"]}},
-    )  # fmt: skip
+    )
     assert (view.status, server.seen) == ("completed_exact", [])
 
 

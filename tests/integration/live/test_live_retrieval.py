@@ -148,7 +148,7 @@ def test_the_plan_names_the_retriever_and_searches_nothing(endpoint: ProviderSer
             "(other) serves 'policies', whose recording names no store",
         ),
     ],
-)  # fmt: skip
+)
 def test_a_search_that_nobody_can_make_is_refused(settings: Settings, configured: Any, says: str) -> None:
     settings.RETRIEVERS = configured
     refusal = plan(QUERY).refusals[0]
@@ -274,12 +274,14 @@ def test_embedding_a_query_costs_what_the_provider_asks(settings: Settings) -> N
         ({"chroma": {"url": "http://a/", "collection": "c"}}, "`embeddings` is empty"),
         ({"chroma": {"url": "http://a/", "collection": "c"}, "embeddings": {"a": {"engine": "x"}}}, "only Qdrant"),
         ({"chroma": {"url": "http://a/", "collection": "c"}, "embeddings": {"a": {}}}, "['embeddings']['a']"),
-        ({"chroma": {"url": "http://a/", "collection": "c"}, "embeddings": {"a": {"provider": "x", "model": "y"}}},
-         "is 'x', which is no configured provider"),
+        (
+            {"chroma": {"url": "http://a/", "collection": "c"}, "embeddings": {"a": {"provider": "x", "model": "y"}}},
+            "is 'x', which is no configured provider",
+        ),
         ({"pgvector": {"table": "t"}, "embeddings": {"a": {"local": "all-MiniLM-L6-v2"}}}, "['pgvector']['url_env']"),
         ({"http": {"url": "http://a/"}, "embedding": "b"}, "none of []"),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_in_the_configuration_is_named_at_start(settings: Settings, entry: Any, says: str) -> None:
     settings.RETRIEVERS = {"kb": entry}
     with pytest.raises(ImproperlyConfigured) as mistake:

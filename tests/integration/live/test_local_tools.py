@@ -209,9 +209,14 @@ def get_order(order_id):
     ],
 )
 def test_a_callable_runs_in_a_process_that_is_ended_in_its_time(
-    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: str, idempotent: bool, status: str,
+    settings: Settings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    last: str,
+    idempotent: bool,
+    status: str,
     code: str,
-) -> None:  # fmt: skip
+) -> None:
     install(tmp_path, monkeypatch, CALLABLE.format(last=last))
     configure(settings, {"python": "get_order", "timeout_s": 1, "idempotent": idempotent})
     view = replay(two_orders(), retries={"max": 0})

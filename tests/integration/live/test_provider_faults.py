@@ -201,7 +201,8 @@ FAULTS: Final = (
     Fault("nothing", lambda exchange, protocol: exchange.status(200, ""), "invalid_response"),
     Fault("an empty stream", lambda exchange, protocol: exchange.stream(), "incomplete_stream"),
     Fault(
-        "a page", lambda exchange, protocol: exchange.status(200, "<html>login</html>", content_type="text/html"),
+        "a page",
+        lambda exchange, protocol: exchange.status(200, "<html>login</html>", content_type="text/html"),
         "invalid_response",
     ),
     Fault("no stream", _whole_completion, "invalid_response"),
@@ -217,7 +218,7 @@ FAULTS: Final = (
     Fault("endless signs of life", _forever(b": ping\n\n", pause_s=0.05), "invalid_response", again=False),
     Fault("an error inside the stream", _error_inside("overloaded_error"), "overloaded"),
     Fault("a refusal inside the stream", _error_inside("authentication_error"), "auth", again=False),
-)  # fmt: skip
+)
 
 
 @pytest.fixture(autouse=True)

@@ -176,8 +176,10 @@ class TestPgvector:
         entry = stores.pgvector()
         table, view = entry["pgvector"]["table"], "slow"
         with psycopg.connect(os.environ["LIBRARY_URL"], autocommit=True) as connection:
-            connection.execute("CREATE OR REPLACE FUNCTION writes() RETURNS text LANGUAGE plpgsql AS "
-                               "$$ BEGIN CREATE TABLE made (a int); RETURN 'x'; END $$")  # fmt: skip
+            connection.execute(
+                "CREATE OR REPLACE FUNCTION writes() RETURNS text LANGUAGE plpgsql AS "
+                "$$ BEGIN CREATE TABLE made (a int); RETURN 'x'; END $$"
+            )
             connection.execute(
                 f'CREATE OR REPLACE VIEW {view} AS SELECT *, pg_sleep(5) IS NULL AS waited FROM "{table}"'
             )
@@ -227,9 +229,16 @@ def test_an_http_endpoint_gets_the_text_and_is_told_that_this_is_a_replay(
 
 @pytest.mark.parametrize(
     ("status", "code", "retryable"),
-    [(400, "bad_request", False), (401, "auth", False), (404, "not_found", False), (302, "refused", False),
-     (429, "rate_limited", True), (500, "server_error", True), (503, "overloaded", True)],
-)  # fmt: skip
+    [
+        (400, "bad_request", False),
+        (401, "auth", False),
+        (404, "not_found", False),
+        (302, "refused", False),
+        (429, "rate_limited", True),
+        (500, "server_error", True),
+        (503, "overloaded", True),
+    ],
+)
 def test_failures_are_told_apart_by_their_status(
     endpoint: ProviderServer, settings: Settings, status: int, code: str, retryable: bool
 ) -> None:

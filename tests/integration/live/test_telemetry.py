@@ -75,17 +75,28 @@ def test_every_event_of_a_replay_in_order_as_krabs_writes_it(
     written = [json.loads(line) for line in (tmp_path / "logs" / f"{session}.jsonl").read_text().splitlines()]
     assert written == posted
     assert [one["event_type"] for one in posted] == [
-        "agent_start", "turn_start", "pre_tool_use", "post_tool_use", "turn_end", "turn_start", "live_call", "turn_end",
-        "turn_start", "live_call", "turn_end", "agent_stop",
-    ]  # fmt: skip
+        "agent_start",
+        "turn_start",
+        "pre_tool_use",
+        "post_tool_use",
+        "turn_end",
+        "turn_start",
+        "live_call",
+        "turn_end",
+        "turn_start",
+        "live_call",
+        "turn_end",
+        "agent_stop",
+    ]
     assert all(one.keys() == {"event_type", "timestamp_ms", "session_id", "agent_id", "payload"} for one in posted)
     call = next(one["payload"] for one in posted if one["event_type"] == "live_call")
     names = ("model", "attempt", "status", "tokens_in", "tokens_out", "finish_reason")
     assert [call[name] for name in names] == ["m1", 1, "succeeded", 11, 7, "stop"]
     telemetry.close()
     assert {row.target: (row.sent, row.dropped) for row in TelemetryCount.objects.all()} == {
-        "http": (12, 0), "file": (12, 0),
-    }  # fmt: skip
+        "http": (12, 0),
+        "file": (12, 0),
+    }
 
 
 def test_failed_attempts_are_told_with_their_numbers(
@@ -104,8 +115,10 @@ def test_failed_attempts_are_told_with_their_numbers(
     assert telemetry.flush(5)
     told = [json.loads(line)["payload"] for line in (tmp_path / "t.jsonl").read_text().splitlines()][:3]
     assert [(one["attempt"], one["status"], one["retries"]) for one in told] == [
-        (1, "failed", True), (2, "failed", True), (3, "succeeded", False),
-    ]  # fmt: skip
+        (1, "failed", True),
+        (2, "failed", True),
+        (3, "succeeded", False),
+    ]
 
 
 def test_a_file_of_a_replay_is_imported_as_one_of_krabs(

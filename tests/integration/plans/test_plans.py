@@ -26,9 +26,12 @@ from traces.runs.services import record
 
 pytestmark = pytest.mark.django_db(transaction=True)
 some = settings(
-    max_examples=20, deadline=None, derandomize=True, phases=[Phase.generate],  # to shrink would take minutes
+    max_examples=20,
+    deadline=None,
+    derandomize=True,
+    phases=[Phase.generate],  # to shrink would take minutes
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)  # fmt: skip
+)
 
 
 @pytest.fixture(autouse=True)
@@ -52,9 +55,11 @@ def replayed(fork: Replay, *, live: bool) -> tuple[ReplaySession, SessionView]:
     order = fork.policy.order if allow else "reuse"
     policy = fork.policy.model_copy(update={"allow": allow, "order": order, "fallback": "simulate"})
     body: Any = {
-        "run": str(run.id), "fork_step": fork.fork, "overrides": {"overrides": fork.entries},
+        "run": str(run.id),
+        "fork_step": fork.fork,
+        "overrides": {"overrides": fork.entries},
         "policy": policy.model_dump(mode="json"),
-    }  # fmt: skip
+    }
     session = services.launch(prepare.parse(body))
     runner.execute(session.id)
     return ReplaySession.objects.get(id=session.id), queries.session_view(session.id)
@@ -84,16 +89,12 @@ def test_without_live_answers_sessions_do_what_was_planned(server: ProviderServe
     assert [text for text in view.divergences if "planned" in text] == []
 
 
-answers = st.lists(
-    st.one_of(texts, st.lists(st.one_of(plain, agents), min_size=1, max_size=3)), min_size=1, max_size=8
-)  # fmt: skip
+answers = st.lists(st.one_of(texts, st.lists(st.one_of(plain, agents), min_size=1, max_size=3)), min_size=1, max_size=8)
 
 
 @some
 @given(forks(), answers)
-def test_what_live_answers_change_is_said(
-    server: ProviderServer, fork: Replay, said: list[str | list[Asks]]
-) -> None:  # fmt: skip
+def test_what_live_answers_change_is_said(server: ProviderServer, fork: Replay, said: list[str | list[Asks]]) -> None:
     server.respond = _model(said)
     session, view = replayed(fork, live=True)
     assert session.status.startswith("completed"), session.error
@@ -117,10 +118,14 @@ def _model(said: list[str | list[Asks]]) -> Any:
             delta["content"] = answer
         else:
             delta["tool_calls"] = [
-                {"index": at, "id": f"live_{number}_{at}", "type": "function",
-                 "function": {"name": one.tool, "arguments": json.dumps(one.arguments)}}
+                {
+                    "index": at,
+                    "id": f"live_{number}_{at}",
+                    "type": "function",
+                    "function": {"name": one.tool, "arguments": json.dumps(one.arguments)},
+                }
                 for at, one in enumerate(answer)
-            ]  # fmt: skip
+            ]
         exchange.stream()
         exchange.send(openai_chunk(delta))
         exchange.send(openai_chunk(finish="stop" if isinstance(answer, str) else "tool_calls"))

@@ -20,7 +20,10 @@ def tried(number: int, ask: str, final: str, *, rules: str = "You are the airlin
     """The run of one line in a benchmark's file, as test beds of agents write it."""
     flights = {"id": f"call_{number}", "name": "find_flights", "arguments": {"to": "OSL"}}
     row = {
-        "dataset": "airline", "task_id": "7", "run_id": f"7#{number}", "config": {"model": "m1", "trial": number},
+        "dataset": "airline",
+        "task_id": "7",
+        "run_id": f"7#{number}",
+        "config": {"model": "m1", "trial": number},
         "messages": [
             {"role": "system", "content": rules},
             {"role": "user", "content": ask},
@@ -30,7 +33,7 @@ def tried(number: int, ask: str, final: str, *, rules: str = "You are the airlin
             {"role": "tool", "tool_call_id": f"call_{number}", "content": "HAT110, HAT200"},
             {"role": "assistant", "content": final},
         ],
-    }  # fmt: skip
+    }
     [run] = chat.parse(Source(name="airline.json", data=orjson.dumps(row)))
     return str(record(run).run_id)
 

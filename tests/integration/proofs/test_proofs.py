@@ -131,8 +131,9 @@ def test_two_changes_that_need_each_other_are_one_joint_cause(ruled: Ruled) -> N
     assert [len(one) for one in found["primary"]] == [2]
     members = [atom for atom in found["atoms"] if atom["id"] in found["primary"][0]]
     assert {(atom["category"], atom["sufficient"], atom["necessary"]) for atom in members} == {
-        ("prompt", False, True), ("model", False, True),
-    }  # fmt: skip
+        ("prompt", False, True),
+        ("model", False, True),
+    }
     # The repeats are stored: the next question about the same runs draws none of them again.
     exact = ruled.prove(diff, question="answer_exact", **live(parts=False))
     assert exact["noise"]["status"] == "rejected"
@@ -194,13 +195,29 @@ def looked_up(name: str, order: str, state: str) -> UUID:
     answer: JSONObject = {"message": {"role": "assistant", "content": f"It is {state}."}, "finish_reason": "stop"}
     steps = (
         RecordedStep(key="agent", type=StepType.AGENT, name="desk", input={"task": "help"}),
-        RecordedStep(key="look", type=StepType.TOOL, name="look_up", tool_name="look_up", parent="agent",
-                     input={"order": order}, output=told),
-        RecordedStep(key="ask", type=StepType.MODEL, name="desk", parent="agent", provider="desk", model="m1",
-                     input={"messages": messages}, output=answer),
-        RecordedStep(key="said", type=StepType.OUTPUT, name="answer", parent="agent",
-                     output={"text": f"It is {state}."}),
-    )  # fmt: skip
+        RecordedStep(
+            key="look",
+            type=StepType.TOOL,
+            name="look_up",
+            tool_name="look_up",
+            parent="agent",
+            input={"order": order},
+            output=told,
+        ),
+        RecordedStep(
+            key="ask",
+            type=StepType.MODEL,
+            name="desk",
+            parent="agent",
+            provider="desk",
+            model="m1",
+            input={"messages": messages},
+            output=answer,
+        ),
+        RecordedStep(
+            key="said", type=StepType.OUTPUT, name="answer", parent="agent", output={"text": f"It is {state}."}
+        ),
+    )
     run = RecordedRun(external_id=name, name="desk", app="desk", format="test", steps=steps)
     return UUID(str(record(run).run_id))
 
@@ -227,16 +244,23 @@ def counted(name: str, weight: str, served: str) -> UUID:
     """A counter whose figure code puts into the judge's request."""
     faults = FAULTS[weight, served]
     verdict = "Alarm." if faults > 20 else "Fine."
-    asked = {"counter": (f"Count {weight} faults.", "Report of Bern", f"Bern had {faults} of them.", served),
-             "judge": ("Judge.", f"Is it bad?\nBern: {faults}", verdict, "m1")}  # fmt: skip
+    asked = {
+        "counter": (f"Count {weight} faults.", "Report of Bern", f"Bern had {faults} of them.", served),
+        "judge": ("Judge.", f"Is it bad?\nBern: {faults}", verdict, "m1"),
+    }
     steps = [
         RecordedStep(
-            key=step, type=StepType.MODEL, name=step, parent="agent", provider="desk", model=model,
+            key=step,
+            type=StepType.MODEL,
+            name=step,
+            parent="agent",
+            provider="desk",
+            model=model,
             input={"messages": [{"role": "system", "content": system}, {"role": "user", "content": user}]},
             output={"message": {"role": "assistant", "content": answer}, "finish_reason": "stop"},
         )
         for step, (system, user, answer, model) in asked.items()
-    ]  # fmt: skip
+    ]
     agent = RecordedStep(key="agent", type=StepType.AGENT, name="desk", input={"task": "help"})
     last = RecordedStep(key="said", type=StepType.OUTPUT, name="answer", parent="agent", output={"text": verdict})
     run = RecordedRun(external_id=name, name="desk", app="desk", format="test", steps=(agent, *steps, last))

@@ -72,17 +72,32 @@ def test_new_steps_get_edges_of_their_own_and_the_copied_ones_keep_theirs() -> N
     given = artifacts.payload(queries.find_step(source, 4).input_ref)
     message = says("It left yesterday and arrives with Northwind Parcels tomorrow morning.")
     output: JSONObject = {"message": message}
-    services.append_steps(run.id, [
-        StepRow(
-            sequence_no=4, parent_no=1, type=StepType.MODEL, name="chat", status=StepStatus.OK, label=Label.SIMULATED,
-            reason=Reason.LIVE_MODEL, input_ref=artifacts.save(given), output_ref=artifacts.save(output),
-            source_step=queries.find_step(source, 4).id,
-        ),
-        StepRow(
-            sequence_no=5, parent_no=1, type=StepType.OUTPUT, name="answer", status=StepStatus.OK,
-            label=Label.SIMULATED, output_ref=artifacts.save({"text": message["content"]}),
-        ),
-    ])  # fmt: skip
+    services.append_steps(
+        run.id,
+        [
+            StepRow(
+                sequence_no=4,
+                parent_no=1,
+                type=StepType.MODEL,
+                name="chat",
+                status=StepStatus.OK,
+                label=Label.SIMULATED,
+                reason=Reason.LIVE_MODEL,
+                input_ref=artifacts.save(given),
+                output_ref=artifacts.save(output),
+                source_step=queries.find_step(source, 4).id,
+            ),
+            StepRow(
+                sequence_no=5,
+                parent_no=1,
+                type=StepType.OUTPUT,
+                name="answer",
+                status=StepStatus.OK,
+                label=Label.SIMULATED,
+                output_ref=artifacts.save({"text": message["content"]}),
+            ),
+        ],
+    )
     services.seal_run(run.id, RunStatus.COMPLETED)
     assert _ends(run.id) == {(2, 3, "tool_call_id"), (2, 4, "history"), (3, 4, "tool_call_id"), (4, 5, "text")}
     assert Run.objects.get(id=run.id).simulated_count == 2
@@ -92,17 +107,33 @@ def test_a_changed_producer_is_still_linked_to_the_step_that_was_taken_over() ->
     source = _source()
     run = _fork(source, 2)
     tool, tell = queries.find_step(source, 3), queries.find_step(source, 4)
-    services.append_steps(run.id, [
-        StepRow(
-            sequence_no=3, type=StepType.TOOL, name=tool.name, tool_name=tool.tool_name, call_id=tool.call_id,
-            label=Label.SIMULATED, input_ref=tool.input_ref, output_ref=artifacts.save({"status": "lost"}),
-            source_step=tool.id, status=StepStatus.OK,
-        ),
-        StepRow(
-            sequence_no=4, type=StepType.MODEL, name=tell.name, label=Label.EXACT, input_ref=tell.input_ref,
-            output_ref=tell.output_ref, source_step=tell.id, status=StepStatus.OK,
-        ),
-    ])  # fmt: skip
+    services.append_steps(
+        run.id,
+        [
+            StepRow(
+                sequence_no=3,
+                type=StepType.TOOL,
+                name=tool.name,
+                tool_name=tool.tool_name,
+                call_id=tool.call_id,
+                label=Label.SIMULATED,
+                input_ref=tool.input_ref,
+                output_ref=artifacts.save({"status": "lost"}),
+                source_step=tool.id,
+                status=StepStatus.OK,
+            ),
+            StepRow(
+                sequence_no=4,
+                type=StepType.MODEL,
+                name=tell.name,
+                label=Label.EXACT,
+                input_ref=tell.input_ref,
+                output_ref=tell.output_ref,
+                source_step=tell.id,
+                status=StepStatus.OK,
+            ),
+        ],
+    )
     services.seal_run(run.id, RunStatus.COMPLETED)
     assert (3, 4, "tool_call_id") in _ends(run.id)
 

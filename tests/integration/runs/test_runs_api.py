@@ -151,9 +151,17 @@ def test_a_short_reference_to_several_runs_names_them() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["runs/nobody", "runs/0198c0de", "runs/nobody/steps", "steps/1", "artifacts/00", "redirects/traces/x",
-             "redirects/spans/x"],
-)  # fmt: skip
+    "path",
+    [
+        "runs/nobody",
+        "runs/0198c0de",
+        "runs/nobody/steps",
+        "steps/1",
+        "artifacts/00",
+        "redirects/traces/x",
+        "redirects/spans/x",
+    ],
+)
 def test_what_is_not_there_is_not_found(path: str) -> None:
     status, problem = _problem(path)
     assert (status, problem["code"]) == (404, "not_found")

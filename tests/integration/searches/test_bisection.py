@@ -215,10 +215,12 @@ def test_of_a_diff_the_failing_run_is_bisected(client: Client, desk: list[Exchan
         ({"checks": [{"kind": "regex", "pattern": "("}]}, "/checks/0"),
         ({"checks": CHECK, "policy": {"order": "reuse"}}, "/policy/order"),
         ({"checks": CHECK, "budget": {"max_cost_usd": 1.0}}, "/budget/max_cost_usd"),
-        ({"checks": CHECK, "overrides": {"overrides": [{"match": {"step": 3}, "output": "x"}]}},
-         "/overrides/overrides/0/match/step"),
+        (
+            {"checks": CHECK, "overrides": {"overrides": [{"match": {"step": 3}, "output": "x"}]}},
+            "/overrides/overrides/0/match/step",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_bisected_is_refused_with_its_place(
     client: Client, desk: list[Exchange], queue: list[str], body: dict[str, Any], where: str
 ) -> None:

@@ -100,16 +100,22 @@ def test_models_and_prompts_of_the_demo_are_compared(
     mended = loading.put_in_store()
     told = mended.profile.profile["overrides"]
     body = {
-        "run": str(mended.source_run_id), "fork_step": mended.fork_sequence_no, "name": "Units", "samples": 2,
+        "run": str(mended.source_run_id),
+        "fork_step": mended.fork_sequence_no,
+        "name": "Units",
+        "samples": 2,
         "axes": [
-            {"name": "model", "values": [
-                {"name": name, "overrides": [{"match": MODELS, "model": {"model": name}}]}
-                for name in ("desk-small-1", "desk-large-1")
-            ]},
+            {
+                "name": "model",
+                "values": [
+                    {"name": name, "overrides": [{"match": MODELS, "model": {"model": name}}]}
+                    for name in ("desk-small-1", "desk-large-1")
+                ],
+            },
             {"name": "prompt", "values": [{"name": "as recorded"}, {"name": "units told", "overrides": told}]},
         ],
         "checks": [{"kind": "contains", "text": "42.00 EUR"}],
-    }  # fmt: skip
+    }
     plan = post(client, "/experiments/preview", body).json()
     assert (plan["rows"], len(plan["cells"]), plan["refusals"]) == (8, 4, [])
     assert plan["live_calls"] > 8
@@ -233,13 +239,25 @@ def _execute(session: str) -> None:
         ({"samples": 0}, "validation_error", "/samples"),
         ({"samples": 2, "policy": {"order": "reuse"}}, "policy_conflict", "/policy/order"),
         ({"checks": [{"kind": "regex", "pattern": "("}]}, "validation_error", "/checks/0"),
-        ({"fork_step": 5, "overrides": {"overrides": [{"match": {"step": 4}, "output": 1}]}},
-         "override_before_fork", "/overrides/overrides/0/match/step"),
-        ({"axes": [{"name": "x", "values": [{"name": "y", "overrides": [
-            {"match": {"step": 4}, "model": {"model": "m"}}]}]}]},
-         "override_matches_nothing", "/axes/0/values/0/overrides/0/model"),
+        (
+            {"fork_step": 5, "overrides": {"overrides": [{"match": {"step": 4}, "output": 1}]}},
+            "override_before_fork",
+            "/overrides/overrides/0/match/step",
+        ),
+        (
+            {
+                "axes": [
+                    {
+                        "name": "x",
+                        "values": [{"name": "y", "overrides": [{"match": {"step": 4}, "model": {"model": "m"}}]}],
+                    }
+                ]
+            },
+            "override_matches_nothing",
+            "/axes/0/values/0/overrides/0/model",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_named_and_nothing_starts(
     client: Client, desk: str, no_queue: list[str], change: dict[str, Any], code: str, where: str
 ) -> None:

@@ -123,8 +123,9 @@ def test_a_decision_holds_and_says_who_made_it() -> None:
     decided = next(tool for tool in listed if tool["name"] == "get_order")
     assert decided["safe"] is False
     assert [(entry["safe"], entry["by"], entry["via"]) for entry in decided["history"]] == [
-        (False, "local", "page"), (True, "local", "page"),
-    ]  # fmt: skip
+        (False, "local", "page"),
+        (True, "local", "page"),
+    ]
     assert [tool["name"] for tool in listed][-1] == "get_order", "those that wait come first"
 
 

@@ -88,8 +88,9 @@ def test_cookies_that_were_given_over_tls_stay_on_it(over_tls: bool) -> None:
     secret = tokens.create(name="ada", role="viewer")
     login = Client().post("/api/v1/login", {"token": secret}, content_type="application/json", secure=over_tls)
     assert {name: bool(cookie["secure"]) for name, cookie in login.cookies.items()} == {
-        "sessionid": over_tls, "csrftoken": over_tls,
-    }  # fmt: skip
+        "sessionid": over_tls,
+        "csrftoken": over_tls,
+    }
 
 
 @pytest.mark.usefixtures("reachable")

@@ -22,9 +22,11 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
 EXAMPLES: Final = 1  # of each: enough for what is declared; a longer look is `schemathesis run`
 AS_TEXT: Final = "/api/v1/tools.yaml"  # described as the text that it is, and read as YAML by the checks
 CHECKS: Final = [
-    checks.not_a_server_error, checks.status_code_conformance, checks.content_type_conformance,
+    checks.not_a_server_error,
+    checks.status_code_conformance,
+    checks.content_type_conformance,
     checks.response_schema_conformance,
-]  # fmt: skip
+]
 IN_A_PROBLEM: Final = {"code", "detail", "where", "retryable", "request_id", "status"}
 
 
@@ -47,9 +49,13 @@ def test_every_operation_answers_as_it_is_described() -> None:
 def _try(operation: Any) -> None:
     @hypothesis.given(operation.as_strategy())
     @hypothesis.settings(
-        max_examples=EXAMPLES, deadline=None, database=None, derandomize=True, phases=[Phase.generate],
+        max_examples=EXAMPLES,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
-    )  # fmt: skip
+    )
     def holds(case: Any) -> None:
         cache.clear()
         answer = case.call()

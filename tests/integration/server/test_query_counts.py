@@ -108,8 +108,11 @@ def other(number: int) -> RecordedRun:
     """A run of another app that is offered a tool of its own, and calls it."""
     tool = f"tool_{number}"
     offered = RecordedStep(
-        key="model", type=StepType.MODEL, name="chat", input={"messages": [], "tools": [{"name": tool}]},
-    )  # fmt: skip
+        key="model",
+        type=StepType.MODEL,
+        name="chat",
+        input={"messages": [], "tools": [{"name": tool}]},
+    )
     called = RecordedStep(key="tool", type=StepType.TOOL, name=tool, tool_name=tool, input={}, output=number)
     return replace(order_run(f"other-{number}", app=f"app-{number}"), steps=(offered, called))
 
@@ -134,14 +137,21 @@ def more(client: Client, source: Run, places: dict[str, str], numbers: range) ->
         Proof.objects.create(diff_id=places["diff"], request={}, worked_at=timezone.now())
         Trial.objects.create(kind="tool", name="get_order", input={}, executor="http", confirmed=True, by="ada")
         Evidence.objects.create(
-            diff_id=mine.diff_id or UUID(int=0), question="answer", verdict="single", confidence="high", body={},
-            conclusion="It did.", created_at=timezone.now(),
-        )  # fmt: skip
+            diff_id=mine.diff_id or UUID(int=0),
+            question="answer",
+            verdict="single",
+            confidence="high",
+            body={},
+            conclusion="It did.",
+            created_at=timezone.now(),
+        )
         diffing.share(diff_id=UUID(places["diff"]))
         ignore_lists.set_rules(app=f"app-{at}", rules=[IgnoreRule(type="tool", pointer=f"/{at}")], by="ada")
         tool_review_services.decide({f"tool_{at}": True}, by="ada")
-        for kind, body in (("profile", {"profile": {"overrides": [{**WHAT_IF, "tool": {"output": at}}]}}),
-                           ("policie", {"policy": {"max_turns": at}})):  # fmt: skip
+        for kind, body in (
+            ("profile", {"profile": {"overrides": [{**WHAT_IF, "tool": {"output": at}}]}}),
+            ("policie", {"policy": {"max_turns": at}}),
+        ):
             client.post(f"/api/v1/{kind}s", {"name": f"n-{at}", **body}, content_type="application/json")
 
 

@@ -36,10 +36,14 @@ def _said(role: str, text: str) -> JSONObject:
 
 def _model(key: str, answer: str, *messages: JSONValue, temperature: float = 0.0) -> RecordedStep:
     return RecordedStep(
-        key=key, type=StepType.MODEL, name=key, provider="p", model="m",
+        key=key,
+        type=StepType.MODEL,
+        name=key,
+        provider="p",
+        model="m",
         input={"messages": [*messages], "parameters": {"temperature": temperature}},
         output={"message": _said("assistant", answer)},
-    )  # fmt: skip
+    )
 
 
 def _router(
@@ -50,10 +54,13 @@ def _router(
         _model("route", answer, _said("user", "Which queue is this for?"), temperature=temperature),
         _model("write", "We are looking into it.", _said("user", request)),
         RecordedStep(
-            key="end", type=StepType.OUTPUT, name="end", input={"text": "We are looking into it."},
+            key="end",
+            type=StepType.OUTPUT,
+            name="end",
+            input={"text": "We are looking into it."},
             output={"text": "We are looking into it."},
         ),
-    )  # fmt: skip
+    )
     return RecordedRun(external_id=external_id, name=external_id, app=app, format="test", steps=steps)
 
 

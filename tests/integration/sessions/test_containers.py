@@ -43,22 +43,42 @@ def counted(view: SessionView) -> Counter[str]:
 def checked_agent(verdict: StepStatus) -> RecordedRun:
     """An agent that fails because the check of its answer does."""
     agent = RecordedStep(
-        key="agent", type=StepType.AGENT, name="clerk", input={"task": "refund"}, output={"text": "Refund 4200 euros."},
-        status=verdict, error="over the limit",
-    )  # fmt: skip
+        key="agent",
+        type=StepType.AGENT,
+        name="clerk",
+        input={"task": "refund"},
+        output={"text": "Refund 4200 euros."},
+        status=verdict,
+        error="over the limit",
+    )
     answer = RecordedStep(
-        key="answer", type=StepType.MODEL, name="clerk", parent="agent", provider="desk", model="m1",
+        key="answer",
+        type=StepType.MODEL,
+        name="clerk",
+        parent="agent",
+        provider="desk",
+        model="m1",
         input={"messages": [{"role": "user", "content": "refund"}]},
         output={"message": {"role": "assistant", "content": "Refund 4200 euros."}},
-    )  # fmt: skip
+    )
     check = RecordedStep(
-        key="check", type=StepType.VALIDATOR, name="limit", parent="agent", input={"text": "Refund 4200 euros."},
-        output={"valid": False, "about": "Refund 4200 euros."}, status=verdict, error="over the limit",
-    )  # fmt: skip
+        key="check",
+        type=StepType.VALIDATOR,
+        name="limit",
+        parent="agent",
+        input={"text": "Refund 4200 euros."},
+        output={"valid": False, "about": "Refund 4200 euros."},
+        status=verdict,
+        error="over the limit",
+    )
     return RecordedRun(
-        external_id="check", name="clerk", app="clerk", format="test", steps=(agent, answer, check),
+        external_id="check",
+        name="clerk",
+        app="clerk",
+        format="test",
+        steps=(agent, answer, check),
         status=RunStatus.FAILED,
-    )  # fmt: skip
+    )
 
 
 def test_an_agent_whose_check_did_not_run_is_unverified() -> None:

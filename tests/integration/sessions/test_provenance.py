@@ -20,9 +20,11 @@ def test_words_from_long_before_are_traced_to_the_step_that_said_them(monkeypatc
     said = "A colleague was told: Your order A-000001 is shipped. What about mine, which is late as well?"
     edit = {"op": "insert", "index": 2, "content": said}
     body: Any = {
-        "run": str(run), "fork_step": last, "policy": {"allow": []},
+        "run": str(run),
+        "fork_step": last,
+        "policy": {"allow": []},
         "overrides": {"overrides": [{"match": {"step": last}, "messages": [edit]}]},
-    }  # fmt: skip
+    }
     session = services.launch(prepare.parse(body))
     runner.execute(session.id)
     view = queries.session_view(session.id)

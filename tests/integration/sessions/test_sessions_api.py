@@ -103,6 +103,10 @@ def test_providers_are_listed_without_keys(client: Client, settings: Any) -> Non
     }
     found = client.get("/api/v1/providers").json()["providers"]
     assert found[-1] | {"models": []} == {
-        "name": "desk", "protocol": "openai", "base_url": "http://127.0.0.1:9/v1", "models": [], "local": False,
+        "name": "desk",
+        "protocol": "openai",
+        "base_url": "http://127.0.0.1:9/v1",
+        "models": [],
+        "local": False,
         "description": "",
-    }  # fmt: skip
+    }

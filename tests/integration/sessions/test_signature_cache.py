@@ -18,15 +18,27 @@ CALL = signature(type=StepType.TOOL, name="get_order", input=ARGUMENTS)
 
 
 def answered(
-    output: Any = "shipped", *, app: str = "desk", label: Label = Label.LIVE, reason: Reason | str = "",
-    status: StepStatus = StepStatus.OK, sealed: bool = True,
-) -> Step:  # fmt: skip
+    output: Any = "shipped",
+    *,
+    app: str = "desk",
+    label: Label = Label.LIVE,
+    reason: Reason | str = "",
+    status: StepStatus = StepStatus.OK,
+    sealed: bool = True,
+) -> Step:
     """The call with its answer, in a run of its own."""
     run = services.open_run(name="desk", app=app)
     row = StepRow(
-        sequence_no=1, type=StepType.TOOL, name="get_order", status=status, label=label, reason=reason, signature=CALL,
-        input_ref=artifacts.save(ARGUMENTS), output_ref=artifacts.save(output),
-    )  # fmt: skip
+        sequence_no=1,
+        type=StepType.TOOL,
+        name="get_order",
+        status=status,
+        label=label,
+        reason=reason,
+        signature=CALL,
+        input_ref=artifacts.save(ARGUMENTS),
+        output_ref=artifacts.save(output),
+    )
     services.append_steps(run.id, [row])
     if sealed:
         services.seal_run(run.id, RunStatus.COMPLETED)
@@ -53,10 +65,14 @@ def test_what_was_really_answered_answers_again(label: Label, reason: Reason) ->
 @pytest.mark.parametrize(
     "reason",
     [
-        Reason.OPERATOR_OVERRIDE, Reason.POLICY_FALLBACK, Reason.SIDE_EFFECT_BLOCKED, Reason.DENIED, Reason.STOPPED,
+        Reason.OPERATOR_OVERRIDE,
+        Reason.POLICY_FALLBACK,
+        Reason.SIDE_EFFECT_BLOCKED,
+        Reason.DENIED,
+        Reason.STOPPED,
         Reason.DUPLICATE_SUPPRESSED,
     ],
-)  # fmt: skip
+)
 def test_what_nobody_answered_never_answers_another_replay(reason: Reason) -> None:
     answered(label=Label.SIMULATED, reason=reason)
     assert call_cache.lookup("desk", CALL) is None

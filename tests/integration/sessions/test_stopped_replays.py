@@ -16,9 +16,12 @@ from traces.runs.services import record
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LOST = {"match": {"step": 4}, "tool": {"output": {"status": "lost"}}}
-ASKS_MORE = {"match": {"step": 3}, "output": {"tool_calls": [
-    {"id": "x", "name": "get_order", "arguments": {"order_id": order}} for order in ("A-1", "A-2")
-]}}  # fmt: skip
+ASKS_MORE = {
+    "match": {"step": 3},
+    "output": {
+        "tool_calls": [{"id": "x", "name": "get_order", "arguments": {"order_id": order}} for order in ("A-1", "A-2")]
+    },
+}
 
 
 @pytest.fixture(autouse=True)
@@ -30,8 +33,12 @@ def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
 def asked(*entries: dict[str, Any], **policy: Any) -> ReplayRequest:
     """A replay from step 3 on in which nothing goes live."""
     run = Run.objects.get(id=record(order_desk()).run_id)
-    body: Any = {"run": str(run.id), "fork_step": 3, "overrides": {"overrides": list(entries)},
-                 "policy": {"allow": [], **policy}}  # fmt: skip
+    body: Any = {
+        "run": str(run.id),
+        "fork_step": 3,
+        "overrides": {"overrides": list(entries)},
+        "policy": {"allow": [], **policy},
+    }
     return prepare.parse(body)
 
 
@@ -63,9 +70,10 @@ def test_where_nothing_may_answer_the_step_is_marked_and_the_ones_before_it_stay
     view, warnings = launch(LOST, fallback="fail")
     assert (view.status, view.error_code, view.error_sequence_no) == ("failed_execution", "fallback_refused", 5)
     assert outcomes(view) == [
-        "model ok source_output_reused", "get_order ok simulation_operator_override",
+        "model ok source_output_reused",
+        "get_order ok simulation_operator_override",
         "model error simulation_policy_fallback",
-    ]  # fmt: skip
+    ]
     assert around(view) == [("error", False), ("error", False)]
     assert warnings == ["The replay will fail at step 5: nothing can answer it, and the policy says fail."]
 

@@ -159,8 +159,10 @@ class TestTree:
         found = client.get(f"/api/v1/runs/{other['run']}/tree").json()
         assert (found["root"], found["asked"], found["left_out"]) == (run, other["run"], 0)
         assert [(one["id"], one["depth"], one["parent"]) for one in found["runs"]] == [
-            (run, 0, None), (other["run"], 1, run), (again["run"], 2, other["run"]),
-        ]  # fmt: skip
+            (run, 0, None),
+            (other["run"], 1, run),
+            (again["run"], 2, other["run"]),
+        ]
         root, fork, below = found["runs"]
         assert (root["origin"], root["ars"], root["changes"]) == ("recorded", None, [])
         assert (fork["origin"], fork["changes"], fork["diff"]) == ("fork", ["model other"], other["diff"])
@@ -173,8 +175,13 @@ class TestTree:
         self, client: Client, queue: list[tuple[Any, str]], run: str, other: dict[str, Any]
     ) -> None:
         values = [{"name": "another", "overrides": [{"match": MODELS, "model": {"model": "other"}}]}]
-        body = {"run": run, "fork_step": FIRST, "axes": [{"name": "model", "values": values}], "name": "Try",
-                "checks": [{"kind": "contains", "text": "something"}]}  # fmt: skip
+        body = {
+            "run": run,
+            "fork_step": FIRST,
+            "axes": [{"name": "model", "values": values}],
+            "name": "Try",
+            "checks": [{"kind": "contains", "text": "something"}],
+        }
         post(client, "/experiments", body)
         post(client, f"/diffs/{other['diff']}/unchanged")
         work_off(queue)
@@ -202,9 +209,13 @@ class TestTree:
             for _ in range(times):
                 fork = traces.open_run(name="fork", app=source.app, source_run=source, fork_sequence_no=1)
                 traces.copy_steps(
-                    source_run_id=source.id, run_id=fork.id, first=1, last=2, label=Label.EXACT,
+                    source_run_id=source.id,
+                    run_id=fork.id,
+                    first=1,
+                    last=2,
+                    label=Label.EXACT,
                     reason=Reason.SOURCE_OUTPUT_REUSED,
-                )  # fmt: skip
+                )
                 traces.seal_run(fork.id, RunStatus.COMPLETED)
 
     def test_of_a_run_that_is_not_there_there_is_no_tree(self, client: Client) -> None:

@@ -221,8 +221,10 @@ class TestWithEmbeddings:
         assert failed.status_code == 500
         assert "ZeroDivisionError" in failed.json()["detail"]
         assert self.ask(django_capture_on_commit_callbacks, base, candidate).json() == {
-            "id": promised, "status": "pending", "error": "",
-        }  # fmt: skip
+            "id": promised,
+            "status": "pending",
+            "error": "",
+        }
         tasks.compute(promised)
         assert Client().get(f"/api/v1/diffs/{promised}").status_code == 200
 

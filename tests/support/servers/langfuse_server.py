@@ -16,20 +16,38 @@ KEYS = ("pk-lf-test", "sk-lf-test")
 MOST_BYTES = 4_500_000
 _COMMON = {"id": str, "name": str, "input": object, "output": object, "metadata": object, "environment": str}
 _OBSERVATION = {
-    **_COMMON, "traceId": str, "startTime": "time", "endTime": "time",
-    "level": {"DEBUG", "DEFAULT", "WARNING", "ERROR"}, "statusMessage": str, "parentObservationId": str, "version": str,
-}  # fmt: skip
+    **_COMMON,
+    "traceId": str,
+    "startTime": "time",
+    "endTime": "time",
+    "level": {"DEBUG", "DEFAULT", "WARNING", "ERROR"},
+    "statusMessage": str,
+    "parentObservationId": str,
+    "version": str,
+}
 _BODIES: dict[str, dict[str, Any]] = {
     "trace-create": {
-        **_COMMON, "timestamp": "time", "userId": str, "sessionId": str, "release": str, "version": str, "tags": list,
+        **_COMMON,
+        "timestamp": "time",
+        "userId": str,
+        "sessionId": str,
+        "release": str,
+        "version": str,
+        "tags": list,
         "public": bool,
     },
     "span-create": _OBSERVATION,
     "generation-create": {
-        **_OBSERVATION, "completionStartTime": "time", "model": str, "modelParameters": "parameters",
-        "usageDetails": "usage", "costDetails": "costs", "promptName": str, "promptVersion": int,
+        **_OBSERVATION,
+        "completionStartTime": "time",
+        "model": str,
+        "modelParameters": "parameters",
+        "usageDetails": "usage",
+        "costDetails": "costs",
+        "promptName": str,
+        "promptVersion": int,
     },
-}  # fmt: skip
+}
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _OPENAI = {"prompt_tokens", "completion_tokens", "total_tokens", "prompt_tokens_details", "completion_tokens_details"}
 Fail = Callable[[Exchange], bool]

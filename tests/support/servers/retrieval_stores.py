@@ -49,10 +49,11 @@ def chroma(space: str = "cosine", vectors: list[list[float]] | None = None) -> d
     configuration = {"hnsw": {"space": space}}
     made = httpx2.post(place, json={"name": name, "configuration": configuration}).raise_for_status().json()
     records = {
-        "ids": [one["id"] for one in DOCUMENTS], "documents": [one["content"] for one in DOCUMENTS],
+        "ids": [one["id"] for one in DOCUMENTS],
+        "documents": [one["content"] for one in DOCUMENTS],
         "metadatas": [_metadata(one) for one in DOCUMENTS],
         "embeddings": vectors or [vector(one["content"]) for one in DOCUMENTS],
-    }  # fmt: skip
+    }
     httpx2.post(f"{place}/{made['id']}/add", json=records).raise_for_status()
     return {"chroma": {"url": chroma_url(), "collection": name}}
 
@@ -66,13 +67,15 @@ def qdrant(distance: str = "Cosine") -> dict[str, Any]:
     httpx2.put(place, json=made, headers=headers).raise_for_status()
     points = [
         {
-            "id": number, "payload": {"content": one["content"], **_metadata(one)},
+            "id": number,
+            "payload": {"content": one["content"], **_metadata(one)},
             "vector": {
-                "dense": vector(one["content"]), "words": {"text": one["content"], "model": "qdrant/bm25"},
+                "dense": vector(one["content"]),
+                "words": {"text": one["content"], "model": "qdrant/bm25"},
             },
         }
         for number, one in enumerate(DOCUMENTS, 1)
-    ]  # fmt: skip
+    ]
     httpx2.put(f"{place}/points?wait=true", json={"points": points}, headers=headers).raise_for_status()
     os.environ["LIBRARY_KEY"] = qdrant_key()
     by = {"headers_env": {"api-key": "LIBRARY_KEY"}} if qdrant_key() else {}
@@ -89,9 +92,15 @@ def pgvector() -> dict[str, Any]:
         for one in DOCUMENTS:
             connection.execute(
                 f'INSERT INTO "{name}" VALUES (%s, %s, %s, %s, %s, %s::vector)',
-                (one["id"], one["content"], one["lang"], one["year"], json.dumps(_metadata(one)),
-                 str(vector(one["content"]))),
-            )  # fmt: skip
+                (
+                    one["id"],
+                    one["content"],
+                    one["lang"],
+                    one["year"],
+                    json.dumps(_metadata(one)),
+                    str(vector(one["content"])),
+                ),
+            )
     os.environ["LIBRARY_URL"] = _database()
     columns = {"id": "key", "vector": "place", "metadata": "meta", "columns": ["lang", "Year"]}
     return {"pgvector": {"url_env": "LIBRARY_URL", "table": name, **columns}}

@@ -240,8 +240,14 @@ def test_however_deep_a_run_is_nested_it_is_replayed(case: Case) -> None:
         for at in range(case["depth"])
     ]
     call = RecordedStep(
-        key="t", type=StepType.TOOL, name="look", tool_name="look", parent=agents[-1].key, input={"q": 1}, output=2,
-    )  # fmt: skip
+        key="t",
+        type=StepType.TOOL,
+        name="look",
+        tool_name="look",
+        parent=agents[-1].key,
+        input={"q": 1},
+        output=2,
+    )
     run = replace(order_desk(), steps=(*agents, call))
     found = labels(Replay(run=run, fork=1, entries=[], policy=Policy()).execute())
     assert set(found.values()) == {"exact source_output_reused"}

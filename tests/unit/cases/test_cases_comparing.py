@@ -74,9 +74,13 @@ def test_which_change_comes_first(case: Case) -> None:
     base = refund_run(prompt=PROMPT, amount=42, result={"state": "refused"}, status="ok", final=REFUSED)
     change = case["change"]
     candidate = refund_run(
-        prompt=change.get("prompt", PROMPT), amount=42, result={"state": change.get("result", "refused")}, status="ok",
-        final=ACCEPTED, model_name=change.get("model", "m1"),
-    )  # fmt: skip
+        prompt=change.get("prompt", PROMPT),
+        amount=42,
+        result={"state": change.get("result", "refused")},
+        status="ok",
+        final=ACCEPTED,
+        model_name=change.get("model", "m1"),
+    )
     found = diff_of(base, candidate, derived=True).attribution
     assert found.primary is not None
     assert found.primary.category == case["cause"]

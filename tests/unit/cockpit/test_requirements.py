@@ -44,9 +44,13 @@ def test_every_module_of_the_product_loads_with_the_locked_packages_alone(tmp_pa
     distributed = {"DATABASE_URL": "postgres://nobody@127.0.0.1:1/none", "REDIS_URL": "redis://127.0.0.1:1/0"}
     settings = {"DJANGO_SETTINGS_MODULE": "cockpit.settings", "FORKPOINT_HOME": str(tmp_path)}
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", _DEPLOYED], env={**os.environ, **settings, **distributed}, cwd=ROOT,
-        capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+        [sys.executable, "-W", "ignore", "-c", _DEPLOYED],
+        env={**os.environ, **settings, **distributed},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
 
 

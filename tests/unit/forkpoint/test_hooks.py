@@ -89,8 +89,13 @@ def test_failures_are_told_as_such_and_nothing_stays_open(recorder: Recorder, he
     with pytest.raises(TimeoutError):
         fail()
     assert told(heard) == [
-        "agent_start", "turn_start 0", "pre_tool_use slow", "post_tool_use_failure slow", "turn_end 0", "agent_stop",
-    ]  # fmt: skip
+        "agent_start",
+        "turn_start 0",
+        "pre_tool_use slow",
+        "post_tool_use_failure slow",
+        "turn_end 0",
+        "agent_stop",
+    ]
     assert heard[3]["payload"]["error"] == "TimeoutError: no answer"
     assert heard[-1]["payload"] == {"result": "TimeoutError: no answer", "status": "failed"}
 
@@ -216,8 +221,13 @@ def test_no_trouble_of_a_hook_reaches_the_agent(
     assert tool.decision == {}
     assert says in caplog.text
     assert told(after) == [
-        "agent_start", "turn_start 0", "pre_tool_use get_order", "post_tool_use get_order", "turn_end 0", "agent_stop",
-    ]  # fmt: skip
+        "agent_start",
+        "turn_start 0",
+        "pre_tool_use get_order",
+        "post_tool_use get_order",
+        "turn_end 0",
+        "agent_stop",
+    ]
     assert after[2]["payload"]["args"] == {"id": 7}
     assert steps(recorder, tmp_path)["get_order"].input == {"id": 7}
     assert recorder.dropped == 0

@@ -18,11 +18,27 @@ _VERDICTS: Final = frozenset(
 # Reasons with which benchmarks and agents end runs that were cut off.
 _CUT_OFF: Final = frozenset(
     {
-        "max_steps", "max_turns", "max_iterations", "max_errors", "too_many_errors", "timeout", "timed_out",
-        "agent_error", "user_error", "infrastructure_error", "error", "budget_exceeded", "context_exceeded",
-        "exit_cost", "exit_context", "exit_error", "exit_format", "exit_command_timeout", "limits_exceeded",
+        "max_steps",
+        "max_turns",
+        "max_iterations",
+        "max_errors",
+        "too_many_errors",
+        "timeout",
+        "timed_out",
+        "agent_error",
+        "user_error",
+        "infrastructure_error",
+        "error",
+        "budget_exceeded",
+        "context_exceeded",
+        "exit_cost",
+        "exit_context",
+        "exit_error",
+        "exit_format",
+        "exit_command_timeout",
+        "limits_exceeded",
     }
-)  # fmt: skip
+)
 
 
 def judgement(

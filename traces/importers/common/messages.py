@@ -13,9 +13,19 @@ import orjson
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.files.json_reader import embedded, first, items, obj, text
 
-_ROLES: Final = {"human": "user", "ai": "assistant", "model": "assistant", "function": "tool", "developer": "system",
-                 "HumanMessage": "user", "AIMessage": "assistant", "AIMessageChunk": "assistant",
-                 "SystemMessage": "system", "ToolMessage": "tool", "FunctionMessage": "tool"}  # fmt: skip
+_ROLES: Final = {
+    "human": "user",
+    "ai": "assistant",
+    "model": "assistant",
+    "function": "tool",
+    "developer": "system",
+    "HumanMessage": "user",
+    "AIMessage": "assistant",
+    "AIMessageChunk": "assistant",
+    "SystemMessage": "system",
+    "ToolMessage": "tool",
+    "FunctionMessage": "tool",
+}
 _KNOWN_ROLES: Final = frozenset({"system", "user", "assistant", "tool", *_ROLES})
 _TEXT_TYPES: Final = frozenset({"text", "input_text", "output_text"})
 _CALL_TYPES: Final = frozenset({"tool_use", "tool_call", "tool-call", "function_call", "server_tool_call"})

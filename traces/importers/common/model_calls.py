@@ -129,8 +129,16 @@ def answer_of(value: JSONValue, finish: str = "") -> Answer:
 
 def finish_reason(given: str) -> str:
     """Finish reasons in OpenAI's words, where they mean the same."""
-    same = {"tool_call": "tool_calls", "tool_use": "tool_calls", "tool-calls": "tool_calls", "end_turn": "stop",
-            "stop_sequence": "stop", "max_tokens": "length", "STOP": "stop", "MAX_TOKENS": "length"}  # fmt: skip
+    same = {
+        "tool_call": "tool_calls",
+        "tool_use": "tool_calls",
+        "tool-calls": "tool_calls",
+        "end_turn": "stop",
+        "stop_sequence": "stop",
+        "max_tokens": "length",
+        "STOP": "stop",
+        "MAX_TOKENS": "length",
+    }
     return same.get(given, given)
 
 
@@ -138,8 +146,15 @@ def usage_of(usage: JSONObject, where: str) -> Usage:
     """Token counts in any client's words."""
     details = obj(first(usage, "prompt_tokens_details", "input_tokens_details", "input_token_details"))
     given = first(usage, "prompt_tokens", "input_tokens", "promptTokens", "inputTokens", "input", "promptTokenCount")
-    out = first(usage, "completion_tokens", "output_tokens", "completionTokens", "outputTokens", "output",
-                "candidatesTokenCount")  # fmt: skip
+    out = first(
+        usage,
+        "completion_tokens",
+        "output_tokens",
+        "completionTokens",
+        "outputTokens",
+        "output",
+        "candidatesTokenCount",
+    )
     cached = first(details, "cached_tokens", "cache_read")
     if cached is None:
         cached = first(usage, "cached_tokens", "cached_input_tokens", "cachedInputTokens", "cachedContentTokenCount")

@@ -20,10 +20,12 @@ _BARE: Final = frozenset({StepType.AGENT, StepType.TURN})
 _START: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _KEY_LENGTH: Final = 200
 _NAME_LENGTH: Final = 120
-_CONTAINERS: Final = ((re.compile(r"\bplan", re.I), StepType.PLANNER),
-                      (re.compile(r"guard|safety|moderat", re.I), StepType.SAFETY),
-                      (re.compile(r"valid|evaluat|verif", re.I), StepType.VALIDATOR),
-                      (re.compile(r"^turn\b", re.I), StepType.TURN))  # fmt: skip
+_CONTAINERS: Final = (
+    (re.compile(r"\bplan", re.I), StepType.PLANNER),
+    (re.compile(r"guard|safety|moderat", re.I), StepType.SAFETY),
+    (re.compile(r"valid|evaluat|verif", re.I), StepType.VALIDATOR),
+    (re.compile(r"^turn\b", re.I), StepType.TURN),
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -255,12 +257,15 @@ def _judged(judgements: Iterable[RecordedJudgement], steps: Sequence[RecordedSte
         missing = step is not None and step not in keys
         fitted.append(
             replace(
-                each, name=_line(each.name, _NAME_LENGTH) or "judgement", by=_line(each.by, _NAME_LENGTH),
-                step=None if missing else step, kind=JudgementKind.NOTE if missing else each.kind,
+                each,
+                name=_line(each.name, _NAME_LENGTH) or "judgement",
+                by=_line(each.by, _NAME_LENGTH),
+                step=None if missing else step,
+                kind=JudgementKind.NOTE if missing else each.kind,
                 value=None if missing else each.value,
                 text=(f"step {step}: {each.kind} {each.text}" if missing else each.text).replace("\0", "�"),
             )
-        )  # fmt: skip
+        )
     return tuple(fitted)
 
 

@@ -46,14 +46,28 @@ def step_of(facts: SpanFacts) -> RecordedStep:
     odd: JSONObject = {"recorded_end": facts.times.odd_end} if facts.times.odd_end else {}
     is_model = facts.type is StepType.MODEL
     return RecordedStep(
-        key=facts.key, type=facts.type, name=facts.name, parent=facts.parent,
-        status=failure if facts.failed else done, error=facts.error if facts.failed else "",
-        started_at=facts.times.start, ended_at=facts.times.end, input=given, output=made,
-        provider=facts.provider if is_model else "", model=facts.model if is_model else "",
-        tool_name=(facts.tool_name or facts.name) if facts.type is StepType.TOOL else "", call_id=facts.call_id,
-        tokens_in=facts.usage.tokens_in, tokens_out=facts.usage.tokens_out, tokens_cached=facts.usage.tokens_cached,
-        cost_usd=facts.usage.cost_usd, retries=facts.retries, links=facts.links, attributes={**facts.attributes, **odd},
-    )  # fmt: skip
+        key=facts.key,
+        type=facts.type,
+        name=facts.name,
+        parent=facts.parent,
+        status=failure if facts.failed else done,
+        error=facts.error if facts.failed else "",
+        started_at=facts.times.start,
+        ended_at=facts.times.end,
+        input=given,
+        output=made,
+        provider=facts.provider if is_model else "",
+        model=facts.model if is_model else "",
+        tool_name=(facts.tool_name or facts.name) if facts.type is StepType.TOOL else "",
+        call_id=facts.call_id,
+        tokens_in=facts.usage.tokens_in,
+        tokens_out=facts.usage.tokens_out,
+        tokens_cached=facts.usage.tokens_cached,
+        cost_usd=facts.usage.cost_usd,
+        retries=facts.retries,
+        links=facts.links,
+        attributes={**facts.attributes, **odd},
+    )
 
 
 def documents_of(value: JSONValue, scores: JSONValue = None) -> list[JSONValue]:
@@ -126,9 +140,10 @@ def _document(value: JSONValue, score: JSONValue, at: int) -> JSONObject:
     }
     optional: JSONObject = {"score": first(given, "score") if score is None else score, "metadata": metadata or None}
     return {
-        "id": text(first(given, "id")) or str(at + 1), "content": "" if content is None else content,
+        "id": text(first(given, "id")) or str(at + 1),
+        "content": "" if content is None else content,
         **{key: item for key, item in optional.items() if item is not None},
-    }  # fmt: skip
+    }
 
 
 def _task(given: JSONValue) -> JSONValue:

@@ -18,8 +18,9 @@ from traces.importers.files.json_reader import first, items, kind, obj, text
 from traces.payloads.conversation import Conversation
 
 _ROOT = "agent"
-_MESSAGE_FIELDS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name", "i", "ts", "timestamp", "parts",
-                             "function_call", "type"})  # fmt: skip
+_MESSAGE_FIELDS = frozenset(
+    {"role", "content", "tool_calls", "tool_call_id", "name", "i", "ts", "timestamp", "parts", "function_call", "type"}
+)
 _TIMES = ("ts", "timestamp", "created_at")
 _RESULT_FIELDS = frozenset({"error", "is_error", "retries", "denied"})
 _COUNTED = frozenset({"prompt_tokens", "completion_tokens", "total_tokens", "input_tokens", "output_tokens"})
@@ -192,10 +193,15 @@ def _user(talk: _Talk, given: Said, message: JSONObject, at: datetime | None) ->
         talk.turn = len(talk.steps)
         talk.steps.append(
             RecordedStep(
-                key=_key(talk), type=StepType.TURN, name=said(message) or "turn", parent=_ROOT,
-                started_at=at, input={"messages": [message]}, attributes=_rest(given.value),
+                key=_key(talk),
+                type=StepType.TURN,
+                name=said(message) or "turn",
+                parent=_ROOT,
+                started_at=at,
+                input={"messages": [message]},
+                attributes=_rest(given.value),
             )
-        )  # fmt: skip
+        )
     for call in items(calls):
         _called(talk, obj(call), at, by_user=True)
 
@@ -212,13 +218,23 @@ def _assistant(talk: _Talk, given: Said, message: JSONObject, at: datetime | Non
     provider = talk.setting.provider or provider_of(None, model.rpartition("/")[2])
     talk.steps.append(
         RecordedStep(
-            key=_key(talk), type=StepType.MODEL, name=model or "model", parent=_parent(talk), model=model,
-            provider=provider, started_at=talk.before if at else None, ended_at=at,
-            input=_model_input(talk, given), output={"message": message}, tokens_in=usage.tokens_in,
-            tokens_out=usage.tokens_out, tokens_cached=usage.tokens_cached, cost_usd=usage.cost_usd,
+            key=_key(talk),
+            type=StepType.MODEL,
+            name=model or "model",
+            parent=_parent(talk),
+            model=model,
+            provider=provider,
+            started_at=talk.before if at else None,
+            ended_at=at,
+            input=_model_input(talk, given),
+            output={"message": message},
+            tokens_in=usage.tokens_in,
+            tokens_out=usage.tokens_out,
+            tokens_cached=usage.tokens_cached,
+            cost_usd=usage.cost_usd,
             attributes=_unmapped(source),
         )
-    )  # fmt: skip
+    )
     talk.history.append(message)
     talk.unread = []
     for call in items(message.get("tool_calls")):
@@ -261,11 +277,18 @@ def _called(talk: _Talk, given: JSONObject, at: datetime | None, *, by_user: boo
     talk.pending[call_id].append(_Pending(step=len(talk.steps), by_user=by_user))
     talk.steps.append(
         RecordedStep(
-            key=_key(talk, call=True), type=StepType.TOOL, name=name or "tool", tool_name=name, call_id=call_id,
-            parent=_ROOT if by_user else _parent(talk), started_at=at, input=call["arguments"],
-            status=StepStatus.PARTIAL, attributes={"requestor": "user"} if by_user else {},
+            key=_key(talk, call=True),
+            type=StepType.TOOL,
+            name=name or "tool",
+            tool_name=name,
+            call_id=call_id,
+            parent=_ROOT if by_user else _parent(talk),
+            started_at=at,
+            input=call["arguments"],
+            status=StepStatus.PARTIAL,
+            attributes={"requestor": "user"} if by_user else {},
         )
-    )  # fmt: skip
+    )
 
 
 def _tool(talk: _Talk, given: Said, message: JSONObject, at: datetime | None) -> None:
@@ -284,9 +307,14 @@ def _tool(talk: _Talk, given: Said, message: JSONObject, at: datetime | None) ->
     status = StepStatus.DENIED if denied else StepStatus.ERROR if error else StepStatus.OK
     rest = {key: item for key, item in _rest(source).items() if key not in _RESULT_FIELDS}
     talk.steps[pending.step] = replace(
-        step, output=message["content"], ended_at=at, error=error, status=status,
-        retries=tokens(source.get("retries"), given.where) or 0, attributes={**step.attributes, **rest},
-    )  # fmt: skip
+        step,
+        output=message["content"],
+        ended_at=at,
+        error=error,
+        status=status,
+        retries=tokens(source.get("retries"), given.where) or 0,
+        attributes={**step.attributes, **rest},
+    )
 
 
 def _answered(talk: _Talk, message: JSONObject) -> _Pending | None:
@@ -336,8 +364,14 @@ def _close(talk: _Talk) -> None:
         **({"results_without_calls": talk.orphans} if talk.orphans else {}),
         **({"unread_messages": unread} if unread else {}),
     }
-    talk.steps[0] = replace(talk.steps[0], started_at=first_start, ended_at=ends.get(_ROOT), input=asked,
-                            output={"text": final} if final else None, attributes=noted)  # fmt: skip
+    talk.steps[0] = replace(
+        talk.steps[0],
+        started_at=first_start,
+        ended_at=ends.get(_ROOT),
+        input=asked,
+        output={"text": final} if final else None,
+        attributes=noted,
+    )
     if final:
         talk.steps.append(
             RecordedStep(

@@ -24,12 +24,33 @@ from traces.importers.files.json_reader import embedded, first, items, obj, text
 from traces.importers.otlp.attributes import Attributes
 from traces.importers.otlp.wire import Happening
 
-_SAMPLING: Final = ("temperature", "top_p", "top_k", "max_tokens", "seed", "stop_sequences", "frequency_penalty",
-                    "presence_penalty")  # fmt: skip
-_AI_SETTINGS: Final = ("temperature", "topP", "topK", "maxTokens", "maxOutputTokens", "seed", "stopSequences",
-                       "frequencyPenalty", "presencePenalty")  # fmt: skip
-_EVENT_ROLES: Final = {"gen_ai.system.message": "system", "gen_ai.user.message": "user",
-                       "gen_ai.assistant.message": "assistant", "gen_ai.tool.message": "tool"}  # fmt: skip
+_SAMPLING: Final = (
+    "temperature",
+    "top_p",
+    "top_k",
+    "max_tokens",
+    "seed",
+    "stop_sequences",
+    "frequency_penalty",
+    "presence_penalty",
+)
+_AI_SETTINGS: Final = (
+    "temperature",
+    "topP",
+    "topK",
+    "maxTokens",
+    "maxOutputTokens",
+    "seed",
+    "stopSequences",
+    "frequencyPenalty",
+    "presencePenalty",
+)
+_EVENT_ROLES: Final = {
+    "gen_ai.system.message": "system",
+    "gen_ai.user.message": "user",
+    "gen_ai.assistant.message": "assistant",
+    "gen_ai.tool.message": "tool",
+}
 _CHOICE: Final = "gen_ai.choice"
 _DETAILS: Final = "gen_ai.client.inference.operation.details"
 
@@ -42,8 +63,12 @@ def request_in(attributes: Attributes, events: Sequence[Happening]) -> JSONObjec
     if body is not None:
         given = request_of(body)
         given["parameters"] = {**parameters, **obj(given.get("parameters"))}
-        return model_input([obj(each) for each in items(given["messages"])], items(given.get("tools")) or tools,
-                           obj(given["parameters"]), given.get("response_format"))  # fmt: skip
+        return model_input(
+            [obj(each) for each in items(given["messages"])],
+            items(given.get("tools")) or tools,
+            obj(given["parameters"]),
+            given.get("response_format"),
+        )
     messages = _messages(attributes, events)
     return model_input(messages, tools, parameters) if messages else None
 

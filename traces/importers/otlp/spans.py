@@ -31,15 +31,31 @@ from traces.importers.otlp.wire import Happening, WireLog, WireSpan, from_protob
 FORMAT = "otlp"
 _KINDS: Final = {
     # OpenInference, Traceloop, Langfuse, LangSmith
-    "llm": StepType.MODEL, "generation": StepType.MODEL, "chat": StepType.MODEL, "tool": StepType.TOOL,
-    "agent": StepType.AGENT, "chain": StepType.AGENT, "workflow": StepType.AGENT, "task": StepType.AGENT,
-    "retriever": StepType.RETRIEVAL, "reranker": StepType.RETRIEVAL, "embedding": StepType.RETRIEVAL,
-    "guardrail": StepType.SAFETY, "evaluator": StepType.VALIDATOR, "prompt": StepType.PROMPT,
+    "llm": StepType.MODEL,
+    "generation": StepType.MODEL,
+    "chat": StepType.MODEL,
+    "tool": StepType.TOOL,
+    "agent": StepType.AGENT,
+    "chain": StepType.AGENT,
+    "workflow": StepType.AGENT,
+    "task": StepType.AGENT,
+    "retriever": StepType.RETRIEVAL,
+    "reranker": StepType.RETRIEVAL,
+    "embedding": StepType.RETRIEVAL,
+    "guardrail": StepType.SAFETY,
+    "evaluator": StepType.VALIDATOR,
+    "prompt": StepType.PROMPT,
     # gen_ai.operation.name
-    "generate_content": StepType.MODEL, "text_completion": StepType.MODEL, "embeddings": StepType.RETRIEVAL,
-    "retrieval": StepType.RETRIEVAL, "execute_tool": StepType.TOOL, "invoke_agent": StepType.AGENT,
-    "create_agent": StepType.AGENT, "invoke_workflow": StepType.AGENT, "plan": StepType.PLANNER,
-}  # fmt: skip
+    "generate_content": StepType.MODEL,
+    "text_completion": StepType.MODEL,
+    "embeddings": StepType.RETRIEVAL,
+    "retrieval": StepType.RETRIEVAL,
+    "execute_tool": StepType.TOOL,
+    "invoke_agent": StepType.AGENT,
+    "create_agent": StepType.AGENT,
+    "invoke_workflow": StepType.AGENT,
+    "plan": StepType.PLANNER,
+}
 _KIND_NAMES: Final = (
     "langfuse.observation.type",
     "openinference.span.kind",
@@ -96,8 +112,15 @@ _OUTPUTS: Final = (
     "ai.response.text",
     "chain.output",
 )
-_SESSION: Final = ("session.id", "gen_ai.conversation.id", "user.id", "langfuse.session.id", "langfuse.user.id",
-                   "langfuse.trace.metadata", "metadata")  # fmt: skip
+_SESSION: Final = (
+    "session.id",
+    "gen_ai.conversation.id",
+    "user.id",
+    "langfuse.session.id",
+    "langfuse.user.id",
+    "langfuse.trace.metadata",
+    "metadata",
+)
 
 
 @dataclass(kw_only=True)
@@ -171,9 +194,14 @@ def _from_logs(trace_id: str, span_id: str, logs: list[Happening]) -> WireSpan:
     attributes = {name: value for log in logs for name, value in log.body.items() if name.startswith("gen_ai.")}
     times = [log.time for log in logs if log.time is not None]
     return WireSpan(
-        trace_id=trace_id, span_id=span_id, name="chat", where=f"span {span_id}", start=times[0] if times else None,
-        end=times[-1] if times else None, attributes={"gen_ai.operation.name": "chat", **attributes},
-    )  # fmt: skip
+        trace_id=trace_id,
+        span_id=span_id,
+        name="chat",
+        where=f"span {span_id}",
+        start=times[0] if times else None,
+        end=times[-1] if times else None,
+        attributes={"gen_ai.operation.name": "chat", **attributes},
+    )
 
 
 def _facts(trace_id: str, trace: _Trace, spans: list[WireSpan]) -> RunFacts:
@@ -191,12 +219,18 @@ def _facts(trace_id: str, trace: _Trace, spans: list[WireSpan]) -> RunFacts:
     ]
     named = text(first(root.attributes, "langfuse.trace.name", "langsmith.trace.name") or root.name)
     return RunFacts(
-        external_id=trace_id, format=FORMAT, name=named, failed=root.failed, tags=[text(tag) for tag in tags],
+        external_id=trace_id,
+        format=FORMAT,
+        name=named,
+        failed=root.failed,
+        tags=[text(tag) for tag in tags],
         app=app_name(resource.get("service.name"), resource.get("openinference.project.name"), named) or FORMAT,
-        environment=text(first(resource, "deployment.environment.name", "deployment.environment")
-                         or root.attributes.get("langfuse.environment")),
+        environment=text(
+            first(resource, "deployment.environment.name", "deployment.environment")
+            or root.attributes.get("langfuse.environment")
+        ),
         metadata={**merged, "trace_name": named, "resource": resource},
-    )  # fmt: skip
+    )
 
 
 def _step(wire: WireSpan, logs: list[Happening], called: frozenset[str]) -> RecordedStep:
@@ -205,8 +239,10 @@ def _step(wire: WireSpan, logs: list[Happening], called: frozenset[str]) -> Reco
     times = span(wire.start, wire.end, wire.where)
     type = _type(wire, attributes, called)
     facts = {
-        StepType.MODEL: _model, StepType.TOOL: _tool, StepType.RETRIEVAL: _retrieval,
-    }.get(type, _container)(wire, attributes, events, times)  # fmt: skip
+        StepType.MODEL: _model,
+        StepType.TOOL: _tool,
+        StepType.RETRIEVAL: _retrieval,
+    }.get(type, _container)(wire, attributes, events, times)
     return step_of(_finished(facts, wire, type, attributes, events))
 
 
@@ -219,8 +255,9 @@ def _type(wire: WireSpan, attributes: Attributes, called: frozenset[str]) -> Ste
         return StepType.MODEL
     if operation == "ai.toolCall" or attributes.look("gen_ai.tool.name", "tool.name") or wire.name in called:
         return StepType.TOOL
-    if operation.startswith("ai.embed") or attributes.look("retrieval.top_k", "retriever.query", "embedding.model",
-                                                           "gen_ai.retrieval.query.text"):  # fmt: skip
+    if operation.startswith("ai.embed") or attributes.look(
+        "retrieval.top_k", "retriever.query", "embedding.model", "gen_ai.retrieval.query.text"
+    ):
         return StepType.RETRIEVAL
     if not operation and attributes.look(*_MODEL_NAMES):
         return StepType.MODEL
@@ -232,18 +269,30 @@ def _model(wire: WireSpan, attributes: Attributes, events: list[Happening], time
     model = asked or text(attributes.look(*_MODEL_NAMES))
     request, answer = request_in(attributes, events), answer_in(attributes, events)
     return SpanFacts(
-        key=wire.span_id, name=wire.name, type=StepType.MODEL, times=times, request=request, answer=answer,
-        provider=provider_of(attributes.take(*_PROVIDERS), model), model=model, usage=usage_in(attributes, wire.where),
-    )  # fmt: skip
+        key=wire.span_id,
+        name=wire.name,
+        type=StepType.MODEL,
+        times=times,
+        request=request,
+        answer=answer,
+        provider=provider_of(attributes.take(*_PROVIDERS), model),
+        model=model,
+        usage=usage_in(attributes, wire.where),
+    )
 
 
 def _tool(wire: WireSpan, attributes: Attributes, events: list[Happening], times: Span) -> SpanFacts:
     name = text(attributes.take(*_TOOL_NAMES)) or wire.name.removeprefix("execute_tool ")
     return SpanFacts(
-        key=wire.span_id, name=name, type=StepType.TOOL, times=times, tool_name=name,
+        key=wire.span_id,
+        name=name,
+        type=StepType.TOOL,
+        times=times,
+        tool_name=name,
         call_id=text(attributes.take("gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id", "tool.id")),
-        input=attributes.take(*_INPUTS), output=attributes.take(*_OUTPUTS),
-    )  # fmt: skip
+        input=attributes.take(*_INPUTS),
+        output=attributes.take(*_OUTPUTS),
+    )
 
 
 def _retrieval(wire: WireSpan, attributes: Attributes, events: list[Happening], times: Span) -> SpanFacts:
@@ -262,8 +311,14 @@ def _retrieval(wire: WireSpan, attributes: Attributes, events: list[Happening], 
 
 def _container(wire: WireSpan, attributes: Attributes, events: list[Happening], times: Span) -> SpanFacts:
     name = text(attributes.look("gen_ai.agent.name", "agent.name")) or wire.name
-    return SpanFacts(key=wire.span_id, name=name, type=StepType.AGENT, times=times,
-                     input=attributes.take(*_INPUTS), output=attributes.take(*_OUTPUTS))  # fmt: skip
+    return SpanFacts(
+        key=wire.span_id,
+        name=name,
+        type=StepType.AGENT,
+        times=times,
+        input=attributes.take(*_INPUTS),
+        output=attributes.take(*_OUTPUTS),
+    )
 
 
 def _finished(
@@ -282,12 +337,17 @@ def _finished(
         {"name": event.name, "time": _moment(event.time, wire.where), "attributes": event.body} for event in kept
     ]
     scope = text(wire.scope.get("name"))
-    return SpanFacts(**{
-        **{name: getattr(facts, name) for name in SpanFacts.__slots__},
-        "type": type, "parent": wire.parent_id or None, "failed": wire.failed or level == "ERROR",
-        "error": said or "error", "links": tuple(link for link in wire.links if link),
-        "attributes": {**rest, **({"events": listed} if listed else {}), **({"scope": scope} if scope else {})},
-    })  # fmt: skip
+    return SpanFacts(
+        **{
+            **{name: getattr(facts, name) for name in SpanFacts.__slots__},
+            "type": type,
+            "parent": wire.parent_id or None,
+            "failed": wire.failed or level == "ERROR",
+            "error": said or "error",
+            "links": tuple(link for link in wire.links if link),
+            "attributes": {**rest, **({"events": listed} if listed else {}), **({"scope": scope} if scope else {})},
+        }
+    )
 
 
 def _moment(value: JSONValue, where: str) -> str:

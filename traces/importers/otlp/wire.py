@@ -101,16 +101,21 @@ def _span(given: JSONObject, resource: JSONObject, scope: JSONObject, where: str
     status = obj(given.get("status"))
     trace_id = _id(first(given, "traceId", "trace_id"), f"{where}/traceId")
     return WireSpan(
-        trace_id=trace_id, span_id=_id(first(given, "spanId", "span_id"), f"{where}/spanId"), where=where,
+        trace_id=trace_id,
+        span_id=_id(first(given, "spanId", "span_id"), f"{where}/spanId"),
+        where=where,
         parent_id=_optional_id(first(given, "parentSpanId", "parent_span_id"), f"{where}/parentSpanId"),
-        name=text(given.get("name")), start=first(given, "startTimeUnixNano", "start_time_unix_nano"),
+        name=text(given.get("name")),
+        start=first(given, "startTimeUnixNano", "start_time_unix_nano"),
         end=first(given, "endTimeUnixNano", "end_time_unix_nano"),
         attributes=_attributes(given.get("attributes"), f"{where}/attributes"),
         events=tuple(_event(obj(each), where) for each in items(given.get("events"))),
         links=tuple(_optional_id(first(obj(each), "spanId", "span_id"), where) for each in items(given.get("links"))),
-        failed=_CODES.get(text(status.get("code")) or 0) == 2, message=text(status.get("message")),
-        resource=resource, scope=scope,
-    )  # fmt: skip
+        failed=_CODES.get(text(status.get("code")) or 0) == 2,
+        message=text(status.get("message")),
+        resource=resource,
+        scope=scope,
+    )
 
 
 def _event(given: JSONObject, where: str) -> Happening:
@@ -201,8 +206,11 @@ def _optional_id(value: JSONValue, where: str) -> str:
 
 def _plausible(request: Message, listed: str) -> bool:
     """Many byte strings are protobuf of some sort: a request has a scope with records, and nothing unknown beside."""
-    scopes = [scope for resource in getattr(request, listed) for scope in (
-        resource.scope_spans if listed == "resource_spans" else resource.scope_logs)]  # fmt: skip
+    scopes = [
+        scope
+        for resource in getattr(request, listed)
+        for scope in (resource.scope_spans if listed == "resource_spans" else resource.scope_logs)
+    ]
     if listed == "resource_spans":
         return any(len(span.trace_id) == 16 for scope in scopes for span in scope.spans)
     return any(record.ByteSize() for scope in scopes for record in scope.log_records)

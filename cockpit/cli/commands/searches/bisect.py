@@ -25,9 +25,15 @@ _FORMS: Final = (
 
 
 def asked(
-    *, checks: list[str], first: str | None, overrides: str | None, policy: str | None, samples: int | None,
-    max_calls: int | None, max_cost: float | None,
-) -> dict[str, Any]:  # fmt: skip
+    *,
+    checks: list[str],
+    first: str | None,
+    overrides: str | None,
+    policy: str | None,
+    samples: int | None,
+    max_calls: int | None,
+    max_cost: float | None,
+) -> dict[str, Any]:
     """The request from the options and the files that they name."""
     shared = replay_asked(from_=None, overrides=overrides, policy=policy, strict=False)
     budget = {"max_live_calls": max_calls, "max_cost_usd": max_cost}

@@ -49,9 +49,14 @@ def _show(found: dict[str, Any]) -> None:
         sign = "✓ " if each["recommended"] else ""
         values = f"{example['base'][:40]} → {example['candidate'][:40]}"
         shown.add_row(
-            str(number), Text(sign + field), each["kind"], str(each["pairs"]), str(each["unifies"]),
-            Text(confused or "nothing"), Text(values),
-        )  # fmt: skip
+            str(number),
+            Text(sign + field),
+            each["kind"],
+            str(each["pairs"]),
+            str(each["unifies"]),
+            Text(confused or "nothing"),
+            Text(values),
+        )
     console.print(shown)
     if found["left_out"]:
         output.note(f"{found['left_out']} more pairs of calls that differ were not looked at")

@@ -110,19 +110,25 @@ def _show(found: dict[str, Any]) -> None:
     output.facts(
         console,
         [
-            ("experiment", found["id"]), ("status", found["status"]),
+            ("experiment", found["id"]),
+            ("status", found["status"]),
             ("rows", f"{found['finished']} of {found['rows']} ended, {found['failed']} failed"),
-            ("live calls", found["live_calls"]), ("cost", output.money(found["cost_usd"])),
+            ("live calls", found["live_calls"]),
+            ("cost", output.money(found["cost_usd"])),
         ],
-    )  # fmt: skip
+    )
     console.print()
     shown = output.table(">rows", ">failed", ">pass", ">ARS", ">similar", ">cost", "combination")
     for cell in found["aggregates"]:
         shown.add_row(
-            str(cell["finished"]), str(cell["failed"]), _percent(cell["pass_rate"]), _mean(cell["ars"]),
-            _mean(cell["output_similarity"]), output.money(cell["cost_usd"] and cell["cost_usd"]["mean"]),
+            str(cell["finished"]),
+            str(cell["failed"]),
+            _percent(cell["pass_rate"]),
+            _mean(cell["ars"]),
+            _mean(cell["output_similarity"]),
+            output.money(cell["cost_usd"] and cell["cost_usd"]["mean"]),
             Text(_named(cell)),
-        )  # fmt: skip
+        )
     console.print(shown)
 
 

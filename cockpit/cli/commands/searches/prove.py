@@ -26,18 +26,30 @@ _SIDES: Final = ("base", "candidate")
 
 
 def asked(
-    *, question: str, checks: list[str], live_calls: int, max_cost: float | None, probes: int, repeats: int,
-    policy: str | None, parts: bool, mediators: bool,
-) -> dict[str, Any]:  # fmt: skip
+    *,
+    question: str,
+    checks: list[str],
+    live_calls: int,
+    max_cost: float | None,
+    probes: int,
+    repeats: int,
+    policy: str | None,
+    parts: bool,
+    mediators: bool,
+) -> dict[str, Any]:
     """The request from the options."""
     if question not in _QUESTIONS:
         raise Failure(f"{question!r} is no question: choose {', '.join(_QUESTIONS)}", exit=Exit.BAD_INPUT)
     shared = replay_asked(from_=None, overrides=None, policy=policy, strict=False)
     budget: dict[str, Any] = {"probes": probes, "live_calls": live_calls, "repeats": repeats, "cost_usd": max_cost}
     return {
-        "question": question, "checks": [check(text) for text in checks], "budget": budget, "parts": parts,
-        "mediators": mediators, "policy": shared["policy"],
-    }  # fmt: skip
+        "question": question,
+        "checks": [check(text) for text in checks],
+        "budget": budget,
+        "parts": parts,
+        "mediators": mediators,
+        "policy": shared["policy"],
+    }
 
 
 def required(level: str | None) -> str | None:
@@ -62,9 +74,15 @@ def preview(
 
 
 def prove(
-    base: str, candidate: str, request: dict[str, Any], *, require: str | None, json: bool, url: str | None,
+    base: str,
+    candidate: str,
+    request: dict[str, Any],
+    *,
+    require: str | None,
+    json: bool,
+    url: str | None,
     token: str | None,
-) -> Exit:  # fmt: skip
+) -> Exit:
     """Start, follow, and print what was found; with a required confidence that is not reached, a failed gate."""
     with connected(url, token) as api:
         api.start_worker()

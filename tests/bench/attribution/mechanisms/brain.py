@@ -31,9 +31,13 @@ def respond(
 
 @lru_cache(maxsize=200_000)
 def think(
-    system: str, said: tuple[str, ...], results: tuple[str, ...], calls: tuple[str, ...], model: str,
+    system: str,
+    said: tuple[str, ...],
+    results: tuple[str, ...],
+    calls: tuple[str, ...],
+    model: str,
     slip: tuple[str, str] | None,
-) -> str | Asked:  # fmt: skip
+) -> str | Asked:
     """What the model does, as a function of everything that it reads."""
     obeyed = {**rules(system, model), **dict([slip] if slip else [])}
     thought = _ROLES[obeyed.get("role", "assistant")](obeyed, said, results, calls)
@@ -60,18 +64,20 @@ def _answerer(obeyed: Rules, said: Sequence[str], results: Sequence[str], calls:
     """From the documents that speak of days, the one that its rules prefer."""
     documents = re.findall(r"\[(\w+)\] \(([\d-]+)\) ([^\n]*)", said[-1])[: int(obeyed.get("top", "9"))]
     found = [
-        (name, date, int(until.group(1))) for name, date, text in documents
+        (name, date, int(until.group(1)))
+        for name, date, text in documents
         if (until := re.search(r"within (\d+) days", text.lower()))
-    ]  # fmt: skip
+    ]
     for_members = {name for name, _, text in documents if "members" in text.lower()}
     if "i am no member" in said[0].lower():
         found = [each for each in found if each[0] not in for_members]
     if not found:
         return "The documents do not say until when you can send it back."
     orders: dict[str, Callable[[tuple[str, str, int]], int | str]] = {
-        "first": lambda _: 0, "newest": lambda each: "".join(chr(255 - ord(c)) for c in each[1]),
+        "first": lambda _: 0,
+        "newest": lambda each: "".join(chr(255 - ord(c)) for c in each[1]),
         "strictest": lambda each: each[2],
-    }  # fmt: skip
+    }
     name, _, days = min(found, key=orders[obeyed["tie"]])
     cited = f" Source: {name}." if "cite" in obeyed else ""
     return f"You can send it back within {days} days.{cited}"
@@ -214,10 +220,19 @@ def _editor(obeyed: Rules, said: Sequence[str], results: Sequence[str], calls: S
 
 
 _ROLES: Final[Mapping[str, Callable[[Rules, Sequence[str], Sequence[str], Sequence[str]], str | Asked]]] = {
-    "assistant": _assistant, "answerer": _answerer, "order desk": _desk, "planner": _planner, "worker": _worker,
-    "critic": _critic, "mapper": _mapper, "reducer": _reducer, "analyst": _analyst, "writer": _writer,
-    "validator": _validator, "editor": _editor,
-}  # fmt: skip
+    "assistant": _assistant,
+    "answerer": _answerer,
+    "order desk": _desk,
+    "planner": _planner,
+    "worker": _worker,
+    "critic": _critic,
+    "mapper": _mapper,
+    "reducer": _reducer,
+    "analyst": _analyst,
+    "writer": _writer,
+    "validator": _validator,
+    "editor": _editor,
+}
 
 
 # What each role may get wrong: a rule, and how it is taken then.

@@ -80,8 +80,9 @@ def ranked(query: str, corpus: tuple[str, ...], top_k: int) -> tuple[str, ...]:
     wanted = _words(query)
     idf = {
         word: math.log(1 + (len(bags) - n + 0.5) / (n + 0.5))
-        for word in wanted for n in [sum(word in bag for bag in bags)]
-    }  # fmt: skip
+        for word in wanted
+        for n in [sum(word in bag for bag in bags)]
+    }
 
     def score(bag: Counter[str]) -> float:
         norm = 1.5 * (0.25 + 0.75 * bag.total() / mean)
@@ -206,9 +207,13 @@ def recorded(program: Program, settings: Settings, external_id: str, ask: Model 
     task: JSONObject = {"task": given.user(settings)}
     agent = RecordedStep(key="agent", type=StepType.AGENT, name="agent", input=task, output={"text": answer})
     output = RecordedStep(
-        key="output", type=StepType.OUTPUT, name="answer", parent="agent", input={"text": answer},
+        key="output",
+        type=StepType.OUTPUT,
+        name="answer",
+        parent="agent",
+        input={"text": answer},
         output={"text": answer},
-    )  # fmt: skip
+    )
     return RecordedRun(
         external_id=external_id, name="bench", app="bench", format="bench", steps=(agent, *runtime.steps, output)
     )

@@ -52,5 +52,6 @@ def rows(tool: str, **found: JSONObject) -> dict[str, JSONValue]:
     """Entries for what a tool has; `_` stands for `-` in a key."""
     return {
         f"row.{tool}.{key.replace('_', '-')}.{name}": value
-        for key, fields in found.items() for name, value in fields.items()
-    }  # fmt: skip
+        for key, fields in found.items()
+        for name, value in fields.items()
+    }

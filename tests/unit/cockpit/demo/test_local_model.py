@@ -221,10 +221,16 @@ def test_json_is_answered_when_asked_for() -> None:
     assert "refunded" in json.loads(reply(request, prompt_text="", max_tokens=None, stop=[]).text)["answer"]
 
 
-@given(told=st.text(max_size=80), asked=st.text(max_size=80), result=st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=10),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*ORDER, "error"]), inner, max_size=5),
-))  # fmt: skip
+@given(
+    told=st.text(max_size=80),
+    asked=st.text(max_size=80),
+    result=st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=10),
+        lambda inner: (
+            st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*ORDER, "error"]), inner, max_size=5)
+        ),
+    ),
+)
 def test_whatever_it_is_told_it_answers_and_always_the_same(told: str, asked: str, result: Any) -> None:
     looked_up = ("get_order", {"order_id": "A-1042"}, result)
     messages = conversation(told, looked_up, asked=f"{asked} refund A-1042")

@@ -84,9 +84,14 @@ server.shutdown()
 
 def test_no_level_logs_payloads() -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", _ALL_LEVELS], env={**os.environ, "MARKER": "sk-very-secret"}, cwd=ROOT,
-        capture_output=True, text=True, timeout=patience_s(60), check=True,
-    )  # fmt: skip
+        [sys.executable, "-W", "ignore", "-c", _ALL_LEVELS],
+        env={**os.environ, "MARKER": "sk-very-secret"},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=patience_s(60),
+        check=True,
+    )
     assert "sk-very-secret" not in done.stderr + done.stdout
     assert done.stderr.count("call_failed") == 4
     assert "BadRequestError" in done.stderr

@@ -35,9 +35,14 @@ def turn(text: str) -> Given:
 
 
 def talk(
-    *, first: str = "I want to fly to Oslo.", second: str = "On Monday.", policy: str = POLICY, model_name: str = "m1",
-    flights: JSONValue = "HAT110", final: str = "Booked HAT110.",
-) -> list[Given]:  # fmt: skip
+    *,
+    first: str = "I want to fly to Oslo.",
+    second: str = "On Monday.",
+    policy: str = POLICY,
+    model_name: str = "m1",
+    flights: JSONValue = "HAT110",
+    final: str = "Booked HAT110.",
+) -> list[Given]:
     """A user asks, is asked back, answers; the agent looks flights up and books one."""
     opening = [system(policy), user(first)]
     asked_back = [*opening, said("When?"), user(second)]
@@ -149,8 +154,9 @@ def test_steps_that_were_not_compared_may_hold_the_cause(monkeypatch: pytest.Mon
 
 
 def facts(metadata: JSONObject, **more: str) -> RunFacts:
-    return RunFacts(id=new_id(), name="run", app=more.get("app", "a"), status="completed", source="import",
-                    metadata=metadata)  # fmt: skip
+    return RunFacts(
+        id=new_id(), name="run", app=more.get("app", "a"), status="completed", source="import", metadata=metadata
+    )
 
 
 @pytest.mark.parametrize(

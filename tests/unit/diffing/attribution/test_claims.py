@@ -56,9 +56,14 @@ def declaring(base: list[Given], candidate: list[Given], *configs: str) -> DiffR
         for side, config in zip((side_of(base, store), side_of(candidate, store)), configs, strict=True)
     ]
     return made(
-        id=new_id(), created_at=NOW, base=sides[0], candidate=sides[1], options=DiffOptions(similarity="lexical"),
-        measure=Lexical(), load=store.load,
-    )  # fmt: skip
+        id=new_id(),
+        created_at=NOW,
+        base=sides[0],
+        candidate=sides[1],
+        options=DiffOptions(similarity="lexical"),
+        measure=Lexical(),
+        load=store.load,
+    )
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -154,10 +159,12 @@ def test_a_model_is_not_said_to_have_been_asked_the_same_where_it_was_not() -> N
 
     reasons = [
         " ".join(diff_of(run("m1", "Go", "No."), run("m2", asked, "Yes, of course.")).attribution.evidence)
-        + " ".join(c.description for c in diff_of(run("m1", "Go", "No."), run("m2", asked, "Yes, of course."))
-                   .attribution.alternatives)
+        + " ".join(
+            c.description
+            for c in diff_of(run("m1", "Go", "No."), run("m2", asked, "Yes, of course.")).attribution.alternatives
+        )
         for asked in ("Go", "Go on")
-    ]  # fmt: skip
+    ]
     assert "its request did not" in reasons[0]
     assert "its request differs as well" in reasons[1]
 
@@ -210,9 +217,13 @@ def test_other_documents_are_counted_by_what_became_of_them() -> None:
     def run(*texts: str) -> list[Given]:
         found: list[JSONValue] = [{"id": f"d{at}", "content": text} for at, text in enumerate(texts)]
         asked = Given(
-            type=StepType.RETRIEVAL, name="policies", parent=1, input={"query": "q"},
-            output={"documents": found}, reason=Reason.OPERATOR_OVERRIDE,
-        )  # fmt: skip
+            type=StepType.RETRIEVAL,
+            name="policies",
+            parent=1,
+            input={"query": "q"},
+            output={"documents": found},
+            reason=Reason.OPERATOR_OVERRIDE,
+        )
         return [agent(), asked, model([user(" ".join(texts))], said(texts[0])), output(texts[0])]
 
     base = run("Return it within 14 days.", "Pay by card only, please.", "Ship it in a week or so.")
@@ -240,9 +251,12 @@ def test_sections_with_nothing_to_compare_say_so() -> None:
 def test_other_variables_are_not_called_another_template(template: str, says: str) -> None:
     def run(used: str, rule: str, answer: str) -> list[Given]:
         filled = Given(
-            type=StepType.PROMPT, name="ask", parent=1, input={"template": used, "variables": {"rule": rule}},
+            type=StepType.PROMPT,
+            name="ask",
+            parent=1,
+            input={"template": used, "variables": {"rule": rule}},
             output={"text": used.replace("{rule}", rule)},
-        )  # fmt: skip
+        )
         asked = model([user(used.replace("{rule}", rule))], said(answer))
         return [agent(), tool("rules", "c1", {"x": 1}, {"r": rule}), filled, asked, output(answer)]
 

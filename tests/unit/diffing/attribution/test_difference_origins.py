@@ -72,9 +72,11 @@ def talk(*, first: str, second: str, answers: tuple[str, str], temperature: floa
     begun = [system("Be kind."), user(first)]
     going_on = [*begun, said(answers[0]), user(second)]
     return [
-        agent(), model(begun, said(answers[0]), temperature=temperature),
-        model(going_on, said(answers[1]), temperature=temperature), output(answers[1]),
-    ]  # fmt: skip
+        agent(),
+        model(begun, said(answers[0]), temperature=temperature),
+        model(going_on, said(answers[1]), temperature=temperature),
+        output(answers[1]),
+    ]
 
 
 def test_later_user_message_is_listed_beside_a_parameter() -> None:
@@ -101,9 +103,12 @@ def searched(prompt: str, note: str, content: str, answer: str, *, query: str = 
     )
     asked_with = [system("Answer."), user(f"{note} {content}")]
     return [
-        agent(), model([system(prompt), user("Note it.")], said(note)), search, model(asked_with, said(answer)),
+        agent(),
+        model([system(prompt), user("Note it.")], said(note)),
+        search,
+        model(asked_with, said(answer)),
         output(answer),
-    ]  # fmt: skip
+    ]
 
 
 def test_documents_of_the_same_query_are_listed_after_a_changed_answer() -> None:
@@ -122,10 +127,14 @@ def test_tool_answer_may_follow_from_an_earlier_call(amount: int, origin: Origin
         paid = [*first, asked("c1", "pay", amount=amount), answered("c1", "paid")]
         checked = [*paid, asked("c2", "balance"), answered("c2", balance)]
         return [
-            agent(), model(first, asked("c1", "pay", amount=amount)), tool("pay", "c1", {"amount": amount}, "paid"),
-            model(paid, asked("c2", "balance")), tool("balance", "c2", {}, balance), model(checked, said(answer)),
+            agent(),
+            model(first, asked("c1", "pay", amount=amount)),
+            tool("pay", "c1", {"amount": amount}, "paid"),
+            model(paid, asked("c2", "balance")),
+            tool("balance", "c2", {}, balance),
+            model(checked, said(answer)),
             output(answer),
-        ]  # fmt: skip
+        ]
 
     found = reasoned(run("Pay.", 5, "95 euros are left", "95"), run("Pay!", amount, "88 euros are left", "88"))
     assert {atom.origin for atom in open_atoms(found) if atom.category == "tool"} == {origin}
@@ -137,8 +146,9 @@ def test_reply_that_takes_up_the_changed_words_is_an_effect() -> None:
     candidate = talk(first="Hello", second="Yes, cancel it.", answers=offer, temperature=0.7)
     found = reasoned(base, candidate)
     assert {atom.category: atom.origin for atom in open_atoms(found)} == {
-        "model": Origin.EXOGENOUS, "upstream": Origin.DERIVED,
-    }  # fmt: skip
+        "model": Origin.EXOGENOUS,
+        "upstream": Origin.DERIVED,
+    }
 
 
 def test_agent_of_another_name_was_chosen_by_code() -> None:
@@ -156,9 +166,12 @@ def test_messages_that_a_context_window_dropped_are_named_as_that() -> None:
         talk: list[JSONObject] = [user("I hold a card."), said("Noted."), user("Move my seat."), said("Which one?")]
         third = [*talk, user("The one at the window.")][-window:]
         return [
-            agent(), model([system("Be kind."), talk[0]], talk[1]), model([system("Be kind."), *talk[:3]], talk[3]),
-            model([system("Be kind."), *third], said(answer)), output(answer),
-        ]  # fmt: skip
+            agent(),
+            model([system("Be kind."), talk[0]], talk[1]),
+            model([system("Be kind."), *talk[:3]], talk[3]),
+            model([system("Be kind."), *third], said(answer)),
+            output(answer),
+        ]
 
     found = reasoned(forgetting(5, "Moved for free."), forgetting(3, "That costs 10 francs."))
     [atom] = open_atoms(found)

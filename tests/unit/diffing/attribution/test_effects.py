@@ -17,17 +17,22 @@ def rendered_run(days: int, *, reason: Reason | None = None) -> list[Given]:
     given = [
         agent(),
         Given(
-            type=StepType.RETRIEVAL, name="policies", parent=1, input={"query": QUESTION},
+            type=StepType.RETRIEVAL,
+            name="policies",
+            parent=1,
+            input={"query": QUESTION},
             output={"documents": [{"id": "returns", "content": document}]},
         ),
         Given(
-            type=StepType.PROMPT, name="desk.system", parent=1,
+            type=StepType.PROMPT,
+            name="desk.system",
+            parent=1,
             input={"template": "Answer from the policies. {{policies}}", "variables": {"policies": document}},
             output={"text": prompt},
         ),
         model([system(prompt), user(QUESTION)], said(answer)),
         output(answer),
-    ]  # fmt: skip
+    ]
     return [replace(step, reason=reason) if reason and step.type in _CARRIED else step for step in given]
 
 
@@ -46,9 +51,12 @@ def test_a_prompt_rendered_from_another_document_is_no_second_cause() -> None:
 def test_a_changed_template_is_one_cause_with_the_request_that_it_renders_to() -> None:
     def run(words: str, answer: str) -> list[Given]:
         prompt = Given(
-            type=StepType.PROMPT, name="desk.system", parent=1, input={"template": words, "variables": {}},
+            type=StepType.PROMPT,
+            name="desk.system",
+            parent=1,
+            input={"template": words, "variables": {}},
             output={"text": words},
-        )  # fmt: skip
+        )
         return [agent(), prompt, model([system(words), user(QUESTION)], said(answer)), output(answer)]
 
     base = run("Answer briefly, in German.", "Vierzehn Tage.")

@@ -332,10 +332,14 @@ def test_users_who_name_the_same_number_said_the_same_though_only_one_was_served
     base = [
         Given(type=StepType.AGENT, name="agent"),
         *turn("Hi", 2, model(question, said("Who are you?"))),
-        *turn("Sure, my user ID is r_7340. I don't have the number of the booking with me right now, but I was told "
-              "to cancel it here.", 4, model([*question, user("x")], said("Then I cannot help."))),
+        *turn(
+            "Sure, my user ID is r_7340. I don't have the number of the booking with me right now, but I was told "
+            "to cancel it here.",
+            4,
+            model([*question, user("x")], said("Then I cannot help.")),
+        ),
         *turn("What a pity.", 6, model([*question, user("w")], said("Good bye."))),
-    ]  # fmt: skip
+    ]
     candidate = [
         Given(type=StepType.AGENT, name="agent"),
         *turn("Hi", 2, model(question, said("Who are you?"))),

@@ -121,20 +121,23 @@ def test_models_whose_names_were_not_recorded_are_a_caution() -> None:
     ("told", "says", "then"),
     [
         (
-            {}, "with this change alone the base comes out as the candidate, and without it the candidate does not",
+            {},
+            "with this change alone the base comes out as the candidate, and without it the candidate does not",
             "Nothing is open: the replays that show it are listed below.",
         ),
         ({"verdict": "joint", "confidence": "medium"}, "once each: these changes together", "once each"),
         (
-            {"verdict": "over_determined", "confidence": "medium"}, "each of these causes is enough by itself",
+            {"verdict": "over_determined", "confidence": "medium"},
+            "each of these causes is enough by itself",
             "once each",
         ),
         (
-            {"verdict": "noise", "confidence": "noise", "primary": []}, "differ from themselves as much",
+            {"verdict": "noise", "confidence": "noise", "primary": []},
+            "differ from themselves as much",
             "There is no cause to look for in these two runs. An experiment",
         ),
     ],
-)  # fmt: skip
+)
 def test_what_replays_showed_is_the_reason(told: dict[str, Any], says: str, then: str) -> None:
     before = refund()
     found = brief(with_evidence(before, [evidence(before, **told)]))
@@ -147,9 +150,16 @@ def test_what_replays_showed_is_the_reason(told: dict[str, Any], says: str, then
 def test_where_no_live_call_was_made_it_holds_for_these_two_runs_only() -> None:
     before = refund()
     free = NoiseGate(
-        status="not_needed", reason="nothing was repeated", base_flips=0, base_n=0, base_interval=None,
-        candidate_flips=0, candidate_n=0, candidate_interval=None, p=None,
-    )  # fmt: skip
+        status="not_needed",
+        reason="nothing was repeated",
+        base_flips=0,
+        base_n=0,
+        base_interval=None,
+        candidate_flips=0,
+        candidate_n=0,
+        candidate_interval=None,
+        p=None,
+    )
     found = brief(with_evidence(before, [evidence(before, noise=free)])).why
     assert "This holds for these two recorded runs" in found
     assert "ruled out" not in found

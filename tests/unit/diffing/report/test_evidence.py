@@ -30,32 +30,80 @@ def report() -> DiffReport:
 
 def atom(name: str, **more: object) -> AtomEvidence:
     given: dict[str, object] = {
-        "id": name, "parent": None, "category": "prompt", "title": f"Changing {name} <b>", "description": "At step 2.",
-        "base": None, "candidate": None, "testable": True, "why_not": "", "certificate": None, "sufficient": True,
-        "necessary": True, "shapley": 1.0,
-    }  # fmt: skip
+        "id": name,
+        "parent": None,
+        "category": "prompt",
+        "title": f"Changing {name} <b>",
+        "description": "At step 2.",
+        "base": None,
+        "candidate": None,
+        "testable": True,
+        "why_not": "",
+        "certificate": None,
+        "sufficient": True,
+        "necessary": True,
+        "shapley": 1.0,
+    }
     return AtomEvidence.model_validate(given | more)
 
 
 def evidence(about: DiffReport, **more: object) -> Evidence:
     noise = NoiseGate(
-        status="rejected", reason="they differ beyond chance", base_flips=1, base_n=6,
-        base_interval=Interval(low=0.0, high=0.4), candidate_flips=0, candidate_n=6, candidate_interval=None, p=0.002,
-    )  # fmt: skip
+        status="rejected",
+        reason="they differ beyond chance",
+        base_flips=1,
+        base_n=6,
+        base_interval=Interval(low=0.0, high=0.4),
+        candidate_flips=0,
+        candidate_n=6,
+        candidate_interval=None,
+        p=0.002,
+    )
     probe = ProbeEvidence(
-        number=1, purpose="apply", applied=["a"], side="base", clamped=None, outcome="candidate", said="“Done | now”",
-        missing="", repeats=1, executed_steps=3, cached_calls=3, live_calls=0, cost_usd=0.0, run=None,
-    )  # fmt: skip
+        number=1,
+        purpose="apply",
+        applied=["a"],
+        side="base",
+        clamped=None,
+        outcome="candidate",
+        said="“Done | now”",
+        missing="",
+        repeats=1,
+        executed_steps=3,
+        cached_calls=3,
+        live_calls=0,
+        cost_usd=0.0,
+        run=None,
+    )
     inert = Certificate(kind="inert", reason="its step answered the same")
     given: dict[str, object] = {
-        "id": new_id(), "diff": about.id, "created_at": NOW, "question": ANSWER, "verdict": "single",
-        "conclusion": "Changing a made the difference.", "confidence": "high", "rule": "Enough and needed.",
-        "primary": [["a"]], "atoms": [atom("a"), atom("b", certificate=inert, sufficient=None, necessary=False)],
-        "probes": [probe], "mediators": [], "noise": noise, "interactions": [Interaction(one="a", other="b", value=1)],
-        "shares": "exact", "replays_cached": 4, "replays_live": 0, "steps_executed": 9, "live_calls": 0,
-        "cost_usd": 0.0, "features": ["the answer"], "scope": "over repeats", "repeats": 6,
-        "assumptions": ["The clock."], "stopped": "", "cheapest_experiment": None,
-    }  # fmt: skip
+        "id": new_id(),
+        "diff": about.id,
+        "created_at": NOW,
+        "question": ANSWER,
+        "verdict": "single",
+        "conclusion": "Changing a made the difference.",
+        "confidence": "high",
+        "rule": "Enough and needed.",
+        "primary": [["a"]],
+        "atoms": [atom("a"), atom("b", certificate=inert, sufficient=None, necessary=False)],
+        "probes": [probe],
+        "mediators": [],
+        "noise": noise,
+        "interactions": [Interaction(one="a", other="b", value=1)],
+        "shares": "exact",
+        "replays_cached": 4,
+        "replays_live": 0,
+        "steps_executed": 9,
+        "live_calls": 0,
+        "cost_usd": 0.0,
+        "features": ["the answer"],
+        "scope": "over repeats",
+        "repeats": 6,
+        "assumptions": ["The clock."],
+        "stopped": "",
+        "cheapest_experiment": None,
+    }
     return Evidence.model_validate(given | more)
 
 

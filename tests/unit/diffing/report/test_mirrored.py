@@ -118,11 +118,18 @@ def _do(draw: st.DrawFn, talk: Talk, kind: str, name: str) -> None:
 def ignoring(side: Side, run: Sequence[Given]) -> Side:
     """A side as it is read under an app's ignore list."""
     steps = [
-        replace(step, signature=IGNORED.signature(
-            type=StepType(step.type), name=step.name, input=given.input, tool_name=step.tool_name,
-        ) or step.signature)
+        replace(
+            step,
+            signature=IGNORED.signature(
+                type=StepType(step.type),
+                name=step.name,
+                input=given.input,
+                tool_name=step.tool_name,
+            )
+            or step.signature,
+        )
         for step, given in zip(side.steps, run, strict=True)
-    ]  # fmt: skip
+    ]
     return replace(side, steps=steps, ignoring=IGNORED)
 
 
@@ -130,9 +137,10 @@ def at_another_time(run: Sequence[Given], by: int) -> list[Given]:
     """The same work, whose tools were told another time."""
     return [
         replace(step, input={**step.input, "at": step.input["at"] + by})  # type: ignore[operator]  # a number
-        if isinstance(step.input, dict) and "at" in step.input else step
+        if isinstance(step.input, dict) and "at" in step.input
+        else step
         for step in run
-    ]  # fmt: skip
+    ]
 
 
 def both(base: Sequence[Given], candidate: Sequence[Given], store: Store, *, forked: bool) -> tuple[Side, Side]:

@@ -68,11 +68,14 @@ MODEL = "Switching the model from m1 to m2"
 STEP = "step 3 (model chat)"
 ANSWERS = [
     Answer(
-        kind=kind, base="Refund rejected.", candidate="Refund accepted.", tool="issue_refund",
+        kind=kind,
+        base="Refund rejected.",
+        candidate="Refund accepted.",
+        tool="issue_refund",
         reason="it has a side effect",
     )
     for kind in AnswerChange
-]  # fmt: skip
+]
 EDITED = Answer(kind=AnswerChange.EDITED, base="rejected", candidate="accepted")
 CALLS = [Call(kind=kind, tool="issue_refund", argument="amount", base="4200", candidate="42") for kind in CallChange]
 RESULTS = [
@@ -93,9 +96,15 @@ def verdicts() -> Iterator[Verdict]:
     yield Resampled(step=3, consequence=story)
     for divergence in Divergence:
         yield Trials(
-            task="7", counter="trial_id", base=0, candidate=2, step=3, divergence=divergence, answer=EDITED,
+            task="7",
+            counter="trial_id",
+            base=0,
+            candidate=2,
+            step=3,
+            divergence=divergence,
+            answer=EDITED,
             step_type="tool",
-        )  # fmt: skip
+        )
     yield Together(count=2, changes=two, answer=EDITED)
     yield Together(count=5, changes=many, answer=EDITED, drawn=True)
     yield SetByHand(step=STEP, answer=EDITED)
@@ -144,10 +153,29 @@ def step(
     status: StepStatus = StepStatus.OK,
 ) -> SideStep:
     return SideStep(
-        id=UUID(int=1), sequence_no=4, parent_no=1, type=type, name=name, status=status, label="live", reason=reason,
-        signature="", input_ref="", output_ref="", summary=summary, error="", provider="", model="", tool_name="",
-        call_id="", tokens_in=None, tokens_out=None, cost_usd=None, duration_ms=None, origin=UUID(int=1),
-    )  # fmt: skip
+        id=UUID(int=1),
+        sequence_no=4,
+        parent_no=1,
+        type=type,
+        name=name,
+        status=status,
+        label="live",
+        reason=reason,
+        signature="",
+        input_ref="",
+        output_ref="",
+        summary=summary,
+        error="",
+        provider="",
+        model="",
+        tool_name="",
+        call_id="",
+        tokens_in=None,
+        tokens_out=None,
+        cost_usd=None,
+        duration_ms=None,
+        origin=UUID(int=1),
+    )
 
 
 def pair(base: SideStep | None, candidate: SideStep | None) -> Pair:
@@ -167,9 +195,16 @@ def facet(
     section: SectionName = "tool"
     category: Category = "tool"
     return Facet(
-        pair=at, section=section, kind=kind, part="output" if kind == "result" else "input", category=category,
-        form=form, base=base, candidate=candidate, messages=messages,  # type: ignore[arg-type]  # one of its forms
-    )  # fmt: skip
+        pair=at,
+        section=section,
+        kind=kind,
+        part="output" if kind == "result" else "input",
+        category=category,
+        form=form,
+        base=base,
+        candidate=candidate,
+        messages=messages,  # type: ignore[arg-type]  # one of its forms
+    )
 
 
 def message(op: str, role: str = "user") -> MessagePair:
@@ -264,8 +299,11 @@ def change_lines() -> Iterator[str]:
         yield changes.noted(each)
     yield from map(changes.noted, calls())
     yield changes.resampled(BOTH)
-    steps = [step(summary="It was sent."), step(StepType.MODEL, "chat", summary="It was sent."),
-             step(StepType.MODEL, "chat")]  # fmt: skip
+    steps = [
+        step(summary="It was sent."),
+        step(StepType.MODEL, "chat", summary="It was sent."),
+        step(StepType.MODEL, "chat"),
+    ]
     for alone in steps:
         for one in (pair(alone, None), pair(None, alone)):
             yield changes.unpaired(one)
@@ -275,9 +313,16 @@ def change_lines() -> Iterator[str]:
 
 
 GATE = NoiseGate(
-    status=GateStatus.NOT_REJECTED, reason="", base_flips=1, base_n=4, base_interval=None, candidate_flips=2,
-    candidate_n=4, candidate_interval=None, p=0.5,
-)  # fmt: skip
+    status=GateStatus.NOT_REJECTED,
+    reason="",
+    base_flips=1,
+    base_n=4,
+    base_interval=None,
+    candidate_flips=2,
+    candidate_n=4,
+    candidate_interval=None,
+    p=0.5,
+)
 MISSING = "step 3 would need a live call"
 
 
@@ -310,9 +355,12 @@ def proof_lines() -> Iterator[str]:
     for stray in (False, True):
         yield proofs.assumption(
             Coarsened(
-                asked="the final answer", asked_kind="answer", compared="the facts in the answer",
-                compared_kind="answer_facts", stray=stray,
+                asked="the final answer",
+                asked_kind="answer",
+                compared="the facts in the answer",
+                compared_kind="answer_facts",
+                stray=stray,
             )
-        )  # fmt: skip
+        )
     for titles in ((PROMPT,), (PROMPT, MODEL)):
         yield from (proofs.experiment(kind, repeats=5, titles=titles) for kind in TrialKind)

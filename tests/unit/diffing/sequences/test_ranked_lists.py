@@ -20,8 +20,11 @@ def documents(*ids: str) -> JSONValue:
 def test_moves_additions_and_removals_are_told_apart() -> None:
     found = compare(ranked(documents("A", "C", "D")), ranked(documents("B", "D", "A")))
     assert {(c.document, c.op, c.base_rank, c.candidate_rank) for c in found.changes} == {
-        ("A", "moved", 1, 3), ("D", "moved", 3, 2), ("B", "added", None, 1), ("C", "removed", 2, None),
-    }  # fmt: skip
+        ("A", "moved", 1, 3),
+        ("D", "moved", 3, 2),
+        ("B", "added", None, 1),
+        ("C", "removed", 2, None),
+    }
 
 
 def test_another_score_at_the_same_rank_is_seen() -> None:

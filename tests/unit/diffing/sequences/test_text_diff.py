@@ -13,8 +13,9 @@ WORDS = st.lists(
 def test_an_added_sentence_is_one_insertion() -> None:
     spans = word_diff("Be brief.", "Be brief. Amounts are in euros.")
     assert [(span.op, span.text) for span in spans] == [
-        ("equal", "Be brief."), ("insert", " Amounts are in euros."),
-    ]  # fmt: skip
+        ("equal", "Be brief."),
+        ("insert", " Amounts are in euros."),
+    ]
 
 
 def test_small_equal_words_between_two_changes_are_not_left_standing() -> None:

@@ -26,9 +26,16 @@ def call(
     tool: str = "search",
 ) -> Made:
     return Made(
-        side=side, no=no, type=StepType.TOOL, name=tool, tool_name=tool, provider="", model="", input=input,
+        side=side,
+        no=no,
+        type=StepType.TOOL,
+        name=tool,
+        tool_name=tool,
+        provider="",
+        model="",
+        input=input,
         answer=answer,
-    )  # fmt: skip
+    )
 
 
 def pair(base: JSONValue, candidate: JSONValue, no: int = 1) -> tuple[Made, Made]:
@@ -38,13 +45,26 @@ def pair(base: JSONValue, candidate: JSONValue, no: int = 1) -> tuple[Made, Made
 @pytest.mark.parametrize(
     ("value", "kind"),
     [
-        (UUID, "uuid"), ("2026-11-20T10:00:00.123Z", "timestamp"), ("2026-11-20 10:00", "timestamp"),
-        (1_763_600_000, "timestamp"), (1_763_600_000.25, "timestamp"), (1_763_600_000_123, "timestamp"),
-        ("4bf92f3577b34da6a3ce929d0e0e4736", "hex"), ("2026-11-20", "date"), ("call_x8Kq2mPz", "id"),
-        ("A-1042", None), ("v2", None), (42, None), (True, None), (None, None), ("two words 2026", None),
-        ("customer", None), ("2125551234", None), (["x"], None),
+        (UUID, "uuid"),
+        ("2026-11-20T10:00:00.123Z", "timestamp"),
+        ("2026-11-20 10:00", "timestamp"),
+        (1_763_600_000, "timestamp"),
+        (1_763_600_000.25, "timestamp"),
+        (1_763_600_000_123, "timestamp"),
+        ("4bf92f3577b34da6a3ce929d0e0e4736", "hex"),
+        ("2026-11-20", "date"),
+        ("call_x8Kq2mPz", "id"),
+        ("A-1042", None),
+        ("v2", None),
+        (42, None),
+        (True, None),
+        (None, None),
+        ("two words 2026", None),
+        ("customer", None),
+        ("2125551234", None),
+        (["x"], None),
     ],
-)  # fmt: skip
+)
 def test_what_a_value_is(value: JSONValue, kind: str | None) -> None:
     assert kind_of(value) == kind
 
@@ -193,10 +213,14 @@ def test_without_a_collision_equal_signatures_mean_equal_answers(made: list[tupl
 
 _DAYS = ("2026-11-20", "2026-11-21")
 _MOMENTS = ("2026-11-20T10:00Z", "2026-11-21T11:00Z")
-_CALLS = st.fixed_dictionaries({
-    "q": st.sampled_from("ab"), "request_id": st.sampled_from([UUID, OTHER]), "at": st.sampled_from(_MOMENTS),
-    "on": st.sampled_from(_DAYS),
-})  # fmt: skip
+_CALLS = st.fixed_dictionaries(
+    {
+        "q": st.sampled_from("ab"),
+        "request_id": st.sampled_from([UUID, OTHER]),
+        "at": st.sampled_from(_MOMENTS),
+        "on": st.sampled_from(_DAYS),
+    }
+)
 
 
 @given(st.lists(st.tuples(_CALLS, _CALLS, st.sampled_from("xy"), st.sampled_from("xy")), min_size=1, max_size=6))

@@ -29,9 +29,14 @@ ROUTES = ("billing", "tech_support", "lost in transit", "REFUND", "needs a human
 def _model(key: str, *messages: tuple[str, str], says: str, name: str = "") -> RecordedStep:
     said: list[JSONValue] = [{"role": role, "content": text} for role, text in messages]
     return RecordedStep(
-        key=key, type=StepType.MODEL, name=name or key, provider="p", model="m", input={"messages": said},
+        key=key,
+        type=StepType.MODEL,
+        name=name or key,
+        provider="p",
+        model="m",
+        input={"messages": said},
         output={"message": {"role": "assistant", "content": says}},
-    )  # fmt: skip
+    )
 
 
 def _run(*steps: RecordedStep) -> RecordedRun:
@@ -126,9 +131,10 @@ def test_other_runs_show_what_is_configuration(other: str, same: bool, label: st
     witness = Witness(outputs={1: "other"}, contents=contents)
     node = loaded.by_no[2]
     change = Change(
-        node=loaded.by_no[1], recorded=payloads[loaded.by_no[1].output_ref],
+        node=loaded.by_no[1],
+        recorded=payloads[loaded.by_no[1].output_ref],
         current={"message": {"role": "assistant", "content": "legal"}},
-    )  # fmt: skip
+    )
     found = is_configuration(node, item, change, (witness,), payloads.__getitem__)
     assert found is (label == "exact")
 

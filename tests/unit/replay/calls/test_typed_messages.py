@@ -22,9 +22,14 @@ def _said(role: str, text: str) -> JSONObject:
 
 def _model(key: str, messages: Sequence[JSONValue], answer: str) -> RecordedStep:
     return RecordedStep(
-        key=key, type=StepType.MODEL, name="desk", provider="p", model="m", input={"messages": [*messages]},
+        key=key,
+        type=StepType.MODEL,
+        name="desk",
+        provider="p",
+        model="m",
+        input={"messages": [*messages]},
         output={"message": _said("assistant", answer)},
-    )  # fmt: skip
+    )
 
 
 def _talk(*turns: tuple[str, str]) -> RecordedRun:
@@ -46,9 +51,11 @@ def _plan(run: RecordedRun, step: int, answer: str, *, live: bool = False) -> Pl
     entry: JSONObject = {"match": {"step": step}, "output": answer}
     profile: AppliedProfile = apply_profile(OverrideProfile.model_validate({"overrides": [entry]}), loaded)
     sources = Sources(
-        payload=payloads.__getitem__, cached=lambda *_: None, provider=lambda *_: "p" if live else None,
+        payload=payloads.__getitem__,
+        cached=lambda *_: None,
+        provider=lambda *_: "p" if live else None,
         price=lambda *_: None,
-    )  # fmt: skip
+    )
     return plan(loaded, profile, Policy(), sources)
 
 

@@ -200,8 +200,9 @@ def _with(run: RecordedRun, *, name: str, task: str) -> RecordedRun:
         if isinstance(step.input, dict) and isinstance(messages := step.input.get("messages"), list):
             told: list[JSONValue] = [
                 {**message, "content": task} if str(message.get("content")).startswith("Task:") else message
-                for message in messages if isinstance(message, dict)
-            ]  # fmt: skip
+                for message in messages
+                if isinstance(message, dict)
+            ]
             given: JSONObject = {**step.input, "messages": told}
             step = replace(step, input=given)
         steps.append(step)

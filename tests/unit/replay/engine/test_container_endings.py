@@ -41,10 +41,14 @@ def agent_around(*steps: RecordedStep, output: JSONValue = None) -> RecordedRun:
 
 def asked(key: str, question: str, answer: str) -> RecordedStep:
     return RecordedStep(
-        key=key, type=StepType.MODEL, name="m", model="m", provider="p",
+        key=key,
+        type=StepType.MODEL,
+        name="m",
+        model="m",
+        provider="p",
         input={"messages": [{"role": "user", "content": question}]},
         output={"message": {"role": "assistant", "content": answer}},
-    )  # fmt: skip
+    )
 
 
 def test_an_agent_says_what_its_last_model_says_now() -> None:

@@ -100,9 +100,11 @@ class Replay:
             return None
 
         sources = Sources(
-            payload=self.payloads.__getitem__, cached=lambda signature, exclude: None,
-            provider=lambda provider, model, override: "desk" if live else None, price=price,
-        )  # fmt: skip
+            payload=self.payloads.__getitem__,
+            cached=lambda signature, exclude: None,
+            provider=lambda provider, model, override: "desk" if live else None,
+            price=price,
+        )
         return plan(self.graph, self.profile, self.policy, sources)
 
     def context(self, world: ReplayEnvironment) -> ReplayContext:
@@ -182,8 +184,10 @@ def test_an_answer_equal_to_the_recorded_one_stops_the_change() -> None:
     recorded.update(fork.payloads)
     found = labels(fork.execute(same))
     assert {no: label for no, label in found.items() if not label.startswith("exact")} == {
-        1: "simulated derived", 8: "simulated derived", 9: "simulated live_model_call"
-    }  # fmt: skip
+        1: "simulated derived",
+        8: "simulated derived",
+        9: "simulated live_model_call",
+    }
 
 
 def test_a_call_of_which_no_arguments_are_recorded_stays_where_the_same_is_asked_for() -> None:

@@ -38,12 +38,32 @@ def model(**sets: Any) -> list[dict[str, Any]]:
 
 def row(cell: int, sample: int, **known: Any) -> ExperimentRowView:
     said: dict[str, Any] = {
-        "number": sample, "cell": cell, "sample": sample, "settings": [Setting(axis="a", value=str(cell))],
-        "session": NOBODY, "run": None, "diff": None, "status": "completed_mixed", "queued": False,
-        "resolved_steps": 1, "planned_steps": 1, "labels": LabelCounts(), "live_calls": 1, "cost_usd": None,
-        "tokens_in": None, "tokens_out": None, "latency_ms": None, "ars": None, "output_similarity": None,
-        "similarity_method": "", "new_tools": None, "unused_tools": None, "checks": None, "answer": "", "error": "",
-    }  # fmt: skip
+        "number": sample,
+        "cell": cell,
+        "sample": sample,
+        "settings": [Setting(axis="a", value=str(cell))],
+        "session": NOBODY,
+        "run": None,
+        "diff": None,
+        "status": "completed_mixed",
+        "queued": False,
+        "resolved_steps": 1,
+        "planned_steps": 1,
+        "labels": LabelCounts(),
+        "live_calls": 1,
+        "cost_usd": None,
+        "tokens_in": None,
+        "tokens_out": None,
+        "latency_ms": None,
+        "ars": None,
+        "output_similarity": None,
+        "similarity_method": "",
+        "new_tools": None,
+        "unused_tools": None,
+        "checks": None,
+        "answer": "",
+        "error": "",
+    }
     return ExperimentRowView(**{**said, **known})
 
 
@@ -59,11 +79,21 @@ def test_every_combination_is_there_once_and_the_first_samples_come_first() -> N
     )
     found = matrix.cells(asked)
     assert [[setting.value for setting in cell.settings] for cell in found] == [
-        ["small", "plain"], ["small", "polite"], ["large", "plain"], ["large", "polite"],
-    ]  # fmt: skip
+        ["small", "plain"],
+        ["small", "polite"],
+        ["large", "plain"],
+        ["large", "polite"],
+    ]
     assert [(place.sample, place.cell.number) for place in matrix.places(found, 2)] == [
-        (1, 1), (1, 2), (1, 3), (1, 4), (2, 1), (2, 2), (2, 3), (2, 4),
-    ]  # fmt: skip
+        (1, 1),
+        (1, 2),
+        (1, 3),
+        (1, 4),
+        (2, 1),
+        (2, 2),
+        (2, 3),
+        (2, 4),
+    ]
     assert matrix.size(asked) == 8
 
 
@@ -89,8 +119,9 @@ def test_overrides_for_the_same_steps_become_one_and_the_axis_wins() -> None:
     asked = request(axis("t", cold=model(temperature=0), hot=model(temperature=2)), overrides=base)
     said = [cell.overrides.model_dump(exclude_unset=True)["overrides"] for cell in matrix.cells(asked)]
     assert [[entry["model"] for entry in entries] for entries in said] == [
-        [{"model": "m", "temperature": 0}], [{"model": "m", "temperature": 2}],
-    ]  # fmt: skip
+        [{"model": "m", "temperature": 0}],
+        [{"model": "m", "temperature": 2}],
+    ]
 
 
 def test_what_a_step_answers_is_said_once() -> None:
@@ -257,9 +288,12 @@ def test_a_cell_has_mean_least_and_most_of_what_is_known() -> None:
 
 def test_a_failed_row_passed_no_check_and_a_cancelled_one_says_nothing() -> None:
     rows = [
-        row(1, 1, checks=passed(True, True)), row(1, 2, checks=passed(True, False)),
-        row(1, 3, status="failed_execution"), row(1, 4, status="cancelled"), row(2, 1, checks=passed(True)),
-    ]  # fmt: skip
+        row(1, 1, checks=passed(True, True)),
+        row(1, 2, checks=passed(True, False)),
+        row(1, 3, status="failed_execution"),
+        row(1, 4, status="cancelled"),
+        row(2, 1, checks=passed(True)),
+    ]
     first, second = aggregate(rows)
     assert first.pass_rate == pytest.approx(1 / 3)
     assert (first.finished, first.failed, second.pass_rate) == (2, 1, 1.0)

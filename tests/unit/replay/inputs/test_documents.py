@@ -25,13 +25,29 @@ def library() -> RecordedRun:
     messages: list[JSONValue] = [{"role": "user", "content": text}]
     variables: JSONObject = {"rules": rules(DOCUMENTS), "role": "a clerk"}
     steps = (
-        RecordedStep(key="r", type=StepType.RETRIEVAL, name="policies", input={"query": "refund", "top_k": 3},
-                     output={"documents": DOCUMENTS}),
-        RecordedStep(key="p", type=StepType.PROMPT, name="answer", input={"template": TEMPLATE, "variables": variables},
-                     output={"text": text}),
-        RecordedStep(key="m", type=StepType.MODEL, name="m1", model="m1", input={"messages": messages},
-                     output={"message": {"role": "assistant", "content": "You get a refund within fourteen days."}}),
-    )  # fmt: skip
+        RecordedStep(
+            key="r",
+            type=StepType.RETRIEVAL,
+            name="policies",
+            input={"query": "refund", "top_k": 3},
+            output={"documents": DOCUMENTS},
+        ),
+        RecordedStep(
+            key="p",
+            type=StepType.PROMPT,
+            name="answer",
+            input={"template": TEMPLATE, "variables": variables},
+            output={"text": text},
+        ),
+        RecordedStep(
+            key="m",
+            type=StepType.MODEL,
+            name="m1",
+            model="m1",
+            input={"messages": messages},
+            output={"message": {"role": "assistant", "content": "You get a refund within fourteen days."}},
+        ),
+    )
     return RecordedRun(external_id="library", name="library", app="library", format="test", steps=steps)
 
 

@@ -12,9 +12,10 @@ from traces.core.vocabulary import EdgeKind, StepType
 def said(no: int, before: str, after: str) -> Change:
     node = Node(no=no, id=UUID(int=no), type=StepType.MODEL, name="mapper")
     return Change(
-        node=node, recorded={"message": {"role": "assistant", "content": before}},
+        node=node,
+        recorded={"message": {"role": "assistant", "content": before}},
         current={"message": {"role": "assistant", "content": after}},
-    )  # fmt: skip
+    )
 
 
 def test_two_answers_that_changed_places_change_places_in_a_text_made_of_both() -> None:

@@ -20,10 +20,20 @@ from traces.importers.formats.tracing import langfuse
 
 NOON = datetime(2026, 10, 1, 12, tzinfo=UTC)
 RUN = RunFacts(
-    id=UUID(int=1), name="Is Dune in stock?", app="shop", status="completed", sealed_at=NOON + timedelta(hours=1),
-    source="import", environment="staging", session="s-1", started_at=NOON, input="Is Dune in stock?",
-    output="Three copies.", tags=["demo"], metadata={"shelf": 4},
-)  # fmt: skip
+    id=UUID(int=1),
+    name="Is Dune in stock?",
+    app="shop",
+    status="completed",
+    sealed_at=NOON + timedelta(hours=1),
+    source="import",
+    environment="staging",
+    session="s-1",
+    started_at=NOON,
+    input="Is Dune in stock?",
+    output="Three copies.",
+    tags=["demo"],
+    metadata={"shelf": 4},
+)
 CALL: dict[str, Any] = {"id": "c-1", "name": "find_book", "arguments": {"title": "Dune"}}
 REQUEST: dict[str, Any] = {
     "messages": [
@@ -70,21 +80,29 @@ def steps(draw: st.DrawFn) -> list[StepFacts]:
         status = draw(st.sampled_from([each for each in StepStatus if each is not StepStatus.RUNNING]))
         found.append(
             StepFacts(
-                id=UUID(int=100 + no), no=no, type=type, status=status, label="live",
+                id=UUID(int=100 + no),
+                no=no,
+                type=type,
+                status=status,
+                label="live",
                 name=draw(st.sampled_from(["plan the work", "find_book", "x"])),
                 parent=draw(st.sampled_from([None, *(each.id for each in found)])),
                 # the steps of a replay have the times of two runs
                 started_at=draw(st.none() | st.integers(-9, 9).map(lambda s: NOON + timedelta(seconds=s))),
                 duration_ms=draw(st.none() | st.integers(0, 5_000)),
-                input=draw(st.sampled_from([input, None])), output=draw(st.sampled_from([output, None])),
+                input=draw(st.sampled_from([input, None])),
+                output=draw(st.sampled_from([output, None])),
                 error=draw(st.sampled_from(["", "the desk is closed"])) if status is not StepStatus.OK else "",
-                provider=draw(st.sampled_from(["", "local"])) if is_model else "", model="gpt-x" if is_model else "",
+                provider=draw(st.sampled_from(["", "local"])) if is_model else "",
+                model="gpt-x" if is_model else "",
                 tool_name=draw(st.sampled_from(["find_book", "other"])) if is_tool else "",
-                call_id="c-1" if is_tool else "", retries=draw(st.integers(0, 3)),
-                tokens_in=draw(counts) if is_model else None, tokens_out=draw(counts) if is_model else None,
+                call_id="c-1" if is_tool else "",
+                retries=draw(st.integers(0, 3)),
+                tokens_in=draw(counts) if is_model else None,
+                tokens_out=draw(counts) if is_model else None,
                 cost_usd=draw(st.sampled_from([None, 0.25])) if is_model else None,
             )
-        )  # fmt: skip
+        )
     return found
 
 
@@ -118,8 +136,16 @@ def test_a_run_comes_back_as_it_was_sent(given: list[StepFacts], order: Random, 
 
 def test_what_no_request_can_carry_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events, "MOST_BYTES", 2_000)
-    step = StepFacts(id=UUID(int=9), no=1, type=StepType.TOOL, name="read", status=StepStatus.OK, label="live",
-                     input={"file": "x" * 800}, output="y" * 3_000)  # fmt: skip
+    step = StepFacts(
+        id=UUID(int=9),
+        no=1,
+        type=StepType.TOOL,
+        name="read",
+        status=StepStatus.OK,
+        label="live",
+        input={"file": "x" * 800},
+        output="y" * 3_000,
+    )
     cut = events.step_event(step, RUN)
     body: Any = cut.envelope["body"]
     assert (cut.cut, body["input"]) == (("output",), {"file": "x" * 800})
@@ -153,17 +179,38 @@ def test_a_bad_observation_keeps_only_its_own_file_out(body: Any, problem: str) 
 
 def test_langfuse_is_sent_what_it_has_words_for_in_its_words() -> None:
     step = StepFacts(
-        id=UUID(int=9), no=3, type=StepType.MODEL, name="answer", status=StepStatus.OK, label="exact", reason="reused",
-        parent=UUID(int=8), started_at=NOON, duration_ms=1_500, input=REQUEST, output=ANSWER, provider="openai",
-        model="gpt-x", tokens_in=20, tokens_out=4, tokens_cached=16, cost_usd=0.25, detail={"similarity": 0.9},
-    )  # fmt: skip
+        id=UUID(int=9),
+        no=3,
+        type=StepType.MODEL,
+        name="answer",
+        status=StepStatus.OK,
+        label="exact",
+        reason="reused",
+        parent=UUID(int=8),
+        started_at=NOON,
+        duration_ms=1_500,
+        input=REQUEST,
+        output=ANSWER,
+        provider="openai",
+        model="gpt-x",
+        tokens_in=20,
+        tokens_out=4,
+        tokens_cached=16,
+        cost_usd=0.25,
+        detail={"similarity": 0.9},
+    )
     call = {"id": "c-1", "type": "function", "function": {"name": "find_book", "arguments": '{"title": "Dune"}'}}
     user, assistant, tool = REQUEST["messages"]
     event = events.step_event(step, RUN).envelope
     assert (event["type"], event["timestamp"]) == ("generation-create", "2026-10-01T13:00:00.000Z")
     assert event["body"] == {
-        "id": str(UUID(int=9)), "traceId": RUN.id.hex, "parentObservationId": str(UUID(int=8)), "name": "answer",
-        "startTime": "2026-10-01T12:00:00.000Z", "endTime": "2026-10-01T12:00:01.500Z", "level": "DEFAULT",
+        "id": str(UUID(int=9)),
+        "traceId": RUN.id.hex,
+        "parentObservationId": str(UUID(int=8)),
+        "name": "answer",
+        "startTime": "2026-10-01T12:00:00.000Z",
+        "endTime": "2026-10-01T12:00:01.500Z",
+        "level": "DEFAULT",
         "model": "gpt-x",
         "input": {
             "messages": [user, {**assistant, "tool_calls": [call]}, tool],
@@ -172,15 +219,25 @@ def test_langfuse_is_sent_what_it_has_words_for_in_its_words() -> None:
         "output": {"role": "assistant", "content": None, "tool_calls": [call]},
         "modelParameters": {"temperature": 0.5, "stop": ["END"], "logit_bias": '{"5": 1}'},
         "usageDetails": {
-            "prompt_tokens": 20, "completion_tokens": 4, "total_tokens": 24,
+            "prompt_tokens": 20,
+            "completion_tokens": 4,
+            "total_tokens": 24,
             "prompt_tokens_details": {"cached_tokens": 16},
         },
         "costDetails": {"total": 0.25},
-        "metadata": {"forkpoint": {
-            "step_type": "model", "sequence_no": 3, "status": "ok", "label": "exact", "reason": "reused",
-            "provider": "openai", "finish_reason": "tool_calls", "detail": {"similarity": 0.9},
-        }},
-    }  # fmt: skip
+        "metadata": {
+            "forkpoint": {
+                "step_type": "model",
+                "sequence_no": 3,
+                "status": "ok",
+                "label": "exact",
+                "reason": "reused",
+                "provider": "openai",
+                "finish_reason": "tool_calls",
+                "detail": {"similarity": 0.9},
+            }
+        },
+    }
 
 
 @pytest.mark.parametrize(
@@ -188,8 +245,9 @@ def test_langfuse_is_sent_what_it_has_words_for_in_its_words() -> None:
     [("error", "ERROR"), ("timeout", "ERROR"), ("denied", "WARNING"), ("partial", "WARNING"), ("ok", "DEFAULT")],
 )
 def test_how_a_step_ended_is_its_level(status: str, level: str) -> None:
-    step = StepFacts(id=UUID(int=9), no=1, type=StepType.TOOL, name="", status=StepStatus(status), label="live",
-                     input={}, output="")  # fmt: skip
+    step = StepFacts(
+        id=UUID(int=9), no=1, type=StepType.TOOL, name="", status=StepStatus(status), label="live", input={}, output=""
+    )
     event = events.step_event(step, RUN).envelope
     body: Any = event["body"]
     assert (event["type"], body["level"], body["name"]) == ("span-create", level, "tool")

@@ -8,8 +8,15 @@ from replay.live.egress import Destination, refusal
 
 PRIVATE = ["127.0.0.1", "10.0.0.8", "192.168.1.1", "172.16.0.1", "100.64.0.1", "::1", "fc00::1", "::ffff:10.0.0.8"]
 EMBEDDED = ["64:ff9b::a00:8", "2002:a00:8::"]  # 10.0.0.8 behind NAT64 and 6to4
-NEVER = ["169.254.169.254", "fe80::1", "0.0.0.0", "224.0.0.1", "64:ff9b::a9fe:a9fe",
-         "::ffff:a9fe:a9fe", "2002:a9fe:a9fe::"]  # fmt: skip
+NEVER = [
+    "169.254.169.254",
+    "fe80::1",
+    "0.0.0.0",
+    "224.0.0.1",
+    "64:ff9b::a9fe:a9fe",
+    "::ffff:a9fe:a9fe",
+    "2002:a9fe:a9fe::",
+]
 PUBLIC = ["8.8.8.8", "2606:4700::1111"]
 
 

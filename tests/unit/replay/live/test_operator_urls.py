@@ -9,15 +9,31 @@ from replay.live.operator_urls import spelling_problem
 from replay.live.providers import configuration
 
 PLAIN = [
-    "http://127.0.0.1:8123/v1", "https://api.example.com/v1", "http://[::1]:8080/", "http://169.254.169.254/",
-    "http://tools.internal.", "http://xn--bcher-kva.example", "http://10.example.com",
-]  # fmt: skip
+    "http://127.0.0.1:8123/v1",
+    "https://api.example.com/v1",
+    "http://[::1]:8080/",
+    "http://169.254.169.254/",
+    "http://tools.internal.",
+    "http://xn--bcher-kva.example",
+    "http://10.example.com",
+]
 DISGUISED = [
-    "http://2852039166/", "http://0251.0376.0251.0376/", "http://0xa9fea9fe/", "http://169.254.43518/", "http://127.1/",
-    "http://[::ffff:169.254.169.254]/", "http://[0:0:0:0:0:0:0:1]/", "http://127.0.0.1./", "http://①②⑦.0.0.1/",
-    "http://%31%32%37.0.0.1/", "http://api.example.com@10.0.0.8/", "http://me:secret@tools.internal/", "http://a b/",
-    "http://api.example.com\\@10.0.0.8/", "http://[::g]/",
-]  # fmt: skip
+    "http://2852039166/",
+    "http://0251.0376.0251.0376/",
+    "http://0xa9fea9fe/",
+    "http://169.254.43518/",
+    "http://127.1/",
+    "http://[::ffff:169.254.169.254]/",
+    "http://[0:0:0:0:0:0:0:1]/",
+    "http://127.0.0.1./",
+    "http://①②⑦.0.0.1/",
+    "http://%31%32%37.0.0.1/",
+    "http://api.example.com@10.0.0.8/",
+    "http://me:secret@tools.internal/",
+    "http://a b/",
+    "http://api.example.com\\@10.0.0.8/",
+    "http://[::g]/",
+]
 
 
 @pytest.mark.parametrize("url", PLAIN)

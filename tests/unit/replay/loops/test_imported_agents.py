@@ -63,9 +63,14 @@ def _line(
     if role == "assistant":
         message |= {"id": id, "model": "claude-x"}
     return {
-        "type": role, "uuid": uuid, "parentUuid": parent, "isSidechain": side, "sessionId": "s", "message": message,
+        "type": role,
+        "uuid": uuid,
+        "parentUuid": parent,
+        "isSidechain": side,
+        "sessionId": "s",
+        "message": message,
         "timestamp": AT.format(10),
-    }  # fmt: skip
+    }
 
 
 def graph_run(*, a_node_each: bool) -> RecordedRun:
@@ -103,9 +108,17 @@ def _tool_message(call: str, content: str) -> dict[str, Any]:
 
 
 def _run(
-    key: str, parent: str | None, name: str, kind: str, start: int, end: int, *, inputs: Any = None,
-    output: Any = None, tool: tuple[str, str, str] | None = None,
-) -> dict[str, Any]:  # fmt: skip
+    key: str,
+    parent: str | None,
+    name: str,
+    kind: str,
+    start: int,
+    end: int,
+    *,
+    inputs: Any = None,
+    output: Any = None,
+    tool: tuple[str, str, str] | None = None,
+) -> dict[str, Any]:
     given: dict[str, Any] = {}
     made: dict[str, Any] = {}
     if inputs is not None:
@@ -113,9 +126,16 @@ def _run(
     if tool is not None:
         given, made = {"city": tool[1]}, {"output": tool[2], "tool_call_id": tool[0]}
     return {
-        "id": key, "trace_id": "root", "parent_run_id": parent, "name": name, "run_type": kind,
-        "start_time": AT.format(start), "end_time": AT.format(end), "inputs": given, "outputs": made,
-    }  # fmt: skip
+        "id": key,
+        "trace_id": "root",
+        "parent_run_id": parent,
+        "name": name,
+        "run_type": kind,
+        "start_time": AT.format(start),
+        "end_time": AT.format(end),
+        "inputs": given,
+        "outputs": made,
+    }
 
 
 def test_a_claude_code_task_holds_its_sub_agent() -> None:
@@ -152,7 +172,9 @@ def test_the_loop_of_a_graph_is_followed_through_its_nodes(a_node_each: bool) ->
     went = changed(run, 0, calls(rome, bergen), calls(oslo), says("Rome."))
     assert not any("not followed" in text for text in went.said)
     assert [tool.split()[:2] for tool in went.tools] == [
-        ["weather", "exact"], ["weather", "simulated"], ["weather", "exact"],
-    ]  # fmt: skip
+        ["weather", "exact"],
+        ["weather", "simulated"],
+        ["weather", "exact"],
+    ]
     assert [identity for identity, _ in results(went.asked(went.models[1]))] == ["c2", "live1"]
     assert went.gone == []

@@ -46,13 +46,21 @@ class _Recorder:
         self._add(f"r{len(self.steps)}", StepType.RETRIEVAL, "library", {"query": query}, {"documents": documents})
         self.messages.append({"role": self.role, "content": "Found:\n" + "\n".join(found)})
 
-    def _add(
-        self, key: str, type: StepType, name: str, input: JSONValue, output: JSONValue, call_id: str = ""
-    ) -> None:  # fmt: skip
+    def _add(self, key: str, type: StepType, name: str, input: JSONValue, output: JSONValue, call_id: str = "") -> None:
         self.steps.append(
-            RecordedStep(key=key, type=type, name=name, parent="main", input=input, output=output, call_id=call_id,
-                         tool_name=name if type is StepType.TOOL else "", model="m1", provider="desk")
-        )  # fmt: skip
+            RecordedStep(
+                key=key,
+                type=type,
+                name=name,
+                parent="main",
+                input=input,
+                output=output,
+                call_id=call_id,
+                tool_name=name if type is StepType.TOOL else "",
+                model="m1",
+                provider="desk",
+            )
+        )
 
     def run(self) -> RecordedRun:
         return RecordedRun(external_id="r", name="r", app="r", format="test", steps=tuple(self.steps))
@@ -90,8 +98,14 @@ def test_requests_of_a_loop_that_goes_another_way_are_told_what_the_searches_fin
     assert told(gone.asked(gone.models[1]), role) == ["Found:\n" + "\n".join(OPENING)]
     assert len(told(gone.asked(gone.models[2]), role)) == 2
     assert [message["role"] for message in gone.asked(gone.models[2])] == [
-        "user", "assistant", "tool", role, "assistant", "tool", role,
-    ]  # fmt: skip
+        "user",
+        "assistant",
+        "tool",
+        role,
+        "assistant",
+        "tool",
+        role,
+    ]
     assert len(gone.models) == 3
     assert not any("cannot be seen" in text for text in gone.said)
 

@@ -38,7 +38,7 @@ def calls(*asked: Asks) -> JSONObject:
         "tool_calls": [
             {"id": f"live{at}", "name": one.tool, "arguments": one.arguments} for at, one in enumerate(asked)
         ],
-    }  # fmt: skip
+    }
 
 
 def says(text: str) -> JSONObject:

@@ -94,8 +94,12 @@ class Remembers(MemoryEnvironment):
 def test_what_was_done_once_does_not_stand_for_doing_it_twice(to: str, reason: str) -> None:
     run = talk(("Tell Ada.", (Asks("send_email", {"to": "ada"}, "sent"), LOST)))
     declared: JSONValue = [{"name": "send_email", "idempotent": False}]
-    steps = [replace(step, input={**step.input, "tools": declared}) if step.type is StepType.MODEL
-             and isinstance(step.input, dict) else step for step in run.steps]  # fmt: skip
+    steps = [
+        replace(step, input={**step.input, "tools": declared})
+        if step.type is StepType.MODEL and isinstance(step.input, dict)
+        else step
+        for step in run.steps
+    ]
     fork = replay(asking(4, Asks("send_email", {"to": to}, None)), run=replace(run, steps=tuple(steps)))
     replayer = Replayer(fork.context(Remembers(payloads=fork.payloads)))
     found = [event for event in replayer.run() if isinstance(event, Resolved) and event.call.type is StepType.TOOL]

@@ -92,8 +92,9 @@ def test_a_tool_is_called_with_other_arguments() -> None:
 
 def test_a_plan_names_tools_and_arguments_among_what_changes() -> None:
     entries: list[JSONValue] = [
-        {"match": MODELS, "model": {"tools": []}}, {"match": {"type": "tool"}, "arguments": {"order_id": "A-2"}},
-    ]  # fmt: skip
+        {"match": MODELS, "model": {"tools": []}},
+        {"match": {"type": "tool"}, "arguments": {"order_id": "A-2"}},
+    ]
     determinism = Replay(run=order_desk(), fork=1, entries=entries, policy=replay().policy).plan().determinism
     assert "tools" in determinism.critical_changes
     assert "tool arguments" in determinism.other_changes
@@ -111,8 +112,9 @@ def test_one_name_is_set_or_left_out_but_not_both() -> None:
     model = {"temperature": 1, "parameters": {"n": 2}, "unset": ["n", "temperature"]}
     where = "/overrides/overrides/0/model"
     assert refusals({"match": {"step": 3}, "model": model}) == [
-        ("override_conflict", f"{where}/unset/0"), ("override_conflict", f"{where}/unset/1"),
-    ]  # fmt: skip
+        ("override_conflict", f"{where}/unset/0"),
+        ("override_conflict", f"{where}/unset/1"),
+    ]
     two = {"match": {"step": 3}, "model": {"parameters": {"n": 2}}}
     assert refusals(two, two) == [("override_conflict", "/overrides/overrides/1/model/parameters/n")]
     assert refusals({"match": {"step": 3}, "arguments": {}}) == [

@@ -29,13 +29,20 @@ def _talk(asked: st.SearchStrategy[Asks], most: int) -> st.SearchStrategy[Sequen
 
 
 agents = st.builds(
-    Asks, st.just("research"), st.fixed_dictionaries({"task": texts}), st.none(), _talk(plain, 2),
+    Asks,
+    st.just("research"),
+    st.fixed_dictionaries({"task": texts}),
+    st.none(),
+    _talk(plain, 2),
     st.sampled_from([StepType.TOOL, StepType.AGENT]),
-)  # fmt: skip
+)
 searches = st.builds(
-    Asks, st.just("search"), st.fixed_dictionaries({"query": texts}), st.lists(texts, max_size=2),
+    Asks,
+    st.just("search"),
+    st.fixed_dictionaries({"query": texts}),
+    st.lists(texts, max_size=2),
     by=st.just(StepType.RETRIEVAL),
-)  # fmt: skip
+)
 runs = st.builds(
     agent_run,
     _talk(st.one_of(plain, agents, searches), 3),
@@ -155,7 +162,7 @@ def test_live_answers_that_ask_for_the_same_leave_every_label_as_planned(fork: R
 @given(forks(), st.lists(st.one_of(texts, st.lists(st.one_of(plain, agents), min_size=1, max_size=3)), max_size=8))
 def test_whatever_models_say_every_source_step_is_accounted_for_once(
     fork: Replay, said: list[str | list[Asks]]
-) -> None:  # fmt: skip
+) -> None:
     waiting = list(said)
 
     def model(call: Call) -> JSONObject:

@@ -61,11 +61,12 @@ class Archive:
     def sources(self) -> Sources:
         payload = self.of.payloads.__getitem__
         return Sources(
-            payload=payload, cached=self.cached,
+            payload=payload,
+            cached=self.cached,
             provider=lambda provider, model, override: None if model == "unserved" else "desk",
             price=lambda provider, model, tokens_in, tokens_out: {"dear": 1.0, "m1": None}.get(model, 0.5),
             requests=StoredRequests(payload=payload, roots=self.roots, is_any_known=self.is_any_known),
-        )  # fmt: skip
+        )
 
 
 def planned(of: Replay, entries: list[JSONValue], policy: Policy, sources: Sources, *, brief: bool) -> JSONObject:
@@ -89,9 +90,12 @@ runs = st.one_of(desks, agents, desks.map(flat), apart, st.builds(conversation, 
 matched_models = st.one_of(st.just(MODELS), st.integers(1, 9).map(lambda no: {"step": no}))
 matched_tools = st.one_of(st.just(TOOLS), st.integers(1, 9).map(lambda no: {"step": no}))
 edits = st.sampled_from(
-    [{"op": "delete", "index": 0}, {"op": "replace", "index": 1, "content": "Who?"}, {"op": "insert", "index": 1,
-     "content": "Wait."}]
-)  # fmt: skip
+    [
+        {"op": "delete", "index": 0},
+        {"op": "replace", "index": 1, "content": "Who?"},
+        {"op": "insert", "index": 1, "content": "Wait."},
+    ]
+)
 edited = st.one_of(
     st.builds(lambda value: {"model": {"temperature": value}}, st.sampled_from([0.0, 0.5, 1.0])),
     st.builds(lambda value: {"model": {"model": value}}, st.sampled_from(["m1", "dear", "unserved"])),

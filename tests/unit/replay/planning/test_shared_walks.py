@@ -25,16 +25,17 @@ CELLS: list[list[JSONValue]] = [
     [{"match": {"type": "tool"}, "tool": {"output": "said by hand"}}],
     [{"match": {"step": 2}, "output": "said by hand"}],
     [{"match": {"step": 2}, "messages": [{"op": "delete", "index": 0}]}],
-]  # fmt: skip
+]
 PRICES = {"dear": 1.0, "cheap": 0.25, "m1": None}
 
 
 def sources(of: Replay) -> Sources:
     return Sources(
-        payload=of.payloads.__getitem__, cached=lambda signature, exclude: None,
+        payload=of.payloads.__getitem__,
+        cached=lambda signature, exclude: None,
         provider=lambda provider, model, override: None if model == "unserved" else "desk",
         price=lambda provider, model, tokens_in, tokens_out: PRICES[model],
-    )  # fmt: skip
+    )
 
 
 def planned(of: Replay, entries: list[JSONValue], policy: Policy, looked_up: Sources) -> Any:

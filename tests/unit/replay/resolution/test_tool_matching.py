@@ -64,7 +64,7 @@ def test_similar_calls(recorded: JSONValue, current: JSONValue, expected: float)
         ({"q": "the same words"}, {"q": "the same words", "limit": 1}),
         ({"q": ["one thing here", "x"]}, {"q": ["one thing here"]}),
     ],
-)  # fmt: skip
+)
 def test_what_must_be_equal_never_matches_when_it_is_not(recorded: JSONValue, current: JSONValue) -> None:
     assert similarity(recorded, current) == 0.0
 

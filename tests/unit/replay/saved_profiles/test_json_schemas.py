@@ -62,10 +62,16 @@ entries = st.fixed_dictionaries(
     },
 )
 policies = some(
-    allow=values, order=st.sampled_from(["reuse", "reexecute", "never"]), strict=st.booleans(), max_turns=numbers,
-    semantic_threshold=numbers, tools=some(allow=values, block=values), budget=some(max_live_calls=numbers),
-    retries=some(max=numbers, base=numbers), unknown=values,
-)  # fmt: skip
+    allow=values,
+    order=st.sampled_from(["reuse", "reexecute", "never"]),
+    strict=st.booleans(),
+    max_turns=numbers,
+    semantic_threshold=numbers,
+    tools=some(allow=values, block=values),
+    budget=some(max_live_calls=numbers),
+    retries=some(max=numbers, base=numbers),
+    unknown=values,
+)
 
 
 def accepted(model: type[pydantic.BaseModel], document: Any) -> bool:

@@ -17,9 +17,17 @@ from traces.models import Step
 from traces.provenance import step_outputs
 
 HEADER: dict[str, Any] = {
-    "type": StepType.TOOL, "name": "look up", "status": StepStatus.ERROR, "provider": "", "model": "",
-    "tool_name": "get_order", "call_id": "c1", "tokens_in": 1, "tokens_out": 2, "tokens_cached": None,
-}  # fmt: skip
+    "type": StepType.TOOL,
+    "name": "look up",
+    "status": StepStatus.ERROR,
+    "provider": "",
+    "model": "",
+    "tool_name": "get_order",
+    "call_id": "c1",
+    "tokens_in": 1,
+    "tokens_out": 2,
+    "tokens_cached": None,
+}
 
 
 def test_header_passes_between_views() -> None:

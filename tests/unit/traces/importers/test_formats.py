@@ -82,14 +82,18 @@ def test_a_format_that_is_none_is_refused_with_the_ones_there_are() -> None:
 def test_a_kurral_session_becomes_turns_with_their_tools() -> None:
     run = fixtures.run("session.kurral")
     assert (run.external_id, run.app, run.name) == (
-        "11111111-2222-4333-8444-555555555555", "bookshop", "Is Dune in stock?",
-    )  # fmt: skip
+        "11111111-2222-4333-8444-555555555555",
+        "bookshop",
+        "Is Dune in stock?",
+    )
     assert [row[0] for row in shape(run)] == ["agent", "prompt", "turn", "tool", "model"]
     tool, model = only(run, StepType.TOOL), only(run, StepType.MODEL)
     assert tool.started_at == datetime(2025, 10, 9, 8, 53, 25, tzinfo=UTC)
     assert body(model.input)["messages"][-1] == {
-        "role": "tool", "content": '{"output":"3 copies · shelf 7"}', "tool_call_id": tool.call_id,
-    }  # fmt: skip
+        "role": "tool",
+        "content": '{"output":"3 copies · shelf 7"}',
+        "tool_call_id": tool.call_id,
+    }
     assert model.links == (tool.key,)
     assert model.tokens_in is None
 
@@ -122,10 +126,13 @@ def test_mcp_calls_are_read_without_an_artifact_around_them() -> None:
 
 def test_prela_spans_in_completion_order_become_a_tree_in_causal_order() -> None:
     assert shape(fixtures.run("prela_spans.jsonl")) == [
-        ("agent", "bookshop_agent", None), ("planner", "plan the answer", "bookshop_agent"),
-        ("model", "llm.call", "plan the answer"), ("retrieval", "shelf_search", "bookshop_agent"),
-        ("tool", "count_copies", "bookshop_agent"), ("agent", "mystery", "bookshop_agent"),
-    ]  # fmt: skip
+        ("agent", "bookshop_agent", None),
+        ("planner", "plan the answer", "bookshop_agent"),
+        ("model", "llm.call", "plan the answer"),
+        ("retrieval", "shelf_search", "bookshop_agent"),
+        ("tool", "count_copies", "bookshop_agent"),
+        ("agent", "mystery", "bookshop_agent"),
+    ]
 
 
 def test_a_prela_trace_is_one_run_in_whatever_files_its_spans_are() -> None:
@@ -142,8 +149,11 @@ def test_prela_snapshots_fill_the_payloads() -> None:
     assert (model.tokens_in, model.tokens_out, model.model) == (12, 3, "gpt-4")
     assert retrieval.input == {"query": "Dune", "top_k": 2}
     assert body(retrieval.output)["documents"][0] == {
-        "id": "d1", "content": "Dune, shelf 7", "score": 0.9, "metadata": {"shelf": 7},
-    }  # fmt: skip
+        "id": "d1",
+        "content": "Dune, shelf 7",
+        "score": 0.9,
+        "metadata": {"shelf": 7},
+    }
     assert (tool.status, tool.error, tool.input) == (StepStatus.TIMEOUT, "timed out after 5s", {"title": "Dune"})
 
 
@@ -174,8 +184,11 @@ def test_every_dialect_gives_the_same_run(name: str) -> None:
     assert (first.model, first.provider, second.provider) == ("gpt-4o-mini", "openai", "openai")
     assert (first.tokens_in, first.tokens_out, first.tokens_cached) == (42, 9, 16)
     assert (tool.tool_name, tool.call_id, tool.input, tool.output) == (
-        "find_book", "call_1", {"title": "Dune"}, "3 copies",
-    )  # fmt: skip
+        "find_book",
+        "call_1",
+        {"title": "Dune"},
+        "3 copies",
+    )
     assert run.steps[0].attributes["custom.note"] == "kept"
 
 
@@ -215,8 +228,11 @@ def test_langfuse_events_in_any_order_are_merged() -> None:
     assert (model.tokens_in, model.tokens_cached) == (42, 16)
     assert body(model.input)["parameters"] == {"temperature": 0.2}
     assert (tool.type, tool.call_id, tool.status, tool.error) == (
-        StepType.TOOL, "call_1", StepStatus.ERROR, "no such shelf",
-    )  # fmt: skip
+        StepType.TOOL,
+        "call_1",
+        StepStatus.ERROR,
+        "no such shelf",
+    )
     assert [(score.name, score.value, score.step) for score in run.judgements] == [("helpful", 0.5, None)]
 
 
@@ -241,9 +257,12 @@ def test_langsmith_batch_and_multipart_give_the_same_run() -> None:
 def test_krabs_telemetry_in_any_order_is_paired() -> None:
     run = fixtures.run("krabs_telemetry.jsonl")
     assert shape(run) == [
-        ("agent", "agent", None), ("turn", "turn 0", "agent"), ("tool", "find_book", "turn 0"),
-        ("turn", "turn 1", "agent"), ("tool", "reserve", "turn 1"),
-    ]  # fmt: skip
+        ("agent", "agent", None),
+        ("turn", "turn 0", "agent"),
+        ("tool", "find_book", "turn 0"),
+        ("turn", "turn 1", "agent"),
+        ("tool", "reserve", "turn 1"),
+    ]
     assert [step.status for step in fixtures.steps(run, StepType.TOOL)] == [StepStatus.OK, StepStatus.ERROR]
     assert run.status is RunStatus.COMPLETED
 
@@ -302,10 +321,15 @@ def test_a_krabs_database_of_any_version_becomes_a_run_for_each_session(old: boo
 def test_a_transcript_becomes_turns_of_calls() -> None:
     run = fixtures.runs("transcripts.jsonl")[0]
     assert [(step.type.value, step.parent, step.key) for step in run.steps] == [
-        ("agent", None, "agent"), ("turn", "agent", "msg-2"), ("model", "msg-2", "msg-3"),
-        ("tool", "msg-2", "msg-3.3"), ("model", "msg-2", "msg-5"), ("tool", "agent", "msg-6.5"),
-        ("turn", "agent", "msg-8"), ("output", "agent", "output"),
-    ]  # fmt: skip
+        ("agent", None, "agent"),
+        ("turn", "agent", "msg-2"),
+        ("model", "msg-2", "msg-3"),
+        ("tool", "msg-2", "msg-3.3"),
+        ("model", "msg-2", "msg-5"),
+        ("tool", "agent", "msg-6.5"),
+        ("turn", "agent", "msg-8"),
+        ("output", "agent", "output"),
+    ]
 
 
 def test_a_greeting_is_context_and_no_call_and_a_simulated_users_tools_are_not_the_agents() -> None:

@@ -32,11 +32,38 @@ from traces.reading import file_reader
 from traces.reading.progress import NamedFile, PartSkipped, RunRead
 
 ODD_VALUES: list[Any] = [
-    None, True, -1, 0, 2**63, 2**40, -0.0, 1e308, "", "x", "-5", "NaN", "\0", "\ud7ff", "1970-01-01",
+    None,
+    True,
+    -1,
+    0,
+    2**63,
+    2**40,
+    -0.0,
+    1e308,
+    "",
+    "x",
+    "-5",
+    "NaN",
+    "\0",
+    "\ud7ff",
+    "1970-01-01",
     "9999-12-31T23:59:59",
-    "0001-01-01T00:00:00+23:59", [], {}, [[]], {"": {}}, [None], ["x"], {"role": "user"}, "{}", "[", "a" * 5000,
-    "2026-10-01T10:00:00Z", {"content": {"type": []}}, {"type": ["tool_use"]}, [{"type": "tool_use"}],
-]  # fmt: skip
+    "0001-01-01T00:00:00+23:59",
+    [],
+    {},
+    [[]],
+    {"": {}},
+    [None],
+    ["x"],
+    {"role": "user"},
+    "{}",
+    "[",
+    "a" * 5000,
+    "2026-10-01T10:00:00Z",
+    {"content": {"type": []}},
+    {"type": ["tool_use"]},
+    [{"type": "tool_use"}],
+]
 seeds = st.integers(0, 2**32)
 fuzzing = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -224,12 +251,15 @@ def test_a_cut_off_compressed_file_is_refused(pack: Any) -> None:
 
 @pytest.mark.parametrize(
     ("value", "iso"),
-    [("2026-11-21T20:43:10.167270+00:00Z", "2026-11-21T20:43:10.167270+00:00"),
-     ("2025-11-29T00:27:46", "2025-11-29T00:27:46+00:00"),
-     ("1795293702883081639", "2026-11-21T20:41:42.883081+00:00"),
-     (1740787200123, "2025-03-01T00:00:00.123000+00:00"), (1740787200, "2025-03-01T00:00:00+00:00"),
-     ("2026-01-01T01:00:00.123456789+01:00", "2026-01-01T00:00:00.123456+00:00")],
-)  # fmt: skip
+    [
+        ("2026-11-21T20:43:10.167270+00:00Z", "2026-11-21T20:43:10.167270+00:00"),
+        ("2025-11-29T00:27:46", "2025-11-29T00:27:46+00:00"),
+        ("1795293702883081639", "2026-11-21T20:41:42.883081+00:00"),
+        (1740787200123, "2025-03-01T00:00:00.123000+00:00"),
+        (1740787200, "2025-03-01T00:00:00+00:00"),
+        ("2026-01-01T01:00:00.123456789+01:00", "2026-01-01T00:00:00.123456+00:00"),
+    ],
+)
 def test_times_in_every_notation(value: JSONValue, iso: str) -> None:
     found = instant(value, "/t")
     assert found is not None
@@ -306,9 +336,10 @@ def test_runs_beyond_the_most_are_left_out_and_named(monkeypatch: pytest.MonkeyP
     line = b'{"id":"chat-%d","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"yes"}]}'
     lines = b"\n".join(line % number for number in range(5))
     *runs, refusal = [
-        event for event in file_reader.read_files([NamedFile(name="chats.jsonl", file=io.BytesIO(lines))])
+        event
+        for event in file_reader.read_files([NamedFile(name="chats.jsonl", file=io.BytesIO(lines))])
         if isinstance(event, RunRead | PartSkipped)
-    ]  # fmt: skip
+    ]
     assert len(runs) == 3
     assert isinstance(refusal, PartSkipped)
     assert refusal.path == "chats.jsonl"

@@ -151,10 +151,14 @@ def test_termination_reasons() -> None:
 
 
 VERDICTS = st.builds(
-    Verdict, name=st.sampled_from(["reward", "schema", "tone"]), kind=st.sampled_from(JudgementKind),
-    source=st.sampled_from(JudgementSource), value=st.none() | st.floats(allow_nan=False, allow_infinity=False),
-    at=st.none() | st.just(NOON), step_no=st.none() | st.integers(1, 9),
-)  # fmt: skip
+    Verdict,
+    name=st.sampled_from(["reward", "schema", "tone"]),
+    kind=st.sampled_from(JudgementKind),
+    source=st.sampled_from(JudgementSource),
+    value=st.none() | st.floats(allow_nan=False, allow_infinity=False),
+    at=st.none() | st.just(NOON),
+    step_no=st.none() | st.integers(1, 9),
+)
 
 
 @given(st.sampled_from(RunStatus), st.lists(VERDICTS, max_size=6))
@@ -172,10 +176,13 @@ def _against(*verdicts: Verdict, **thresholds: Threshold) -> list[str]:
 
 def test_whatever_fails_is_adverse() -> None:
     found = _against(
-        verdict(IMPORT, SCORE, "reward", value=0.0), verdict(VALIDATOR, FAIL, "schema", step_no=3),
-        verdict(CHECK, NOT_RUN, "unit tests"), verdict(PERSON, PASS, "person"), verdict(IMPORT, NOTE, "comment"),
+        verdict(IMPORT, SCORE, "reward", value=0.0),
+        verdict(VALIDATOR, FAIL, "schema", step_no=3),
+        verdict(CHECK, NOT_RUN, "unit tests"),
+        verdict(PERSON, PASS, "person"),
+        verdict(IMPORT, NOTE, "comment"),
         verdict(IMPORT, SCORE, "resolved", value=1.0),
-    )  # fmt: skip
+    )
     assert sorted(found) == ["reward", "schema", "unit tests"]
 
 

@@ -19,9 +19,13 @@ _KEYS = st.sampled_from(
 )
 # Beyond 2^53 a float is written with the shortest digits that round to it, and read as the integer of those digits.
 _SCALARS = st.one_of(
-    st.none(), st.booleans(), st.integers(-(2**63), 2**64 - 1), st.floats(-(2.0**53), 2.0**53),
-    st.text(max_size=8), st.just("long " * LONG_TEXT),
-)  # fmt: skip
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**63), 2**64 - 1),
+    st.floats(-(2.0**53), 2.0**53),
+    st.text(max_size=8),
+    st.just("long " * LONG_TEXT),
+)
 VALUES: st.SearchStrategy[JSONValue] = st.recursive(
     _SCALARS, lambda inner: st.lists(inner, max_size=40) | st.dictionaries(_KEYS, inner, max_size=5), max_leaves=60
 )

@@ -20,12 +20,16 @@ def _facts(run: RecordedRun) -> list[StepFacts]:
     splitter = Splitter()
     return [
         StepFacts(
-            no=number, type=step.type, input=step.input, output=step.output, call_id=step.call_id,
+            no=number,
+            type=step.type,
+            input=step.input,
+            output=step.output,
+            call_id=step.call_id,
             input_ref=splitter.split(step.input) if step.input is not None else "",
             output_ref=splitter.split(step.output) if step.output is not None else "",
         )
         for number, step in enumerate(run.steps, 1)
-    ]  # fmt: skip
+    ]
 
 
 def _edges(*steps: StepFacts) -> list[EdgeFact]:

@@ -11,9 +11,11 @@ from traces.provenance.step_outputs import StepFacts
 def _model(no: int, *messages: tuple[str, str], says: str = "Done.", **request: JSONValue) -> StepFacts:
     said: list[JSONValue] = [{"role": role, "content": text} for role, text in messages]
     return StepFacts(
-        no=no, type=StepType.MODEL, input={"messages": said, **request},
+        no=no,
+        type=StepType.MODEL,
+        input={"messages": said, **request},
         output={"message": {"role": "assistant", "content": says}},
-    )  # fmt: skip
+    )
 
 
 def _unexplained(*steps: StepFacts) -> dict[int, dict[str, int]]:
@@ -42,9 +44,11 @@ def test_value_in_a_template_leaves_the_template() -> None:
 
 def test_template_is_known_with_another_value() -> None:
     steps = [
-        _model(1, ("user", "Hello"), says="billing"), _model(2, ("user", "Answer briefly as the billing desk.")),
-        _model(3, ("user", "Hello"), says="shipping"), _model(4, ("user", "Answer briefly as the shipping desk.")),
-    ]  # fmt: skip
+        _model(1, ("user", "Hello"), says="billing"),
+        _model(2, ("user", "Answer briefly as the billing desk.")),
+        _model(3, ("user", "Hello"), says="shipping"),
+        _model(4, ("user", "Answer briefly as the shipping desk.")),
+    ]
     assert _unexplained(*steps)[4] == {"/messages/0/content": 2}
 
 

@@ -28,9 +28,14 @@ def _said(role: str, text: str) -> JSONObject:
 
 def _model(key: str, messages: Sequence[JSONValue], answer: str) -> RecordedStep:
     return RecordedStep(
-        key=key, type=StepType.MODEL, name="desk", provider="p", model="m", input={"messages": [*messages]},
+        key=key,
+        type=StepType.MODEL,
+        name="desk",
+        provider="p",
+        model="m",
+        input={"messages": [*messages]},
         output={"message": _said("assistant", answer)},
-    )  # fmt: skip
+    )
 
 
 def _nine_turns(*recorded: int) -> RecordedRun:
@@ -93,32 +98,44 @@ def _answers(id: str, text: str) -> JSONObject:
 def test_what_stands_before_a_result_did_not_use_it() -> None:
     messages = [
         _said("system", "Orders are available for 100 days. Today is 2031-04-02."),
-        _said("user", "Is W-2201 available?"), _asks("c1"), _answers("c1", '{"id": "W-2201"}'),
-        _said("assistant", "W-2201 is there."), _said("user", "And the price of W-2201?"),
-    ]  # fmt: skip
+        _said("user", "Is W-2201 available?"),
+        _asks("c1"),
+        _answers("c1", '{"id": "W-2201"}'),
+        _said("assistant", "W-2201 is there."),
+        _said("user", "And the price of W-2201?"),
+    ]
     result: JSONValue = {"id": "W-2201", "state": "available", "days": 100, "on": "2031-04-02"}
     run = RecordedRun(
-        external_id="r", name="r", app="a", format="test",
+        external_id="r",
+        name="r",
+        app="a",
+        format="test",
         steps=(_desk_call("c1", result), _model("last", messages, "12 dollars")),
-    )  # fmt: skip
+    )
     assert {edge.consumer_path for edge in _edges(run)} == {"/messages/3/content", "/messages/5/content"}
 
 
 def test_rendered_system_message_keeps_its_ids() -> None:
     messages = [_said("system", "The customer is CUST-20931."), _asks("c1"), _answers("c1", "{}")]
     run = RecordedRun(
-        external_id="r", name="r", app="a", format="test",
+        external_id="r",
+        name="r",
+        app="a",
+        format="test",
         steps=(_desk_call("c1", {"id": "CUST-20931"}), _model("last", messages, "Hello")),
-    )  # fmt: skip
+    )
     assert "/messages/0/content" in {edge.consumer_path for edge in _edges(run)}
 
 
 def test_repeated_call_ids_are_taken_in_order() -> None:
     messages = [_asks("c1"), _answers("c1", "one"), _asks("c1"), _answers("c1", "two")]
     run = RecordedRun(
-        external_id="r", name="r", app="a", format="test",
+        external_id="r",
+        name="r",
+        app="a",
+        format="test",
         steps=(_desk_call("c1", "one"), _desk_call("c1", "two"), _model("last", messages, "Hello")),
-    )  # fmt: skip
+    )
     places = {(edge.producer, edge.consumer_path) for edge in _edges(run)}
     assert places == {(1, "/messages/1/content"), (2, "/messages/3/content")}
 
@@ -127,7 +144,10 @@ def test_prefilled_answer_of_another_agent_is_consumed() -> None:
     other = "The parcel was lost by northern parcels last week, and the customer wants a refund."
     messages = [_said("user", "Write to them."), _said("assistant", f"Planner: {other}")]
     run = RecordedRun(
-        external_id="r", name="r", app="a", format="test",
+        external_id="r",
+        name="r",
+        app="a",
+        format="test",
         steps=(_model("plan", [_said("user", "What happened?")], other), _model("write", messages, "Dear all")),
-    )  # fmt: skip
+    )
     assert {(edge.producer, edge.consumer_path) for edge in _edges(run)} == {(1, "/messages/1/content")}

@@ -14,9 +14,11 @@ def _model(no: int, *contents: str, says: str = "Done.") -> StepFacts:
     roles = ("system", "user") if len(contents) > 1 else ("user",)
     messages: list[JSONValue] = [{"role": role, "content": text} for role, text in zip(roles, contents, strict=True)]
     return StepFacts(
-        no=no, type=StepType.MODEL, input={"messages": messages},
+        no=no,
+        type=StepType.MODEL,
+        input={"messages": messages},
         output={"message": {"role": "assistant", "content": says}},
-    )  # fmt: skip
+    )
 
 
 def _traced(*steps: StepFacts) -> Provenance:
@@ -72,9 +74,11 @@ def test_chance_is_no_edge(answer: str, request_text: str) -> None:
 def test_tool_argument_passed_on_by_code() -> None:
     call: JSONValue = {"id": "c1", "name": "route", "arguments": {"team": "claims"}}
     first = StepFacts(
-        no=1, type=StepType.MODEL, input={"messages": [{"role": "user", "content": "Hi"}]},
+        no=1,
+        type=StepType.MODEL,
+        input={"messages": [{"role": "user", "content": "Hi"}]},
         output={"message": {"role": "assistant", "content": None, "tool_calls": [call]}},
-    )  # fmt: skip
+    )
     (edge,) = _into(_traced(first, _model(2, "You are the claims team.")), 2)
     assert edge.producer_path == "/message/tool_calls/0/arguments/team"
 

@@ -47,8 +47,14 @@ def _langfuse(trace: str, span: int) -> Any:
 
 def _events(trace: str, span: int) -> Any:
     kinds = ["run_started", *["retrieval_executed"] * 5]
-    return {"run_id": trace, "step_id": f"s{span}", "sequence_no": span, "event_type": kinds[min(span, 5)],
-            "timestamp_utc": AT.format(0), "payload": {}}  # fmt: skip
+    return {
+        "run_id": trace,
+        "step_id": f"s{span}",
+        "sequence_no": span,
+        "event_type": kinds[min(span, 5)],
+        "timestamp_utc": AT.format(0),
+        "payload": {},
+    }
 
 
 def _krabs(trace: str, span: int) -> Any:
@@ -57,9 +63,13 @@ def _krabs(trace: str, span: int) -> Any:
 
 
 FORMATS = {
-    "prela": _prela, "otlp": _otlp, "langsmith": _langsmith, "langfuse": _langfuse, "forkpoint": _events,
+    "prela": _prela,
+    "otlp": _otlp,
+    "langsmith": _langsmith,
+    "langfuse": _langfuse,
+    "forkpoint": _events,
     "krabs": _krabs,
-}  # fmt: skip
+}
 
 
 def imported(format: str, files: dict[str, Any]) -> tuple[list[RecordedRun], list[str]]:

@@ -29,8 +29,21 @@ _COORDINATES = ("task_id", "sample_id", "trial", "epoch", "attempt")
 _TRIAL = frozenset({*_COORDINATES, "simulation_id", "outcome", "reward", "reward_info", "termination_reason"})
 _NOT_METADATA = frozenset({"messages", "tools", "functions", "traj", "trajectory", "request", "response", "run_id"})
 _NOT_PARAMETERS = frozenset({"messages", "model", "tools", "functions", "system", "response_format", "stream"})
-_SAMPLING = frozenset({"temperature", "top_p", "top_k", "max_tokens", "max_completion_tokens", "seed", "stop",
-                       "frequency_penalty", "presence_penalty", "tool_choice", "reasoning_effort"})  # fmt: skip
+_SAMPLING = frozenset(
+    {
+        "temperature",
+        "top_p",
+        "top_k",
+        "max_tokens",
+        "max_completion_tokens",
+        "seed",
+        "stop",
+        "frequency_penalty",
+        "presence_penalty",
+        "tool_choice",
+        "reasoning_effort",
+    }
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,12 +99,14 @@ def _run(given: _Transcript, lines: list[Said] | None = None) -> RecordedRun:
     body = given.body
     model = _model(body)
     setting = Setting(
-        model=model, provider=provider_of(first(body, "provider"), model),
+        model=model,
+        provider=provider_of(first(body, "provider"), model),
         tools=tools_of(first(body, "tools", "functions") or []),
         parameters=parameters_of({key: value for key, value in body.items() if key in _SAMPLING}),
-        response_format=body.get("response_format"), system=body.get("system"),
+        response_format=body.get("response_format"),
+        system=body.get("system"),
         agent=text(obj(body.get("config")).get("agent")) or "agent",
-    )  # fmt: skip
+    )
     said = lines or [Said(value=each, where=f"{given.where}/messages/{at}") for at, each in enumerate(given.messages)]
     said += [Said(value=each, where=f"{given.where}/response") for each in given.extra]
     steps = transcripts.steps_of(said, setting)
@@ -123,11 +138,13 @@ def _facts(given: _Transcript, said: list[Said]) -> RunFacts:
     scores |= {key: body[key] for key in ("reward", "score") if body.get(key) is not None}
     return RunFacts(
         external_id=_own_id(body) or f"chat-{_digest([each.value for each in said], given.where)[:16]}",
-        app=app_name(body.get("app"), body.get("dataset"), body.get("service_name")) or FORMAT, format=FORMAT,
-        name=given.name, tags=_tags(body),
+        app=app_name(body.get("app"), body.get("dataset"), body.get("service_name")) or FORMAT,
+        format=FORMAT,
+        name=given.name,
+        tags=_tags(body),
         metadata={**metadata, **({"imported_scores": scores} if scores else {})},
         judgements=benchmark_scores.judgements_of(body),
-    )  # fmt: skip
+    )
 
 
 def _own_id(body: JSONObject) -> str:

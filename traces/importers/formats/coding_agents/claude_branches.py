@@ -33,8 +33,9 @@ class Line:
 
     def placed(self, id: str, parent: str) -> "Line":
         """The same line under another id and at another place of the tree."""
-        return Line(given={**self.given, "uuid": id, "parentUuid": parent or None, "logicalParentUuid": None},
-                    where=self.where)  # fmt: skip
+        return Line(
+            given={**self.given, "uuid": id, "parentUuid": parent or None, "logicalParentUuid": None}, where=self.where
+        )
 
     @property
     def is_message(self) -> bool:

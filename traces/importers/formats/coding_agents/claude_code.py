@@ -119,13 +119,23 @@ def _runs(session_id: str, lines: list[Line], titles: list[JSONValue]) -> Iterat
     for at, branch in enumerate(found):
         steps = _with_agents(transcripts.steps_of(_messages(branch.lines), _SETTING), agents, also_uncalled=at == 0)
         if at == 0:
-            yield _run(session_id, steps, branch.lines, {
-                "summaries": titles, "other_branches": len(found) - 1 or None,
-                "unanswered_messages": _unanswered(told, found),
-            })  # fmt: skip
+            yield _run(
+                session_id,
+                steps,
+                branch.lines,
+                {
+                    "summaries": titles,
+                    "other_branches": len(found) - 1 or None,
+                    "unanswered_messages": _unanswered(told, found),
+                },
+            )
         else:
-            yield _run(f"{session_id}/{branch.lines[branch.shared].id}", steps, branch.lines,
-                       {"left_branch_of": session_id, "shared_messages": branch.shared})  # fmt: skip
+            yield _run(
+                f"{session_id}/{branch.lines[branch.shared].id}",
+                steps,
+                branch.lines,
+                {"left_branch_of": session_id, "shared_messages": branch.shared},
+            )
 
 
 def _unanswered(lines: Sequence[Line], found: Sequence[Branch]) -> list[JSONValue]:
@@ -147,8 +157,9 @@ def _run(external_id: str, steps: list[RecordedStep], lines: Sequence[Line], met
     kept = {name: begun[name] for name in _KEPT if name in begun}
     return finish(
         RunFacts(external_id=external_id, app=FORMAT, format=FORMAT, metadata={**kept, **metadata}),
-        steps, where=f"session {external_id}",
-    )  # fmt: skip
+        steps,
+        where=f"session {external_id}",
+    )
 
 
 def _with_agents(
@@ -193,8 +204,9 @@ def _messages(lines: Sequence[Line]) -> list[Said]:
             continue
         value = _message(line.given, message)
         compacted = line.given.get("isCompactSummary") is True
-        told.append(Said(value=value, where=line.where, aside=compacted or line.given.get("isMeta") is True,
-                         anew=compacted))  # fmt: skip
+        told.append(
+            Said(value=value, where=line.where, aside=compacted or line.given.get("isMeta") is True, anew=compacted)
+        )
         if line.answer:
             answers[line.answer] = value
     return told
@@ -205,15 +217,24 @@ def _message(given: JSONObject, message: JSONObject) -> JSONObject:
     kept = {name: given[name] for name in ("uuid", "requestId", "toolUseResult") if given.get(name)}
     said = {name: message[name] for name in ("usage", "model", "stop_reason") if message.get(name)}
     blocks = list(content) if isinstance(content, list) else content
-    return {"role": text(first(message, "role") or given.get("type")), "content": blocks, "ts": given.get("timestamp"),
-            **said, **kept}  # fmt: skip
+    return {
+        "role": text(first(message, "role") or given.get("type")),
+        "content": blocks,
+        "ts": given.get("timestamp"),
+        **said,
+        **kept,
+    }
 
 
 def _nested(steps: list[RecordedStep], prefix: str, caller: RecordedStep | None) -> list[RecordedStep]:
     """The steps of a sub-agent below its caller, or by themselves."""
     above = caller.key if caller else None
     return [
-        replace(step, key=prefix + step.key, parent=above if step.parent is None else prefix + step.parent,
-                name="sub-agent" if step.parent is None else step.name)
+        replace(
+            step,
+            key=prefix + step.key,
+            parent=above if step.parent is None else prefix + step.parent,
+            name="sub-agent" if step.parent is None else step.name,
+        )
         for step in steps
-    ]  # fmt: skip
+    ]

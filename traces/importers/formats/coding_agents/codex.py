@@ -125,10 +125,15 @@ def _run(rollout: _Rollout, name: str) -> RecordedRun:
     kept = ("cwd", "originator", "cli_version", "source", "git", "forked_from_id", "parent_thread_id")
     metadata: JSONObject = {key: meta[key] for key in kept if meta.get(key)}
     return finish(
-        RunFacts(external_id=text(first(meta, "session_id", "id")) or _session_in(name), app=FORMAT, format=FORMAT,
-                 metadata={**metadata, "compactions": rollout.compacted or None}),
-        transcripts.steps_of(rollout.said, setting), where="line 1",
-    )  # fmt: skip
+        RunFacts(
+            external_id=text(first(meta, "session_id", "id")) or _session_in(name),
+            app=FORMAT,
+            format=FORMAT,
+            metadata={**metadata, "compactions": rollout.compacted or None},
+        ),
+        transcripts.steps_of(rollout.said, setting),
+        where="line 1",
+    )
 
 
 def _session_in(name: str) -> str:

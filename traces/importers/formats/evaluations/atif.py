@@ -79,8 +79,12 @@ def _part(given: JSONValue, where: str) -> Iterator[_Part]:
     continued = _CONTINUED.fullmatch(named)
     steps = required_list(body.get("steps"), f"{where}/steps")
     said = [each for at, step in enumerate(steps) for each in _messages(step, f"{where}/steps/{at}")]
-    part = _Part(given=body, session=continued[1] if continued else named, number=int(continued[2]) if continued else 0,
-                 said=said)  # fmt: skip
+    part = _Part(
+        given=body,
+        session=continued[1] if continued else named,
+        number=int(continued[2]) if continued else 0,
+        said=said,
+    )
     _run([part])
     yield part
 
@@ -89,18 +93,27 @@ def _run(parts: Sequence[_Part]) -> RecordedRun:
     begun, *continued = parts
     agent = obj(begun.given.get("agent"))
     model = text(agent.get("model_name"))
-    setting = Setting(model=model, provider=provider_of(None, model), agent=text(agent.get("name")) or "agent",
-                      tools=tools_of(agent.get("tool_definitions") or []))  # fmt: skip
+    setting = Setting(
+        model=model,
+        provider=provider_of(None, model),
+        agent=text(agent.get("name")) or "agent",
+        tools=tools_of(agent.get("tool_definitions") or []),
+    )
     said = list(begun.said)
     for part in continued:
         said += [replace(each, anew=at == 0) for at, each in enumerate(part.said)]
     # a continuation of which the beginning is not there stands for itself
     external_id = begun.session if begun.number == 0 else text(first(begun.given, "session_id", "trajectory_id"))
     return finish(
-        RunFacts(external_id=external_id, app=text(agent.get("name")) or FORMAT, format=FORMAT,
-                 metadata={"agent": agent, **_kept(begun), "continuations": [_kept(part) for part in continued]}),
-        transcripts.steps_of(said, setting), where=f"session {external_id}",
-    )  # fmt: skip
+        RunFacts(
+            external_id=external_id,
+            app=text(agent.get("name")) or FORMAT,
+            format=FORMAT,
+            metadata={"agent": agent, **_kept(begun), "continuations": [_kept(part) for part in continued]},
+        ),
+        transcripts.steps_of(said, setting),
+        where=f"session {external_id}",
+    )
 
 
 def _kept(part: _Part) -> JSONObject:
@@ -127,14 +140,28 @@ def _messages(given: JSONValue, where: str) -> Iterator[Said]:
     ]
     metrics = obj(step.get("metrics"))
     rest = {key: value for key, value in step.items() if key not in _MAPPED and value is not None}
-    yield Said(where=where, aside=aside, value={
-        "role": role, "content": content, "ts": step.get("timestamp"), **({"tool_calls": calls} if calls else {}),
-        **({"usage": metrics, "cost": metrics.get("cost_usd")} if metrics else {}), **rest,
-        **({"model": step["model_name"]} if step.get("model_name") else {}),
-    })  # fmt: skip
+    yield Said(
+        where=where,
+        aside=aside,
+        value={
+            "role": role,
+            "content": content,
+            "ts": step.get("timestamp"),
+            **({"tool_calls": calls} if calls else {}),
+            **({"usage": metrics, "cost": metrics.get("cost_usd")} if metrics else {}),
+            **rest,
+            **({"model": step["model_name"]} if step.get("model_name") else {}),
+        },
+    )
     for at, result in enumerate(items(obj(step.get("observation")).get("results"))):
         answer = obj(result)
-        yield Said(where=f"{where}/observation/results/{at}", aside=aside, value={
-            "role": "tool", "tool_call_id": text(answer.get("source_call_id")), "content": answer.get("content"),
-            "ts": step.get("timestamp"),
-        })  # fmt: skip
+        yield Said(
+            where=f"{where}/observation/results/{at}",
+            aside=aside,
+            value={
+                "role": "tool",
+                "tool_call_id": text(answer.get("source_call_id")),
+                "content": answer.get("content"),
+                "ts": step.get("timestamp"),
+            },
+        )

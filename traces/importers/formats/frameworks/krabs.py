@@ -106,11 +106,21 @@ def _run(session_id: str, events: list[_Event]) -> RecordedRun:
     steps = in_causal_order([_step(each, last) for each in opened], where=f"session {session_id}")
     answer = next((each.end for each in reversed(session.agents) if each.end), None)
     return finish(
-        RunFacts(external_id=f"{session_id}/telemetry", app=FORMAT, format=FORMAT, tags=["krabs"],
-                 failed=answer is None, metadata={"session_id": session_id, "agent_id": events[0].agent,
-                 "note": "" if answer else "the recording ends before the agent stopped"}),
-        steps, where=f"session {session_id}",
-    )  # fmt: skip
+        RunFacts(
+            external_id=f"{session_id}/telemetry",
+            app=FORMAT,
+            format=FORMAT,
+            tags=["krabs"],
+            failed=answer is None,
+            metadata={
+                "session_id": session_id,
+                "agent_id": events[0].agent,
+                "note": "" if answer else "the recording ends before the agent stopped",
+            },
+        ),
+        steps,
+        where=f"session {session_id}",
+    )
 
 
 def _start_order(event: _Event) -> tuple[datetime, int]:
@@ -172,15 +182,21 @@ def _step(given: _Open, last: datetime) -> RecordedStep:
     failed = given.end is not None and given.end.type == "post_tool_use_failure"
     return step_of(
         SpanFacts(
-            key=given.key, type=given.type, name=_name(given), parent=given.parent,
-            times=Span(start=given.start.time, end=given.end.time if given.end else None), failed=failed,
-            unfinished=given.end is None, error=text(end.get("error")),
+            key=given.key,
+            type=given.type,
+            name=_name(given),
+            parent=given.parent,
+            times=Span(start=given.start.time, end=given.end.time if given.end else None),
+            failed=failed,
+            unfinished=given.end is None,
+            error=text(end.get("error")),
             input=first(body, "task") if given.type is StepType.AGENT else body.get("args"),
             output=end.get("result") if given.type is StepType.AGENT else first(end, "result", "error"),
-            tool_name=text(body.get("tool_name")), call_id=text(body.get("tool_use_id")),
+            tool_name=text(body.get("tool_name")),
+            call_id=text(body.get("tool_use_id")),
             attributes=_kept(given, last),
         )
-    )  # fmt: skip
+    )
 
 
 def _kept(given: _Open, last: datetime) -> JSONObject:
@@ -188,8 +204,11 @@ def _kept(given: _Open, last: datetime) -> JSONObject:
     turn: JSONValue = given.start.body.get("turn")
     if given.start.type not in _STARTS:
         kept["call_not_recorded"] = True
-    return {**kept, **({"turn": turn} if turn is not None else {}),
-            **({"still_open_at": last.isoformat()} if given.end is None else {})}  # fmt: skip
+    return {
+        **kept,
+        **({"turn": turn} if turn is not None else {}),
+        **({"still_open_at": last.isoformat()} if given.end is None else {}),
+    }
 
 
 def _name(given: _Open) -> str:

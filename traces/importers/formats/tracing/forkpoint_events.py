@@ -51,13 +51,46 @@ _STATUS: Final = {
     "denied": StepStatus.DENIED,
 }
 # What a payload says that has a place of its own in a step; the rest is kept as attributes.
-_PLACED: Final = frozenset({
-    "name", "type", "input", "output", "status", "error", "latency_ms", "retries", "links", "attributes", "started_at",
-    "provider", "model_id", "request", "response", "token_usage", "tool_name", "call_id", "args", "result",
-    "retriever_id", "candidate_list", "candidate_count", "query", "top_k", "filters", "embedding_profile",
-    "prompt_template_id", "prompt_template_version", "prompt_template", "prompt_variables", "rendered_prompt",
-    "decision", "reasons", "citations", "response_channel",
-})  # fmt: skip
+_PLACED: Final = frozenset(
+    {
+        "name",
+        "type",
+        "input",
+        "output",
+        "status",
+        "error",
+        "latency_ms",
+        "retries",
+        "links",
+        "attributes",
+        "started_at",
+        "provider",
+        "model_id",
+        "request",
+        "response",
+        "token_usage",
+        "tool_name",
+        "call_id",
+        "args",
+        "result",
+        "retriever_id",
+        "candidate_list",
+        "candidate_count",
+        "query",
+        "top_k",
+        "filters",
+        "embedding_profile",
+        "prompt_template_id",
+        "prompt_template_version",
+        "prompt_template",
+        "prompt_variables",
+        "rendered_prompt",
+        "decision",
+        "reasons",
+        "citations",
+        "response_channel",
+    }
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -44,8 +44,19 @@ _TOOL_FIELDS = frozenset(
         "result",
     }
 )
-_KEPT = ("run_id", "schema_version", "semantic_buckets", "deterministic", "replay_level", "graph_version", "time_env",
-         "created_by", "object_storage_uri", "mcp_session_id", "mcp_servers_used")  # fmt: skip
+_KEPT = (
+    "run_id",
+    "schema_version",
+    "semantic_buckets",
+    "deterministic",
+    "replay_level",
+    "graph_version",
+    "time_env",
+    "created_by",
+    "object_storage_uri",
+    "mcp_session_id",
+    "mcp_servers_used",
+)
 _SCORES = ("ars_score", "determinism_score", "determinism_report", "replay_info")
 
 
@@ -118,8 +129,14 @@ def _copied(tool: RecordedStep, replay: Span) -> RecordedStep:
     if tool.started_at is None or replay.start is None or tool.started_at >= replay.start - timedelta(seconds=1):
         return tool
     recorded: JSONObject = {"recorded_start": tool.started_at.isoformat(), "copied_from_original": True}
-    return replace(tool, started_at=None, ended_at=None, label=Label.CACHED, reason=Reason.CACHE_SIGNATURE,
-                   attributes={**tool.attributes, **recorded})  # fmt: skip
+    return replace(
+        tool,
+        started_at=None,
+        ended_at=None,
+        label=Label.CACHED,
+        reason=Reason.CACHE_SIGNATURE,
+        attributes={**tool.attributes, **recorded},
+    )
 
 
 def _facts(given: JSONObject, inputs: JSONObject, outputs: JSONObject) -> RunFacts:
@@ -132,15 +149,21 @@ def _facts(given: JSONObject, inputs: JSONObject, outputs: JSONObject) -> RunFac
     scores: JSONObject = {name: told[name] for name in (*own, *_SCORES) if told.get(name) is not None}
     original = _replay_of(given)
     return RunFacts(
-        external_id=external_id, app=app_name(given.get("tenant_id")) or FORMAT, format=FORMAT,
+        external_id=external_id,
+        app=app_name(given.get("tenant_id")) or FORMAT,
+        format=FORMAT,
         environment=text(given.get("environment")),
         failed=bool(given.get("error")) or (bool(original) and not outputs and not given.get("tool_calls")),
         tags=[*(["kurral replay"] if original else []), *_tags(given.get("tags"))],
         judgements=[judgement(name, _score(scores[name])) for name in scores if _score(scores[name]) is not None],
-        metadata={"imported_scores": scores, "replay_of": original, "error": given.get("error"),
-                  "config": _configuration(given),
-                  "kurral": {name: given[name] for name in _KEPT if given.get(name) not in (None, [], {})}},
-    )  # fmt: skip
+        metadata={
+            "imported_scores": scores,
+            "replay_of": original,
+            "error": given.get("error"),
+            "config": _configuration(given),
+            "kurral": {name: given[name] for name in _KEPT if given.get(name) not in (None, [], {})},
+        },
+    )
 
 
 def _configuration(given: JSONObject) -> JSONObject:
@@ -167,15 +190,21 @@ def _agent(given: JSONObject, interactions: list[_Interaction], times: Span) -> 
     failed = bool(given.get("error"))
     asked: list[JSONValue] = [{"role": "user", "content": each.asked} for each in interactions if each.asked]
     return RecordedStep(
-        key="session", type=StepType.AGENT, name=text(given.get("run_id")) or "session",
-        status=StepStatus.ERROR if failed else StepStatus.OK, error=as_text(given["error"]) if failed else "",
-        started_at=times.start, ended_at=times.end,
+        key="session",
+        type=StepType.AGENT,
+        name=text(given.get("run_id")) or "session",
+        status=StepStatus.ERROR if failed else StepStatus.OK,
+        error=as_text(given["error"]) if failed else "",
+        started_at=times.start,
+        ended_at=times.end,
         input={"messages": asked} if asked else None,
         output={"text": interactions[-1].answered} if interactions and interactions[-1].answered else None,
-        tokens_in=usage.tokens_in, tokens_out=usage.tokens_out, tokens_cached=usage.tokens_cached,
+        tokens_in=usage.tokens_in,
+        tokens_out=usage.tokens_out,
+        tokens_cached=usage.tokens_cached,
         cost_usd=cost_of(given.get("cost_usd")) or usage.cost_usd,
         attributes={"duration_ms": duration} if duration else {},
-    )  # fmt: skip
+    )
 
 
 def _prompt(given: JSONObject, agent: RecordedStep) -> list[RecordedStep]:
@@ -185,12 +214,16 @@ def _prompt(given: JSONObject, agent: RecordedStep) -> list[RecordedStep]:
     final = prompt.get("final_text")
     return [
         RecordedStep(
-            key="prompt", type=StepType.PROMPT, name="resolved prompt", parent=agent.key, started_at=agent.started_at,
+            key="prompt",
+            type=StepType.PROMPT,
+            name="resolved prompt",
+            parent=agent.key,
+            started_at=agent.started_at,
             input={"template": prompt["template"], "variables": obj(prompt.get("variables"))},
             output={"text": final} if final else None,
             attributes={key: value for key, value in prompt.items() if key.endswith("_hash")},
         )
-    ]  # fmt: skip
+    ]
 
 
 def _turn(given: JSONObject, interaction: _Interaction, agent: RecordedStep) -> list[RecordedStep]:
@@ -199,13 +232,17 @@ def _turn(given: JSONObject, interaction: _Interaction, agent: RecordedStep) -> 
     failed = bool(interaction.error) and not interaction.answered
     ends = [tool.ended_at for tool in interaction.tools if tool.ended_at]
     turn = RecordedStep(
-        key=interaction.key, type=StepType.TURN, name=interaction.asked or "turn", parent=agent.key,
-        status=StepStatus.ERROR if failed else StepStatus.OK, error=interaction.error,
+        key=interaction.key,
+        type=StepType.TURN,
+        name=interaction.asked or "turn",
+        parent=agent.key,
+        status=StepStatus.ERROR if failed else StepStatus.OK,
+        error=interaction.error,
         started_at=min((tool.started_at for tool in interaction.tools if tool.started_at), default=agent.started_at),
         ended_at=max(ends, default=None),
         input={"messages": [asked]} if interaction.asked else None,
         output={"message": answer} if interaction.answered else None,
-    )  # fmt: skip
+    )
     tools = [_under(tool, turn) for tool in interaction.tools]
     return [turn, *tools, _model(given, turn, asked, answer, tools)]
 
@@ -223,17 +260,32 @@ def _model(
     for tool in tools:
         call: JSONObject = {"id": tool.call_id, "name": tool.tool_name, "arguments": tool.input}
         messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
-        messages.append({"role": "tool", "content": as_text(tool.output) if tool.output is not None else tool.error,
-                         "tool_call_id": tool.call_id})  # fmt: skip
+        messages.append(
+            {
+                "role": "tool",
+                "content": as_text(tool.output) if tool.output is not None else tool.error,
+                "tool_call_id": tool.call_id,
+            }
+        )
     parameters = parameters_of(obj(config.get("parameters")) | obj(config.get("additional_params")))
     return RecordedStep(
-        key=f"{turn.key}-answer", type=StepType.MODEL, name=model or "model", parent=turn.key, provider=provider,
-        model=model, status=turn.status, error=turn.error, started_at=turn.ended_at or turn.started_at,
-        input={"messages": messages, **({"parameters": parameters} if parameters else {})}, output=turn.output,
+        key=f"{turn.key}-answer",
+        type=StepType.MODEL,
+        name=model or "model",
+        parent=turn.key,
+        provider=provider,
+        model=model,
+        status=turn.status,
+        error=turn.error,
+        started_at=turn.ended_at or turn.started_at,
+        input={"messages": messages, **({"parameters": parameters} if parameters else {})},
+        output=turn.output,
         links=tuple(tool.key for tool in tools),
-        attributes={"stands_for": "all model calls of this interaction: Kurral records none of them singly",
-                    "llm_config": config},
-    )  # fmt: skip
+        attributes={
+            "stands_for": "all model calls of this interaction: Kurral records none of them singly",
+            "llm_config": config,
+        },
+    )
 
 
 def _served_model(given: JSONObject, config: JSONObject) -> tuple[str, str]:
@@ -247,8 +299,10 @@ def _served_model(given: JSONObject, config: JSONObject) -> tuple[str, str]:
 def _tools(given: JSONObject, where: str) -> list[RecordedStep]:
     seen: set[str] = set()
     calls = required_list(given.get("tool_calls") or [], f"{where}/tool_calls")
-    return [_tool(required_object(call, f"{where}/tool_calls/{at}"), f"{where}/tool_calls/{at}", seen)
-            for at, call in enumerate(calls)]  # fmt: skip
+    return [
+        _tool(required_object(call, f"{where}/tool_calls/{at}"), f"{where}/tool_calls/{at}", seen)
+        for at, call in enumerate(calls)
+    ]
 
 
 def _tool(call: JSONObject, where: str, seen: set[str]) -> RecordedStep:
@@ -262,21 +316,31 @@ def _tool(call: JSONObject, where: str, seen: set[str]) -> RecordedStep:
     stubbed = call.get("stubbed_in_replay") is True
     key = _unique(text(call.get("id")) or "tool", seen)
     return RecordedStep(
-        key=key, type=StepType.TOOL, name=name, tool_name=name, call_id=key, parent="session",
+        key=key,
+        type=StepType.TOOL,
+        name=name,
+        tool_name=name,
+        call_id=key,
+        parent="session",
         status=StepStatus.ERROR if failed and status is StepStatus.OK else status,
         error=as_text(said) if said else "error" if failed else "",
-        started_at=times.start, ended_at=times.end or after(times.start, first(call, "latency_ms", "duration_ms")),
-        input=arguments_of(first(call, "input", "inputs")), output=first(call, "output", "outputs"),
-        label=Label.CACHED if stubbed else Label.LIVE, reason=Reason.CACHE_SIGNATURE if stubbed else None,
+        started_at=times.start,
+        ended_at=times.end or after(times.start, first(call, "latency_ms", "duration_ms")),
+        input=arguments_of(first(call, "input", "inputs")),
+        output=first(call, "output", "outputs"),
+        label=Label.CACHED if stubbed else Label.LIVE,
+        reason=Reason.CACHE_SIGNATURE if stubbed else None,
         attributes={key: value for key, value in call.items() if key not in _TOOL_FIELDS},
-    )  # fmt: skip
+    )
 
 
 def _mcp_tools(given: JSONObject, where: str) -> list[RecordedStep]:
     seen: set[str] = set()
     calls = required_list(given.get("mcp_tool_calls") or [], f"{where}/mcp_tool_calls")
-    return [_mcp_tool(required_object(call, f"{where}/mcp_tool_calls/{at}"), f"{where}/mcp_tool_calls/{at}", seen)
-            for at, call in enumerate(calls)]  # fmt: skip
+    return [
+        _mcp_tool(required_object(call, f"{where}/mcp_tool_calls/{at}"), f"{where}/mcp_tool_calls/{at}", seen)
+        for at, call in enumerate(calls)
+    ]
 
 
 def _mcp_tool(call: JSONObject, where: str, seen: set[str]) -> RecordedStep:
@@ -285,12 +349,20 @@ def _mcp_tool(call: JSONObject, where: str, seen: set[str]) -> RecordedStep:
     name = text(first(call, "tool_name", "method")) or "mcp call"
     key = _unique(text(first(call, "id", "request_id")) or "mcp", seen)
     return RecordedStep(
-        key=key, type=StepType.TOOL, name=name, tool_name=name, call_id=key, parent="session",
-        status=answer.status, error=answer.error,
-        started_at=started, ended_at=after(started, call.get("duration_ms")),
-        input=arguments_of(call.get("arguments")), output=answer.result,
+        key=key,
+        type=StepType.TOOL,
+        name=name,
+        tool_name=name,
+        call_id=key,
+        parent="session",
+        status=answer.status,
+        error=answer.error,
+        started_at=started,
+        ended_at=after(started, call.get("duration_ms")),
+        input=arguments_of(call.get("arguments")),
+        output=answer.result,
         attributes={key: value for key, value in call.items() if key not in _TOOL_FIELDS},
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -331,17 +403,22 @@ def _interactions(
     prompted = first(obj(obj(given.get("resolved_prompt")).get("variables")), "input")
     if not asked and not answered and prompted:
         asked, answered = [{"input": prompted}], [{"error": "no answer was recorded"}]
-    pairs = [(obj(asked[at]) if at < len(asked) else {}, obj(answered[at]) if at < len(answered) else {})
-             for at in range(max(len(asked), len(answered)))]  # fmt: skip
+    pairs = [
+        (obj(asked[at]) if at < len(asked) else {}, obj(answered[at]) if at < len(answered) else {})
+        for at in range(max(len(asked), len(answered)))
+    ]
     words = [_words(f"{as_text(question)} {as_text(answer)}") for question, answer in pairs]
     shares = _shared_out(tools, words)
     return [
         _Interaction(
-            key=f"turn-{at + 1}", asked=_said(first(question, "input") or answer.get("input")),
-            answered=_said(answer.get("output")), error=_said(answer.get("error")), tools=shares[at],
+            key=f"turn-{at + 1}",
+            asked=_said(first(question, "input") or answer.get("input")),
+            answered=_said(answer.get("output")),
+            error=_said(answer.get("error")),
+            tools=shares[at],
         )
         for at, (question, answer) in enumerate(pairs)
-    ]  # fmt: skip
+    ]
 
 
 def _shared_out(tools: list[RecordedStep], words: list[set[str]]) -> list[list[RecordedStep]]:

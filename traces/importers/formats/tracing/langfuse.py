@@ -21,7 +21,7 @@ from traces.importers.common.model_calls import (
     request_of,
     usage_of,
 )
-from traces.importers.common.run_builder import (  # fmt: skip
+from traces.importers.common.run_builder import (
     RunFacts,
     app_name,
     called_names,
@@ -110,8 +110,11 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     """One run for each trace; what updates are about may be in another file."""
     # Langfuse's own order: updates after creations, each by its time
     events = sorted(_read(sources), key=lambda event: (event.update, event.time))
-    homes = {text(event.body["id"]): text(event.body["traceId"]) for event in events
-             if event.kind in _OBSERVED and event.body.get("traceId")}  # fmt: skip
+    homes = {
+        text(event.body["id"]): text(event.body["traceId"])
+        for event in events
+        if event.kind in _OBSERVED and event.body.get("traceId")
+    }
     traces: dict[str, _Trace] = {}
     for event in events:
         _apply(event, traces, homes)
@@ -244,9 +247,15 @@ def _root(trace_id: str, trace: _Trace, steps: list[RecordedStep]) -> RecordedSt
     own = span(first(trace.body, "start_time", "timestamp"), None, f"{trace.where}/body/timestamp")
     times = Span(start=min([*starts, *([own.start] if own.start else [])], default=None), end=max(ends, default=None))
     return step_of(
-        SpanFacts(key=trace_id, name=text(trace.body.get("name")) or "trace", type=StepType.AGENT, times=times,
-                  input=trace.body.get("input"), output=trace.body.get("output"))
-    )  # fmt: skip
+        SpanFacts(
+            key=trace_id,
+            name=text(trace.body.get("name")) or "trace",
+            type=StepType.AGENT,
+            times=times,
+            input=trace.body.get("input"),
+            output=trace.body.get("output"),
+        )
+    )
 
 
 def _below(step: RecordedStep, trace_id: str) -> RecordedStep:
@@ -305,13 +314,18 @@ def _as_exported(step: RecordedStep, given: JSONObject, ours: JSONObject) -> Rec
     plain = step.type is not StepType.MODEL
     retries = ours.get("retries")
     return replace(
-        step, status=status, error=text(given.get("statusMessage")),
-        input=given.get("input") if plain else step.input, output=given.get("output") if plain else step.output,
-        provider=text(ours.get("provider")) or step.provider, tool_name=text(ours.get("tool_name")),
-        retries=retries if isinstance(retries, int) else 0, started_at=None if untimed else step.started_at,
+        step,
+        status=status,
+        error=text(given.get("statusMessage")),
+        input=given.get("input") if plain else step.input,
+        output=given.get("output") if plain else step.output,
+        provider=text(ours.get("provider")) or step.provider,
+        tool_name=text(ours.get("tool_name")),
+        retries=retries if isinstance(retries, int) else 0,
+        started_at=None if untimed else step.started_at,
         ended_at=None if untimed else step.ended_at,
         attributes={key: value for key, value in step.attributes.items() if key != "metadata"},
-    )  # fmt: skip
+    )
 
 
 def _request(given: JSONObject) -> JSONObject | None:

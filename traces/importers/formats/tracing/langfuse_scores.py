@@ -21,10 +21,13 @@ def judgements_of(scores: Iterable[JSONValue]) -> list[RecordedJudgement]:
 
 def _judgement(score: JSONObject) -> RecordedJudgement:
     return judgement(
-        text(score.get("name")) or "score", _value(score), text=text(score.get("comment")),
-        by=text(first(score, "authorUserId", "source")), at=_time(score),
+        text(score.get("name")) or "score",
+        _value(score),
+        text=text(score.get("comment")),
+        by=text(first(score, "authorUserId", "source")),
+        at=_time(score),
         step=text(score.get("observationId")) or None,
-    )  # fmt: skip
+    )
 
 
 def _value(score: JSONObject) -> JSONValue:

@@ -38,8 +38,14 @@ from traces.importers.files.source import Source, collected
 from traces.importers.formats.tracing import langsmith_feedback
 
 FORMAT = "langsmith"
-_TYPES: Final = {"llm": StepType.MODEL, "tool": StepType.TOOL, "retriever": StepType.RETRIEVAL,
-                 "embedding": StepType.RETRIEVAL, "prompt": StepType.PROMPT, "parser": StepType.VALIDATOR}  # fmt: skip
+_TYPES: Final = {
+    "llm": StepType.MODEL,
+    "tool": StepType.TOOL,
+    "retriever": StepType.RETRIEVAL,
+    "embedding": StepType.RETRIEVAL,
+    "prompt": StepType.PROMPT,
+    "parser": StepType.VALIDATOR,
+}
 _PART: Final = re.compile(r'name="(post|patch|attachment|feedback)\.([^".]+)(?:\.([^"]+))?"')
 _MAPPED: Final = frozenset(
     {
@@ -191,11 +197,19 @@ def _step(given: JSONObject, where: str) -> RecordedStep:
         key: value for key, value in given.items() if key not in _MAPPED and value not in (None, "", [], {})
     }
     facts = SpanFacts(
-        key=text(given.get("id")), name=name or run_type or "run", type=kind, parent=_parent(given),
-        times=span(given.get("start_time"), given.get("end_time"), where), failed=bool(error), error=error,
-        unfinished=not given.get("end_time") and not outputs, input=inputs or None, output=outputs or None,
-        attributes=attributes, call_id=text(first(obj(outputs), "tool_call_id")),
-    )  # fmt: skip
+        key=text(given.get("id")),
+        name=name or run_type or "run",
+        type=kind,
+        parent=_parent(given),
+        times=span(given.get("start_time"), given.get("end_time"), where),
+        failed=bool(error),
+        error=error,
+        unfinished=not given.get("end_time") and not outputs,
+        input=inputs or None,
+        output=outputs or None,
+        attributes=attributes,
+        call_id=text(first(obj(outputs), "tool_call_id")),
+    )
     return step_of(_model(facts, given, metadata, where) if kind is StepType.MODEL else facts)
 
 
@@ -209,8 +223,11 @@ def _model(facts: SpanFacts, given: JSONObject, metadata: JSONObject, where: str
         request["parameters"] = merged
     if tools := items(invocation.get("tools")):
         request.setdefault("tools", request_of({"tools": tools}).get("tools", []))
-    usage = obj(first(outputs, "usage_metadata", "usage") or metadata.get("usage_metadata")
-                or obj(obj(outputs.get("llm_output")).get("token_usage")))  # fmt: skip
+    usage = obj(
+        first(outputs, "usage_metadata", "usage")
+        or metadata.get("usage_metadata")
+        or obj(obj(outputs.get("llm_output")).get("token_usage"))
+    )
     counted: Usage = usage_of(usage, f"{where}/usage_metadata")
     return replace(
         facts,

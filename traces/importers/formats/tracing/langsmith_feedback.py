@@ -50,9 +50,13 @@ def _judgement(given: JSONObject, step: str | None) -> RecordedJudgement:
     value = first(given, "score") if given.get("score") is not None else given.get("value")
     author = first(obj(given.get("feedback_source")), "user_name", "user_id", "type")
     return judgement(
-        text(given.get("key")) or "feedback", value, text=text(given.get("comment")), by=text(author),
-        at=_time(given), step=step,
-    )  # fmt: skip
+        text(given.get("key")) or "feedback",
+        value,
+        text=text(given.get("comment")),
+        by=text(author),
+        at=_time(given),
+        step=step,
+    )
 
 
 def _averages(stats: JSONObject, known: AbstractSet[str], step: str | None) -> Iterator[RecordedJudgement]:

@@ -28,8 +28,13 @@ from traces.importers.files.json_reader import first, items, obj, required_list,
 from traces.importers.files.source import Source, collected
 
 FORMAT = "prela"
-_TYPES = {"agent": StepType.AGENT, "llm": StepType.MODEL, "tool": StepType.TOOL, "retrieval": StepType.RETRIEVAL,
-          "embedding": StepType.RETRIEVAL}  # fmt: skip
+_TYPES = {
+    "agent": StepType.AGENT,
+    "llm": StepType.MODEL,
+    "tool": StepType.TOOL,
+    "retrieval": StepType.RETRIEVAL,
+    "embedding": StepType.RETRIEVAL,
+}
 _REQUEST_FIELDS = frozenset({"model", "messages", "prompt", "system", "tools", "response_format", "stream"})
 _KEPT_TRACE_FIELDS = ("service_name", "status")
 _MAPPED = frozenset(
@@ -149,11 +154,14 @@ def _step(given: JSONObject, where: str) -> RecordedStep:
         case StepType.MODEL:
             return _model(facts, given, snapshot, attributes, where)
         case StepType.TOOL:
-            return step_of(replace(
-                facts, input=snapshot.get("tool_input", attributes.get("tool.input")),
-                output=snapshot.get("tool_output", attributes.get("tool.output")),
-                tool_name=text(first(snapshot, "tool_name") or attributes.get("tool.name")),
-            ))  # fmt: skip
+            return step_of(
+                replace(
+                    facts,
+                    input=snapshot.get("tool_input", attributes.get("tool.input")),
+                    output=snapshot.get("tool_output", attributes.get("tool.output")),
+                    tool_name=text(first(snapshot, "tool_name") or attributes.get("tool.name")),
+                )
+            )
         case StepType.RETRIEVAL:
             return step_of(replace(facts, input=_query(snapshot, attributes), output=_documents(snapshot, attributes)))
     said = first(attributes, "chain.output", "agent.output")
@@ -188,10 +196,16 @@ def _model(
     tools = tools_of(request.get("tools") or [])
     full = [*[{**each, "role": "system"} for each in system], *messages]
     answer = answer_of(first(response, "text"), text(response.get("finish_reason")))
-    return step_of(replace(
-        facts, request=model_input(full, tools, parameters, request.get("response_format")) if full else None,
-        answer=answer, provider=provider_of(attributes.get("llm.vendor"), model), model=model, usage=usage,
-    ))  # fmt: skip
+    return step_of(
+        replace(
+            facts,
+            request=model_input(full, tools, parameters, request.get("response_format")) if full else None,
+            answer=answer,
+            provider=provider_of(attributes.get("llm.vendor"), model),
+            model=model,
+            usage=usage,
+        )
+    )
 
 
 def _query(snapshot: JSONObject, attributes: JSONObject) -> JSONValue:
@@ -225,8 +239,12 @@ def _agent_input(snapshot: JSONObject, attributes: JSONObject) -> JSONValue:
 def _kept(given: JSONObject, snapshot: JSONObject, attributes: JSONObject, span_type: str) -> JSONObject:
     """Everything that the step's fields do not hold."""
     rest = {key: value for key, value in snapshot.items() if key not in _SNAPSHOT_MAPPED}
-    kept: JSONObject = {**{key: value for key, value in given.items() if key not in _MAPPED}, "attributes": attributes,
-                        "events": given.get("events"), "replay_snapshot": rest}  # fmt: skip
+    kept: JSONObject = {
+        **{key: value for key, value in given.items() if key not in _MAPPED},
+        "attributes": attributes,
+        "events": given.get("events"),
+        "replay_snapshot": rest,
+    }
     if span_type not in _TYPES:
         kept["span_type"] = span_type
     return {key: value for key, value in kept.items() if value not in (None, [], {}, "")}

@@ -14,11 +14,20 @@ NOW = datetime(2026, 11, 22, 12, 0, 0, tzinfo=UTC)
 @pytest.mark.parametrize(
     ("said", "seconds"),
     [
-        ("3", 3.0), (" 2.5 ", 2.5), ("0", 0.0), ("-1", None), ("nan", None), ("inf", None), ("", None), ("soon", None),
-        ("Sun, 22 Nov 2026 12:00:30 GMT", 30.0), ("Sun, 22 Nov 2026 13:00:30 +0100", 30.0),
-        ("Sun, 22 Nov 2026 11:00:00 GMT", 0.0), ("Sun, 99 Nov 2026 11:00:00 GMT", None),
+        ("3", 3.0),
+        (" 2.5 ", 2.5),
+        ("0", 0.0),
+        ("-1", None),
+        ("nan", None),
+        ("inf", None),
+        ("", None),
+        ("soon", None),
+        ("Sun, 22 Nov 2026 12:00:30 GMT", 30.0),
+        ("Sun, 22 Nov 2026 13:00:30 +0100", 30.0),
+        ("Sun, 22 Nov 2026 11:00:00 GMT", 0.0),
+        ("Sun, 99 Nov 2026 11:00:00 GMT", None),
     ],
-)  # fmt: skip
+)
 def test_seconds_and_dates(said: str, seconds: float | None) -> None:
     assert retry_after_s({"retry-after": said}, NOW) == seconds
 

@@ -103,9 +103,17 @@ def test_a_statement_has_a_place_for_every_value_and_quotes_every_name(
 
 @pytest.mark.parametrize(
     "filters",
-    [{"$or": [{"a": 1}]}, {"a": {"$like": "b"}}, {"a": None}, {"a": {"$gt": "b"}}, {"a": {"$in": "b"}},
-     {"a": {"b": {"c": 1}}}, {"$and": {"a": 1}}, {"a": [[1]]}],
-)  # fmt: skip
+    [
+        {"$or": [{"a": 1}]},
+        {"a": {"$like": "b"}},
+        {"a": None},
+        {"a": {"$gt": "b"}},
+        {"a": {"$in": "b"}},
+        {"a": {"b": {"c": 1}}},
+        {"$and": {"a": 1}},
+        {"a": [[1]]},
+    ],
+)
 def test_what_the_common_language_does_not_have_is_refused_by_name(filters: dict[str, Any]) -> None:
     with pytest.raises(UnknownFilter, match=r"'\$|'a'"):
         conditions(filters)

@@ -62,8 +62,10 @@ def test_every_parameter_of_a_request_is_a_change_of_its_own_also_where_one_run_
     [made], [back] = ways(changes)
     assert made["model"].pop("unset") == ["n", "temperature"]
     assert made["model"] == {
-        "parameters": {"tool_choice": "none"}, "response_format": {"type": "json_object"}, "seed": 7,
-    }  # fmt: skip
+        "parameters": {"tool_choice": "none"},
+        "response_format": {"type": "json_object"},
+        "seed": 7,
+    }
     assert sorted(back["model"].pop("unset")) == ["response_format", "seed"]
     assert back["model"] == {"parameters": {"tool_choice": "auto", "n": 1}, "temperature": 0.0}
 
@@ -105,9 +107,15 @@ def test_a_call_in_the_history_and_its_result_are_added_and_removed_together() -
     changes = separate(examples(answer="No."), examples(*shown, answer="Yes."))
     [change] = changes.changes.values()
     made, back = ways(changes)
-    assert made == [{"match": {"step": 2}, "messages": [
-        {"op": "insert", "index": 1, "message": shown[0]}, {"op": "insert", "index": 1, "message": shown[1]},
-    ]}]  # fmt: skip
+    assert made == [
+        {
+            "match": {"step": 2},
+            "messages": [
+                {"op": "insert", "index": 1, "message": shown[0]},
+                {"op": "insert", "index": 1, "message": shown[1]},
+            ],
+        }
+    ]
     assert back == [{"match": {"step": 2}, "messages": [{"op": "delete", "index": 1}, {"op": "delete", "index": 2}]}]
     assert change.atom.testable
 
@@ -127,9 +135,11 @@ def test_edits_at_one_step_are_repeated_where_a_later_one_has_edits_of_its_own()
 def checked(arguments: JSONObject, result: str, answer: str) -> list[Given]:
     """Code calls a tool, and tells the model."""
     return [
-        agent(), tool("lookup", "", arguments, result),
-        model([system(PROMPT), user(f"It says: {result}")], said(answer)), output(answer),
-    ]  # fmt: skip
+        agent(),
+        tool("lookup", "", arguments, result),
+        model([system(PROMPT), user(f"It says: {result}")], said(answer)),
+        output(answer),
+    ]
 
 
 def test_a_tool_that_code_called_otherwise_is_called_so() -> None:
@@ -147,10 +157,15 @@ def test_a_tool_that_code_called_otherwise_is_called_so() -> None:
 def searched(*found: str, answer: str) -> list[Given]:
     """What the searches found is put into one message each."""
     steps = [
-        Given(type=StepType.RETRIEVAL, name=f"library {at}", parent=1, input={"query": f"what {at}", "top_k": 1},
-              output={"documents": [{"id": f"d{at}", "content": text}]})
+        Given(
+            type=StepType.RETRIEVAL,
+            name=f"library {at}",
+            parent=1,
+            input={"query": f"what {at}", "top_k": 1},
+            output={"documents": [{"id": f"d{at}", "content": text}]},
+        )
         for at, text in enumerate(found)
-    ]  # fmt: skip
+    ]
     told = [user(f"Context: {text}") for text in found]
     return [agent(), *steps, model([system(PROMPT), *told, user("How long?")], said(answer)), output(answer)]
 

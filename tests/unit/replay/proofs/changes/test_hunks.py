@@ -46,8 +46,9 @@ def test_sentences_are_parts_and_a_new_one_is_whole() -> None:
     division = divide(base, "You are the desk. Refund orders in cents. Be kind. Cite the policy.")
     assert division is not None
     assert [part.title for part in division.parts] == [
-        "Changing “euros” to “cents” in the text", "Adding “Cite the policy.” to the text",
-    ]  # fmt: skip
+        "Changing “euros” to “cents” in the text",
+        "Adding “Cite the policy.” to the text",
+    ]
     only_first = division.build([division.parts[0].candidate, division.parts[1].base])
     assert only_first == "You are the desk. Refund orders in cents. Be kind."
     assert divide(base, f"{base}\n\nCite the policy.") is None

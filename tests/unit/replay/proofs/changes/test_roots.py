@@ -92,9 +92,10 @@ def test_parts_are_set_between_the_two_values() -> None:
 def examined(base: list[Given], candidate: list[Given]) -> Examined:
     store = Store()
     return examine(
-        side_of(base, store), side_of(candidate, store),
+        side_of(base, store),
+        side_of(candidate, store),
         lambda refs: {ref: store.values[ref] for ref in refs if ref in store.values},
-    )  # fmt: skip
+    )
 
 
 def separate(base: list[Given], candidate: list[Given]) -> Changes:
@@ -114,9 +115,11 @@ def test_separate_recordings_are_made_each_other_by_their_roots() -> None:
 def run(*, question: str = "Where is it?", temperature: float = 0.0, found: str = "lost", answer: str) -> list[Given]:
     asked = [system(PROMPT), user(question)]
     return [
-        agent(), tool("get_order", "c0", {"id": 1}, {"state": found}),
-        model(asked, said(answer), temperature=temperature), output(answer),
-    ]  # fmt: skip
+        agent(),
+        tool("get_order", "c0", {"id": 1}, {"state": found}),
+        model(asked, said(answer), temperature=temperature),
+        output(answer),
+    ]
 
 
 def test_a_message_a_setting_and_a_tools_answer_are_changes_of_their_own() -> None:
@@ -195,8 +198,13 @@ def test_message_is_edited_where_its_conversation_has_it_first() -> None:
         return [*hello, said("How many days?"), user(f"I want {days} days.")]
 
     booked = [*told(6), asked("c1", "book", days=6), answered("c1", "booked")]
-    base = [*first, model(told(6), booked[4]), tool("book", "c1", {"days": 6}, "booked"),
-            model(booked, said("You have 6 days off.")), output("You have 6 days off.")]  # fmt: skip
+    base = [
+        *first,
+        model(told(6), booked[4]),
+        tool("book", "c1", {"days": 6}, "booked"),
+        model(booked, said("You have 6 days off.")),
+        output("You have 6 days off."),
+    ]
     candidate = [*first, model(told(10), said("You have no days off.")), output("You have no days off.")]
     store = Store()
 

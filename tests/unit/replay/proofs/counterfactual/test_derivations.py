@@ -120,12 +120,19 @@ def test_answer_behind_unrecorded_code_is_not_certified_unreached() -> None:
 def run_of(given: list[Given]) -> RecordedRun:
     steps = [
         RecordedStep(
-            key=str(number), parent=None if step.parent is None else str(step.parent), type=step.type, name=step.name,
-            input=step.input, output=step.output, provider="p" if step.model else "", model=step.model,
-            tool_name=step.name if step.type == "tool" else "", call_id=step.call_id,
+            key=str(number),
+            parent=None if step.parent is None else str(step.parent),
+            type=step.type,
+            name=step.name,
+            input=step.input,
+            output=step.output,
+            provider="p" if step.model else "",
+            model=step.model,
+            tool_name=step.name if step.type == "tool" else "",
+            call_id=step.call_id,
         )
         for number, step in enumerate(given, 1)
-    ]  # fmt: skip
+    ]
     return RecordedRun(
         external_id="run", name="run", app="app", source=RunSource.IMPORT, format="test", steps=tuple(steps)
     )
@@ -149,7 +156,7 @@ def probed(side: Side, *entries: Any) -> str:
     found = seen()
     watch = Watch(
         graph=graph, coupling=coupling, state=derivations(found.comparison, found.flow, found.found.atoms).state(side)
-    )  # fmt: skip
+    )
     profile = apply_profile(OverrideProfile.model_validate({"overrides": list(entries)}), graph)
     world = Memory(payloads=payloads, coupling=coupling)
     policy = Policy(allow=["model"], semantic_threshold=1.0)

@@ -49,10 +49,13 @@ class Rewording:
 
 def proved(lab: Rewording) -> Findings:
     case = Case(
-        question=outcomes.question("answer", []), atoms=[Atom(id="a", category="prompt", title="Change a")],
-        sampled=True, one_space=True, coarser=outcomes.coarser("answer"),
+        question=outcomes.question("answer", []),
+        atoms=[Atom(id="a", category="prompt", title="Change a")],
+        sampled=True,
+        one_space=True,
+        coarser=outcomes.coarser("answer"),
         values={side: outcomes.values("answer", Result(answer=lab.recorded(side))) for side in ("base", "candidate")},
-    )  # fmt: skip
+    )
     return prove(case, lab, Budget(live_calls=None))
 
 

@@ -42,9 +42,11 @@ class Memory:
     def cached(self, signature: str, *, exclude: Collection[UUID]) -> CachedAnswer | None:
         found = self.coupling.answer(signature)
         output = None if found is None else self.payloads[found.output_ref]
-        return None if found is None else CachedAnswer(
-            output_ref=found.output_ref, output=output, status=found.status, where={}
-        )  # fmt: skip
+        return (
+            None
+            if found is None
+            else CachedAnswer(output_ref=found.output_ref, output=output, status=found.status, where={})
+        )
 
     def similar(self, call: Call, threshold: float) -> CachedAnswer | None:
         return None
@@ -143,14 +145,22 @@ def test_a_tool_that_nobody_recorded_is_missed_by_its_name() -> None:
 def test_nothing_is_told_beyond_a_check_that_only_code_can_decide() -> None:
     base = talk(LOST, answer="You get a refund.")
     check = RecordedStep(
-        key="check", type=StepType.VALIDATOR, name="fits", input={"answer": "You get a refund.", "order": LOST},
+        key="check",
+        type=StepType.VALIDATOR,
+        name="fits",
+        input={"answer": "You get a refund.", "order": LOST},
         output={"decision": "pass"},
-    )  # fmt: skip
+    )
     own: JSONValue = {"messages": [{"role": "user", "content": "Sum up."}]}
     retry = RecordedStep(
-        key="again", type=StepType.MODEL, name="desk", provider="desk", model="m1", input=own,
+        key="again",
+        type=StepType.MODEL,
+        name="desk",
+        provider="desk",
+        model="m1",
+        input=own,
         output={"message": {"role": "assistant", "content": "Sorry."}},
-    )  # fmt: skip
+    )
     checked = replace(base, steps=(*base.steps[:-1], check, base.steps[-1]))
     candidate = talk(SENT, answer="It is on its way.")
     change = {"match": {"step": 4}, "tool": {"output": SENT}}

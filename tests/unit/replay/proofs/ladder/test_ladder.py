@@ -320,9 +320,10 @@ def test_what_certificates_leave_is_named_where_nothing_can_be_replayed() -> Non
 def test_a_change_that_cannot_be_tried_but_cannot_matter_either_leaves_no_doubt() -> None:
     inert = Certificate(kind="inert", reason="its step answered the same")
     given = [
-        atoms(1)[0], Atom(id="b", category="tool", title="b", certificate=inert),
+        atoms(1)[0],
+        Atom(id="b", category="tool", title="b", certificate=inert),
         Atom(id="c", category="structure", title="c", certificate=inert, why_not="nobody used it"),
-    ]  # fmt: skip
+    ]
     lab = TrueLab(needs("a"), live=lambda applied: True)
     found = prove(Case(question=QUESTION, atoms=given), lab, Budget())
     assert (found.verdict, found.confidence, found.primary) == ("single", "medium", [["a"]])

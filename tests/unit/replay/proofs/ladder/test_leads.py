@@ -46,15 +46,24 @@ def proved(lab: Code, *, sampled: bool = False) -> Findings:
     changes = [Atom(id=name, category="prompt", title=name, rank=(at,)) for at, name in enumerate(sorted(lab.all))]
     sides: Mapping[Side, str] = {"base": "The voucher is yours.", "candidate": "The expert visits you."}
     case = Case(
-        question=outcomes.question("answer", []), atoms=changes, sampled=sampled, coarser=outcomes.coarser("answer"),
+        question=outcomes.question("answer", []),
+        atoms=changes,
+        sampled=sampled,
+        coarser=outcomes.coarser("answer"),
         values={side: outcomes.values("answer", Result(answer=text)) for side, text in sides.items()},
-    )  # fmt: skip
+    )
     return prove(case, lab, Budget(live_calls=None))
 
 
 def test_nearer_answer_on_the_way_is_listed_first() -> None:
-    lab = Code({atoms(): ["severity 20"], atoms("a"): ["severity 15"], atoms("b"): ["severity 65"],
-                atoms("a", "b"): ["severity 60"]})  # fmt: skip
+    lab = Code(
+        {
+            atoms(): ["severity 20"],
+            atoms("a"): ["severity 15"],
+            atoms("b"): ["severity 65"],
+            atoms("a", "b"): ["severity 60"],
+        }
+    )
     found = proved(lab)
     assert (found.verdict, found.confidence, found.primary) == ("inconclusive", "low", [])
     assert [atom.id for atom in found.atoms] == ["b", "a"]
@@ -62,11 +71,18 @@ def test_nearer_answer_on_the_way_is_listed_first() -> None:
 
 def test_repeats_tell_wording_from_decision() -> None:
     openings = ("Sure.", "Right, here you are.", "Of course.", "Let me see.", "Thanks.")
-    one, other = ([f"{opening} Offer {letter} wins." for opening in order] for letter, order in (
-        ("B", openings), ("C", openings[::-1])
-    ))  # fmt: skip
-    lab = Code({atoms(): one, atoms("a"): ["Thanks. Offer B wins."], atoms("b"): ["Sure. Offer C wins."],
-                atoms("a", "b"): other})  # fmt: skip
+    one, other = (
+        [f"{opening} Offer {letter} wins." for opening in order]
+        for letter, order in (("B", openings), ("C", openings[::-1]))
+    )
+    lab = Code(
+        {
+            atoms(): one,
+            atoms("a"): ["Thanks. Offer B wins."],
+            atoms("b"): ["Sure. Offer C wins."],
+            atoms("a", "b"): other,
+        }
+    )
     found = proved(lab, sampled=True)
     assert [atom.id for atom in found.atoms] == ["b", "a"]
     assert found.confidence == "low"

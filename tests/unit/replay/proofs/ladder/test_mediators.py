@@ -18,9 +18,15 @@ from traces.core.vocabulary import Label, StepStatus, StepType
 
 def stage(number: int) -> Stage:
     step = StepRef(
-        id=UUID(int=number), sequence_no=number, type=StepType.TOOL, name=f"tool {number}", summary="",
-        status=StepStatus.OK, label=Label.EXACT, reason="",
-    )  # fmt: skip
+        id=UUID(int=number),
+        sequence_no=number,
+        type=StepType.TOOL,
+        name=f"tool {number}",
+        summary="",
+        status=StepStatus.OK,
+        label=Label.EXACT,
+        reason="",
+    )
     return Stage(number=number, step=step, text=f"did {number} otherwise")
 
 
@@ -121,9 +127,13 @@ FREE, SURE, LIKELY, OPEN = noise_gate.NOT_NEEDED, gated(0.008), gated(0.03), gat
     ],
 )
 def test_confidence_follows_the_table(
-    kind: EvidenceVerdict, given: NoiseGate, enough: bool | None, needed: bool | None, more: dict[str, float],
+    kind: EvidenceVerdict,
+    given: NoiseGate,
+    enough: bool | None,
+    needed: bool | None,
+    more: dict[str, float],
     expected: Confidence,
-) -> None:  # fmt: skip
+) -> None:
     grounds = Grounds(verdict=kind, gate=given, enough=enough, needed=needed, **more)  # type: ignore[arg-type]  # fields of the grounds
     assert level(grounds).confidence == expected
     assert level(grounds).rule
@@ -141,9 +151,10 @@ class Borrowing(Chain):
 def test_a_tools_answer_of_another_recording_is_no_full_proof(*, fork: bool, expected: Confidence) -> None:
     """A fork has the world of its source; of two separate recordings each has a world of its own."""
     case = Case(
-        question=EvidenceQuestion(kind="answer", text=""), one_space=fork,
+        question=EvidenceQuestion(kind="answer", text=""),
+        one_space=fork,
         atoms=[Atom(id="a", category="prompt", title="The prompt")],
-    )  # fmt: skip
+    )
     found = prove(case, Borrowing(0, set()), Budget())
     assert (found.verdict, found.confidence) == ("single", expected)
     assert any("would get the same answer in the other" in line for line in found.assumptions)

@@ -23,9 +23,15 @@ def sides(hits: tuple[int, int], n: tuple[int, int]) -> tuple[list[str], list[st
 
 @pytest.mark.parametrize(
     ("hits", "n", "p"),
-    [((0, 3), (3, 3), 0.1), ((0, 4), (4, 4), 0.02857), ((0, 5), (5, 5), 0.00794), ((1, 9), (10, 10), 0.00109),
-     ((3, 3), (6, 6), 1.0), ((1, 5), (8, 7), 0.04056)],
-)  # fmt: skip
+    [
+        ((0, 3), (3, 3), 0.1),
+        ((0, 4), (4, 4), 0.02857),
+        ((0, 5), (5, 5), 0.00794),
+        ((1, 9), (10, 10), 0.00109),
+        ((3, 3), (6, 6), 1.0),
+        ((1, 5), (8, 7), 0.04056),
+    ],
+)
 def test_fishers_exact_test_on_tables_with_known_values(hits: tuple[int, int], n: tuple[int, int], p: float) -> None:
     assert statistics.exact_p(*sides(hits, n)) == pytest.approx(p, abs=5e-5)
 

@@ -137,14 +137,26 @@ def test_unreadable_score_time_is_left_out() -> None:
 # LangSmith
 
 RUN: JSONObject = {
-    "id": "r1", "trace_id": "r1", "name": "shop", "run_type": "chain", "start_time": "2026-10-01T10:00:00+00:00",
-    "end_time": "2026-10-01T10:00:02+00:00", "inputs": {"input": "Is Dune in stock?"}, "outputs": {"output": "Yes."},
-}  # fmt: skip
+    "id": "r1",
+    "trace_id": "r1",
+    "name": "shop",
+    "run_type": "chain",
+    "start_time": "2026-10-01T10:00:00+00:00",
+    "end_time": "2026-10-01T10:00:02+00:00",
+    "inputs": {"input": "Is Dune in stock?"},
+    "outputs": {"output": "Yes."},
+}
 TOOL: JSONObject = {**RUN, "id": "r2", "parent_run_id": "r1", "name": "find_book", "run_type": "tool"}
 FEEDBACK: JSONObject = {
-    "id": "f1", "run_id": "r1", "trace_id": "r1", "key": "is_correct", "score": False, "comment": "it was sold out",
-    "feedback_source": {"type": "app", "user_name": "ada"}, "created_at": "2026-10-02T10:00:00+00:00",
-}  # fmt: skip
+    "id": "f1",
+    "run_id": "r1",
+    "trace_id": "r1",
+    "key": "is_correct",
+    "score": False,
+    "comment": "it was sold out",
+    "feedback_source": {"type": "app", "user_name": "ada"},
+    "created_at": "2026-10-02T10:00:00+00:00",
+}
 
 
 def test_langsmith_feedback_of_batches() -> None:

@@ -18,11 +18,21 @@ from traces.importers.files.errors import BadFile
 
 CONVERSATION = [fixtures.SYSTEM, fixtures.REQUEST, fixtures.CALL, fixtures.RESULT]
 WHOLE_CONVERSATIONS = [
-    "langsmith_batch.json", "langsmith_multipart.body", "openai_messages.json", "otlp_genai.json",
-    "otlp_langfuse.json", "otlp_openinference.json", "otlp_traceloop.json", "otlp_vercel.json",
-    "langfuse_blob.jsonl", "langfuse_table.csv", "langfuse_trace.json",
-    "otel_console.log", "phoenix_spans.jsonl", "phoenix_table.json",
-]  # fmt: skip
+    "langsmith_batch.json",
+    "langsmith_multipart.body",
+    "openai_messages.json",
+    "otlp_genai.json",
+    "otlp_langfuse.json",
+    "otlp_openinference.json",
+    "otlp_traceloop.json",
+    "otlp_vercel.json",
+    "langfuse_blob.jsonl",
+    "langfuse_table.csv",
+    "langfuse_trace.json",
+    "otel_console.log",
+    "phoenix_spans.jsonl",
+    "phoenix_table.json",
+]
 
 
 @pytest.mark.parametrize("name", WHOLE_CONVERSATIONS)
@@ -48,19 +58,51 @@ def test_every_client_gives_the_same_tools_and_parameters(name: str) -> None:
 
 
 ONE_CALL: list[tuple[str, JSONValue]] = [
-    ("openai", {"role": "assistant", "content": "", "tool_calls": [
-        {"id": "call_1", "type": "function", "function": {"name": "find_book", "arguments": '{"title":"Dune"}'}}]}),
-    ("anthropic", {"role": "assistant", "content": [
-        {"type": "tool_use", "id": "call_1", "name": "find_book", "input": {"title": "Dune"}}]}),
-    ("genai", {"role": "assistant", "parts": [
-        {"type": "tool_call", "id": "call_1", "name": "find_book", "arguments": {"title": "Dune"}}]}),
-    ("gemini", {"role": "model", "parts": [
-        {"functionCall": {"id": "call_1", "name": "find_book", "args": {"title": "Dune"}}}]}),
-    ("langchain", {"lc": 1, "type": "constructor", "id": ["langchain", "schema", "AIMessage"], "kwargs": {
-        "content": "", "tool_calls": [{"id": "call_1", "name": "find_book", "args": {"title": "Dune"}}]}}),
-    ("responses", {
-        "type": "function_call", "call_id": "call_1", "name": "find_book", "arguments": '{"title": "Dune"}'}),
-]  # fmt: skip
+    (
+        "openai",
+        {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": [
+                {"id": "call_1", "type": "function", "function": {"name": "find_book", "arguments": '{"title":"Dune"}'}}
+            ],
+        },
+    ),
+    (
+        "anthropic",
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "call_1", "name": "find_book", "input": {"title": "Dune"}}],
+        },
+    ),
+    (
+        "genai",
+        {
+            "role": "assistant",
+            "parts": [{"type": "tool_call", "id": "call_1", "name": "find_book", "arguments": {"title": "Dune"}}],
+        },
+    ),
+    (
+        "gemini",
+        {
+            "role": "model",
+            "parts": [{"functionCall": {"id": "call_1", "name": "find_book", "args": {"title": "Dune"}}}],
+        },
+    ),
+    (
+        "langchain",
+        {
+            "lc": 1,
+            "type": "constructor",
+            "id": ["langchain", "schema", "AIMessage"],
+            "kwargs": {"content": "", "tool_calls": [{"id": "call_1", "name": "find_book", "args": {"title": "Dune"}}]},
+        },
+    ),
+    (
+        "responses",
+        {"type": "function_call", "call_id": "call_1", "name": "find_book", "arguments": '{"title": "Dune"}'},
+    ),
+]
 
 
 @pytest.mark.parametrize(("client", "message"), ONE_CALL)
@@ -142,19 +184,30 @@ def test_an_impossible_token_count_is_refused_by_name(count: JSONValue) -> None:
 
 @pytest.mark.parametrize(
     ("said", "model", "provider"),
-    [("openai.chat", "", "openai"), ("gcp.vertex_ai", "", "google"), ("", "claude-sonnet-4-5", "anthropic"),
-     ("", "my-model", ""), ("Groq", "llama", "groq"), ("unknown", "gpt-4", "")],
-)  # fmt: skip
+    [
+        ("openai.chat", "", "openai"),
+        ("gcp.vertex_ai", "", "google"),
+        ("", "claude-sonnet-4-5", "anthropic"),
+        ("", "my-model", ""),
+        ("Groq", "llama", "groq"),
+        ("unknown", "gpt-4", ""),
+    ],
+)
 def test_providers_have_one_name(said: str, model: str, provider: str) -> None:
     assert provider_of(said, model) == provider
 
 
 @pytest.mark.parametrize(
     ("name", "model"),
-    [("2026-02-21T00_37_20_shop_llm_agent_gpt-4.1-mini_user_simulator_gpt-5-mini", "gpt-4.1-mini"),
-     ("[Shop][Base][Gpt-4.1-mini][2026]", "gpt-4.1-mini"), ("_gemini-3-flash__base__all_", "gemini-3-flash"),
-     ("gpt-4o against claude-opus-4", ""), ("shop", ""), ("video1 of 3", "")],
-)  # fmt: skip
+    [
+        ("2026-02-21T00_37_20_shop_llm_agent_gpt-4.1-mini_user_simulator_gpt-5-mini", "gpt-4.1-mini"),
+        ("[Shop][Base][Gpt-4.1-mini][2026]", "gpt-4.1-mini"),
+        ("_gemini-3-flash__base__all_", "gemini-3-flash"),
+        ("gpt-4o against claude-opus-4", ""),
+        ("shop", ""),
+        ("video1 of 3", ""),
+    ],
+)
 def test_a_model_is_read_from_a_name_only_when_it_is_the_only_one(name: str, model: str) -> None:
     assert model_in(name) == model
 

@@ -19,11 +19,13 @@ COMPUTED = (
 )
 # Rows that were there before a column was added have its default, which the file holds once.
 REPEATED = (
-    SESSIONS, "CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT)", ONE[0],
+    SESSIONS,
+    "CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT)",
+    ONE[0],
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000)"
     " INSERT INTO messages SELECT i, 's', 'user' FROM n",
     f"ALTER TABLE messages ADD COLUMN content TEXT DEFAULT '{'x' * 200_000}'",
-)  # fmt: skip
+)
 
 
 def database(*statements: str) -> bytes:

@@ -52,9 +52,15 @@ def line(uuid: str, parent: str | None, type: str = "user", said: Any = None, **
         **({"id": uuid.split(".")[0], "model": "claude-x"} if type == "assistant" else {}),
     }
     return {
-        "uuid": uuid, "parentUuid": parent, "type": type, "sessionId": "cc", "isSidechain": False,
-        "timestamp": AT.format(0, len(uuid)), **({"message": message} if said is not None else {}), **more,
-    }  # fmt: skip
+        "uuid": uuid,
+        "parentUuid": parent,
+        "type": type,
+        "sessionId": "cc",
+        "isSidechain": False,
+        "timestamp": AT.format(0, len(uuid)),
+        **({"message": message} if said is not None else {}),
+        **more,
+    }
 
 
 def says(words: str) -> list[dict[str, str]]:
@@ -126,9 +132,11 @@ def test_sub_agent_file_belongs_to_its_session() -> None:
 
 def test_session_over_several_files_is_one_run() -> None:
     whole = [
-        line("u", None, said="Count them."), line("aa", "u", "assistant", says("Two.")),
-        line("uuu", "aa", said="And now?"), line("aaaa", "uuu", "assistant", says("Three.")),
-    ]  # fmt: skip
+        line("u", None, said="Count them."),
+        line("aa", "u", "assistant", says("Two.")),
+        line("uuu", "aa", said="And now?"),
+        line("aaaa", "uuu", "assistant", says("Three.")),
+    ]
     (run,) = read("claude-code", whole)
     for later, earlier in ((whole[2:], whole[:2]), (whole[1:], whole[:3])):  # the second one repeats lines
         (split,) = read("claude-code", later, earlier)
@@ -318,23 +326,35 @@ def _rollout(compacted: dict[str, Any]) -> list[dict[str, Any]]:
 
     return [
         {"type": "session_meta", "payload": {"id": "cx", "base_instructions": {"text": "You keep books."}}},
-        said("user", "Count the red books."), said("assistant", "Three."), spent(10), spent(10),
-        {"type": "compacted", "payload": compacted}, spent(25),
-        said("user", "And the blue ones?"), said("assistant", "Five."), spent(31),
-    ]  # fmt: skip
+        said("user", "Count the red books."),
+        said("assistant", "Three."),
+        spent(10),
+        spent(10),
+        {"type": "compacted", "payload": compacted},
+        spent(25),
+        said("user", "And the blue ones?"),
+        said("assistant", "Five."),
+        spent(31),
+    ]
 
 
 @pytest.mark.parametrize(
     ("compacted", "shown"),
     [
         ({"message": "three red books"}, ["Count the red books.", "three red books"]),
-        ({"message": "", "replacement_history": [
-            {"type": "message", "role": "user", "content": "red: three"},
-            {"type": "compaction", "encrypted_content": "gAAAA"},
-            {"type": "function_call", "call_id": "c", "name": "ls", "arguments": "{}"},
-        ]}, ["red: three", None]),
+        (
+            {
+                "message": "",
+                "replacement_history": [
+                    {"type": "message", "role": "user", "content": "red: three"},
+                    {"type": "compaction", "encrypted_content": "gAAAA"},
+                    {"type": "function_call", "call_id": "c", "name": "ls", "arguments": "{}"},
+                ],
+            },
+            ["red: three", None],
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_codex_model_is_shown_what_took_the_place_of_the_conversation(
     compacted: dict[str, Any], shown: list[str | None]
 ) -> None:
@@ -381,5 +401,6 @@ def test_a_bad_atif_trajectory_keeps_only_itself_out() -> None:
     sources = [Source(name="x", data=orjson.dumps(each)) for each in (bad, *_atif("good", ("user", "go", False)))]
     assert [run.external_id for run in registry.named("atif").runs(sources)] == ["good"]
     assert [[str(each) for each in source.skipped] for source in sources] == [
-        ["'many' is not a token count (/steps/1/usage)"], [],
-    ]  # fmt: skip
+        ["'many' is not a token count (/steps/1/usage)"],
+        [],
+    ]
