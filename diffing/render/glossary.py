@@ -34,10 +34,10 @@ WORDS: Final = (
     ),
     (
         "enough, needed, share",
-        "Enough: made alone on the base, the change gives the candidate’s outcome. Needed: "
-        "without it the candidate’s outcome is gone. Share: how much of the difference is due to it, averaged over every "
-        "order in which the changes can be made. Interaction: what two changes do together beyond what each does alone, "
-        "from 1 (only together) to −1 (each does it without the other).",
+        "Enough: made alone on the base, the change gives the candidate’s outcome. Needed: without it the candidate’s "
+        "outcome is gone. Share: how much of the difference is due to it, averaged over every order in which the "
+        "changes can be made. Interaction: what two changes do together beyond what each does alone, from 1 (only "
+        "together) to −1 (each does it without the other).",
     ),
     (
         "chance, p",

@@ -200,10 +200,10 @@ def facet(
         kind=kind,
         part="output" if kind == "result" else "input",
         category=category,
-        form=form,
+        form=form,  # type: ignore[arg-type]  # one of its forms
         base=base,
         candidate=candidate,
-        messages=messages,  # type: ignore[arg-type]  # one of its forms
+        messages=messages,
     )
 
 
