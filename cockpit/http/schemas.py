@@ -7,9 +7,9 @@ from uuid import UUID
 from pydantic import Field, RootModel
 
 from replay.bisection.core.schemas import BisectionChanged
-from replay.execution.messages import AttemptChanged, StepsResolved, TextStreamed
+from replay.execution.messages import AttemptMessage, StepsMessage, TextMessage
 from replay.experiments.core.schemas import ExperimentChanged, ExperimentRowChanged
-from replay.sessions.schemas import RunsTouched, SessionChanged
+from replay.sessions.schemas import RunsMessage, SessionStateMessage
 from traces.core.schema import Schema
 
 Role = Literal["viewer", "debugger", "admin"]
@@ -127,11 +127,11 @@ class DiffTouched(Schema):
 class LiveMessage(
     RootModel[
         Annotated[
-            SessionChanged
-            | StepsResolved
-            | TextStreamed
-            | AttemptChanged
-            | RunsTouched
+            SessionStateMessage
+            | StepsMessage
+            | TextMessage
+            | AttemptMessage
+            | RunsMessage
             | DiffTouched
             | ExperimentChanged
             | ExperimentRowChanged

@@ -30,7 +30,7 @@ from replay.bisection import queries as bisections
 from replay.experiments import queries as experiments
 from replay.models import Bisection, Experiment, ReplaySession
 from replay.sessions import queries as replays
-from replay.sessions.schemas import RunsTouched
+from replay.sessions.schemas import RunsMessage
 from traces.http.paging import LAST_NO
 from traces.models import Run, Step
 from traces.runs.queries import as_uuid
@@ -97,7 +97,7 @@ class RunFeed:
             return []
         self._seen = state
         self._seq += 1
-        return [RunsTouched(seq=self._seq, run=self._run)]
+        return [RunsMessage(seq=self._seq, run=self._run)]
 
     def _state(self) -> object:
         """What a lost wake-up would have been about."""

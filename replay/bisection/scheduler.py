@@ -27,7 +27,7 @@ from replay.models import Bisection, BisectionProbe, ReplaySession
 from replay.overrides.policy import Budget
 from replay.sessions import create, prepare
 from replay.sessions.schemas import ReplayRequest
-from replay.store.run_outcome import SHOWN, outcome_of
+from replay.store.run_outcome import ANSWER_LIMIT, read_outcome
 from traces import notify
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Reason, StepType
@@ -91,7 +91,7 @@ def touch(bisection: Bisection) -> None:
     notify.touch(f"bisection.{bisection.id}")
 
 
-def _begin(seen: Bisection, following: _Next, planned: Sequence[prepare.Prepared]) -> list[UUID] | None:
+def _begin(seen: Bisection, following: _Next, planned: Sequence[prepare.PreparedReplay]) -> list[UUID] | None:
     """Store what was decided; None when somebody else changed the bisection meanwhile."""
     with transaction.atomic():
         bisection = Bisection.objects.select_for_update().get(id=seen.id)
@@ -104,7 +104,7 @@ def _begin(seen: Bisection, following: _Next, planned: Sequence[prepare.Prepared
     return begun
 
 
-def _probe(bisection: Bisection, following: _Next, prepared: prepare.Prepared) -> UUID:
+def _probe(bisection: Bisection, following: _Next, prepared: prepare.PreparedReplay) -> UUID:
     number = BisectionProbe.objects.filter(bisection=bisection).count() + 1
     here = BisectionProbe.objects.filter(bisection=bisection, place=following.place, changed=following.changed)
     session = create.create(prepared, is_probe=True)
@@ -116,7 +116,7 @@ def _probe(bisection: Bisection, following: _Next, prepared: prepare.Prepared) -
         sample=here.count() + 1,
         session=session,
     )
-    event_log.say(session.id, "session")
+    event_log.append(session.id, "session")
     return session.id
 
 
@@ -189,7 +189,7 @@ def _cost(probe: BisectionProbe) -> float:
     return float(probe.session.policy["budget"]["max_cost_usd"] or probe.session.cost_usd or 0)
 
 
-def _planned(bisection: Bisection, following: _Next) -> prepare.Prepared:
+def _planned(bisection: Bisection, following: _Next) -> prepare.PreparedReplay:
     request = findings.request_of(bisection)
     budget = request.policy.budget
     limits = {
@@ -222,11 +222,11 @@ def _verdict(probe: BisectionProbe) -> tuple[ProbeVerdict, JSONObject]:
     if session.status not in COMPLETED or session.run_id is None:
         return ProbeVerdict.UNCLEAR, {"note": session.error or f"the replay {session.status}"}
     asked = _CHECKS.validate_python(probe.bisection.request["checks"])
-    outcome = outcome_of(session.run_id, asked)
+    outcome = read_outcome(session.run_id, asked)
     results = checks.apply(asked, outcome, first_error_apart)
     detail: JSONObject = {
         "checks": [result.model_dump(mode="json") for result in results],
-        "answer": outcome.answer[:SHOWN],
+        "answer": outcome.answer[:ANSWER_LIMIT],
         "assumed": _placeholders(session.run_id, session.fork_sequence_no).count(),
     }
     if why := _untold(session.run_id, session):

@@ -21,7 +21,7 @@ from replay.live.matching_process import first_error_apart
 from replay.models import Bisection
 from replay.sessions import prepare, services
 from replay.sessions.schemas import ReplayRequest
-from replay.store.run_outcome import outcome_of
+from replay.store.run_outcome import read_outcome
 from traces import enqueue
 from traces.core.json_types import JSONValue
 from traces.http.idempotency import Key, made, once
@@ -200,7 +200,7 @@ def _own_refusals(request: BisectRequest) -> list[PlanRefusal]:
 
 
 def _recorded(run: Run, request: BisectRequest) -> list[CheckResult]:
-    return checks.apply(request.checks, outcome_of(run.id, request.checks), first_error_apart)
+    return checks.apply(request.checks, read_outcome(run.id, request.checks), first_error_apart)
 
 
 def _passes(results: list[CheckResult]) -> bool:

@@ -27,7 +27,7 @@ class Foresight:
 
     def __init__(self, context: ReplayContext, state: ReplayState) -> None:
         self._edited = context.edited
-        self._asks_anew = context.policy.asks_anew(StepType.MODEL)
+        self._asks_anew = context.policy.reexecutes(StepType.MODEL)
         self._tasks = state.tasks
         self.dependence = Dependence()
 

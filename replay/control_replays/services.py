@@ -64,7 +64,7 @@ def start(diff_id: UUID, asked: UnchangedRequest) -> UnchangedView:
             UnchangedReplay.objects.update_or_create(
                 diff=report, defaults={"session": session, "how": lane.how, "attached": False}
             )
-            event_log.say(session.id, "session")
+            event_log.append(session.id, "session")
             transaction.on_commit(partial(enqueue.put, task_names.EXECUTE, session.id))
     return view(diff_id, asked)
 

@@ -7,7 +7,7 @@ from typing import Final
 from replay.core.graph import Graph, Node
 from replay.core.plan import PlanRefusal
 from replay.core.step_selectors import StepsByName, named_by
-from replay.overrides.edits import NO_EDITS, Edits, Given, with_both
+from replay.overrides.edits import NO_EDITS, Edits, OverrideValue, merge_settings
 from replay.overrides.policy import Policy
 from replay.overrides.profile import (
     MessageEdit,
@@ -18,7 +18,7 @@ from replay.overrides.profile import (
     RetrievalOverride,
     ToolOverride,
 )
-from replay.overrides.request_edits import known_as
+from replay.overrides.request_edits import canonical_name
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import StepType
 
@@ -61,7 +61,7 @@ class AppliedProfile:
             (index, entry)
             for index, entry in enumerate(self.profile.overrides)
             if entry.match.step is None and entry.match.type is type and named_by(entry, name, model)
-            if entry.match.takes_in(at)
+            if entry.match.includes(at)
         ]
         return _merged(found, type) if found else NO_EDITS
 
@@ -192,7 +192,7 @@ def _asked_with(index: int, value: ModelOverride | None) -> Iterable[tuple[str, 
             yield from ((each, pointer(index, "model", name, each)) for each in getattr(value, name) or ())
         elif name == "unset":
             names = getattr(value, name) or ()
-            yield from ((known_as(each), pointer(index, "model", name, at)) for at, each in enumerate(names))
+            yield from ((canonical_name(each), pointer(index, "model", name, at)) for at, each in enumerate(names))
         else:
             yield name, pointer(index, "model", name)
 
@@ -202,17 +202,17 @@ def _merged(entries: list[tuple[int, Override]], type: StepType) -> Edits:
     model: JSONObject = {}
     retrieval: JSONObject = {}
     messages: list[MessageEdit] = []
-    arguments: Given | None = None
+    arguments: OverrideValue | None = None
     tool: ToolOverride | None = None
-    output: Given | None = None
+    output: OverrideValue | None = None
     for _, entry in entries:
         prompt |= _set_fields(entry.prompt, only="system" if type is StepType.MODEL else None)
-        model = with_both(model, _set_fields(entry.model))
+        model = merge_settings(model, _set_fields(entry.model))
         retrieval |= _set_fields(entry.retrieval)
         messages += entry.messages or []
-        arguments = Given(value=entry.arguments) if entry.arguments is not None else arguments
+        arguments = OverrideValue(value=entry.arguments) if entry.arguments is not None else arguments
         tool = entry.tool or tool
-        output = Given(value=entry.output) if "output" in entry.sets else output
+        output = OverrideValue(value=entry.output) if "output" in entry.sets else output
     indexes = tuple(index for index, _ in entries)
     return Edits(
         entries=indexes,

@@ -45,7 +45,7 @@ class StepsByName:
             for (type, name, model), nodes in self._graph.alike.items()
             if type is entry.match.type and named_by(entry, name, model)
         )
-        return sorted((node for nodes in found for node in nodes if entry.match.takes_in(node.no)), key=_number)
+        return sorted((node for nodes in found for node in nodes if entry.match.includes(node.no)), key=_number)
 
 
 def _number(node: Node) -> int:

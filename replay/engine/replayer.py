@@ -99,7 +99,7 @@ class Replayer:
     def _must_resolve(self, node: Node) -> bool:
         """True if a step must be resolved: it has overrides, a change reaches it, or policy or hooks require it."""
         context, parts = self.context, self._parts
-        if node.no in context.profile.by_step or context.policy.asks_anew(node.type):
+        if node.no in context.profile.by_step or context.policy.reexecutes(node.type):
             return True
         if parts.points.active and turns.is_awaited(parts, node):
             return True

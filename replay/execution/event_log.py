@@ -15,7 +15,7 @@ from traces.storage import bulk
 _COLUMNS: Final = ("session", "seq", "type", "body")
 
 
-def say(session_id: UUID, *messages: BaseModel | str) -> None:
+def append(session_id: UUID, *messages: BaseModel | str) -> None:
     """Add messages; a plain `session` says that the session itself changed."""
     with transaction.atomic(savepoint=False):  # several for each live call: what fails here fails as a whole anyway
         first = _last_seq(session_id, len(messages)) - len(messages) + 1
@@ -23,7 +23,7 @@ def say(session_id: UUID, *messages: BaseModel | str) -> None:
         bulk.insert(SessionMessage, _COLUMNS, rows)
         notify.touch(f"replay.{session_id}")
         if "session" in messages:
-            observers.changed(session_id)
+            observers.session_changed(session_id)
 
 
 def _last_seq(session_id: UUID, more: int) -> int:

@@ -25,7 +25,7 @@ class Execution:
         """What answers the calls."""
         return LiveEnvironment(checkpoints, journal, payloads, committed)
 
-    def see(self, event: Event) -> None:
+    def inspect(self, event: Event) -> None:
         """Look at an event before it is written; raises `Stopped` where the replay must not go on."""
 
 

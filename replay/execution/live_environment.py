@@ -54,7 +54,7 @@ class LiveEnvironment:
     def tool(self, name: str) -> ToolReview:
         """As decided now: a review that was taken back holds at once."""
         configured = tools.configured().get(name)
-        return ToolReview(safe=queries.standing(name), executor="" if configured is None else configured.place)
+        return ToolReview(safe=queries.safety(name), executor="" if configured is None else configured.place)
 
     def live_tool(self, call: Call, executor: str) -> Answer | None:
         tool = tools.configured()[call.called]
@@ -78,7 +78,7 @@ class LiveEnvironment:
             self._row.leave(SessionStatus.AWAITING_OPERATOR, question=said, current=question.text[:300])
             if ReplaySession.objects.filter(id=self._row.id, cancel_requested=True).exists():
                 raise CancelRequested
-            self._row.say("session")
+            self._row.append_messages("session")
         raise OperatorNeeded
 
     def resumed(self, no: int) -> Answer | None:

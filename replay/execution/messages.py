@@ -35,7 +35,7 @@ class OperatorQuestion(Schema):
     may_run: bool = False
 
 
-class StepsResolved(Schema):
+class StepsMessage(Schema):
     """Steps of the derived run that are now readable; the client fetches them."""
 
     type: Literal["steps"] = "steps"
@@ -44,7 +44,7 @@ class StepsResolved(Schema):
     last: int
 
 
-class TextStreamed(Schema):
+class TextMessage(Schema):
     """More text of the live model call of one step; `offset` tells a repeat from what is new."""
 
     type: Literal["text"] = "text"
@@ -54,7 +54,7 @@ class TextStreamed(Schema):
     text: str
 
 
-class AttemptChanged(Schema):
+class AttemptMessage(Schema):
     type: Literal["attempt"] = "attempt"
     seq: int
     attempt: AttemptView

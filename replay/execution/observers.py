@@ -18,10 +18,10 @@ class SessionObserver:
     def call_paid(self, session_id: UUID, cost_usd: Decimal) -> None:
         """A live call has been paid for."""
 
-    def changed(self, session_id: UUID) -> None:
+    def session_changed(self, session_id: UUID) -> None:
         """The session's row has changed."""
 
-    def sealed(self, run_id: UUID) -> None:
+    def run_sealed(self, run_id: UUID) -> None:
         """The run of a session is sealed."""
 
     def wants_diff(self, session_id: UUID) -> bool:
@@ -51,14 +51,14 @@ def call_paid(session_id: UUID, cost_usd: Decimal) -> None:
         observer.call_paid(session_id, cost_usd)
 
 
-def changed(session_id: UUID) -> None:
+def session_changed(session_id: UUID) -> None:
     for observer in _observers:
-        observer.changed(session_id)
+        observer.session_changed(session_id)
 
 
-def sealed(run_id: UUID) -> None:
+def run_sealed(run_id: UUID) -> None:
     for observer in _observers:
-        observer.sealed(run_id)
+        observer.run_sealed(run_id)
 
 
 def wants_diff(session_id: UUID) -> bool:

@@ -30,7 +30,7 @@ from replay.models import ReplaySession
 from replay.overrides.policy import Policy
 from replay.overrides.profile import OverrideProfile
 from replay.resolution.lost_recordings import ARTIFACT_MISSING
-from replay.store.fork import forked
+from replay.store.fork import build_fork
 from replay.store.graph_loader import find_losses, load_graph
 from replay.store.payload_reader import Payloads
 from traces.call_index import ignore_lists
@@ -89,7 +89,7 @@ def compare(session_id: UUID) -> None:
         logger.exception("diff_failed", session_id=str(session_id))
     with transaction.atomic():
         ReplaySession.objects.filter(id=session_id).update(diff_id=found, compared_at=Now())
-        event_log.say(session_id, "session")
+        event_log.append(session_id, "session")
 
 
 def _run(session_id: UUID, owner: str, execution_of: ExecutionOf) -> bool:
@@ -102,7 +102,7 @@ def _run(session_id: UUID, owner: str, execution_of: ExecutionOf) -> bool:
         logger.info("session_waits_for_operator", session_id=str(session_id))
     except HandedBack:
         if leases.give_back(session_id, owner):
-            event_log.say(session_id, "session")
+            event_log.append(session_id, "session")
     except CancelRequested:
         _end(session_id, owner, SessionStatus.CANCELLED)
     except Stopped as stopped:
@@ -151,10 +151,10 @@ def _replay(session_id: UUID, owner: str, execution_of: ExecutionOf) -> bool:
         lost = find_losses(session.source_run_id, session.source_run.step_count)
         graph = execution.completed_graph(load_graph(session.source_run_id, session.fork_sequence_no, lost))
         environment = execution.environment(checkpoints, journal, payloads, committed)
-        fork = forked(graph, overrides, policy, payloads)
+        fork = build_fork(graph, overrides, policy, payloads)
         replayer = Replayer(fork.context(environment, ignoring), hooks)
         replayer.heed_start(started)
-        writer.follow(replayer, execution.see)
+        writer.follow(replayer, execution.inspect)
     writer.finish()
     session_lifecycle.ended(session_id)
     return True
@@ -183,8 +183,8 @@ def _end(
         container_status.cut_off(session)
         if session.run_id is not None:
             traces.seal_run(session.run_id, RunStatus.FAILED)
-            observers.sealed(session.run_id)
-        event_log.say(session_id, "session")
+            observers.run_sealed(session.run_id)
+        event_log.append(session_id, "session")
     session_lifecycle.ended(session_id)
 
 

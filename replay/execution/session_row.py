@@ -44,9 +44,9 @@ class SessionRow:
     def _mine(self) -> QuerySet[ReplaySession]:
         return ReplaySession.objects.filter(id=self.id, owner=self.owner)
 
-    def say(self, *messages: BaseModel | str) -> None:
+    def append_messages(self, *messages: BaseModel | str) -> None:
         """Tell the watchers of the session."""
-        event_log.say(self.id, *messages)
+        event_log.append(self.id, *messages)
 
     def check(self) -> None:
         """Raise when the operator or this worker wants to stop, or when somebody else owns the session by now."""

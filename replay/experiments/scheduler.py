@@ -24,7 +24,7 @@ class ExperimentObserver(SessionObserver):
         if (experiment := experiment_of(session_id)) is not None:
             add_cost(experiment, cost_usd)
 
-    def changed(self, session_id: UUID) -> None:
+    def session_changed(self, session_id: UUID) -> None:
         touch(session_id)
 
     def startable(self, pending: QuerySet[ReplaySession]) -> QuerySet[ReplaySession]:

@@ -13,7 +13,7 @@ from replay.core.vocabulary import COMPLETED
 from replay.experiments import scheduler
 from replay.live.matching_process import first_error_apart
 from replay.models import ExperimentRow
-from replay.store.run_outcome import SHOWN, outcome_of
+from replay.store.run_outcome import ANSWER_LIMIT, read_outcome
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import JudgementKind, JudgementSource
 from traces.ingest.judgement_rows import NAME_LENGTH, JudgementRow
@@ -28,10 +28,10 @@ def judge(session_id: UUID) -> None:
     if row is None or row.session.run_id is None or row.session.status not in COMPLETED:
         return
     asked = _CHECKS.validate_python(row.experiment.request["checks"])
-    outcome = outcome_of(row.session.run_id, asked)
+    outcome = read_outcome(row.session.run_id, asked)
     results = checks.apply(asked, outcome, first_error_apart)
     said: JSONObject = {
-        "answer": outcome.answer[:SHOWN],
+        "answer": outcome.answer[:ANSWER_LIMIT],
         "checks": [result.model_dump(mode="json") for result in results],
         **_scores(row.session.diff_id),
     }

@@ -27,12 +27,12 @@ from traces.http.bodies import parsed
 from traces.http.idempotency import Key, made, once
 
 _KIND: Final = "experiment"
-_Planned = tuple[matrix.Cell, prepare.Prepared]
+_Planned = tuple[matrix.Cell, prepare.PreparedReplay]
 
 
 def parse(body: JSONValue) -> ExperimentRequest:
     """A request from JSON; raises `InvalidReplay` naming the place."""
-    return parsed(ExperimentRequest, library.put_in(body))
+    return parsed(ExperimentRequest, library.insert_documents(body))
 
 
 def preview(request: ExperimentRequest) -> ExperimentPlan:
@@ -176,7 +176,7 @@ def _dumped(request: ExperimentRequest) -> list[JSONValue]:
     return [check.model_dump(mode="json") for check in request.checks]
 
 
-def _session(prepared: prepare.Prepared) -> ReplaySession:
+def _session(prepared: prepare.PreparedReplay) -> ReplaySession:
     session = create.create(prepared)
-    event_log.say(session.id, "session")
+    event_log.append(session.id, "session")
     return session

@@ -8,7 +8,7 @@ from rest_framework.views import APIView
 from replay.hook_reports import queries as hook_reports_queries
 from replay.hook_reports.schemas import HookList, HookOutcomeList
 from replay.sessions import queries
-from replay.sessions.api import PAGE, asked_page
+from replay.sessions.api import PAGE, requested_page
 from traces.http.responses import PROBLEMS
 
 
@@ -23,4 +23,4 @@ class SessionHooksView(APIView):
     @extend_schema(operation_id="list_hook_outcomes", parameters=PAGE, responses={200: HookOutcomeList, **PROBLEMS})
     def get(self, request: Request, id: str) -> Response:
         """What hooks decided in a session, and where they failed, in the order in which it happened."""
-        return Response(hook_reports_queries.outcomes(queries.find_session(id).id, asked_page(request)))
+        return Response(hook_reports_queries.outcomes(queries.find_session(id).id, requested_page(request)))

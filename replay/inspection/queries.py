@@ -69,7 +69,7 @@ class _Found:
 
 def places(run: Run) -> RunPlaces:
     """Everything that is worth a look in a run, and what to compare it with."""
-    reviewed = frozenset(queries.standings().items())
+    reviewed = frozenset(queries.safety_by_tool().items())
     found = (_found_once if run.sealed_at else _found)(run.id, reviewed)
     judged = tuple(_judged(run))
     counts = found.counts + Counter(place.kind for place in judged)

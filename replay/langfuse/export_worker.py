@@ -62,7 +62,7 @@ def enqueue(run_id: UUID, target: str) -> LangfuseExport:
 class ExportObserver(SessionObserver):
     """Asks for the export of a finished replay to every target that wants replays."""
 
-    def sealed(self, run_id: UUID) -> None:
+    def run_sealed(self, run_id: UUID) -> None:
         for name, place in configuration.langfuse_targets().items():
             if place.replays:
                 enqueue(run_id, name)

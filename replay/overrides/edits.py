@@ -9,7 +9,7 @@ from traces.core.json_types import JSONObject, JSONValue
 
 
 @dataclass(frozen=True, kw_only=True)
-class Given:
+class OverrideValue:
     """A value that an operator gave: present even when it is null."""
 
     value: JSONValue
@@ -24,15 +24,15 @@ class Edits:
     model: JSONObject = field(default_factory=dict)
     retrieval: JSONObject = field(default_factory=dict)
     messages: tuple[MessageEdit, ...] = ()
-    arguments: Given | None = None
+    arguments: OverrideValue | None = None
     tool: ToolOverride | None = None
-    output: Given | None = None
+    output: OverrideValue | None = None
 
 
 NO_EDITS: Final = Edits()
 
 
-def with_both(one: JSONObject, other: JSONObject) -> JSONObject:
+def merge_settings(one: JSONObject, other: JSONObject) -> JSONObject:
     """Two entries of one step: further parameters, and what is left out, of both; the other one wins."""
     own = {**one, **other}
     gone = [str(name) for name in _names(other.get("unset"))]

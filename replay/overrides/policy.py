@@ -66,6 +66,6 @@ class Policy(Schema):
         """Of what was written down: later changes of what is usual do not touch it."""
         return digest(self.model_dump(mode="json", exclude_unset=True))
 
-    def asks_anew(self, type: StepType) -> bool:
+    def reexecutes(self, type: StepType) -> bool:
         """Whether steps of a type are asked anew, whatever is recorded."""
         return self.order == "reexecute" and _LIVE_KINDS.get(type) in self.allow

@@ -38,7 +38,7 @@ class Match(Schema):
             raise ValueError("`step` names one step: leave out type, name, model, since and before")
         return self
 
-    def takes_in(self, number: int) -> bool:
+    def includes(self, number: int) -> bool:
         """Whether a step lies within `since` and `before`."""
         return (self.since is None or number >= self.since) and (self.before is None or number < self.before)
 

@@ -12,7 +12,7 @@ _REQUEST: Final = ("tools", "response_format")
 _SPELLINGS: Final = {"max_tokens": ("max_tokens", "max_completion_tokens"), "stop": ("stop", "stop_sequences")}
 
 
-def known_as(name: str) -> str:
+def canonical_name(name: str) -> str:
     return next((known for known, spellings in _SPELLINGS.items() if name in spellings), name)
 
 
@@ -28,7 +28,7 @@ def edited_request(input: JSONObject, model: JSONObject) -> JSONObject:
     for name, value in given.items():
         spelled = next((known for known in _SPELLINGS.get(name, ()) if known in parameters), name)
         parameters[spelled] = value
-    parameters = {name: value for name, value in parameters.items() if not {name, known_as(name)} & gone}
+    parameters = {name: value for name, value in parameters.items() if not {name, canonical_name(name)} & gone}
     edited["parameters"] = parameters
     return edited if parameters or not gone else {name: edited[name] for name in edited if name != "parameters"}
 

@@ -84,7 +84,7 @@ def reexecuted(policy: Policy, events: Sequence[Event]) -> Iterator[PlanRefusal]
 def not_executed(policy: Policy, events: Sequence[Event]) -> list[Node]:
     """Steps under `order: reexecute` that a recording answers because nothing can execute them."""
     resolved = (event for event in events if isinstance(event, Resolved) and event.answer.action in {"reuse", "cache"})
-    return [one.call.node for one in resolved if one.call.node is not None and policy.asks_anew(one.call.type)]
+    return [one.call.node for one in resolved if one.call.node is not None and policy.reexecutes(one.call.type)]
 
 
 def of_budget(policy: Policy, fork: int, live: Sequence[PlannedStep]) -> Iterator[PlanRefusal]:

@@ -123,7 +123,7 @@ def _edited(
     graph: Graph, profile: AppliedProfile, policy: Policy, served: frozenset[int], requests: Requests
 ) -> Edited | None:
     """Edited model steps that go live whatever their request is; None if some may not."""
-    if policy.asks_anew(StepType.MODEL):
+    if policy.reexecutes(StepType.MODEL):
         return Edited(asked=served)
     steps = [(graph.by_no[no], profile.by_step[no]) for no in sorted(served)]
     repeated = requests.recorded(steps)
@@ -149,7 +149,7 @@ def _served(
 ) -> dict[int, tuple[str, str]] | None:
     """Provider and model by asked model step; None if the profile does more or a step finds no provider."""
     asking = {id(edits): _only_asks(edits) for edits in profile.distinct}
-    anew = policy.asks_anew(StepType.MODEL)
+    anew = policy.reexecutes(StepType.MODEL)
     if not anew and "model" not in policy.allow:
         return None
     found: dict[int, tuple[str, str]] = {}

@@ -30,7 +30,7 @@ class StoredRequests:
 
     payload: Callable[[str], JSONValue]
     roots: Roots  # recorded inputs with references in place of their parts
-    is_any_known: Callable[[Iterable[str]], bool]
+    is_any_recorded: Callable[[Iterable[str]], bool]
     ignoring: Ignoring = NOTHING
     _roots: Mapping[str, JSONValue] = field(default_factory=dict)
     _rests: dict[str, bytes] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class StoredRequests:
     def are_new(self, edited: Sequence[EditedStep]) -> bool:
         """True if no stored step has any of these requests; False if unknown."""
         try:
-            return not self.is_any_known(list(self._signatures(edited)))
+            return not self.is_any_recorded(list(self._signatures(edited)))
         except (_Unsigned, MissingPart):
             return False
 

@@ -104,7 +104,7 @@ def _unanswerable(diff: DiffReport, request: ProofRequest) -> list[ProofRefusal]
 
 def _unfit(diff: DiffReport) -> list[ProofRefusal]:
     """Why one of the runs cannot be replayed at all."""
-    found = [prepare.unfit(run) for run in (diff.base, diff.candidate)]
+    found = [prepare.source_refusal(run) for run in (diff.base, diff.candidate)]
     return [ProofRefusal(code=one.code, detail=one.detail, where=one.where) for one in found if one is not None]
 
 

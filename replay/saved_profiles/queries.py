@@ -18,7 +18,7 @@ _CALLED: Final[Mapping[Kind, str]] = {"profile": "override profile", "policy": "
 _FIELDS: Final[Mapping[str, Kind]] = {"overrides": "profile", "policy": "policy"}
 
 
-def put_in(body: JSONValue) -> JSONValue:
+def insert_documents(body: JSONValue) -> JSONValue:
     """A request in which stored profiles and policies stand in the place of their names; raises `NotFound`."""
     if not isinstance(body, dict):
         return body

@@ -13,7 +13,7 @@ from replay.sessions.schemas import (
     MessageList,
     OperatorAnswer,
     ProviderList,
-    ReplayAsked,
+    ReplayBody,
     SessionList,
     SessionView,
 )
@@ -40,7 +40,7 @@ _MOST_OF_SESSION = 1000
 
 class PreviewView(APIView):
     @extend_schema(
-        operation_id="preview_replay", parameters=[_UNTOUCHED], request=ReplayAsked, responses={200: Plan, **PROBLEMS}
+        operation_id="preview_replay", parameters=[_UNTOUCHED], request=ReplayBody, responses={200: Plan, **PROBLEMS}
     )
     def post(self, request: Request) -> Response:
         """What a replay would do with every step, and what it would cost. Nothing runs; refusals are in the plan."""
@@ -66,7 +66,7 @@ class SessionsView(APIView):
         return Response(queries.newest_sessions(source_run=source_run, limit=limit_of(request)))
 
     @extend_schema(
-        operation_id="launch_replay", parameters=[KEY], request=ReplayAsked, responses={201: SessionView, **PROBLEMS}
+        operation_id="launch_replay", parameters=[KEY], request=ReplayBody, responses={201: SessionView, **PROBLEMS}
     )
     def post(self, request: Request) -> Response:
         """Start a replay."""
@@ -85,7 +85,7 @@ class AttemptsView(APIView):
     @extend_schema(operation_id="list_attempts", parameters=PAGE, responses={200: AttemptList, **PROBLEMS})
     def get(self, request: Request, id: str) -> Response:
         """Every attempt of every live call of a session, failed ones with their errors, in order."""
-        return Response(queries.attempts(queries.find_session(id).id, asked_page(request)))
+        return Response(queries.attempts(queries.find_session(id).id, requested_page(request)))
 
 
 class MessagesView(APIView):
@@ -119,7 +119,7 @@ class ProvidersView(APIView):
         return Response(queries.configured_providers())
 
 
-def asked_page(request: Request) -> Page:
+def requested_page(request: Request) -> Page:
     """The page of what a session left behind that `PAGE` asks for."""
     return page_of(request.query_params, most=_MOST_OF_SESSION, last=LAST_ID)
 

@@ -5,7 +5,7 @@ from replay.saved_profiles import services as library
 from replay.sessions import prepare
 
 
-def create(prepared: prepare.Prepared, *, is_probe: bool = False) -> ReplaySession:
+def create(prepared: prepare.PreparedReplay, *, is_probe: bool = False) -> ReplaySession:
     """A pending session of what was planned; whoever makes it queues it."""
     request, plan = prepared.request, prepared.plan
     planned = {

@@ -22,7 +22,7 @@ from replay.planning.unrecorded_requests import StoredRequests
 from replay.saved_profiles import queries as library
 from replay.sessions.schemas import ReplayRequest
 from replay.store import call_cache
-from replay.store.fork import forked
+from replay.store.fork import build_fork
 from replay.store.graph_loader import find_losses, load_first_model, load_graph, load_steps
 from replay.store.payload_reader import Payloads
 from replay.tool_review import queries as tool_review_queries
@@ -43,7 +43,7 @@ _BLOCKED: Final = frozenset({"blocked", "failed"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Prepared:
+class PreparedReplay:
     """A request with what it refers to, and its plan."""
 
     run: Run
@@ -54,12 +54,14 @@ class Prepared:
 
 def parse(body: JSONValue) -> ReplayRequest:
     """A request from JSON; raises `InvalidReplay` naming the place, and `NotFound` for a name that nothing has."""
-    said = library.put_in(body)
+    said = library.insert_documents(body)
     refuse_structural(said.get("overrides") if isinstance(said, dict) else None, "/overrides")
     return parsed(ReplayRequest, said)
 
 
-def prepare(request: ReplayRequest, *, brief: bool = False, untouched: bool = True, kept: bool = False) -> Prepared:
+def prepare(
+    request: ReplayRequest, *, brief: bool = False, untouched: bool = True, kept: bool = False
+) -> PreparedReplay:
     """Find the source and plan; raises `NotFound` for an unknown run or fork step.
 
     Without the `untouched` ones a plan counts the steps that nothing reaches, and does not list them. A brief one
@@ -79,19 +81,19 @@ class Source:
         self._kept = kept and self.run.sealed_at is not None and self.run.step_count > _LONG
 
     @without_pauses()
-    def prepare(self, request: ReplayRequest, *, brief: bool = False, untouched: bool = True) -> Prepared:
-        if (refusal := unfit(self.run)) is not None:
+    def prepare(self, request: ReplayRequest, *, brief: bool = False, untouched: bool = True) -> PreparedReplay:
+        if (refusal := source_refusal(self.run)) is not None:
             plan = planner.empty_plan(self.fork, request.policy, [refusal])
         else:
             plan = _told(self._plan(request, brief=brief, untouched=untouched))
-        return Prepared(run=self.run, fork=self.fork, request=request, plan=plan)
+        return PreparedReplay(run=self.run, fork=self.fork, request=request, plan=plan)
 
     def _plan(self, request: ReplayRequest, *, brief: bool, untouched: bool) -> Plan:
         if not untouched and not changes_anything(request.overrides, request.policy):
             models = load_first_model(self.run.id, self.fork)
             lost = load_steps(self.run.id, [no for no in self._lost if no >= self.fork], self._lost)
             return planner.plan_unchanged(self.fork, self.run.step_count, models, request.policy, self._lookups, lost)
-        fork = forked(self._graph, request.overrides, request.policy, self._payloads)
+        fork = build_fork(self._graph, request.overrides, request.policy, self._payloads)
         return planner.plan(fork.graph, fork.profile, fork.policy, self._lookups, brief=brief, untouched=untouched)
 
     @cached_property
@@ -127,7 +129,7 @@ def _told(plan: Plan) -> Plan:
     return plan.model_copy(update={"warnings": [*plan.warnings, warning]})
 
 
-def unfit(run: Run) -> PlanRefusal | None:
+def source_refusal(run: Run) -> PlanRefusal | None:
     """Why a run cannot be replayed at all."""
     if run.sealed_at is None:
         detail = f"run {run.id} is still being recorded: it can be forked when it is complete"
@@ -155,7 +157,7 @@ def sources(run: Run, payloads: Payloads) -> plan_environment.Sources:
         return call_cache.similar(run, call.called, call.input, threshold, held)
 
     requests = StoredRequests(
-        payload=payloads, roots=payloads.roots, is_any_known=call_cache.is_any_known, ignoring=held
+        payload=payloads, roots=payloads.roots, is_any_recorded=call_cache.is_any_recorded, ignoring=held
     )
     return plan_environment.Sources(
         payload=payloads,
@@ -176,7 +178,7 @@ class _Tools:
 
     @cached_property
     def _decided(self) -> dict[str, bool | None]:
-        return tool_review_queries.standings()
+        return tool_review_queries.safety_by_tool()
 
     @cached_property
     def _executors(self) -> dict[str, str]:

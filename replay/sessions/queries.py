@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from replay.core.plan import Determinism
 from replay.execution.calls.attempts import attempt_view
-from replay.execution.messages import AttemptChanged, OperatorQuestion, StepsResolved, TextStreamed
+from replay.execution.messages import AttemptMessage, OperatorQuestion, StepsMessage, TextMessage
 from replay.live import providers
 from replay.models import Attempt, ReplaySession, SessionMessage
 from replay.overrides.policy import Policy
@@ -17,8 +17,8 @@ from replay.sessions.schemas import (
     AttemptList,
     ProviderList,
     ProviderView,
-    SessionChanged,
     SessionList,
+    SessionStateMessage,
     SessionView,
     Takeover,
 )
@@ -26,12 +26,12 @@ from traces.core.schema import LabelCounts
 from traces.http.paging import Page, cut
 from traces.runs.queries import by_id
 
-Message = SessionChanged | StepsResolved | TextStreamed | AttemptChanged
+Message = SessionStateMessage | StepsMessage | TextMessage | AttemptMessage
 _MOST: Final = 500
-_KINDS: Final[dict[str, type[StepsResolved] | type[TextStreamed] | type[AttemptChanged]]] = {
-    "steps": StepsResolved,
-    "text": TextStreamed,
-    "attempt": AttemptChanged,
+_KINDS: Final[dict[str, type[StepsMessage] | type[TextMessage] | type[AttemptMessage]]] = {
+    "steps": StepsMessage,
+    "text": TextMessage,
+    "attempt": AttemptMessage,
 }
 
 
@@ -129,5 +129,5 @@ def _sessions() -> QuerySet[ReplaySession]:
 
 def _message(row: SessionMessage) -> Message:
     if row.type == "session":
-        return SessionChanged(seq=row.seq, session=session_view(row.session_id))
+        return SessionStateMessage(seq=row.seq, session=session_view(row.session_id))
     return _KINDS[row.type].model_validate({**row.body, "seq": row.seq})

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from replay.core.plan import Determinism
 from replay.core.vocabulary import SessionStatus
-from replay.execution.messages import AttemptChanged, AttemptView, OperatorQuestion, StepsResolved, TextStreamed
+from replay.execution.messages import AttemptMessage, AttemptView, OperatorQuestion, StepsMessage, TextMessage
 from replay.overrides.policy import Policy
 from replay.overrides.profile import CallEnd, OverrideProfile, StepRef
 from traces.core.json_types import JSONValue
@@ -25,7 +25,7 @@ class ReplayRequest(Schema):
     policy: Policy = Field(default_factory=Policy)
 
 
-class ReplayAsked(Schema):
+class ReplayBody(Schema):
     """A replay request as callers write it: a stored profile or policy may stand under its name or digest."""
 
     run: str
@@ -91,13 +91,15 @@ class SessionView(Schema):
 # The socket. Every message of a session carries its `seq`; a client resumes with `after`.
 
 
-class SessionChanged(Schema):
+class SessionStateMessage(Schema):
     type: Literal["session"] = "session"
     seq: int
     session: SessionView
 
 
-SessionMessage = Annotated[SessionChanged | StepsResolved | TextStreamed | AttemptChanged, Field(discriminator="type")]
+SessionMessage = Annotated[
+    SessionStateMessage | StepsMessage | TextMessage | AttemptMessage, Field(discriminator="type")
+]
 
 
 class MessageList(Schema):
@@ -107,7 +109,7 @@ class MessageList(Schema):
     last: int
 
 
-class RunsTouched(Schema):
+class RunsMessage(Schema):
     """Something in the runs list changed; the client fetches again."""
 
     type: Literal["runs"] = "runs"

@@ -54,7 +54,7 @@ def launch(request: ReplayRequest, key: Key | None = None) -> ReplaySession:
         if refusals:
             _refuse(session, refusals[0])
         else:
-            event_log.say(session.id, "session")
+            event_log.append(session.id, "session")
             transaction.on_commit(partial(enqueue.put, task_names.EXECUTE, session.id))
         return str(session.id)
 
@@ -79,12 +79,12 @@ def cancel(session_id: UUID) -> ReplaySession:
             container_status.cut_off(session)
             if session.run_id is not None:
                 traces.seal_run(session.run_id, RunStatus.FAILED)
-                observers.sealed(session.run_id)
+                observers.run_sealed(session.run_id)
                 transaction.on_commit(partial(session_lifecycle.ended, session_id))
-            event_log.say(session_id, "session")
+            event_log.append(session_id, "session")
         elif session.status == SessionStatus.RUNNING:
             ReplaySession.objects.filter(id=session_id).update(cancel_requested=True)
-            event_log.say(session_id, "session")
+            event_log.append(session_id, "session")
     return queries.find_session(session_id)
 
 
@@ -112,7 +112,7 @@ def answer(session_id: UUID, given: OperatorAnswer) -> ReplaySession:
         )
         if not released:
             raise SessionConflict(f"session {session_id} was answered already")
-        event_log.say(session_id, "session")
+        event_log.append(session_id, "session")
         transaction.on_commit(partial(enqueue.put, task_names.EXECUTE, session_id))
     return queries.find_session(session_id)
 
@@ -124,7 +124,7 @@ def take_over(observer: leases.Observer) -> None:
         if deadly.exists():
             runner.give_up(lost)
         elif leases.release(lost):
-            event_log.say(lost.session_id, "session")
+            event_log.append(lost.session_id, "session")
 
 
 def requeue_unfinished(queued: int = 0) -> int:
@@ -165,4 +165,4 @@ def _refuse(session: ReplaySession, refusal: PlanRefusal) -> None:
         error_sequence_no=refusal.step,
         ended_at=datetime.now(UTC),
     )
-    event_log.say(session.id, "session")
+    event_log.append(session.id, "session")

@@ -62,7 +62,7 @@ def _is_known(signature: str) -> bool:
         return cursor.fetchone() is not None
 
 
-def is_any_known(signatures: Iterable[str]) -> bool:
+def is_any_recorded(signatures: Iterable[str]) -> bool:
     """Whether any step, of whatever run and however it was answered, has one of these signatures."""
     return any(Step.objects.filter(signature__in=some).exists() for some in bulk.chunks(signatures))
 

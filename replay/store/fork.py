@@ -29,7 +29,7 @@ class Fork:
         )
 
 
-def forked(graph: Graph, overrides: OverrideProfile, policy: Policy, payloads: Payloads) -> Fork:
+def build_fork(graph: Graph, overrides: OverrideProfile, policy: Policy, payloads: Payloads) -> Fork:
     """Apply overrides; `payloads` hears what of the recording the replay can come to want."""
     fork = Fork(graph=graph, profile=apply_profile(overrides, graph), policy=policy)
     payloads.expect(lambda: _wanted(fork))
@@ -39,7 +39,7 @@ def forked(graph: Graph, overrides: OverrideProfile, policy: Policy, payloads: P
 def _wanted(fork: Fork) -> Iterable[Iterable[str]]:
     """What the change can reach. Apart from it the inputs of models, of which a plan may need none."""
     graph = fork.graph
-    anew = {node.no for node in graph.nodes if fork.policy.asks_anew(node.type)}
+    anew = {node.no for node in graph.nodes if fork.policy.reexecutes(node.type)}
     reached = sorted(graph.reach(anew | fork.profile.by_step.keys()))
     nodes = [graph.by_no[no] for no in reached if no in graph.by_no]
     around = {each.no: each for node in nodes for each in graph.ancestors(node)}

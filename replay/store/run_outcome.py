@@ -11,10 +11,10 @@ from traces.core.vocabulary import RunStatus, StepType
 from traces.models import Run, Step
 from traces.storage import artifacts
 
-SHOWN: Final = 2_000  # characters of an answer that are kept beside its verdict
+ANSWER_LIMIT: Final = 2_000  # characters of an answer that are kept beside its verdict
 
 
-def outcome_of(run_id: UUID, asked: Sequence[Check]) -> checks.Outcome:
+def read_outcome(run_id: UUID, asked: Sequence[Check]) -> checks.Outcome:
     """What the checks look at of a sealed run; the arguments of its calls only when they are wanted."""
     calls = Step.objects.filter(run_id=run_id, type=StepType.TOOL).order_by("sequence_no")
     rows = list(calls.values_list("tool_name", "name", "input_ref"))

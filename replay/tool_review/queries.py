@@ -42,12 +42,12 @@ class _Offer:
     parameters: JSONValue
 
 
-def standing(tool: str) -> bool | None:
+def safety(tool: str) -> bool | None:
     """The decision that holds: safe, side effect, or None where nobody reviewed the tool."""
     return ToolDecision.objects.filter(tool=tool).order_by("-id").values_list("safe", flat=True).first()
 
 
-def standings() -> dict[str, bool | None]:
+def safety_by_tool() -> dict[str, bool | None]:
     """The decision that holds, of every tool that ever had one."""
     newest = ToolDecision.objects.values("tool").annotate(newest=Max("id")).values("newest")
     return dict(ToolDecision.objects.filter(id__in=newest).values_list("tool", "safe"))

@@ -15,7 +15,7 @@ logger = structlog.get_logger("replay")
 def decide(decisions: Mapping[str, bool | None], *, by: str, via: Literal["page", "yaml"] = "page") -> int:
     """Store what is new in the decisions, all or none; how many were."""
     with transaction.atomic():
-        held = queries.standings()
+        held = queries.safety_by_tool()
         new = [
             ToolDecision(tool=tool, safe=safe, by=by[:120], via=via)
             for tool, safe in decisions.items()
@@ -35,7 +35,7 @@ def import_file(text: bytes, *, by: str) -> int:
     file = side_effects_yaml.read(text)
     if file.done:
         return decide(file.tools, by=by, via="yaml")
-    held = queries.standings()
+    held = queries.safety_by_tool()
     return decide({tool: None for tool, safe in file.tools.items() if not safe and held.get(tool)}, by=by, via="yaml")
 
 

@@ -25,7 +25,7 @@ def try_tool(request: ToolTrialRequest, *, by: str, key: Key | None = None) -> T
     tool = tools.configured().get(request.name)
     if tool is None:
         raise InvalidReplay(f"nothing is configured to run {request.name!r}", where="/name")
-    safe = queries.standing(request.name)
+    safe = queries.safety(request.name)
     if not safe and not request.confirmed:
         why = "nobody has reviewed it" if safe is None else "it was reviewed as a side effect"
         raise ReviewRequired(f"{request.name!r} may do something that cannot be undone: {why}. Confirm that it may run")

@@ -1,23 +1,23 @@
 // The live socket: reconnects by itself and resumes after the last message seen, so that nothing is lost or repeated.
 import { useEffect, useEffectEvent, useState } from "react";
 import type {
-  AttemptChanged,
+  AttemptMessage,
   BisectionChanged,
   DiffTouched,
   ExperimentChanged,
   ExperimentRowChanged,
-  RunsTouched,
-  SessionChanged,
-  StepsResolved,
-  TextStreamed,
+  RunsMessage,
+  SessionStateMessage,
+  StepsMessage,
+  TextMessage,
 } from "./schema";
 
 export type LiveMessage =
-  | SessionChanged
-  | StepsResolved
-  | TextStreamed
-  | AttemptChanged
-  | RunsTouched
+  | SessionStateMessage
+  | StepsMessage
+  | TextMessage
+  | AttemptMessage
+  | RunsMessage
   | DiffTouched
   | ExperimentChanged
   | ExperimentRowChanged

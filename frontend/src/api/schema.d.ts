@@ -1454,8 +1454,15 @@ export interface components {
             /** Live Calls */
             live_calls: number | null;
         };
-        /** AttemptChanged */
-        AttemptChanged: {
+        /** AttemptList */
+        AttemptList: {
+            /** Attempts */
+            attempts: components["schemas"]["AttemptView"][];
+            /** Next */
+            next: number | null;
+        };
+        /** AttemptMessage */
+        AttemptMessage: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -1464,13 +1471,6 @@ export interface components {
             /** Seq */
             seq: number;
             attempt: components["schemas"]["AttemptView"];
-        };
-        /** AttemptList */
-        AttemptList: {
-            /** Attempts */
-            attempts: components["schemas"]["AttemptView"][];
-            /** Next */
-            next: number | null;
         };
         /**
          * AttemptStatus
@@ -3386,7 +3386,7 @@ export interface components {
          * LiveMessage
          * @description Anything that `/ws/live` sends.
          */
-        LiveMessage: components["schemas"]["SessionChanged"] | components["schemas"]["StepsResolved"] | components["schemas"]["TextStreamed"] | components["schemas"]["AttemptChanged"] | components["schemas"]["RunsTouched"] | components["schemas"]["DiffTouched"] | components["schemas"]["ExperimentChanged"] | components["schemas"]["ExperimentRowChanged"] | components["schemas"]["BisectionChanged"];
+        LiveMessage: components["schemas"]["SessionStateMessage"] | components["schemas"]["StepsMessage"] | components["schemas"]["TextMessage"] | components["schemas"]["AttemptMessage"] | components["schemas"]["RunsMessage"] | components["schemas"]["DiffTouched"] | components["schemas"]["ExperimentChanged"] | components["schemas"]["ExperimentRowChanged"] | components["schemas"]["BisectionChanged"];
         /** LoginRequest */
         LoginRequest: {
             /** Token */
@@ -3514,7 +3514,7 @@ export interface components {
          */
         MessageList: {
             /** Messages */
-            messages: (components["schemas"]["SessionChanged"] | components["schemas"]["StepsResolved"] | components["schemas"]["TextStreamed"] | components["schemas"]["AttemptChanged"])[];
+            messages: (components["schemas"]["SessionStateMessage"] | components["schemas"]["StepsMessage"] | components["schemas"]["TextMessage"] | components["schemas"]["AttemptMessage"])[];
             /** Last */
             last: number;
         };
@@ -4408,10 +4408,10 @@ export interface components {
             pattern: string;
         };
         /**
-         * ReplayAsked
+         * ReplayBody
          * @description A replay request as callers write it: a stored profile or policy may stand under its name or digest.
          */
-        ReplayAsked: {
+        ReplayBody: {
             /** Run */
             run: string;
             /**
@@ -4834,10 +4834,10 @@ export interface components {
             candidate: components["schemas"]["RunVerdict"];
         };
         /**
-         * RunsTouched
+         * RunsMessage
          * @description Something in the runs list changed; the client fetches again.
          */
-        RunsTouched: {
+        RunsMessage: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4948,8 +4948,13 @@ export interface components {
             output: components["schemas"]["Section"];
             run: components["schemas"]["Section"];
         };
-        /** SessionChanged */
-        SessionChanged: {
+        /** SessionList */
+        SessionList: {
+            /** Sessions */
+            sessions: components["schemas"]["SessionView"][];
+        };
+        /** SessionStateMessage */
+        SessionStateMessage: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4958,11 +4963,6 @@ export interface components {
             /** Seq */
             seq: number;
             session: components["schemas"]["SessionView"];
-        };
-        /** SessionList */
-        SessionList: {
-            /** Sessions */
-            sessions: components["schemas"]["SessionView"][];
         };
         /**
          * SessionStatus
@@ -5346,10 +5346,10 @@ export interface components {
          */
         StepType: "prompt" | "retrieval" | "tool" | "model" | "agent" | "turn" | "planner" | "validator" | "safety" | "output";
         /**
-         * StepsResolved
+         * StepsMessage
          * @description Steps of the derived run that are now readable; the client fetches them.
          */
-        StepsResolved: {
+        StepsMessage: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -5474,21 +5474,11 @@ export interface components {
              */
             truncated: boolean;
         };
-        /** TextSpan */
-        TextSpan: {
-            /**
-             * Op
-             * @enum {string}
-             */
-            op: "equal" | "insert" | "delete";
-            /** Text */
-            text: string;
-        };
         /**
-         * TextStreamed
+         * TextMessage
          * @description More text of the live model call of one step; `offset` tells a repeat from what is new.
          */
-        TextStreamed: {
+        TextMessage: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -5500,6 +5490,16 @@ export interface components {
             sequence_no: number;
             /** Offset */
             offset: number;
+            /** Text */
+            text: string;
+        };
+        /** TextSpan */
+        TextSpan: {
+            /**
+             * Op
+             * @enum {string}
+             */
+            op: "equal" | "insert" | "delete";
             /** Text */
             text: string;
         };
@@ -6006,8 +6006,8 @@ export type AccuracyView = components['schemas']['AccuracyView'];
 export type AlignedPair = components['schemas']['AlignedPair'];
 export type AtomEvidence = components['schemas']['AtomEvidence'];
 export type AtomPlan = components['schemas']['AtomPlan'];
-export type AttemptChanged = components['schemas']['AttemptChanged'];
 export type AttemptList = components['schemas']['AttemptList'];
+export type AttemptMessage = components['schemas']['AttemptMessage'];
 export type AttemptStatus = components['schemas']['AttemptStatus'];
 export type AttemptView = components['schemas']['AttemptView'];
 export type Attribution = components['schemas']['Attribution'];
@@ -6153,7 +6153,7 @@ export type RankChange = components['schemas']['RankChange'];
 export type RankComparison = components['schemas']['RankComparison'];
 export type Readiness = components['schemas']['Readiness'];
 export type RegexCheck = components['schemas']['RegexCheck'];
-export type ReplayAsked = components['schemas']['ReplayAsked'];
+export type ReplayBody = components['schemas']['ReplayBody'];
 export type Retries = components['schemas']['Retries'];
 export type RetrievalOverride = components['schemas']['RetrievalOverride'];
 export type RetrieverList = components['schemas']['RetrieverList'];
@@ -6173,15 +6173,15 @@ export type RunTree = components['schemas']['RunTree'];
 export type RunUsage = components['schemas']['RunUsage'];
 export type RunVerdict = components['schemas']['RunVerdict'];
 export type RunVerdicts = components['schemas']['RunVerdicts'];
-export type RunsTouched = components['schemas']['RunsTouched'];
+export type RunsMessage = components['schemas']['RunsMessage'];
 export type SavePolicy = components['schemas']['SavePolicy'];
 export type SaveProfile = components['schemas']['SaveProfile'];
 export type Scores = components['schemas']['Scores'];
 export type Section = components['schemas']['Section'];
 export type SectionItem = components['schemas']['SectionItem'];
 export type Sections = components['schemas']['Sections'];
-export type SessionChanged = components['schemas']['SessionChanged'];
 export type SessionList = components['schemas']['SessionList'];
+export type SessionStateMessage = components['schemas']['SessionStateMessage'];
 export type SessionStatus = components['schemas']['SessionStatus'];
 export type SessionView = components['schemas']['SessionView'];
 export type SetIgnoreList = components['schemas']['SetIgnoreList'];
@@ -6198,15 +6198,15 @@ export type StepRef = components['schemas']['StepRef'];
 export type StepStatus = components['schemas']['StepStatus'];
 export type StepSummary = components['schemas']['StepSummary'];
 export type StepType = components['schemas']['StepType'];
-export type StepsResolved = components['schemas']['StepsResolved'];
+export type StepsMessage = components['schemas']['StepsMessage'];
 export type StoredPolicy = components['schemas']['StoredPolicy'];
 export type StoredProfile = components['schemas']['StoredProfile'];
 export type Takeover = components['schemas']['Takeover'];
 export type TelemetrySetting = components['schemas']['TelemetrySetting'];
 export type TelemetryView = components['schemas']['TelemetryView'];
 export type TextDiff = components['schemas']['TextDiff'];
+export type TextMessage = components['schemas']['TextMessage'];
 export type TextSpan = components['schemas']['TextSpan'];
-export type TextStreamed = components['schemas']['TextStreamed'];
 export type ThresholdView = components['schemas']['ThresholdView'];
 export type TokenList = components['schemas']['TokenList'];
 export type TokenRequest = components['schemas']['TokenRequest'];
@@ -7786,7 +7786,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ReplayAsked"];
+                "application/json": components["schemas"]["ReplayBody"];
             };
         };
         responses: {
@@ -8011,7 +8011,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ReplayAsked"];
+                "application/json": components["schemas"]["ReplayBody"];
             };
         };
         responses: {

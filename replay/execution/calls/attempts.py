@@ -13,7 +13,7 @@ from replay.core.errors import CancelRequested, OwnershipLost, Stopped
 from replay.core.hooks import Hooks
 from replay.core.vocabulary import AttemptStatus
 from replay.execution import observers
-from replay.execution.messages import AttemptChanged, AttemptView
+from replay.execution.messages import AttemptMessage, AttemptView
 from replay.execution.session_row import SessionRow
 from replay.live import outages, shutdown
 from replay.live.providers.types import ProviderError
@@ -120,7 +120,7 @@ class AttemptJournal:
             if number == 1:
                 self._calls += 1
             self.row.update(live_calls=self._calls, current=f"step {call.no}: {doing}"[:300])
-            self.row.say(_changed(attempt), "session")
+            self.row.append_messages(_changed(attempt), "session")
             if number == 1:
                 observers.call_intended(self.row.id, call.no)
         return attempt
@@ -146,7 +146,7 @@ class AttemptJournal:
         for name, value in {"status": status, **columns}.items():
             setattr(attempt, name, value)
         if move(Attempt.objects.filter(id=attempt.id), AttemptStatus.INTENDED, status, **columns):
-            self.row.say(_changed(attempt))
+            self.row.append_messages(_changed(attempt))
             self._hooks.tell("live_call", told(attempt))
             return True
         if Attempt.objects.filter(id=attempt.id, status=attempt.status).exists():
@@ -190,7 +190,7 @@ class AttemptJournal:
         with transaction.atomic():
             if move(Attempt.objects.filter(id=attempt.id), AttemptStatus.INTENDED, AttemptStatus.FAILED, **columns):
                 attempt.refresh_from_db()
-                self.row.say(_changed(attempt))
+                self.row.append_messages(_changed(attempt))
 
     def abandon(self, attempts: list[Attempt]) -> None:
         """Give up attempts that a crash left without an outcome: these calls may be made again."""
@@ -316,5 +316,5 @@ def attempt_view(attempt: Attempt) -> AttemptView:
     )
 
 
-def _changed(attempt: Attempt) -> AttemptChanged:
-    return AttemptChanged(seq=0, attempt=attempt_view(attempt))
+def _changed(attempt: Attempt) -> AttemptMessage:
+    return AttemptMessage(seq=0, attempt=attempt_view(attempt))

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from replay.core.calls import Answer, Call
 from replay.execution.calls.attempts import AttemptJournal, Watch
-from replay.execution.messages import TextStreamed
+from replay.execution.messages import TextMessage
 from replay.live import outages, providers
 from replay.models import Attempt
 from traces.core.vocabulary import Label, Reason
@@ -71,7 +71,7 @@ class _Stream(Watch):
             self._offset += len(text)
 
     def _say(self, text: str) -> bool:
-        self._row.say(TextStreamed(seq=0, sequence_no=self._step, offset=self._offset, text=text))
+        self._row.append_messages(TextMessage(seq=0, sequence_no=self._step, offset=self._offset, text=text))
         return True
 
 

@@ -90,7 +90,7 @@ def _succeeded(journal: AttemptJournal, attempt: Attempt, found: tools.ToolResul
 def _withdraw_question(session_id: UUID, step: int) -> None:
     asked = ReplaySession.objects.filter(id=session_id, question__sequence_no=step)
     if move(asked, SessionStatus.AWAITING_OPERATOR, SessionStatus.PENDING, question=None, current=""):
-        event_log.say(session_id, "session")
+        event_log.append(session_id, "session")
 
 
 def _restored(attempt: Attempt) -> Answer:

@@ -10,7 +10,7 @@ from replay.core.calls import Answer, Call
 from replay.core.errors import Stopped
 from replay.execution.calls.attempts import AttemptJournal
 from replay.execution.derived_run import step_rows
-from replay.execution.messages import StepsResolved
+from replay.execution.messages import StepsMessage
 from replay.execution.session_row import SessionRow
 from replay.models import ReplaySession
 from replay.overrides.policy import Policy
@@ -90,7 +90,7 @@ class Checkpoints:
         """Note in the session that steps are written; call it in the transaction that writes them."""
         self.last = max(self.last, last)
         self.row.update(checkpoint_no=self.last, current="", lost_workers=0, **self.columns())
-        self.row.say(StepsResolved(seq=0, first=first, last=last), "session")
+        self.row.append_messages(StepsMessage(seq=0, first=first, last=last), "session")
         notify.touch("runs")
 
     def columns(self) -> dict[str, object]:

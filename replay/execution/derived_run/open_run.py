@@ -24,7 +24,7 @@ def open_run(row: SessionRow) -> Mapping[int, Step]:
     if taken_back or session.lost_workers:
         taken_over = [datetime.now(UTC).isoformat(), session.checkpoint_no, taken_back]
         row.update(takeovers=[*session.takeovers, taken_over])
-        row.say("session")
+        row.append_messages("session")
     steps = Step.objects.filter(run_id=row.run_id, sequence_no__gte=session.fork_sequence_no)
     return {step.sequence_no: step for step in steps}
 
@@ -43,4 +43,4 @@ def _begin(row: SessionRow) -> None:
             source=RunSource.PROBE if session.is_probe else RunSource.REPLAY,
         )
         row.update(run=session.run)
-        row.say("session")
+        row.append_messages("session")

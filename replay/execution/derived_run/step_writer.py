@@ -16,7 +16,7 @@ from replay.execution import observers
 from replay.execution.derived_run import container_status, final_status, step_rows
 from replay.execution.derived_run.checkpoints import Checkpoints
 from replay.execution.derived_run.reused_steps import ReusedSteps
-from replay.execution.messages import StepsResolved
+from replay.execution.messages import StepsMessage
 from replay.resolution.lost_recordings import ARTIFACT_MISSING, are_refused
 from replay.state.replay_state import ReplayState
 from traces.core.vocabulary import Label, Reason, StepStatus
@@ -72,9 +72,9 @@ class StepWriter:
             status = final_status.session_status(session, checkpoints.counts)
             ended = final_status.run_status(session, touched=bool(self._touched), end_kept=self._end_kept)
             traces.seal_run(self._row.run_id, ended)
-            observers.sealed(self._row.run_id)
+            observers.run_sealed(self._row.run_id)
             self._row.leave(status, current="", ended_at=datetime.now(UTC), **checkpoints.columns())
-            self._row.say("session")
+            self._row.append_messages("session")
 
     def _write(self, event: Event, context: ReplayContext, state: ReplayState) -> None:
         match event:
@@ -149,4 +149,4 @@ class StepWriter:
         step.update(**step_rows.closed_columns(event, detail))
         self._checkpoints.counts[Label(before)] -= 1
         self._checkpoints.counts[event.label] += 1
-        self._row.say(StepsResolved(seq=0, first=event.no, last=event.no))
+        self._row.append_messages(StepsMessage(seq=0, first=event.no, last=event.no))

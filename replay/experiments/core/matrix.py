@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from replay.core.plan import PlanRefusal
 from replay.experiments.core.schemas import AxisValue, ExperimentRequest, Setting
-from replay.overrides.edits import with_both
+from replay.overrides.edits import merge_settings
 from replay.overrides.profile import Override, OverrideProfile
 from traces.core.canonical import digest
 
@@ -124,7 +124,7 @@ def _onto(earlier: dict[str, Any], later: dict[str, Any]) -> dict[str, Any]:
     both = {**earlier, **later}
     for name in _FIELDWISE:
         if name in earlier and name in later:
-            both[name] = with_both(earlier[name] or {}, later[name] or {})
+            both[name] = merge_settings(earlier[name] or {}, later[name] or {})
     if "messages" in earlier and "messages" in later:
         both["messages"] = [*(earlier["messages"] or []), *(later["messages"] or [])]
     if "output" in later:  # both say what the step answers

@@ -7,7 +7,7 @@ from typing import Any, Final
 from diffing.sentences.changes import edit
 from diffing.sentences.text import shown
 from diffing.sequences.text_diff import shortened
-from replay.overrides.edits import with_both
+from replay.overrides.edits import merge_settings
 from replay.overrides.profile import ModelOverride, Override, OverrideProfile
 from replay.proofs.changes.hunks import Division, divide
 from replay.proofs.core.types import Atom, Atoms
@@ -189,7 +189,7 @@ def merged(entries: Iterable[JSONObject]) -> list[JSONObject]:
         known = found.setdefault(digest(entry["match"]), {"match": entry["match"]})
         for name, value in entry.items():
             if name in _FIELDWISE:
-                known[name] = with_both(known.get(name, {}), value if isinstance(value, dict) else {})
+                known[name] = merge_settings(known.get(name, {}), value if isinstance(value, dict) else {})
             elif name == "messages" and isinstance(value, list):
                 known[name] = [*known.get(name, []), *value]
             else:

@@ -40,7 +40,7 @@ class Asking:
             named = availability.provider_name(call.provider, call.model, call.override_provider)
             return "model" in self.policy.allow and named is not None and not self.untold(call, named)
         if call.type is StepType.TOOL:
-            reviewed = queries.standing(call.called) is True and call.called in tools.configured()
+            reviewed = queries.safety(call.called) is True and call.called in tools.configured()
             return "tool" in self.policy.allow and reviewed
         served = call.type is StepType.RETRIEVAL and "retrieval" in self.policy.allow
         return served and bool(availability.retriever(call).name)

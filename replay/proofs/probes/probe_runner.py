@@ -39,7 +39,7 @@ from replay.proofs.probes.setup import Setup, clamp, coupled
 from replay.proofs.probes.stored_probes import UNPAID, earlier_sample, key_of, least, loaded, shared
 from replay.proofs.subject.subject import Subject, live_price
 from replay.sessions import create, prepare
-from replay.store.fork import forked
+from replay.store.fork import build_fork
 from replay.store.graph_loader import load_graph
 from replay.store.payload_reader import Payloads
 from traces.payloads.parts import MissingPart
@@ -210,7 +210,7 @@ class ProbeRunner:
         state = self.subject.derivations.state(setup.side)
         watch = Watch(graph=graph, coupling=coupling, arguments=self.arguments, state=state)
         world = RecordedEnvironment(coupling=coupling, payloads=self.payloads)
-        fork = forked(graph, setup.overrides, _RECORDED, self.payloads)
+        fork = build_fork(graph, setup.overrides, _RECORDED, self.payloads)
         if fork.profile.refusals:
             return Seen(outcome="failed", missing=fork.profile.refusals[0].detail)
         try:
@@ -329,7 +329,7 @@ class ProbeRunner:
             with transaction.atomic():
                 session = create.create(prepared, is_probe=True)
                 self.rows.row(ask, setup, session=session)
-                event_log.say(session.id, "session")
+                event_log.append(session.id, "session")
         except IntegrityError:  # another worker began it meanwhile
             return ProofProbe.objects.get(proof=self.proof, key=key_of(ask)).session_id or UUID(int=0)
         return session.id

@@ -65,7 +65,7 @@ class ProbeExecution(Execution):
     ) -> LiveEnvironment:
         return _ProbeEnvironment(checkpoints, journal, payloads, committed, self._coupling)
 
-    def see(self, event: Event) -> None:
+    def inspect(self, event: Event) -> None:
         if self._watch is None:
             raise RuntimeError("the graph of a probe is completed before anything happens on it")
         try:

@@ -177,7 +177,7 @@ def test_the_file_goes_out_with_suggestions_and_comes_in_when_done() -> None:
 def test_a_file_that_is_not_done_can_only_block() -> None:
     tool_review_services.decide({"a": True, "b": True, "c": False}, by="ada")
     tool_review_services.import_file(b"tools: {a: false, c: true, d: true}\ndone: false", by="bob")
-    assert tool_review_queries.standings() == {"a": None, "b": True, "c": False}
+    assert tool_review_queries.safety_by_tool() == {"a": None, "b": True, "c": False}
 
 
 def test_a_replay_that_would_run_an_unreviewed_tool_is_refused_with_the_tools() -> None:

@@ -1,12 +1,12 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { answer, api } from "@/api/client";
-import type { ReplayAsked } from "@/api/schema";
+import type { ReplayBody } from "@/api/schema";
 
 /** A request that leaves out what stays as recorded; the schema lists every field with its default. */
-export type SparseRequest = { [Name in keyof ReplayAsked]?: unknown } & { run: string };
+export type SparseRequest = { [Name in keyof ReplayBody]?: unknown } & { run: string };
 
-function body(request: SparseRequest): ReplayAsked {
-  return request as unknown as ReplayAsked;
+function body(request: SparseRequest): ReplayBody {
+  return request as unknown as ReplayBody;
 }
 
 /** What a replay would do. Nothing runs. Steps that stay as they are recorded are counted, and not listed. */

@@ -7,7 +7,7 @@ import pytest
 
 from replay.core.applied_profile import apply_profile
 from replay.core.calls import Call
-from replay.overrides.edits import with_both
+from replay.overrides.edits import merge_settings
 from replay.overrides.profile import OverrideProfile
 from tests.support.replay_runs import ORDERS, TOOLS, order_desk
 from tests.unit.replay.engine.test_replayer import Replay, replay, resolved
@@ -103,9 +103,9 @@ def test_a_plan_names_tools_and_arguments_among_what_changes() -> None:
 def test_of_two_entries_the_later_one_decides_what_is_set_and_what_is_left_out() -> None:
     one: JSONObject = {"temperature": 1, "parameters": {"n": 2, "k": 1}, "unset": ["seed", "tools"]}
     other: JSONObject = {"parameters": {"n": 3}, "unset": ["temperature"], "tools": []}
-    assert with_both(one, other) == {"parameters": {"n": 3, "k": 1}, "unset": ["seed", "temperature"], "tools": []}
-    assert with_both({"query": "a"}, {"top_k": 1}) == {"query": "a", "top_k": 1}
-    assert with_both({"parameters": {"n": 2}}, {"unset": ["n"]}) == {"unset": ["n"]}
+    assert merge_settings(one, other) == {"parameters": {"n": 3, "k": 1}, "unset": ["seed", "temperature"], "tools": []}
+    assert merge_settings({"query": "a"}, {"top_k": 1}) == {"query": "a", "top_k": 1}
+    assert merge_settings({"parameters": {"n": 2}}, {"unset": ["n"]}) == {"unset": ["n"]}
 
 
 def test_one_name_is_set_or_left_out_but_not_both() -> None:

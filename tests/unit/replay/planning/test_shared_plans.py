@@ -50,7 +50,7 @@ class Archive:
         ref = next(refs)
         return CachedAnswer(output_ref=ref, output=self.of.payloads[ref], status=StepStatus.OK, where={"run": "other"})
 
-    def is_any_known(self, signatures: Iterable[str]) -> bool:
+    def is_any_recorded(self, signatures: Iterable[str]) -> bool:
         return any(signed in self.own or signed[-1] in self.digits for signed in signatures)
 
     def roots(self, refs: Collection[str]) -> Mapping[str, JSONValue]:
@@ -65,7 +65,7 @@ class Archive:
             cached=self.cached,
             provider=lambda provider, model, override: None if model == "unserved" else "desk",
             price=lambda provider, model, tokens_in, tokens_out: {"dear": 1.0, "m1": None}.get(model, 0.5),
-            requests=StoredRequests(payload=payload, roots=self.roots, is_any_known=self.is_any_known),
+            requests=StoredRequests(payload=payload, roots=self.roots, is_any_recorded=self.is_any_recorded),
         )
 
 
@@ -140,11 +140,13 @@ def test_edited_requests_are_signed_as_sent(run: RecordedRun, temperature: float
     sent: list[str] = []
     signed: list[str] = []
 
-    def is_any_known(signatures: Iterable[str]) -> bool:
+    def is_any_recorded(signatures: Iterable[str]) -> bool:
         signed.extend(signatures)
         return False
 
-    requests = StoredRequests(payload=of.payloads.__getitem__, roots=Archive(of, "").roots, is_any_known=is_any_known)
+    requests = StoredRequests(
+        payload=of.payloads.__getitem__, roots=Archive(of, "").roots, is_any_recorded=is_any_recorded
+    )
     models = [node for node in of.graph.nodes if node.type is StepType.MODEL]
     assert requests.are_new([(node, of.profile.of(node)) for node in models])
     for node in models:
