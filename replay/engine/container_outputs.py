@@ -1,9 +1,10 @@
 """Container outputs: derive a container's output once all of its children have resolved. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from replay.calls.handed_results import HandedResults
 from replay.calls.step_results import StepResults
+from replay.core.calls import SEVERITY
 from replay.core.context import ReplayContext
 from replay.core.events import ContainerClosed, Divergence, Event
 from replay.core.graph import CONTAINERS, Node
@@ -14,7 +15,7 @@ from replay.inputs.changes import Change
 from replay.state.open_containers import Inside
 from replay.state.replay_state import ReplayState
 from traces.core.canonical import digest
-from traces.core.vocabulary import Label, StepType
+from traces.core.vocabulary import Label, Reason, StepType
 
 
 class ContainerOutputs:
@@ -106,6 +107,11 @@ class ContainerOutputs:
             if changes[0].node is graph.last_model(node.no):
                 yield Divergence(text=result_kept(changes[0].node.no, node.no))
             return
-        state.labels[node.no] = state.label_of(changes[0].node)  # the result comes from that child
+        state.labels[node.no] = self._weakest_label(node, changes)
         self._results.change(change)
         self._handed.hand_over(call)
+
+    def _weakest_label(self, node: Node, changes: Sequence[Change]) -> tuple[Label, Reason]:
+        """Weakest label of a container and of the changed children that its result may come from."""
+        labels = [*(self._state.label_of(change.node) for change in changes), self._state.label_of(node)]
+        return max(labels, key=lambda label: SEVERITY[label[0]])

@@ -156,7 +156,14 @@ def graph_of(run: RecordedRun, fork: int = 1) -> tuple[Graph, dict[str, JSONValu
     payloads: dict[str, JSONValue] = {}
     nodes = [_node(step, numbers, payloads) for step in run.steps]
     facts = [
-        StepFacts(no=numbers[step.key], type=step.type, input=step.input, output=step.output, call_id=step.call_id)
+        StepFacts(
+            no=numbers[step.key],
+            type=step.type,
+            input=step.input,
+            output=step.output,
+            call_id=step.call_id,
+            links=tuple(numbers[key] for key in step.links),
+        )
         for step in run.steps
     ]
     links: dict[int, tuple[Link, ...]] = {}
