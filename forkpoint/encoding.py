@@ -1,4 +1,7 @@
-"""An agent's values as JSON text, taken at once because the agent goes on changing them; never raises."""
+"""Convert an agent's values to JSON text. Never raises.
+
+Values are encoded at once, because the agent may change them later.
+"""
 
 import dataclasses
 import enum
@@ -14,39 +17,42 @@ _MANY_DIGITS: Final = re.compile(r"\d{19}")
 
 
 def encode(event: dict[str, Any]) -> str:
-    """One line of JSON. What JSON cannot say is said as text."""
+    """Encode an event as one line of JSON; values without a JSON form become text."""
     try:
         line = _FAST.encode(event)
     except (TypeError, ValueError, RecursionError):
-        return _FAST.encode(plain(event))
-    # A number of so many digits may be beyond what readers of JSON take for an integer.
-    return _FAST.encode(plain(event)) if _MANY_DIGITS.search(line) else line
+        return _FAST.encode(as_json_value(event))
+    # JSON readers may not accept an integer with this many digits.
+    return _FAST.encode(as_json_value(event)) if _MANY_DIGITS.search(line) else line
 
 
 def as_text(value: Any) -> str:
-    """A text as it is, nothing as an empty one, anything else as JSON."""
-    return value if isinstance(value, str) else "" if value is None else _FAST.encode(plain(value))
+    """Return text unchanged, None as empty text, and any other value as JSON."""
+    return value if isinstance(value, str) else "" if value is None else _FAST.encode(as_json_value(value))
 
 
-def plain(value: Any, depth: int = 0) -> Any:
-    """`value` made of JSON's types only: odd keys as text, cycles and depths cut off, NaN as text."""
+def as_json_value(value: Any, depth: int = 0) -> Any:
+    """Convert `value` to JSON types.
+
+    Keys that are not text, NaN and integers beyond 64 bits become text. Cycles and deep nesting are cut off.
+    """
     if depth > _DEEPEST:
         return "[nested too deep]"
     if isinstance(value, Mapping):
-        return {str(key): plain(item, depth + 1) for key, item in value.items()}
+        return {str(key): as_json_value(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(item, depth + 1) for item in value]
+        return [as_json_value(item, depth + 1) for item in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return value if -(2**63) <= value < 2**64 else str(value)
     if value is None or isinstance(value, str | bool):
         return value
-    return plain(unfolded(value), depth + 1)
+    return as_json_value(unfold(value), depth + 1)
 
 
-def unfolded(value: Any) -> Any:
-    """An object's fields, or its text: models of pydantic, dataclasses, enumerations, times, anything."""
+def unfold(value: Any) -> Any:
+    """Return the fields of a Pydantic model or dataclass, an enum's value, an ISO time, or `repr`."""
     try:
         if isinstance(value, enum.Enum):
             return value.value
@@ -63,4 +69,4 @@ def unfolded(value: Any) -> Any:
         return f"[could not be recorded: {type(error).__name__}]"
 
 
-_FAST: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=unfolded)
+_FAST: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=unfold)

@@ -1,4 +1,4 @@
-"""Hooks: functions of the agent's author that hear what the agent does while it does it, with the events of Krabs."""
+"""Hooks: functions that the agent's author registers for the agent's events. Event names are those of Krabs."""
 
 import contextvars
 import inspect
@@ -9,55 +9,59 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from forkpoint.encoding import plain
+from forkpoint.encoding import as_json_value
 from traces.core.vocabulary import TOOL_EVENTS, HookEvent
 
-Ask = Callable[[dict[str, Any]], Any]
+HookFunction = Callable[[dict[str, Any]], Any]
 Decision = dict[str, Any]
 _log = logging.getLogger("forkpoint")
-_STRENGTH: Final = ("deny", "modify_args")  # the strongest first
+# The strongest action comes first.
+_STRENGTH: Final = ("deny", "modify_args")
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Hook:
     name: str
-    ask: Ask
+    function: HookFunction
     events: frozenset[HookEvent]
     matcher: re.Pattern[str]
 
-    def wants(self, event: HookEvent, tool: str) -> bool:
-        """The matcher speaks of tools: events without a tool pass it by."""
+    def matches(self, event: HookEvent, tool: str) -> bool:
+        """Return whether the hook subscribes to the event. The matcher applies to tool events only."""
         return event in self.events and (event not in TOOL_EVENTS or self.matcher.search(tool) is not None)
 
 
 class Hooks:
-    """The registered hooks, in their order. Whatever goes wrong in one of them is logged, and the hook is skipped."""
+    """The registered hooks in registration order. A hook that fails is logged and skipped."""
 
     def __init__(self) -> None:
         self._hooks: tuple[_Hook, ...] = ()
-        self._asking = contextvars.ContextVar("forkpoint_asking_hooks", default=False)
+        self._inside_hook = contextvars.ContextVar("forkpoint_inside_hook", default=False)
 
     @property
     def active(self) -> bool:
-        """Whether anybody listens. Nobody listens to what a hook does itself, which would never end."""
-        return bool(self._hooks) and not self._asking.get()
+        """True if any hook is registered. False inside a hook, so that hooks do not trigger themselves."""
+        return bool(self._hooks) and not self._inside_hook.get()
 
-    def add(self, ask: Ask, events: tuple[str, ...], matcher: str) -> None:
-        """Register a hook; one that could never be asked is logged and left out."""
-        name = ask.__name__ if inspect.isroutine(ask) else type(ask).__name__
+    def add(self, function: HookFunction, events: tuple[str, ...], matcher: str) -> None:
+        """Register a hook. An invalid registration is logged and ignored."""
+        name = function.__name__ if inspect.isroutine(function) else type(function).__name__
         try:
-            heard = frozenset(HookEvent(event) for event in events or HookEvent)
-            hook = _Hook(name=name, ask=ask, events=heard, matcher=re.compile(matcher))
+            subscriptions = frozenset(HookEvent(event) for event in events or HookEvent)
+            hook = _Hook(name=name, function=function, events=subscriptions, matcher=re.compile(matcher))
         except (ValueError, TypeError, re.error) as error:
-            _log.error("The hook %r is not asked: %s", name, error)
+            _log.error("Hook %r is not registered: %s", name, error)
             return
-        if inspect.iscoroutinefunction(ask):
-            _log.error("The hook %r is not asked: it is a coroutine, and agents do not wait for hooks", name)
+        if inspect.iscoroutinefunction(function):
+            _log.error("Hook %r is not registered: it is a coroutine function; hooks must be synchronous", name)
             return
         self._hooks = (*self._hooks, hook)
 
     def fire(self, event: HookEvent, *, run: str, agent: str, payload: dict[str, Any], tool: str) -> Decision:
-        """Ask every hook that wants the event. The strongest decision counts, and among equals the first hook's."""
+        """Call every hook that matches the event.
+
+        The strongest decision wins; among equal ones, that of the hook registered first.
+        """
         if not self.active:
             return {}
         envelope = {
@@ -67,37 +71,38 @@ class Hooks:
             "agent_id": agent,
             "payload": payload,
         }
-        asking = self._asking.set(True)
+        token = self._inside_hook.set(True)
         try:
-            said = [_said(hook, event, envelope, tool) for hook in self._hooks]
+            decisions = [_call(hook, event, envelope, tool) for hook in self._hooks]
         finally:
-            self._asking.reset(asking)
-        return min((one for one in said if one), key=lambda one: _STRENGTH.index(one["action"]), default={})
+            self._inside_hook.reset(token)
+        decisions = [decision for decision in decisions if decision]
+        return min(decisions, key=lambda decision: _STRENGTH.index(decision["action"]), default={})
 
 
-def _said(hook: _Hook, event: HookEvent, envelope: dict[str, Any], tool: str) -> Decision:
-    """What one hook says. It gets a copy, because what it does to the event must not reach the agent."""
+def _call(hook: _Hook, event: HookEvent, envelope: dict[str, Any], tool: str) -> Decision:
+    """Call a hook with a copy of the event, so that its changes cannot reach the agent."""
     try:
-        if not hook.wants(event, tool):
+        if not hook.matches(event, tool):
             return {}
-        decision = _understood(event, hook.ask(plain(envelope)))
+        decision = _parse_decision(event, hook.function(as_json_value(envelope)))
     except Exception as error:  # noqa: BLE001 - code of the agent's author runs here, and may raise anything
-        _log.warning("The hook %r failed at %s: %s: %s", hook.name, event.value, type(error).__name__, error)
+        _log.warning("Hook %r failed at %s: %s: %s", hook.name, event.value, type(error).__name__, error)
         return {}
     return {**decision, "hook": hook.name} if decision else {}
 
 
-def _understood(event: HookEvent, answer: Any) -> Decision:
-    """A hook's answer as a decision about a tool call; empty where it lets the event pass."""
-    given = {"action": answer} if isinstance(answer, str) else answer
-    match given:
+def _parse_decision(event: HookEvent, answer: Any) -> Decision:
+    """Parse a hook's answer into a decision about a tool call; empty if the hook allows the call."""
+    decision = {"action": answer} if isinstance(answer, str) else answer
+    match decision:
         case None | {"action": "allow" | "continue"}:
             return {}
         case {"action": "deny"} if event is HookEvent.PRE_TOOL_USE:
-            return {"action": "deny", "message": str(given.get("message", ""))}
+            return {"action": "deny", "message": str(decision.get("message", ""))}
         case {"action": "modify_args", "args": dict(args)} if event is HookEvent.PRE_TOOL_USE:
             return {"action": "modify_args", "args": args}
-        case dict() if not given:
+        case dict() if not decision:
             return {}
         case _:
-            raise ValueError(f"{given!r:.200} is no decision that an agent could heed here")
+            raise ValueError(f"{decision!r:.200} is not a valid decision for this event")

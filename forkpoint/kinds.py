@@ -1,19 +1,18 @@
-"""The kinds of steps, and the events that tell of each."""
+"""The kinds of steps and the events that record them."""
 
 import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from forkpoint.hooks import Decision
-from forkpoint.scopes import Journal, RunScope, Scope, StepScope
+from forkpoint.scopes import Event, Journal, RunScope, Scope, StepScope
 from traces.core.vocabulary import HookEvent, StepStatus, StepType
 
 _log = logging.getLogger("forkpoint")
-Told = tuple[str, dict[str, Any]]
 
 
 class Step(StepScope):
-    """Any step that only groups others: agent, turn, planner, or a kind of its own."""
+    """A step that groups others: `agent`, `turn`, `planner` or a custom type."""
 
     def __init__(self, recorder: Journal, make: Callable[[], Scope], kind: str, name: str, input: Any) -> None:
         super().__init__(recorder, make, name, input)
@@ -23,7 +22,7 @@ class Step(StepScope):
 
 
 class ModelStep(StepScope):
-    """A model call. Give `answered` whatever the client returned: the answer and its usage are found in it."""
+    """A model call. Pass the client's response to `record_response`: its answer and usage are read from it."""
 
     kind = "model"
 
@@ -36,56 +35,56 @@ class ModelStep(StepScope):
         self._usage: dict[str, int] = {}
         self._turn = 0
 
-    def answered(self, response: Any) -> None:
+    def record_response(self, response: Any) -> None:
+        """Record the client's response, as the client returned it."""
         self.output = response
 
-    def used(
+    def record_usage(
         self, *, tokens_in: int | None = None, tokens_out: int | None = None, tokens_cached: int | None = None
     ) -> None:
-        """The token counts, where the response does not carry them; `tokens_in` counts the cached ones too."""
-        given = {"input_tokens": tokens_in, "output_tokens": tokens_out, "cached_tokens": tokens_cached}
-        self._usage = {name: count for name, count in given.items() if count is not None}
+        """Record token counts that the response does not contain. `tokens_in` includes cached tokens."""
+        counts = {"input_tokens": tokens_in, "output_tokens": tokens_out, "cached_tokens": tokens_cached}
+        self._usage = {name: count for name, count in counts.items() if count is not None}
 
-    def started(self) -> Told:
-        return "model_called", {
-            "provider": self.provider,
-            "model_id": self.model,
-            "name": self.name,
-            "request": self.input,
-        }
+    def start_event(self) -> Event:
+        payload = {"provider": self.provider, "model_id": self.model, "name": self.name, "request": self.input}
+        return "model_called", payload
 
-    def ended(self) -> Told:
-        known = {"provider": self.provider, "model_id": self.model, "response": self.output}
-        return "model_result", {**known, "token_usage": self._usage}
+    def end_event(self) -> Event:
+        payload = {"provider": self.provider, "model_id": self.model, "response": self.output}
+        return "model_result", {**payload, "token_usage": self._usage}
 
-    def _tell_beginning(self) -> None:
-        """A turn begins, and the one before it in the same place is over: its tool calls are done."""
+    def _fire_start_hooks(self) -> None:
+        """Start a turn, and end the previous one in the same scope: its tool calls are done."""
         if self.run is None:
             return
-        around = list(self._around())
-        place = next(scope for scope in around if scope.ends_turns)
-        place.end_turns(answered=True)
-        self._turn = next(next(scope for scope in around if scope.is_loop).turns)
-        self.run.tell(HookEvent.TURN_START, {"turn": self._turn})
-        place.open_turns[self._turn] = self
+        ancestors = list(self._ancestors())
+        owner = next(scope for scope in ancestors if scope.ends_turns)
+        owner.end_turns(only_finished=True)
+        self._turn = next(next(scope for scope in ancestors if scope.is_loop).turns)
+        self.run.fire_hooks(HookEvent.TURN_START, {"turn": self._turn})
+        owner.open_turns[self._turn] = self
 
-    def tell_turn_end(self) -> None:
-        used = {"tokens_in": "input_tokens", "tokens_out": "output_tokens", "tokens_cached": "cached_tokens"}
+    def fire_turn_end(self) -> None:
+        keys = {"tokens_in": "input_tokens", "tokens_out": "output_tokens", "tokens_cached": "cached_tokens"}
         payload = {"turn": self._turn, "model": self.model, "provider": self.provider, "attempts": self.retries + 1}
-        counted = {name: self._usage.get(key) for name, key in used.items()}
+        tokens = {name: self._usage.get(key) for name, key in keys.items()}
         if self.run is not None:
-            self.run.tell(HookEvent.TURN_END, {**payload, **counted, "duration_ms": self.duration_ms})
+            self.run.fire_hooks(HookEvent.TURN_END, {**payload, **tokens, "duration_ms": self.duration_ms})
 
-    def _around(self) -> Iterator[Scope]:
-        """What holds this call, from the inside out; the last is the run."""
-        scope = self.above
+    def _ancestors(self) -> Iterator[Scope]:
+        """Yield the scopes around this call from the inside out; the last is the run."""
+        scope = self.parent
         while scope is not None:
             yield scope
-            scope = scope.above
+            scope = scope.parent
 
 
 class ToolStep(StepScope):
-    """A tool call. `decision` is what hooks say about it: nobody but the agent can heed it."""
+    """A tool call. `decision` is the hooks' decision about it; only the agent can act on it.
+
+    It is empty, `{"action": "deny", "message": …, "hook": …}` or `{"action": "modify_args", "args": …, "hook": …}`.
+    """
 
     kind = "tool"
 
@@ -96,52 +95,52 @@ class ToolStep(StepScope):
         self.call_id = call_id
         self.version = version
         self.decision: Decision = {}
-        self._asked: Any = None
+        self._original_input: Any = None
 
-    def denied(self, message: str = "") -> None:
-        """Note that the call was not made, because a hook or a person was against it."""
+    def deny(self, message: str = "") -> None:
+        """Record that the call was not made because a hook or a person denied it."""
         self.status = StepStatus.DENIED
         self.error = message or self.decision.get("message", "") or "denied"
 
-    def started(self) -> Told:
-        known = {"tool_name": self.name, "tool_version": self.version, "call_id": self.call_id}
-        return "tool_called", {**known, "args": {} if self.input is None else self.input}
+    def start_event(self) -> Event:
+        payload = {"tool_name": self.name, "tool_version": self.version, "call_id": self.call_id}
+        return "tool_called", {**payload, "args": {} if self.input is None else self.input}
 
-    def ended(self) -> Told:
-        changed = {} if self.input is self._asked else {"args": self.input}
-        return "tool_result", {"tool_name": self.name, "result": self.output, **changed}
+    def end_event(self) -> Event:
+        new_args = {} if self.input is self._original_input else {"args": self.input}
+        return "tool_result", {"tool_name": self.name, "result": self.output, **new_args}
 
     def _begin(self) -> None:
         super()._begin()
-        self._asked = self.input
+        self._original_input = self.input
 
     def _end(self) -> None:
         if self.decision:
             self.attributes.setdefault("hook", self.decision)
-        if self.input is not self._asked:
-            self.attributes.setdefault("asked", self._asked)
+        if self.input is not self._original_input:
+            self.attributes.setdefault("asked", self._original_input)
         super()._end()
 
-    def _tell_beginning(self) -> None:
+    def _fire_start_hooks(self) -> None:
         if self.run is not None:
-            self.decision = self._told(self.run, HookEvent.PRE_TOOL_USE)
+            self.decision = self._fire(self.run, HookEvent.PRE_TOOL_USE)
 
-    def _tell_end(self) -> None:
-        super()._tell_end()
+    def _fire_end_hooks(self) -> None:
+        super()._fire_end_hooks()
         if self.run is None:
             return
         if self.status:
-            self._told(self.run, HookEvent.POST_TOOL_USE_FAILURE, error=self.error)
+            self._fire(self.run, HookEvent.POST_TOOL_USE_FAILURE, error=self.error)
         else:
-            self._told(self.run, HookEvent.POST_TOOL_USE, result=self.output)
+            self._fire(self.run, HookEvent.POST_TOOL_USE, result=self.output)
         if self.decision.get("action") == "deny" and not self.status:
             hook = self.decision["hook"]
-            _log.warning("%r was called although the hook %r denied it; else say `denied()`", self.name, hook)
+            _log.warning("%r was called although hook %r denied it; call `deny()` if it was not made", self.name, hook)
 
-    def _told(self, run: RunScope, event: HookEvent, **outcome: Any) -> Decision:
+    def _fire(self, run: RunScope, event: HookEvent, **outcome: Any) -> Decision:
         args = {} if self.input is None else self.input
         payload = {"tool_name": self.name, "args": args, **outcome, "tool_use_id": self.call_id}
-        return run.tell(event, payload, tool=self.name)
+        return run.fire_hooks(event, payload, tool=self.name)
 
 
 class RetrievalStep(StepScope):
@@ -149,68 +148,69 @@ class RetrievalStep(StepScope):
 
     kind = "retrieval"
 
-    def called_with(self, arguments: dict[str, Any]) -> None:
+    def set_arguments(self, arguments: dict[str, Any]) -> None:
         self.input = {**arguments, **{key: value for key, value in (self.input or {}).items() if value is not None}}
 
-    def started(self) -> None:
+    def start_event(self) -> None:
         return None
 
-    def ended(self) -> Told:
-        found = self.output.get("documents") if isinstance(self.output, dict) else self.output
-        documents = list(found or [])
-        given = self.input if isinstance(self.input, dict) else {"query": self.input}
-        known = {"retriever_id": self.name, "candidate_count": len(documents), "candidate_list": documents}
-        return "retrieval_executed", {**given, **known}
+    def end_event(self) -> Event:
+        output = self.output.get("documents") if isinstance(self.output, dict) else self.output
+        documents = list(output or [])
+        request = self.input if isinstance(self.input, dict) else {"query": self.input}
+        result = {"retriever_id": self.name, "candidate_count": len(documents), "candidate_list": documents}
+        return "retrieval_executed", {**request, **result}
 
 
 class PromptStep(StepScope):
-    """A template filled in. Its output is the text."""
+    """A rendered prompt template. Its output is the text."""
 
     kind = "prompt"
 
-    def called_with(self, arguments: dict[str, Any]) -> None:
+    def set_arguments(self, arguments: dict[str, Any]) -> None:
         self.input = {**self.input, "variables": self.input.get("variables") or arguments}
 
-    def started(self) -> None:
+    def start_event(self) -> None:
         return None
 
-    def ended(self) -> Told:
-        given = {key: value for key, value in self.input.items() if value is not None}
-        named = {
-            "prompt_template_id": given.get("template_id", self.name),
-            "prompt_template_version": given.get("version", ""),
-            "prompt_template": given.get("template", ""),
-            "prompt_variables": given.get("variables", {}),
+    def end_event(self) -> Event:
+        template = {key: value for key, value in self.input.items() if value is not None}
+        payload = {
+            "prompt_template_id": template.get("template_id", self.name),
+            "prompt_template_version": template.get("version", ""),
+            "prompt_template": template.get("template", ""),
+            "prompt_variables": template.get("variables", {}),
         }
-        return "prompt_rendered", {"name": self.name, **named, "rendered_prompt": self.output}
+        return "prompt_rendered", {"name": self.name, **payload, "rendered_prompt": self.output}
 
 
 class DecisionStep(StepScope):
-    """A validator's or a safety check's decision. A decorated function's falsy result means that it failed."""
+    """The verdict of a validator or safety check. If a decorated function returns a falsy value, the check failed."""
 
     def __init__(self, recorder: Journal, make: Callable[[], Scope], kind: str, name: str, input: Any) -> None:
         super().__init__(recorder, make, name, input)
         self.kind = kind
         self._reasons: list[str] = []
 
-    def decide(self, passed: bool, *reasons: str) -> None:
-        self.output = passed
+    def decide(self, success: bool, *reasons: str) -> None:
+        """Record the verdict and its reasons."""
+        self.output = success
         self._reasons = [reason for reason in reasons if reason]
 
-    def started(self) -> None:
+    def start_event(self) -> None:
         return None
 
-    def ended(self) -> Told:
-        passed = bool(self.output) and not self.status
-        if not passed and not self.status:
-            self.failed("; ".join(self._reasons) or f"{self.name} did not pass")
-        decision = {"decision": "pass" if passed else "fail", "reasons": self._reasons}
+    def end_event(self) -> Event:
+        success = bool(self.output) and not self.status
+        if not success and not self.status:
+            self.fail("; ".join(self._reasons) or f"{self.name} did not pass")
+        decision = {"decision": "pass" if success else "fail", "reasons": self._reasons}
         detail = {} if isinstance(self.output, bool | None) else {"output": self.output}
         return f"{self.kind}_decision", {"name": self.name, "input": self.input, **decision, **detail}
 
 
 class OutputStep(StepScope):
-    """What the run finally said."""
+    """The run's final output."""
 
     kind = "output"
 
@@ -221,21 +221,18 @@ class OutputStep(StepScope):
         self.output = text
         self._citations = citations
 
-    def started(self) -> None:
+    def start_event(self) -> None:
         return None
 
-    def ended(self) -> Told:
-        cited = {"citations": self._citations} if self._citations else {}
-        given = {} if self.input is None else {"input": self.input}
-        return "final_output", {
-            "name": self.name,
-            "output": self.output,
-            "response_channel": "return",
-            **given,
-            **cited,
-        }
+    def end_event(self) -> Event:
+        payload = {"name": self.name, "output": self.output, "response_channel": "return"}
+        if self.input is not None:
+            payload["input"] = self.input
+        if self._citations:
+            payload["citations"] = self._citations
+        return "final_output", payload
 
-    def _tell_end(self) -> None:
-        super()._tell_end()
+    def _fire_end_hooks(self) -> None:
+        super()._fire_end_hooks()
         if self.run is not None:
-            self.run.said = self.output
+            self.run.final_output = self.output

@@ -1,4 +1,4 @@
-"""The recorder that an agent holds: `from forkpoint import recorder`."""
+"""The recorder, which creates a scope for each run and step of an agent."""
 
 import contextvars
 import functools
@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from forkpoint.encoding import encode
-from forkpoint.hooks import Ask, Hooks
+from forkpoint.hooks import HookFunction, Hooks
 from forkpoint.kinds import DecisionStep, ModelStep, OutputStep, PromptStep, RetrievalStep, Step, ToolStep
 from forkpoint.scopes import RunScope, Scope
 from forkpoint.writer import Writer
 
 P = ParamSpec("P")
 R = TypeVar("R")
-A = TypeVar("A", bound=Ask)
+H = TypeVar("H", bound=HookFunction)
 _log = logging.getLogger("forkpoint")
-_OFF = "off"
+_OFF_SINK = "off"
 
 
-class _Quietly:
-    """Keeps every ordinary exception from whoever is being recorded."""
+class _SuppressErrors:
+    """Suppresses and counts every `Exception`; a `BaseException` passes."""
 
     def __init__(self, recorder: "Recorder") -> None:
         self._recorder = recorder
@@ -33,15 +33,19 @@ class _Quietly:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
         if not isinstance(error, Exception):
             return False
-        self._recorder.missed()
+        self._recorder.count_lost_event()
         return True
 
 
 class Recorder:
-    """Makes scopes, and writes what they tell.
+    """Records an agent's runs: every method below creates a scope for a run or a step.
 
-    `sink` is a folder, which gets one file for each run, or a file named `*.jsonl`. Without one it is
-    `FORKPOINT_TRACES`, else `forkpoint-runs`; `off` records nothing.
+    A scope is a context manager (plain or `async`) and a decorator for functions, coroutines and generators. A step
+    belongs to the innermost scope around it; outside of a run it is not recorded.
+
+    `sink` is a folder, which gets one file per run, or a file named `*.jsonl` for all runs. The default is
+    `FORKPOINT_TRACES`, then the folder `forkpoint-runs`; `off` disables recording. `app` and `environment` apply to
+    every run that does not set its own.
     """
 
     def __init__(self, sink: str | Path | None = None, *, app: str = "", environment: str = "") -> None:
@@ -50,7 +54,7 @@ class Recorder:
         self._open: dict[str, RunScope] = {}
         self._writer: Writer | None = None
         self._failures = 0
-        self._quietly = _Quietly(self)
+        self._suppress_errors = _SuppressErrors(self)
         self.app = app
         self.environment = environment
         self.configure(sink=sink)
@@ -58,13 +62,16 @@ class Recorder:
     def configure(
         self, *, sink: str | Path | None = None, app: str | None = None, environment: str | None = None
     ) -> None:
-        """Say where recordings go, and whose they are."""
-        place = str(sink or os.environ.get("FORKPOINT_TRACES") or "forkpoint-runs")
-        self._writer = None if place == _OFF else Writer(Path(place).expanduser())
+        """Set the sink, and the app and environment of new runs.
+
+        Without `sink` the default applies; `app` and `environment` stay as they are unless given.
+        """
+        destination = str(sink or os.environ.get("FORKPOINT_TRACES") or "forkpoint-runs")
+        self._writer = None if destination == _OFF_SINK else Writer(Path(destination).expanduser())
         self.app = self.app if app is None else app
         self.environment = self.environment if environment is None else environment
 
-    # What an agent is made of
+    # Runs and steps
 
     def run(
         self,
@@ -76,7 +83,11 @@ class Recorder:
         tags: Iterable[str] = (),
         metadata: dict[str, Any] | None = None,
     ) -> RunScope:
-        """One execution of the agent, from end to end."""
+        """Record one execution of the agent, from end to end.
+
+        `name` is shown in lists; a run without one is listed by its first request. Steps recorded inside the scope
+        belong to the run.
+        """
         facts = {
             "app_id": self.app if app is None else app,
             "environment": self.environment if environment is None else environment,
@@ -86,14 +97,15 @@ class Recorder:
         return self._repeatable(lambda make: RunScope(self, make, name, input, facts))
 
     def agent(self, name: str = "", *, input: Any = None) -> Step:
+        """Record an agent loop: a group of model and tool calls whose turns are counted separately."""
         return self.step("agent", name, input=input)
 
     def turn(self, name: str = "turn", *, input: Any = None) -> Step:
-        """What follows one message of the user; its input is `{"messages": [that message]}`."""
+        """Record a turn: all steps that answer one user message. `input` is `{"messages": [message]}`."""
         return self.step("turn", name, input=input)
 
     def step(self, type: str, name: str = "", *, input: Any = None) -> Step:
-        """A step of any type that no other method makes: planner, or a group of your own."""
+        """Record a step of a type that has no dedicated method: `planner`, or a custom group."""
         return self._repeatable(lambda make: Step(self, make, type, name, input))
 
     def model(
@@ -107,13 +119,16 @@ class Recorder:
         response_format: Any = None,
         name: str = "",
     ) -> ModelStep:
-        """One request to a model, its messages and tools as the client takes them."""
-        request = {"messages": messages, "tools": tools, "parameters": parameters, "response_format": response_format}
-        given = {key: value for key, value in request.items() if value is not None} or None
-        return self._repeatable(lambda make: ModelStep(self, make, name or model, given, provider, model))
+        """Record a request to a model, with `messages` and `tools` in the client's format.
+
+        Pass all messages of the request: a replay follows the agent by them. Pass the response to `record_response`.
+        """
+        fields = {"messages": messages, "tools": tools, "parameters": parameters, "response_format": response_format}
+        request = {key: value for key, value in fields.items() if value is not None} or None
+        return self._repeatable(lambda make: ModelStep(self, make, name or model, request, provider, model))
 
     def tool(self, name: str = "", arguments: Any = None, *, call_id: str = "", version: str = "") -> ToolStep:
-        """One call of a tool; `call_id` is the id under which the model asked for it."""
+        """Record a tool call; `call_id` is the id of the model's request for it. Set `output` to the result."""
         return self._repeatable(lambda make: ToolStep(self, make, name, arguments, call_id, version))
 
     def retrieval(
@@ -125,9 +140,10 @@ class Recorder:
         filters: dict[str, Any] | None = None,
         embedding_profile: str | None = None,
     ) -> RetrievalStep:
-        asked = {"query": query, "top_k": top_k, "filters": filters, "embedding_profile": embedding_profile}
-        given = {key: value for key, value in asked.items() if value is not None} or None
-        return self._repeatable(lambda make: RetrievalStep(self, make, name, given))
+        """Record a search. Set `output` to the documents: `[{id, content, score?, metadata?}]`."""
+        fields = {"query": query, "top_k": top_k, "filters": filters, "embedding_profile": embedding_profile}
+        request = {key: value for key, value in fields.items() if value is not None} or None
+        return self._repeatable(lambda make: RetrievalStep(self, make, name, request))
 
     def prompt(
         self,
@@ -137,91 +153,100 @@ class Recorder:
         version: str | None = None,
         variables: dict[str, Any] | None = None,
     ) -> PromptStep:
-        given = {"template_id": template_id, "template": template, "version": version, "variables": variables}
-        return self._repeatable(lambda make: PromptStep(self, make, template_id, given))
+        """Record the rendering of a prompt template. Set `output` to the rendered text."""
+        fields = {"template_id": template_id, "template": template, "version": version, "variables": variables}
+        return self._repeatable(lambda make: PromptStep(self, make, template_id, fields))
 
     def validator(self, name: str = "", *, input: Any = None) -> DecisionStep:
+        """Record a check of a value. Call `decide` with its verdict."""
         return self._repeatable(lambda make: DecisionStep(self, make, "validator", name, input))
 
     def safety(self, name: str = "", *, input: Any = None) -> DecisionStep:
+        """Record a safety check. Call `decide` with its verdict."""
         return self._repeatable(lambda make: DecisionStep(self, make, "safety", name, input))
 
     def output(self, text: Any = None, *, citations: list[Any] | None = None, name: str = "output") -> OutputStep:
-        """What the run says in the end: `recorder.output(text).record()`."""
+        """Record the run's final output: `recorder.output(text).record()`."""
         return self._repeatable(lambda make: OutputStep(self, make, name, text, citations))
 
-    # Hooks, threads, files, and troubles
+    # Hooks, threads and files
 
-    def hook(self, *events: str, matcher: str = "") -> Callable[[A], A]:
-        """Ask a function at these events, or at all; `matcher` is searched in the names of tools.
+    def hook(self, *events: str, matcher: str = "") -> Callable[[H], H]:
+        """Register a function as a hook for these events, or for all events if none is listed.
 
-        It gets the event as Krabs writes it, in the thread of the agent. What it answers to `pre_tool_use` is the
-        tool's `decision`, which the agent may heed; what it raises is logged.
+        `matcher` is a regular expression that is searched in tool names; it does not affect other events. The hook
+        gets each event in Krabs's format, in the agent's thread. Its answer to `pre_tool_use` becomes the tool's
+        `decision`, which the agent may follow. Exceptions in a hook are logged.
         """
         if any(callable(event) for event in events):
-            _log.error("Nothing is asked: write `@recorder.hook()`, with parentheses")
+            _log.error("The hook is not registered: write `@recorder.hook()`, with parentheses")
 
-        def registered(ask: A) -> A:
-            with self.quietly():
-                self.hooks.add(ask, events, matcher)
-            return ask
+        def register(function: H) -> H:
+            with self.suppress_errors():
+                self.hooks.add(function, events, matcher)
+            return function
 
-        return registered
+        return register
 
     def carry(self, function: Callable[P, R]) -> Callable[P, R]:
-        """The function, so that what it records in another thread belongs where it was handed over.
+        """Bind a function to the current scope, so that steps it records in another thread belong there.
 
-        Tasks of asyncio and `asyncio.to_thread` need no help.
+        `asyncio` tasks and `asyncio.to_thread` do not need it.
+
+        Example: `pool.submit(recorder.carry(work), item)`.
         """
-        above = self.current.get()
+        scope = self.current.get()
 
         @functools.wraps(function)
-        def carried(*args: P.args, **kwargs: P.kwargs) -> R:
-            token = self.current.set(above)
+        def run_in_scope(*args: P.args, **kwargs: P.kwargs) -> R:
+            token = self.current.set(scope)
             try:
                 return function(*args, **kwargs)
             finally:
                 self.current.reset(token)
 
-        return carried
+        return run_in_scope
 
     def flush(self, timeout_s: float = 5.0) -> bool:
-        """Wait until everything recorded so far is in the file; False when that took too long."""
+        """Wait until everything recorded so far is in the file; return False on timeout."""
         return self._writer.flush(timeout_s) if self._writer is not None else True
 
     @property
-    def dropped(self) -> int:
-        """How many events could not be kept since the start."""
-        return self._failures + (self._writer.dropped if self._writer is not None else 0)
+    def dropped_events(self) -> int:
+        """Number of events that were not recorded since the recorder was created."""
+        return self._failures + (self._writer.dropped_events if self._writer is not None else 0)
 
-    def quietly(self) -> "_Quietly":
-        """Whatever goes wrong while recording is counted, logged, and never the agent's trouble."""
-        return self._quietly
+    def suppress_errors(self) -> "_SuppressErrors":
+        """Return a context that counts and logs recording errors instead of raising them into the agent."""
+        return self._suppress_errors
 
-    def missed(self) -> None:
+    def count_lost_event(self) -> None:
         """Count one event that could not be recorded."""
         self._failures += 1
         _log.debug("An event was not recorded", exc_info=True)
 
     def write(self, run_id: str, event: dict[str, Any]) -> None:
         if self._writer is not None:
-            self._writer.put(run_id, encode(event))
+            self._writer.enqueue(run_id, encode(event))
 
-    def above(self) -> Scope | None:
-        """What a new step belongs to: the innermost scope, or in a bare thread the only run that there is."""
+    def enclosing_scope(self) -> Scope | None:
+        """Return the scope that a new step belongs to.
+
+        This is the innermost scope. In a thread without one it is the open run, if there is exactly one.
+        """
         if (scope := self.current.get()) is not None:
             return scope
         runs = list(self._open.values())
         return runs[0] if len(runs) == 1 else None
 
-    def opened(self, run: RunScope) -> None:
+    def register(self, run: RunScope) -> None:
         self._open[run.id] = run
 
-    def closed(self, run: RunScope) -> None:
+    def unregister(self, run: RunScope) -> None:
         self._open.pop(run.id, None)
 
     def _repeatable(self, build: Callable[[Callable[[], Scope]], "S"]) -> "S":
-        """A scope that knows how to make another of its kind, for functions that it decorates."""
+        """Build a scope that can make copies of itself: a decorated function needs one for each call."""
 
         def make() -> "S":
             return build(make)

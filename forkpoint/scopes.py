@@ -1,4 +1,4 @@
-"""What is being recorded right now: a run, and steps inside it. Each is a context manager and a decorator."""
+"""Scopes: the run and the steps being recorded. Each is a context manager and a decorator."""
 
 import contextvars
 import functools
@@ -18,50 +18,59 @@ from traces.core.vocabulary import HookEvent, RunStatus
 
 P = ParamSpec("P")
 R = TypeVar("R")
-_MOST_ITEMS = 1000  # of a generator's output that are kept
+# The type of an event, and its payload.
+Event = tuple[str, dict[str, Any]]
+# A generator's output is recorded up to this many items.
+_MAX_ITEMS = 1000
 
 
 class Journal(Protocol):
-    """Where scopes write what happens in them: the recorder."""
+    """The recorder, as scopes see it."""
 
     current: "contextvars.ContextVar[Scope | None]"
     hooks: Hooks
 
     @property
-    def dropped(self) -> int: ...
-    def quietly(self) -> AbstractContextManager[object]: ...
-    def missed(self) -> None: ...
+    def dropped_events(self) -> int: ...
+    def suppress_errors(self) -> AbstractContextManager[object]: ...
+    def count_lost_event(self) -> None: ...
     def write(self, run_id: str, event: dict[str, Any]) -> None: ...
-    def above(self) -> "Scope | None": ...
-    def opened(self, run: "RunScope") -> None: ...
-    def closed(self, run: "RunScope") -> None: ...
+    def enclosing_scope(self) -> "Scope | None": ...
+    def register(self, run: "RunScope") -> None: ...
+    def unregister(self, run: "RunScope") -> None: ...
 
 
 class Turn(Protocol):
-    """A model call that began a turn of its agent."""
+    """A model call that started a turn of its agent."""
 
     duration_ms: float | None
 
-    def tell_turn_end(self) -> None: ...
+    def fire_turn_end(self) -> None: ...
 
 
 class Scope(AbstractContextManager["Scope"]):
-    """Something with a beginning and an end; every method that the agent calls keeps its troubles to itself."""
+    """A run or step being recorded: a context manager and a decorator. Recording errors never reach the agent.
 
-    is_loop = True  # hooks count the turns in it from 0
-    ends_turns = True  # hooks hear that the turns in it are over when it ends
+    Set `output` before the scope ends. An exception that passes through is recorded and re-raised.
+    """
+
+    # Hooks count the turns inside from 0.
+    is_loop = True
+    # Open turns inside end with the scope.
+    ends_turns = True
 
     def __init__(self, recorder: Journal, make: Callable[[], "Scope"], name: str, input: Any) -> None:
         self._recorder = recorder
         self.name = name
         self.input = input
-        self._carries = True
-        self._make = make  # a fresh scope of the same kind, for each call of a decorated function
+        self._sets_context = True
+        # Makes a fresh scope of the same kind, for each call of a decorated function.
+        self._make = make
         self._token: contextvars.Token[Scope | None] | None = None
-        self._started = 0.0
+        self._start_s = 0.0
         self.duration_ms: float | None = None
         self.run: RunScope | None = None
-        self.above: Scope | None = None
+        self.parent: Scope | None = None
         self.turns = itertools.count()
         self.open_turns: dict[int, Turn] = {}
         self.id = ""
@@ -70,28 +79,28 @@ class Scope(AbstractContextManager["Scope"]):
         self.status = ""
 
     def __enter__(self) -> Self:
-        with self._recorder.quietly():
+        with self._recorder.suppress_errors():
             self._begin()
-            if self._carries:
+            if self._sets_context:
                 self._token = self._recorder.current.set(self)
-        with self._recorder.quietly():
+        with self._recorder.suppress_errors():
             if self._recorder.hooks.active:
-                self._tell_beginning()
-        self._started = time.perf_counter()
+                self._fire_start_hooks()
+        self._start_s = time.perf_counter()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        self.duration_ms = round((time.perf_counter() - self._started) * 1000, 3)
-        with self._recorder.quietly():
+        self.duration_ms = round((time.perf_counter() - self._start_s) * 1000, 3)
+        with self._recorder.suppress_errors():
             if error is not None and not isinstance(error, GeneratorExit):
-                self.failed(error)
+                self.fail(error)
             self._end()
-        with self._recorder.quietly():
+        with self._recorder.suppress_errors():
             if self._token is not None:
                 self._recorder.current.reset(self._token)
-        with self._recorder.quietly():
+        with self._recorder.suppress_errors():
             if self._recorder.hooks.active:
-                self._tell_end()
+                self._fire_end_hooks()
 
     async def __aenter__(self) -> Self:
         return self.__enter__()
@@ -99,84 +108,84 @@ class Scope(AbstractContextManager["Scope"]):
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         self.__exit__(kind, error, trace)
 
-    def failed(self, error: BaseException | str) -> None:
-        """Note that this went wrong."""
+    def fail(self, error: BaseException | str) -> None:
+        """Mark the run or step as failed, with an exception or a message."""
         timed_out = isinstance(error, TimeoutError)
         self.status = "timeout" if timed_out else "error"
         self.error = error if isinstance(error, str) else f"{type(error).__name__}: {error}".removesuffix(": ")
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        """Record every call of a function: plain, async, or a generator of either kind."""
+        """Record every call of a function, coroutine function, generator or async generator."""
         if inspect.isasyncgenfunction(function):
-            wrapped: Any = self._async_items(function)
+            wrapper: Any = self._async_items(function)
         elif inspect.iscoroutinefunction(function):
-            wrapped = self._async_call(function)
+            wrapper = self._async_call(function)
         elif inspect.isgeneratorfunction(function):
-            wrapped = self._items(function)
+            wrapper = self._items(function)
         else:
-            wrapped = self._call(function)
-        return cast(Callable[P, R], functools.wraps(function)(wrapped))
+            wrapper = self._call(function)
+        return cast(Callable[P, R], functools.wraps(function)(wrapper))
 
     def _call(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        def wrapped(*args: Any, **kwargs: Any) -> Any:
-            with self._called(function, args, kwargs) as scope:
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            with self._scope_for_call(function, args, kwargs) as scope:
                 scope.output = function(*args, **kwargs)
                 return scope.output
 
-        return wrapped
+        return wrapper
 
     def _async_call(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        async def wrapped(*args: Any, **kwargs: Any) -> Any:
-            with self._called(function, args, kwargs) as scope:
+        async def wrapper(*args: Any, **kwargs: Any) -> Any:
+            with self._scope_for_call(function, args, kwargs) as scope:
                 scope.output = await function(*args, **kwargs)
                 return scope.output
 
-        return wrapped
+        return wrapper
 
     def _items(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        def wrapped(*args: Any, **kwargs: Any) -> Any:
-            with self._called(function, args, kwargs, generator=True) as scope:
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            with self._scope_for_call(function, args, kwargs, generator=True) as scope:
                 for item in function(*args, **kwargs):
-                    scope.kept(item)
+                    scope.append_item(item)
                     yield item
 
-        return wrapped
+        return wrapper
 
     def _async_items(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        async def wrapped(*args: Any, **kwargs: Any) -> Any:
-            with self._called(function, args, kwargs, generator=True) as scope:
+        async def wrapper(*args: Any, **kwargs: Any) -> Any:
+            with self._scope_for_call(function, args, kwargs, generator=True) as scope:
                 async for item in function(*args, **kwargs):
-                    scope.kept(item)
+                    scope.append_item(item)
                     yield item
 
-        return wrapped
+        return wrapper
 
-    def _called(
+    def _scope_for_call(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *, generator: bool = False
     ) -> "Scope":
-        """A scope for one call of a decorated function."""
+        """Create the scope for one call of a decorated function."""
         scope = self._make()
         # What the consumer does between two items is not part of a generator's step.
-        scope._carries = not generator
+        scope._sets_context = not generator
         scope.output = [] if generator else None
-        with self._recorder.quietly():
+        with self._recorder.suppress_errors():
             scope.name = scope.name or function.__name__
-            scope.called_with(arguments_of(function, args, kwargs))
+            scope.set_arguments(arguments_of(function, args, kwargs))
         return scope
 
     def record(self) -> Self:
-        """Record it as it is, at once."""
+        """Record the run or step at once, with its current values."""
         with self:
             return self
 
-    def kept(self, item: Any) -> None:
-        """Keep one item of a generator's output."""
-        with self._recorder.quietly():
-            if len(self.output) < _MOST_ITEMS:
+    def append_item(self, item: Any) -> None:
+        """Append an item to a generator's output."""
+        with self._recorder.suppress_errors():
+            if len(self.output) < _MAX_ITEMS:
                 self.output.append(item)
 
-    def called_with(self, arguments: dict[str, Any]) -> None:
-        """Take the arguments of a decorated function for the input, where no other was given."""
+    def set_arguments(self, arguments: dict[str, Any]) -> None:
+        """Use the arguments of a decorated function as the input, unless one is set."""
         if self.input is None:
             self.input = arguments
 
@@ -186,25 +195,26 @@ class Scope(AbstractContextManager["Scope"]):
     def _end(self) -> None:
         raise NotImplementedError
 
-    def _tell_beginning(self) -> None:
-        """Tell hooks, where Krabs has an event for it."""
+    def _fire_start_hooks(self) -> None:
+        """Fire the start event, if Krabs defines one."""
 
-    def _tell_end(self) -> None:
-        """Tell hooks what ended with it."""
+    def _fire_end_hooks(self) -> None:
+        """Fire the events of everything that ends with this scope."""
         if self.ends_turns:
             self.end_turns()
 
-    def end_turns(self, *, answered: bool = False) -> None:
-        """Tell hooks that the turns in this scope are over; `answered`: only those whose model has ended."""
+    def end_turns(self, *, only_finished: bool = False) -> None:
+        """Fire `turn_end` for the open turns; `only_finished`: only for those whose model call has ended."""
         for number, model in list(self.open_turns.items()):
-            if answered and model.duration_ms is None:
+            if only_finished and model.duration_ms is None:
                 continue
-            if self.open_turns.pop(number, None) is not None:  # another thread may have told it
-                model.tell_turn_end()
+            # Another thread may have ended it meanwhile.
+            if self.open_turns.pop(number, None) is not None:
+                model.fire_turn_end()
 
 
 class RunScope(Scope):
-    """One run. Steps that are recorded inside belong to it, in whatever thread or task."""
+    """One run. Steps recorded inside belong to it, in any thread or task."""
 
     def __init__(
         self, recorder: Journal, make: Callable[[], Scope], name: str, input: Any, facts: dict[str, Any]
@@ -216,15 +226,16 @@ class RunScope(Scope):
         self._numbers = itertools.count()
         self._steps = itertools.count(1)
         self._dropped_before = 0
-        self._given_name = name
-        self._over = False
+        self._explicit_name = name
+        self._is_closed = False
         self._numbering = threading.Lock()
-        self.said: Any = None  # by the last output step
+        # Set by the last output step.
+        self.final_output: Any = None
 
     def emit(self, event_type: str, step: "Scope | None", payload: dict[str, Any], number: int | None = None) -> None:
-        """Queue one event of this run; what comes after its end is lost, and counted."""
+        """Queue an event of this run. Events after the run's end are dropped and counted."""
         if number is None and (number := self.number()) is None:
-            self._recorder.missed()
+            self._recorder.count_lost_event()
             return
         parent = getattr(step, "parent_id", None)
         self._recorder.write(
@@ -246,34 +257,34 @@ class RunScope(Scope):
             },
         )
 
-    def tell(self, event: HookEvent, payload: dict[str, Any], *, tool: str = "") -> Decision:
-        """Ask the hooks about something in this run."""
+    def fire_hooks(self, event: HookEvent, payload: dict[str, Any], *, tool: str = "") -> Decision:
+        """Call the hooks for an event of this run, and return their decision."""
         agent = self._facts["app_id"]
         return self._recorder.hooks.fire(event, run=self.id, agent=agent, payload=payload, tool=tool)
 
     def number(self, *, last: bool = False) -> int | None:
-        """The number of the next event, or None after the last one: nothing may be numbered after a run's end."""
+        """Return the next event's sequence number, or None once the run has ended. `last` ends it."""
         with self._numbering:
-            if self._over:
+            if self._is_closed:
                 return None
-            self._over = last
+            self._is_closed = last
             return next(self._numbers)
 
     def step_id(self) -> str:
         return f"s{next(self._steps)}"
 
     def _begin(self) -> None:
-        self._dropped_before = self._recorder.dropped
-        self._recorder.opened(self)
-        called = {} if self._given_name else {"entrypoint_name": self.name}
-        self.emit("run_started", None, {"name": self._given_name, **called, **self._facts})
+        self._dropped_before = self._recorder.dropped_events
+        self._recorder.register(self)
+        entrypoint = {} if self._explicit_name else {"entrypoint_name": self.name}
+        self.emit("run_started", None, {"name": self._explicit_name, **entrypoint, **self._facts})
         if self.input is not None:
             self.emit("input_received", None, {"input_channels": ["call"], "input": self.input})
 
     def _end(self) -> None:
-        self._recorder.closed(self)
+        self._recorder.unregister(self)
         ending: dict[str, Any] = {"output": self.output, "latency_ms": self.duration_ms}
-        if dropped := self._recorder.dropped - self._dropped_before:
+        if dropped := self._recorder.dropped_events - self._dropped_before:
             ending["dropped_events"] = dropped
         number = self.number(last=True)
         if self.status:
@@ -281,18 +292,21 @@ class RunScope(Scope):
         else:
             self.emit("run_completed", None, ending, number)
 
-    def _tell_beginning(self) -> None:
-        self.tell(HookEvent.AGENT_START, {"task": as_text(self.input) or self.name})
+    def _fire_start_hooks(self) -> None:
+        self.fire_hooks(HookEvent.AGENT_START, {"task": as_text(self.input) or self.name})
 
-    def _tell_end(self) -> None:
-        super()._tell_end()
-        result = self.error or as_text(self.said if self.output is None else self.output)
+    def _fire_end_hooks(self) -> None:
+        super()._fire_end_hooks()
+        result = self.error or as_text(self.final_output if self.output is None else self.output)
         status = RunStatus.FAILED if self.status else RunStatus.COMPLETED
-        self.tell(HookEvent.AGENT_STOP, {"result": result, "status": status.value})
+        self.fire_hooks(HookEvent.AGENT_STOP, {"result": result, "status": status.value})
 
 
 class StepScope(Scope):
-    """One step. `attributes` are kept beside its input and output; a step outside any run is not recorded."""
+    """One step. A step outside any run is not recorded.
+
+    `attributes` stores further facts, such as `{"db.system": "pgvector"}`; `retries` counts failed attempts.
+    """
 
     kind = "step"
 
@@ -304,56 +318,57 @@ class StepScope(Scope):
         self._links: list[str] = []
         self._number: int | None = None
 
-    def consumed(self, *steps: "StepScope") -> Self:
-        """Say that this step used what those steps gave."""
+    def link(self, *steps: "StepScope") -> Self:
+        """Declare that this step used the outputs of `steps`, where no id, message or text shows it."""
         self._links.extend(step.id for step in steps if step.id)
         return self
 
-    def started(self) -> tuple[str, dict[str, Any]] | None:
-        """The event at the beginning, for steps that are told in two events."""
+    def start_event(self) -> Event | None:
+        """Return the event of the step's start; None for steps that are recorded by one event at their end."""
         return "step_started", {"type": self.kind, "name": self.name, "input": self.input}
 
-    def ended(self) -> tuple[str, dict[str, Any]]:
+    def end_event(self) -> Event:
+        """Return the event of the step's end."""
         return "step_finished", {"type": self.kind, "name": self.name, "output": self.output}
 
     def _begin(self) -> None:
-        above = self._recorder.above()
-        self.run = above.run if above is not None else None
-        if self.run is None or above is None:
+        parent = self._recorder.enclosing_scope()
+        self.run = parent.run if parent is not None else None
+        if self.run is None or parent is None:
             return
         if (number := self.run.number()) is None:
             self.run = None
-            self._recorder.missed()
+            self._recorder.count_lost_event()
             return
-        self.above = above
+        self.parent = parent
         self.id = self.run.step_id()
-        self.parent_id = above.id if isinstance(above, StepScope) else None
+        self.parent_id = parent.id if isinstance(parent, StepScope) else None
         self._number = number
         self._started_at = datetime.now(UTC).isoformat()
-        if event := self.started():
+        if event := self.start_event():
             self.run.emit(event[0], self, event[1], self._number)
 
     def _end(self) -> None:
         if self.run is None:
             return
-        name, payload = self.ended()
-        self.run.emit(name, self, {**payload, **self._outcome()}, self._number if self.started() is None else None)
+        name, payload = self.end_event()
+        self.run.emit(name, self, {**payload, **self._outcome()}, self._number if self.start_event() is None else None)
 
     def _outcome(self) -> dict[str, Any]:
-        """What every ending says, as far as there is something to say."""
-        said = {
+        """Return the fields that all end events share, without empty ones."""
+        fields = {
             "status": self.status or "success",
             "error": self.error,
             "latency_ms": self.duration_ms,
             "retries": self.retries,
             "links": self._links,
             "attributes": self.attributes,
-            "started_at": self._started_at if self.started() is None else "",
+            "started_at": self._started_at if self.start_event() is None else "",
         }
-        return {key: value for key, value in said.items() if value not in ("", 0, [], {}) or key == "latency_ms"}
+        return {key: value for key, value in fields.items() if value not in ("", 0, [], {}) or key == "latency_ms"}
 
 
 def arguments_of(function: Callable[..., Any], args: Iterable[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a call by name, without the object that a method belongs to."""
-    bound = inspect.signature(function).bind(*args, **kwargs).arguments
-    return {name: value for name, value in bound.items() if name not in {"self", "cls"}}
+    """Return a call's arguments by name, without `self` or `cls`."""
+    arguments = inspect.signature(function).bind(*args, **kwargs).arguments
+    return {name: value for name, value in arguments.items() if name not in {"self", "cls"}}

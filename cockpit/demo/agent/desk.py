@@ -48,7 +48,7 @@ class Desk:
             agent.output = {"text": answer}
             self.problem = self._check(answer)
             if self.problem:
-                agent.failed(self.problem)
+                agent.fail(self.problem)
         self.recorder.output(answer).record()
         return answer
 
@@ -58,7 +58,7 @@ class Desk:
         listed = "\n".join(f"[{document['id']}] {document['content']}" for document in found.output)
         variables = {"today": TODAY, "policies": listed}
         with self.recorder.prompt("desk.system", template=TEMPLATE, version="4", variables=variables) as prompt:
-            prompt.consumed(found)
+            prompt.link(found)
             prompt.output = TEMPLATE.format(**variables)
         return str(prompt.output)
 
@@ -79,7 +79,7 @@ class Desk:
         request: dict[str, Any] = {"messages": self.messages, **({"tools": tools} if tools else {})}
         with self.recorder.model(self.model, provider=self.provider, parameters={"temperature": 0}, **request) as model:
             response = self.client.chat.completions.create(model=self.model, temperature=0, **request)
-            model.answered(response)
+            model.record_response(response)
         answer: dict[str, Any] = response.choices[0].message.model_dump(exclude_none=True)
         return answer
 
@@ -90,7 +90,7 @@ class Desk:
             try:
                 tool.output = shop.TOOLS[name].run(self.shop, **arguments)
             except shop.CarrierDown as error:
-                tool.failed(error)
+                tool.fail(error)
                 tool.output = {"error": str(error)}
         self.results.append({"tool": name, "arguments": arguments, "result": tool.output})
         return {"role": "tool", "tool_call_id": call["id"], "content": shop.as_said(tool.output)}

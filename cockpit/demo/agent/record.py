@@ -25,8 +25,8 @@ def record(scenario: Scenario, file: Path, base_url: str) -> str:
             desk = Desk(client=client, recorder=recorder, model=scenario.model, provider="local")
             run.output = desk.handle(list(scenario.said), with_tools=scenario.with_tools)
             if desk.problem:
-                run.failed(desk.problem)
-    if not recorder.flush() or recorder.dropped:
+                run.fail(desk.problem)
+    if not recorder.flush() or recorder.dropped_events:
         raise RuntimeError(f"{scenario.slug} was not recorded whole")
     return str(run.output)
 

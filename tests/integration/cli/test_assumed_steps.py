@@ -27,7 +27,7 @@ def _record(folder: Path) -> None:
             ([{"role": "user", "content": "Write a friendly letter."}], "Dear customer, all is well."),
         ):
             with recorder.model("m1", provider="elsewhere", messages=messages) as model:
-                model.answered({"message": {"role": "assistant", "content": text}})
+                model.record_response({"message": {"role": "assistant", "content": text}})
     assert recorder.flush()
 
 

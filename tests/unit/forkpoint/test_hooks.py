@@ -57,7 +57,7 @@ def steps(recorder: Recorder, tmp_path: Path) -> dict[str, RecordedStep]:
 def test_a_run_is_told_with_the_events_of_krabs(recorder: Recorder, heard: Heard) -> None:
     with recorder.run("refund", input="Where is order 7?") as run:
         with recorder.model("m1", provider="local", messages=[]) as model:
-            model.used(tokens_in=8, tokens_out=2)
+            model.record_usage(tokens_in=8, tokens_out=2)
         with recorder.tool("get_order", {"id": 7}, call_id="c1") as tool:
             tool.output = {"status": "shipped"}
         with recorder.model("m1", messages=[]):
@@ -152,7 +152,7 @@ def test_the_strongest_answer_is_the_decision_that_the_agent_may_heed(recorder: 
             read.output = read.input["path"]
         with recorder.tool("delete_path", {"path": "/a"}) as deleted:
             if deleted.decision.get("action") == "deny":
-                deleted.denied()
+                deleted.deny()
         with recorder.tool("look") as look:
             pass
     assert read.decision == {"action": "modify_args", "args": {"path": "/sandbox/a"}, "hook": "sandbox"}
@@ -179,7 +179,7 @@ def test_a_denied_call_that_was_made_is_recorded_as_made_and_logged(
     recorded = steps(recorder, tmp_path)["drop_table"]
     assert (recorded.status, recorded.output) == (StepStatus.OK, "dropped")
     assert recorded.attributes["hook"] == {"action": "deny", "message": "", "hook": "<lambda>"}
-    assert "'drop_table' was called although the hook '<lambda>' denied it" in caplog.text
+    assert "'drop_table' was called although hook '<lambda>' denied it" in caplog.text
 
 
 def raising(event: dict[str, Any]) -> None:
@@ -193,17 +193,17 @@ async def waiting(event: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("ask", "named", "matcher", "says"),
     [
-        (raising, (), "", "The hook 'raising' failed at pre_tool_use: RuntimeError: out of order"),
-        (lambda event: 7, (), "", "7 is no decision"),
-        (lambda event: {"action": "modify_args", "args": "text"}, (), "", "is no decision"),
-        (lambda event: {"action": "stop"}, ("turn_start",), "", "is no decision"),
-        (lambda event: "deny", ("post_tool_use",), "", "is no decision"),
+        (raising, (), "", "Hook 'raising' failed at pre_tool_use: RuntimeError: out of order"),
+        (lambda event: 7, (), "", "7 is not a valid decision"),
+        (lambda event: {"action": "modify_args", "args": "text"}, (), "", "is not a valid decision"),
+        (lambda event: {"action": "stop"}, ("turn_start",), "", "is not a valid decision"),
+        (lambda event: "deny", ("post_tool_use",), "", "is not a valid decision"),
         (lambda event: event["payload"]["args"].clear(), (), "", ""),
         (waiting, (), "", "coroutine"),
         (print, ("lunch",), "", "'lunch' is not a valid HookEvent"),
         (print, (raising,), "", "write `@recorder.hook()`, with parentheses"),
         (print, (), "(", "unterminated subpattern"),
-        (print, (), 7, "not asked"),
+        (print, (), 7, "not registered"),
         (print, (), b"get", "cannot use a bytes pattern"),
         (7, (), "", "not callable"),
     ],
@@ -230,7 +230,7 @@ def test_no_trouble_of_a_hook_reaches_the_agent(
     ]
     assert after[2]["payload"]["args"] == {"id": 7}
     assert steps(recorder, tmp_path)["get_order"].input == {"id": 7}
-    assert recorder.dropped == 0
+    assert recorder.dropped_events == 0
 
 
 def test_a_hook_of_which_nothing_can_be_said_does_no_harm(recorder: Recorder, heard: Heard) -> None:
@@ -338,7 +338,7 @@ def play(recorder: Recorder, program: Program, ids: Callable[[], int]) -> None:
         with scopes[kind]() as scope:
             play(recorder, inner, ids)
             if kind == "fails":
-                scope.failed("no")
+                scope.fail("no")
 
 
 def counted(program: Program, *kinds: str) -> int:

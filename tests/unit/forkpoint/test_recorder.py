@@ -58,7 +58,7 @@ def order_7(recorder: Recorder, tmp_path: Path) -> RecordedRun:
             with recorder.retrieval("policies", query="order", top_k=2) as found:
                 found.output = [{"id": "shipping", "content": "3 days", "score": 0.5}]
             with recorder.model("m1", provider="local", messages=QUESTION, parameters={"temperature": 0}) as model:
-                model.answered({"choices": [{"message": ASKS, "finish_reason": "tool_calls"}], "usage": USAGE})
+                model.record_response({"choices": [{"message": ASKS, "finish_reason": "tool_calls"}], "usage": USAGE})
             with recorder.tool("get_order", {"id": 7}, call_id="c1") as tool:
                 tool.output = {"status": "shipped"}
             with recorder.validator("has status", input={"text": "x"}) as check:
@@ -216,14 +216,14 @@ def test_nothing_is_recorded_after_the_end(recorder: Recorder, tmp_path: Path) -
         ("output", StepStatus.OK),
         ("slow", StepStatus.PARTIAL),
     ]
-    assert recorder.dropped == 2
+    assert recorder.dropped_events == 2
 
 
 def test_a_decorated_run_without_a_name_is_named_after_its_request(recorder: Recorder, tmp_path: Path) -> None:
     @recorder.run()
     def main() -> None:
         with recorder.model("m", messages=QUESTION) as model:
-            model.answered("ok")
+            model.record_response("ok")
 
     main()
     assert recorded(recorder, tmp_path).name == "Where is order 7?"
@@ -233,7 +233,7 @@ def test_what_the_agent_changes_later_is_recorded_as_it_was(recorder: Recorder, 
     messages = [{"role": "user", "content": "hi"}]
     with recorder.run("r"), recorder.model("m", messages=messages) as model:
         messages.append({"role": "assistant", "content": "later"})
-        model.answered("ok")
+        model.record_response("ok")
     step = named(recorded(recorder, tmp_path), "m")
     assert step.input == {"messages": [{"role": "user", "content": "hi"}]}
     assert step.output == {"message": {"role": "assistant", "content": "ok"}}
@@ -256,7 +256,7 @@ def test_values_that_json_cannot_say_do_no_harm(recorder: Recorder, tmp_path: Pa
                 tool.output = value
     run = recorded(recorder, tmp_path)
     assert len(run.steps) == 8
-    assert recorder.dropped == 0
+    assert recorder.dropped_events == 0
 
 
 def test_steps_outside_a_run_are_let_be(recorder: Recorder, tmp_path: Path) -> None:
@@ -272,7 +272,7 @@ def test_a_sink_that_cannot_be_written_is_the_recorders_trouble_alone(tmp_path: 
     with recorder.run("r"), recorder.tool("t", {}) as tool:
         tool.output = 1
     assert recorder.flush()
-    assert recorder.dropped == 4
+    assert recorder.dropped_events == 4
 
 
 def test_a_full_queue_drops_and_says_so(recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,7 +280,7 @@ def test_a_full_queue_drops_and_says_so(recorder: Recorder, tmp_path: Path, monk
         with recorder.tool("kept", {}):
             pass
         with monkeypatch.context() as patch:
-            patch.setattr("forkpoint.writer._MOST_WAITING", 0)
+            patch.setattr("forkpoint.writer._MAX_QUEUE", 0)
             with recorder.tool("lost", {}):
                 pass
     run = recorded(recorder, tmp_path)
@@ -294,7 +294,7 @@ def test_it_can_be_switched_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with recorder.run("r"):
         pass
     assert recorder.flush()
-    assert recorder.dropped == 0
+    assert recorder.dropped_events == 0
 
 
 def test_a_folder_gets_one_file_for_each_run(tmp_path: Path) -> None:
@@ -307,16 +307,27 @@ def test_a_folder_gets_one_file_for_each_run(tmp_path: Path) -> None:
     assert {path.stem for path in tmp_path.iterdir()} == {first.id, second.id}
 
 
-def test_what_waits_is_written_when_the_process_ends(tmp_path: Path) -> None:
-    program = (
-        "import sys\nfrom forkpoint import Recorder\n"
-        f"recorder = Recorder({str(tmp_path / 'out.jsonl')!r})\n"
-        "with recorder.run('r'), recorder.tool('t', {}) as t: t.output = 1\n"
-        "heavy = {'django', 'pydantic', 'orjson', 'httpx'} & {name.split('.')[0] for name in sys.modules}\n"
-        "sys.exit(f'imported {heavy}' if heavy else 0)\n"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)
-    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 4
+_PROGRAM: Final = """
+import sys
+
+before = set(sys.modules)
+from forkpoint import Recorder
+
+recorder = Recorder(sys.argv[1])
+with recorder.run("r"), recorder.tool("t", {}) as tool:
+    tool.output = 1
+allowed = {"traces", "traces.core", "traces.core.statuses", "traces.core.vocabulary"}
+packages = sys.stdlib_module_names | {"forkpoint"}
+others = {name for name in sys.modules if name.split(".")[0] not in packages} - before - allowed
+sys.exit(f"imported {others}" if others else 0)
+"""
+
+
+def test_process_exit_writes_the_queue(tmp_path: Path) -> None:
+    """The same program proves that the SDK imports only the standard library and the vocabulary."""
+    path = tmp_path / "out.jsonl"
+    subprocess.run([sys.executable, "-c", _PROGRAM, str(path)], check=True)
+    assert len(path.read_text().splitlines()) == 4
 
 
 _JSON = st.recursive(
@@ -343,6 +354,6 @@ def test_lines_are_written_once_and_in_order(lines: list[tuple[str, str]]) -> No
 
     writer = Memory(Path("nowhere"))
     for run_id, text in lines:
-        writer.put(run_id, text)
+        writer.enqueue(run_id, text)
     assert writer.flush()
     assert written == {run: [t for r, t in lines if r == run] for run in {r for r, _ in lines}}

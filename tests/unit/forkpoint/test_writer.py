@@ -35,7 +35,7 @@ def test_threads_that_begin_at_once_lose_no_line_and_share_one_writing_thread(tm
     def record(name: int) -> None:
         start.wait()
         for number in range(_LINES):
-            writer.put(f"run-{attempt}", f"{name} {number}")
+            writer.enqueue(f"run-{attempt}", f"{name} {number}")
 
     threads = [threading.Thread(target=record, args=(name,)) for name in range(_THREADS)]
     for thread in threads:
@@ -55,12 +55,12 @@ from pathlib import Path
 from forkpoint.writer import Writer
 
 writer = Writer(Path(sys.argv[1]))
-writer.put("parent", "before")
-child = multiprocessing.get_context("fork").Process(target=writer.put, args=("child", "in a process of a pool"))
+writer.enqueue("parent", "before")
+child = multiprocessing.get_context("fork").Process(target=writer.enqueue, args=("child", "in a process of a pool"))
 child.start()
 child.join()
 pid = os.fork()
-writer.put("parent" if pid else "fork", "after")
+writer.enqueue("parent" if pid else "fork", "after")
 if pid:
     os.waitpid(pid, 0)
 """
