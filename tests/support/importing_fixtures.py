@@ -116,8 +116,8 @@ def sample(name: str, data: bytes) -> Sample:
 def runs(*names: str) -> list[RecordedRun]:
     """The runs of some example files, read together."""
     sources = [source(name) for name in names]
-    found = list(registry.named(FORMATS[names[0]]).runs(sources))
-    assert [str(problem) for each in sources for problem in each.skipped] == []
+    found = list(registry.get_importer(FORMATS[names[0]]).runs(sources))
+    assert [str(problem) for each in sources for problem in each.problems] == []
     return found
 
 

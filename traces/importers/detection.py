@@ -9,7 +9,7 @@ from traces.importers.common.messages import is_conversation_item, is_message
 from traces.importers.files import sqlite_file
 from traces.importers.files.archives import MAGIC
 from traces.importers.files.errors import BadFile
-from traces.importers.files.file_opener import decoded
+from traces.importers.files.file_opener import decode_text
 from traces.importers.files.json_reader import items, kind, obj, text
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Record
@@ -154,7 +154,7 @@ def _is_conversation(listed: JSONValue) -> bool:
     return not listed or any(is_conversation_item(each) for each in items(listed))
 
 
-def unknown(sample: Sample) -> BadFile:
+def explain_rejection(sample: Sample) -> BadFile:
     """Why a file that no importer takes is refused: what it is, as far as that can be told."""
     if not sample.head.strip():
         return BadFile("the file is empty", "byte 0")
@@ -169,7 +169,7 @@ def _not_json(sample: Sample) -> BadFile:
     if b"\0" in sample.head[:1000] and sample.head[:2] not in {b"\xff\xfe", b"\xfe\xff"} and sample.head[1:2] != b"\0":
         return BadFile("binary data in no known format", "byte 0")
     try:
-        content = decoded(sample.head[:100_000])
+        content = decode_text(sample.head[:100_000])
     except BadFile as problem:
         return problem
     for pattern, reason in _YAML:

@@ -64,7 +64,7 @@ class Importer:
                 yield run
             else:
                 reason = f"no step was found in this recording ({self.title})"
-                sources[-1].skipped.append(BadFile(reason, f"run {run.external_id}"))
+                sources[-1].problems.append(BadFile(reason, f"run {run.external_id}"))
 
     def _parsed(self, sources: Sequence[Source]) -> Iterable[RecordedRun]:
         if self.parse_together is not None:
@@ -79,11 +79,11 @@ def detect(sample: Sample) -> Importer:
     scored = [(importer.sniff(sample), importer) for importer in IMPORTERS]
     confidence, best = max(scored, key=lambda pair: pair[0])
     if confidence <= 0:
-        raise detection.unknown(sample)
+        raise detection.explain_rejection(sample)
     return best
 
 
-def named(name: str) -> Importer:
+def get_importer(name: str) -> Importer:
     found = next((importer for importer in IMPORTERS if importer.name == name), None)
     if found is None:
         raise BadFile(
@@ -102,7 +102,7 @@ def _krabs(sources: Sequence[Source]) -> Iterable[RecordedRun]:
         try:
             yield from krabs_db.parse(source)
         except BadFile as problem:
-            source.skipped.append(problem)
+            source.problems.append(problem)
     yield from krabs.parse(telemetry)
 
 

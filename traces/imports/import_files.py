@@ -158,7 +158,7 @@ def _imported(run: _Waiting, recorded: Recorded) -> ImportedRun:
 def _import_bundle(state: _Import, file: NamedFile) -> None:
     try:
         file.file.seek(0)
-        state.runs.append(import_bundle(io.BytesIO(file_opener.whole(file_opener.opened(file.file)))))
+        state.runs.append(import_bundle(io.BytesIO(file_opener.read_all(file_opener.decompress(file.file)))))
     except ProblemError as problem:
         _skip(state, file.name, problem)
 

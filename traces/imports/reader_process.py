@@ -19,7 +19,7 @@ from traces.reading.limits import Budget
 from traces.reading.progress import BundleRead, Event, FilesFinished, NamedFile, PartSkipped, ReadingStarted
 
 _SMALL: Final = 64 * 2**10
-_PACKED: Final = (*file_opener.PACKED, archives.MAGIC, sqlite_file.MAGIC)
+_PACKED: Final = (*file_opener.COMPRESSION_MAGIC, archives.MAGIC, sqlite_file.MAGIC)
 _HEAD: Final = max(len(magic) for magic in _PACKED)
 # Of one import: each may have taken all of its time.
 _MOST_DEATHS: Final = 3

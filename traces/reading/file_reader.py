@@ -73,7 +73,7 @@ def read_files(
 def check_format(format: str | None) -> None:
     """Raise `BadFile` for a format that there is not."""
     if format not in (None, registry.BUNDLE):
-        registry.named(format)
+        registry.get_importer(format)
 
 
 def size_of(file: IO[bytes]) -> int:
@@ -102,14 +102,14 @@ def _read_file(state: _Reading, number: int, file: NamedFile) -> Iterator[Event]
 
 def _events_of(state: _Reading, number: int, file: NamedFile, total: int) -> Iterator[Event]:
     """The runs of a file as far as it can be read alone."""
-    stream = file_opener.opened(file.file)
-    head = file_opener.beginning(stream, SIZE)
+    stream = file_opener.decompress(file.file)
+    head = file_opener.read_head(stream, SIZE)
     if state.format == registry.BUNDLE:
-        yield _bundle(number, file_opener.whole(file_opener.rejoined(head, stream)))
+        yield _bundle(number, file_opener.read_all(file_opener.prepend(head, stream)))
         return
     sample = Sample(name=file.name, head=head, complete=len(head) < SIZE)
     if state.format is None and head.startswith(archives.MAGIC):
-        sample = Sample(name=file.name, head=file_opener.whole(file_opener.rejoined(head, stream)), complete=True)
+        sample = Sample(name=file.name, head=file_opener.read_all(file_opener.prepend(head, stream)), complete=True)
         if archive.is_bundle(io.BytesIO(sample.head)):
             yield BundleRead(number)
             return
@@ -118,13 +118,13 @@ def _events_of(state: _Reading, number: int, file: NamedFile, total: int) -> Ite
     if (
         state.format is None and not sample.complete and not sample.values
     ):  # a long document, which says nothing in part
-        sample = Sample(name=file.name, head=file_opener.whole(file_opener.rejoined(head, stream)), complete=True)
+        sample = Sample(name=file.name, head=file_opener.read_all(file_opener.prepend(head, stream)), complete=True)
     file_opener.check_weight(sample.head, total)
-    importer = registry.detect(sample) if state.format is None else registry.named(state.format)
+    importer = registry.detect(sample) if state.format is None else registry.get_importer(state.format)
     if importer.by_line(sample):
-        yield from _by_line(file, total, importer, file_opener.rejoined(sample.head, stream))
+        yield from _by_line(file, total, importer, file_opener.prepend(sample.head, stream))
         return
-    data = sample.head if sample.complete else file_opener.whole(file_opener.rejoined(sample.head, stream))
+    data = sample.head if sample.complete else file_opener.read_all(file_opener.prepend(sample.head, stream))
     file_opener.check_weight(data, total)
     source = Source(name=file.name, data=data)
     if importer.parse_together is not None:
@@ -156,7 +156,7 @@ def _bundle(number: int, data: bytes) -> BundleRead:
 
 def _by_line(file: NamedFile, size: int, importer: Importer, stream: io.BufferedReader) -> Iterator[Event]:
     problems = Problems()
-    for line in file_opener.lines(stream):
+    for line in file_opener.read_lines(stream):
         source = Source(name=file.name, data=line.data)
         try:
             file_opener.check_weight(line.data, size)
@@ -164,9 +164,9 @@ def _by_line(file: NamedFile, size: int, importer: Importer, stream: io.Buffered
                 yield RunRead(file.name, run)
                 yield Advanced(file.name, file.file.tell(), size)
         except ProblemError as problem:
-            source.skipped.append(BadFile(problem.detail, problem.where))
+            source.problems.append(BadFile(problem.detail, problem.where))
         kept = len(problems)
-        problems.extend(problem.inside(line.where) for problem in source.skipped)
+        problems.extend(problem.prefix_location(line.location) for problem in source.problems)
         yield from (_skipped(file.name, problem) for problem in problems[kept:])
     yield from _omitted(file.name, problems)
 
@@ -175,7 +175,7 @@ def _of_one_file(importer: Importer, source: Source, size: int) -> Iterator[Even
     """All runs of the file are made before the first is stored: a bad file leaves nothing behind."""
     runs = list(importer.runs([source]))
     yield from _skipped_parts(source)
-    if not runs and not source.skipped:
+    if not runs and not source.problems:
         raise BadFile(f"there is no run in this file ({importer.title})", "byte 0")
     for run in runs:
         yield RunRead(source.name, run)
@@ -184,7 +184,7 @@ def _of_one_file(importer: Importer, source: Source, size: int) -> Iterator[Even
 
 def _read_together(importer: Importer, sources: list[Source]) -> Iterator[Event]:
     """The runs of files that belong together."""
-    refused = all(source.skipped for source in sources)  # before any of them was read
+    refused = all(source.problems for source in sources)  # before any of them was read
     runs = 0
     names = ", ".join(source.name for source in sources[:3]) + (", …" if len(sources) > 3 else "")
     try:
@@ -198,7 +198,7 @@ def _read_together(importer: Importer, sources: list[Source]) -> Iterator[Event]
         yield PartSkipped(names, _TOO_MUCH, "byte 0")
     for source in sources:
         yield from _skipped_parts(source)
-    if not runs and not any(source.skipped for source in sources):
+    if not runs and not any(source.problems for source in sources):
         yield _skipped(names, BadFile(f"there is no run in this file ({importer.title})", "byte 0"))
 
 
@@ -207,13 +207,13 @@ def _skipped(path: str, problem: ProblemError) -> PartSkipped:
 
 
 def _skipped_parts(source: Source) -> Iterator[PartSkipped]:
-    for problem in source.skipped:
+    for problem in source.problems:
         yield _skipped(source.name, problem)
-    yield from _omitted(source.name, source.skipped)
+    yield from _omitted(source.name, source.problems)
 
 
 def _omitted(path: str, problems: Problems) -> Iterator[PartSkipped]:
-    if problems.omitted:
+    if problems.overflow_count:
         yield PartSkipped(
-            path, f"{problems.omitted} more parts of this file cannot be read", f"after {problems[-1].where}"
+            path, f"{problems.overflow_count} more parts of this file cannot be read", f"after {problems[-1].where}"
         )

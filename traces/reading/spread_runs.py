@@ -30,7 +30,7 @@ class _File:
         """The file, read again where it was not kept."""
         if self.data is None:
             self.file.seek(0)
-            return Source(name=self.name, data=file_opener.whole(file_opener.opened(self.file)))
+            return Source(name=self.name, data=file_opener.read_all(file_opener.decompress(self.file)))
         return Source(name=self.name, data=self.data)
 
 
@@ -64,7 +64,7 @@ class SpreadFiles:
             if size > TOGETHER:
                 problem = f"{len(files)} files of one run have more than {TOGETHER // 2**20} MiB together"
                 yield [
-                    Source(name=each.name, data=b"", skipped=Problems([BadFile(problem, "byte 0")])) for each in files
+                    Source(name=each.name, data=b"", problems=Problems([BadFile(problem, "byte 0")])) for each in files
                 ]
             else:
                 yield [each.source() for each in files]

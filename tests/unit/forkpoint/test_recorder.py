@@ -32,7 +32,7 @@ def recorded(recorder: Recorder, tmp_path: Path) -> RecordedRun:
     assert recorder.flush()
     source = Source(name="run.jsonl", data=(tmp_path / "run.jsonl").read_bytes())
     [run] = forkpoint_events.parse([source])
-    assert source.skipped == []
+    assert source.problems == []
     return run
 
 

@@ -12,7 +12,7 @@ from traces.ingest.outcome_rules import TERMINATION
 _SCORES = ("reward", "score", "success", "passed", "resolved", "is_correct")
 
 
-def judgements_of(body: JSONObject) -> list[RecordedJudgement]:
+def read_judgements(body: JSONObject) -> list[RecordedJudgement]:
     """The judgements of a benchmark's record, whose steps are keyed by the number of their message."""
     result = obj(body.get("outcome")) or obj(body.get("reward_info"))
     named = {**{name: body.get(name) for name in _SCORES}, **result}

@@ -42,12 +42,18 @@ _CUT_OFF: Final = frozenset(
 
 
 def judgement(
-    name: str, value: JSONValue, *, text: str = "", by: str = "", at: datetime | None = None, step: str | None = None
+    name: str,
+    value: JSONValue,
+    *,
+    text: str = "",
+    author: str = "",
+    at: datetime | None = None,
+    step: str | None = None,
 ) -> RecordedJudgement:
     """A named score of any type: a number is a score, a boolean that states success a verdict, all else a note."""
     kind, number, words = _read(name, value)
     comment = ": ".join(part for part in (words, text) if part)
-    return RecordedJudgement(name=name, kind=kind, value=number, text=comment, by=by, at=at, step=step)
+    return RecordedJudgement(name=name, kind=kind, value=number, text=comment, by=author, at=at, step=step)
 
 
 def termination(reason: str) -> RecordedJudgement:

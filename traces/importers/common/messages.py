@@ -11,7 +11,7 @@ from typing import Final
 import orjson
 
 from traces.core.json_types import JSONObject, JSONValue
-from traces.importers.files.json_reader import embedded, first, items, obj, text
+from traces.importers.files.json_reader import first, items, obj, parse_embedded, text
 
 _ROLES: Final = {
     "human": "user",
@@ -35,37 +35,37 @@ _BARE_ITEMS: Final = _CALL_TYPES | _RESULT_TYPES
 _ENVELOPE: Final = frozenset({"role", "choices", "candidates", "generations", "parts", "tool_calls", "lc"})
 
 
-def messages_of(value: JSONValue, role: str = "user") -> list[JSONObject]:
+def normalize_messages(value: JSONValue, role: str = "user") -> list[JSONObject]:
     """The messages in `value`: a list of them, one, or a text said by `role`."""
-    value = spoken(value)
+    value = parse_message_json(value)
     if isinstance(value, list):
-        return [message for item in value for message in messages_of(item, role)]
+        return [message for item in value for message in normalize_messages(item, role)]
     if isinstance(value, dict):
         return _messages_of_object(value, role)
     return [{"role": role, "content": value}] if isinstance(value, str) and value else []
 
 
-def spoken(value: JSONValue) -> JSONValue:
+def parse_message_json(value: JSONValue) -> JSONValue:
     """Messages or an answer that an attribute holds as JSON text; any other text is what somebody said."""
-    parsed = embedded(value)
+    parsed = parse_embedded(value)
     heads = parsed if isinstance(parsed, list) else [parsed]
     if parsed is not value and heads and all(not _ENVELOPE.isdisjoint(obj(head)) for head in heads):
         return parsed
     return value
 
 
-def tools_of(value: JSONValue) -> list[JSONValue]:
+def normalize_tools(value: JSONValue) -> list[JSONValue]:
     """Tool schemas as `{name, description?, parameters?}`."""
-    value = embedded(value)
+    value = parse_embedded(value)
     found: list[JSONValue] = []
     for item in value if isinstance(value, list) else [value]:
-        tool = obj(embedded(item))
+        tool = obj(parse_embedded(item))
         declared = first(tool, "functionDeclarations", "function_declarations")
-        found += tools_of(declared) if declared is not None else [_tool(tool)] if tool else []
+        found += normalize_tools(declared) if declared is not None else [_tool(tool)] if tool else []
     return found
 
 
-def tool_call(value: JSONValue) -> JSONObject:
+def normalize_tool_call(value: JSONValue) -> JSONObject:
     """`{id, name, arguments}` with parsed arguments, from any client's call."""
     call = obj(value)
     function = obj(first(call, "function", "functionCall", "function_call")) or call
@@ -75,21 +75,21 @@ def tool_call(value: JSONValue) -> JSONObject:
     return {
         "id": text(first(call, "call_id", "id", "toolCallId", "tool_call_id")),
         "name": text(first(function, "name", "toolName", "tool_name")),
-        "arguments": arguments_of(arguments),
+        "arguments": normalize_arguments(arguments),
     }
 
 
-def arguments_of(value: JSONValue) -> JSONValue:
+def normalize_arguments(value: JSONValue) -> JSONValue:
     """Arguments parsed; those of a decorated Python function without the wrapping that its tracer adds."""
     if value is None or value == "":
         return {}
-    parsed = embedded(value)
+    parsed = parse_embedded(value)
     if isinstance(parsed, dict) and parsed.keys() == {"args", "kwargs"} and parsed["args"] == []:
         return parsed["kwargs"]
     return parsed
 
 
-def said(message: JSONValue) -> str:
+def message_text(message: JSONValue) -> str:
     """The text of a message, of its text blocks when it has several."""
     content = obj(message).get("content")
     if isinstance(content, list):
@@ -99,7 +99,9 @@ def said(message: JSONValue) -> str:
 
 def first_request(messages: Sequence[JSONValue]) -> str:
     """What the user asked first."""
-    return next((said(each) for each in messages if obj(each).get("role") == "user" and said(each).strip()), "")
+    return next(
+        (message_text(each) for each in messages if obj(each).get("role") == "user" and message_text(each).strip()), ""
+    )
 
 
 def as_text(value: JSONValue) -> str:
@@ -132,9 +134,9 @@ def _messages_of_object(value: JSONObject, role: str) -> list[JSONObject]:
         return _split("assistant", [value], {})
     said_by = _role(value, role)
     extra: JSONObject = {"name": value["name"]} if isinstance(value.get("name"), str) and value["name"] else {}
-    calls = [tool_call(call) for call in items(value.get("tool_calls"))]
+    calls = [normalize_tool_call(call) for call in items(value.get("tool_calls"))]
     if isinstance(value.get("function_call"), dict):
-        calls.append(tool_call(value["function_call"]))
+        calls.append(normalize_tool_call(value["function_call"]))
     if said_by == "tool" and not isinstance(value.get("parts"), list) and not _has_results(value.get("content")):
         return [_tool_message(value, extra)]
     return _split(said_by, _said_content(value), extra, calls)
@@ -174,7 +176,7 @@ def _split(role: str, content: JSONValue, extra: JSONObject, calls: list[JSONObj
     for block in _blocks(content):
         kind = _type(block)
         if kind in _CALL_TYPES or "functionCall" in obj(block):
-            found.append(tool_call(block))
+            found.append(normalize_tool_call(block))
         elif kind in _RESULT_TYPES or "functionResponse" in obj(block):
             results.append(_result_message(obj(block)))
         else:
@@ -230,7 +232,7 @@ def _tool(tool: JSONObject) -> JSONObject:
     function = obj(tool.get("function")) or tool
     if "name" not in function:
         return tool  # a tool of the provider's own, named by its type alone
-    parameters = embedded(first(function, "parameters", "input_schema", "inputSchema", "json_schema"))
+    parameters = parse_embedded(first(function, "parameters", "input_schema", "inputSchema", "json_schema"))
     described = {"description": function.get("description"), "parameters": parameters}
     kept: JSONObject = {"name": function["name"], **{key: item for key, item in described.items() if item}}
     return kept if parameters is not None or "type" not in tool or tool["type"] == "function" else tool | kept

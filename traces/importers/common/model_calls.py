@@ -6,9 +6,9 @@ from decimal import Decimal, InvalidOperation
 from typing import Final
 
 from traces.core.json_types import JSONObject, JSONValue
-from traces.importers.common.messages import as_text, messages_of, spoken, tools_of
+from traces.importers.common.messages import as_text, normalize_messages, normalize_tools, parse_message_json
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import embedded, first, items, kind, obj, text
+from traces.importers.files.json_reader import first, items, kind, obj, parse_embedded, text
 
 _MOST_TOKENS: Final = 2**31 - 1
 # Of a request body, these are not sampling parameters; the rest is kept as one.
@@ -90,12 +90,14 @@ class Answer:
     usage: Usage = Usage()
 
 
-def request_of(body: JSONObject) -> JSONObject:
+def normalize_request(body: JSONObject) -> JSONObject:
     """A request body as a model step's input: messages, tools, parameters, response format."""
-    messages = messages_of(first(body, "messages", "input", "contents", "prompt"))
-    system = [{**each, "role": "system"} for each in messages_of(first(body, "system", "instructions"), "system")]
-    tools = tools_of(first(body, "tools", "functions") or [])
-    parameters = parameters_of({key: value for key, value in body.items() if key not in _NOT_PARAMETERS})
+    messages = normalize_messages(first(body, "messages", "input", "contents", "prompt"))
+    system = [
+        {**each, "role": "system"} for each in normalize_messages(first(body, "system", "instructions"), "system")
+    ]
+    tools = normalize_tools(first(body, "tools", "functions") or [])
+    parameters = normalize_parameters({key: value for key, value in body.items() if key not in _NOT_PARAMETERS})
     return model_input([*_joined(system), *messages], tools, parameters, body.get("response_format"))
 
 
@@ -107,15 +109,15 @@ def model_input(
     return {"messages": [dict(each) for each in messages], **{key: value for key, value in optional.items() if value}}
 
 
-def parameters_of(given: JSONObject) -> JSONObject:
+def normalize_parameters(given: JSONObject) -> JSONObject:
     """Sampling parameters under their common names, numbers as numbers; an infinite limit is no limit."""
     named = {_PARAMETER_NAMES.get(key, key): _number(value) for key, value in given.items()}
     return {key: value for key, value in named.items() if value is not None and not _infinite(value)}
 
 
-def answer_of(value: JSONValue, finish: str = "") -> Answer:
+def normalize_answer(value: JSONValue, finish: str = "") -> Answer:
     """An answer in any shape: a response envelope, messages, a message, a text, or an object said as JSON."""
-    value = spoken(value)
+    value = parse_message_json(value)
     if value is None or value == "" or value == [] or value == {}:
         return Answer(output=None)
     body = obj(value)
@@ -123,11 +125,11 @@ def answer_of(value: JSONValue, finish: str = "") -> Answer:
     message = _answer_message(choice or body, value)
     reason = finish or text(first(choice or body, "finish_reason", "finishReason", "stop_reason"))
     usage = obj(first(body, "usage", "usage_metadata", "usageMetadata"))
-    output: JSONObject = {"message": message, **({"finish_reason": finish_reason(reason)} if reason else {})}
-    return Answer(output=output, model=text(body.get("model")), usage=usage_of(usage, "/usage"))
+    output: JSONObject = {"message": message, **({"finish_reason": normalize_finish_reason(reason)} if reason else {})}
+    return Answer(output=output, model=text(body.get("model")), usage=normalize_usage(usage, "/usage"))
 
 
-def finish_reason(given: str) -> str:
+def normalize_finish_reason(given: str) -> str:
     """Finish reasons in OpenAI's words, where they mean the same."""
     same = {
         "tool_call": "tool_calls",
@@ -142,7 +144,7 @@ def finish_reason(given: str) -> str:
     return same.get(given, given)
 
 
-def usage_of(usage: JSONObject, where: str) -> Usage:
+def normalize_usage(usage: JSONObject, where: str) -> Usage:
     """Token counts in any client's words."""
     details = obj(first(usage, "prompt_tokens_details", "input_tokens_details", "input_token_details"))
     given = first(usage, "prompt_tokens", "input_tokens", "promptTokens", "inputTokens", "input", "promptTokenCount")
@@ -158,19 +160,22 @@ def usage_of(usage: JSONObject, where: str) -> Usage:
     cached = first(details, "cached_tokens", "cache_read")
     if cached is None:
         cached = first(usage, "cached_tokens", "cached_input_tokens", "cachedInputTokens", "cachedContentTokenCount")
-    tokens_in, tokens_cached = tokens(given, where), tokens(cached, where)
+    tokens_in, tokens_cached = parse_token_count(given, where), parse_token_count(cached, where)
     if "cache_read_input_tokens" in usage or "cache_creation_input_tokens" in usage:
         # Anthropic counts what came from or went into the cache apart from the rest of the input
-        tokens_cached = tokens(usage.get("cache_read_input_tokens"), where)
-        written = tokens(usage.get("cache_creation_input_tokens"), where)
+        tokens_cached = parse_token_count(usage.get("cache_read_input_tokens"), where)
+        written = parse_token_count(usage.get("cache_creation_input_tokens"), where)
         tokens_in = (tokens_in or 0) + (tokens_cached or 0) + (written or 0)
     cost = first(usage, "total_cost", "totalCost", "estimated_cost_usd", "cost")
     return Usage(
-        tokens_in=tokens_in, tokens_out=tokens(out, where), tokens_cached=tokens_cached, cost_usd=cost_of(cost)
+        tokens_in=tokens_in,
+        tokens_out=parse_token_count(out, where),
+        tokens_cached=tokens_cached,
+        cost_usd=parse_cost(cost),
     )
 
 
-def tokens(value: JSONValue, where: str) -> int | None:
+def parse_token_count(value: JSONValue, where: str) -> int | None:
     """A token count; None when absent; raises `BadFile` when it cannot be one."""
     if value is None or value == "" or isinstance(value, bool | list | dict):
         return None
@@ -183,7 +188,7 @@ def tokens(value: JSONValue, where: str) -> int | None:
     return count
 
 
-def cost_of(value: JSONValue) -> Decimal | None:
+def parse_cost(value: JSONValue) -> Decimal | None:
     """A cost in US dollars; zero is what programs write that do not know the price, so it is unknown."""
     if value is None or isinstance(value, bool | list | dict):
         return None
@@ -194,7 +199,7 @@ def cost_of(value: JSONValue) -> Decimal | None:
     return round(cost, 8) if cost.is_finite() and 0 < cost < 10**5 else None
 
 
-def provider_of(given: JSONValue, model: str = "") -> str:
+def normalize_provider(given: JSONValue, model: str = "") -> str:
     """The provider's usual name, from what the recording says, else from the model's family."""
     said = text(given).strip().lower()
     if said:
@@ -207,9 +212,9 @@ def provider_of(given: JSONValue, model: str = "") -> str:
 
 def _answer_message(choice: JSONObject, value: JSONValue) -> JSONObject:
     said = first(choice, "message", "content", "text") if "role" not in choice and "parts" not in choice else choice
-    if isinstance(said, dict | list) and (found := messages_of(said, "assistant")):
+    if isinstance(said, dict | list) and (found := normalize_messages(said, "assistant")):
         return _one(found)
-    if isinstance(value, list) and (found := messages_of(value, "assistant")):
+    if isinstance(value, list) and (found := normalize_messages(value, "assistant")):
         return _one(found)
     return {"role": "assistant", "content": said if isinstance(said, str) else as_text(value)}
 
@@ -236,8 +241,8 @@ def _joined(system: list[JSONObject]) -> list[JSONObject]:
 
 def _number(value: JSONValue) -> JSONValue:
     """Numbers that a client wrote as texts."""
-    if not isinstance(value, str) or kind(embedded(value)) != "a text":
-        return embedded(value)
+    if not isinstance(value, str) or kind(parse_embedded(value)) != "a text":
+        return parse_embedded(value)
     try:
         number = float(value)
     except ValueError:

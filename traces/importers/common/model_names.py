@@ -11,7 +11,7 @@ _NAME: Final = re.compile(
 _AGENT: Final = re.compile(r"agent[_ -](.*?)(?:[_ -]user|$)")
 
 
-def model_in(name: str) -> str:
+def find_model_name(name: str) -> str:
     """The one model that `name` names; the agent's, when it names the simulated user's too; else nothing."""
     lowered = name.lower()
     named = set(_NAME.findall(lowered))

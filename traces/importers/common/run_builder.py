@@ -49,12 +49,12 @@ class RunFacts:
     judgements: Iterable[RecordedJudgement] = ()
 
 
-def finish(facts: RunFacts, steps: Sequence[RecordedStep], *, where: str = "") -> RecordedRun:
+def build_run(facts: RunFacts, steps: Sequence[RecordedStep], *, location: str = "") -> RecordedRun:
     """The run of these steps, which are in causal order already."""
     if not steps:
-        raise BadFile("there is no step in this recording", where)
+        raise BadFile("there is no step in this recording", location)
     if len(steps) > MOST_STEPS:
-        raise BadFile(f"more than {MOST_STEPS} steps in one run", where)
+        raise BadFile(f"more than {MOST_STEPS} steps in one run", location)
     starts = [step.started_at for step in steps if step.started_at]
     ends = [end for step in steps if (end := step.ended_at or step.started_at)]
     return RecordedRun(
@@ -86,11 +86,11 @@ def is_empty(run: RecordedRun) -> bool:
     )
 
 
-def in_causal_order(steps: Sequence[RecordedStep], *, where: str = "") -> list[RecordedStep]:
+def sort_causally(steps: Sequence[RecordedStep], *, location: str = "") -> list[RecordedStep]:
     """By start time, parents before their children; a parent that is not there is noted and left out."""
     merged = {step.key: step for step in steps}
     known = [_adopted(step, merged) for step in merged.values()]
-    depths = _depths({step.key: step.parent for step in known}, where)
+    depths = _depths({step.key: step.parent for step in known}, location)
     starts: dict[str, datetime] = {}
     for step in sorted(known, key=lambda each: depths[each.key]):
         above = starts[step.parent] if step.parent else _START
@@ -98,13 +98,13 @@ def in_causal_order(steps: Sequence[RecordedStep], *, where: str = "") -> list[R
     return sorted(known, key=lambda each: (starts[each.key], depths[each.key], each.ended_at or starts[each.key]))
 
 
-def merged_records(older: JSONObject, newer: JSONObject) -> JSONObject:
+def merge_records(older: JSONObject, newer: JSONObject) -> JSONObject:
     """Two records of one thing: what the newer says, and what only the older says; objects field by field."""
     merged = dict(older)
     for key, value in newer.items():
         known = merged.get(key)
         if isinstance(known, dict) and isinstance(value, dict):
-            merged[key] = merged_records(known, value)
+            merged[key] = merge_records(known, value)
         elif value is not None or key not in merged:
             merged[key] = value
     return merged
@@ -137,7 +137,7 @@ def app_name(*candidates: JSONValue) -> str:
     return next((each for each in names if each and each != "default" and not each.startswith("unknown_service")), "")
 
 
-def matched_calls(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
+def match_calls(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
     """Tool steps without a call id get that of the earlier model call with their name and arguments."""
     open_calls: list[tuple[str, str, str]] = []
     matched: list[RecordedStep] = []
@@ -150,7 +150,7 @@ def matched_calls(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
     return matched
 
 
-def called_names(outputs: Iterable[JSONValue]) -> frozenset[str]:
+def called_tool_names(outputs: Iterable[JSONValue]) -> frozenset[str]:
     """The names of all tools that these model outputs call."""
     return frozenset(name for output in outputs for name, _, _ in _calls_in(output))
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
-from traces.importers.common.messages import arguments_of, as_text, messages_of, spoken
-from traces.importers.common.model_calls import Answer, Usage, answer_of, model_input, request_of
+from traces.importers.common.messages import as_text, normalize_arguments, normalize_messages, parse_message_json
+from traces.importers.common.model_calls import Answer, Usage, model_input, normalize_answer, normalize_request
 from traces.importers.common.times import Span
-from traces.importers.files.json_reader import embedded, first, items, obj, text
+from traces.importers.files.json_reader import first, items, obj, parse_embedded, text
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,7 +21,7 @@ class SpanFacts:
     times: Span
     parent: str | None = None
     failed: bool = False
-    unfinished: bool = False
+    is_open: bool = False
     error: str = ""
     input: JSONValue = None
     output: JSONValue = None
@@ -37,12 +37,12 @@ class SpanFacts:
     attributes: JSONObject = field(default_factory=dict)
 
 
-def step_of(facts: SpanFacts) -> RecordedStep:
+def build_step(facts: SpanFacts) -> RecordedStep:
     """The step that a span recorded."""
     given, made = _payloads(facts)
     timeout = facts.failed and ("timeout" in facts.error.lower() or "timed out" in facts.error.lower())
     failure = StepStatus.TIMEOUT if timeout else StepStatus.ERROR
-    done = StepStatus.PARTIAL if facts.unfinished else StepStatus.OK
+    done = StepStatus.PARTIAL if facts.is_open else StepStatus.OK
     odd: JSONObject = {"recorded_end": facts.times.odd_end} if facts.times.odd_end else {}
     is_model = facts.type is StepType.MODEL
     return RecordedStep(
@@ -70,9 +70,9 @@ def step_of(facts: SpanFacts) -> RecordedStep:
     )
 
 
-def documents_of(value: JSONValue, scores: JSONValue = None) -> list[JSONValue]:
+def normalize_documents(value: JSONValue, scores: JSONValue = None) -> list[JSONValue]:
     """Retrieved documents as `{id, content, score?, metadata?}`."""
-    parsed = embedded(value)
+    parsed = parse_embedded(value)
     listed = items(parsed) or items(first(obj(parsed), "documents", "results", "matches", "output"))
     marks = items(scores)
     return [_document(each, marks[at] if at < len(marks) else None, at) for at, each in enumerate(listed)]
@@ -81,15 +81,15 @@ def documents_of(value: JSONValue, scores: JSONValue = None) -> list[JSONValue]:
 def _payloads(facts: SpanFacts) -> tuple[JSONValue, JSONValue]:
     match facts.type:
         case StepType.MODEL:
-            return facts.request or _request(facts.input), (facts.answer or answer_of(facts.output)).output
+            return facts.request or _request(facts.input), (facts.answer or normalize_answer(facts.output)).output
         case StepType.TOOL:
-            given = None if facts.input is None else arguments_of(facts.input)
+            given = None if facts.input is None else normalize_arguments(facts.input)
             return given, _result(facts.output)
         case StepType.RETRIEVAL:
             return _query(facts.input), _found(facts.output)
         case StepType.TURN:
-            asked = messages_of(facts.input)
-            answer = answer_of(facts.output).output
+            asked = normalize_messages(facts.input)
+            answer = normalize_answer(facts.output).output
             message: JSONObject | None = {"message": answer["message"]} if answer else None
             return ({"messages": [dict(each) for each in asked]} if asked else None), message
         case _:
@@ -97,23 +97,23 @@ def _payloads(facts: SpanFacts) -> tuple[JSONValue, JSONValue]:
 
 
 def _request(given: JSONValue) -> JSONObject | None:
-    body = embedded(given)
+    body = parse_embedded(given)
     if isinstance(body, dict) and not body.keys().isdisjoint({"messages", "contents", "input", "prompt"}):
-        return request_of(body)
-    messages = messages_of(spoken(given))
+        return normalize_request(body)
+    messages = normalize_messages(parse_message_json(given))
     return model_input(messages, [], {}) if messages else None
 
 
 def _result(value: JSONValue) -> JSONValue:
     """A tool's result: unwrapped where the tracer wraps it."""
-    parsed = embedded(value)
+    parsed = parse_embedded(value)
     if isinstance(parsed, dict) and parsed.keys() == {"output"}:
         return parsed["output"]
     return parsed if isinstance(parsed, str) else value
 
 
 def _query(given: JSONValue) -> JSONValue:
-    parsed = embedded(given)
+    parsed = parse_embedded(given)
     if parsed is None:
         return None
     if isinstance(parsed, dict):
@@ -124,18 +124,18 @@ def _query(given: JSONValue) -> JSONValue:
 
 
 def _found(given: JSONValue) -> JSONValue:
-    documents = documents_of(given)
+    documents = normalize_documents(given)
     return {"documents": documents} if documents else given
 
 
 def _document(value: JSONValue, score: JSONValue, at: int) -> JSONObject:
-    given = obj(embedded(value))
+    given = obj(parse_embedded(value))
     if not given:
         return {"id": str(at + 1), "content": as_text(value), **({"score": score} if score is not None else {})}
     content = first(given, "content", "page_content", "text", "pageContent", "document")
     known = {"id", "content", "page_content", "text", "pageContent", "document", "score", "metadata"}
     metadata = {
-        **obj(embedded(given.get("metadata"))),
+        **obj(parse_embedded(given.get("metadata"))),
         **{key: item for key, item in given.items() if key not in known},
     }
     optional: JSONObject = {"score": first(given, "score") if score is None else score, "metadata": metadata or None}
@@ -148,16 +148,16 @@ def _document(value: JSONValue, score: JSONValue, at: int) -> JSONObject:
 
 def _task(given: JSONValue) -> JSONValue:
     """An agent's input: its task, or the messages it was given."""
-    parsed = arguments_of(given) if given is not None else None
+    parsed = normalize_arguments(given) if given is not None else None
     if parsed in (None, {}, []):
         return None
     if (
         isinstance(parsed, dict)
         and isinstance(parsed.get("messages"), list)
-        and (found := messages_of(parsed["messages"]))
+        and (found := normalize_messages(parsed["messages"]))
     ):
         return {**parsed, "messages": [dict(each) for each in found]}
-    if isinstance(parsed, list) and spoken(given) is not given and (found := messages_of(parsed)):
+    if isinstance(parsed, list) and parse_message_json(given) is not given and (found := normalize_messages(parsed)):
         return {"messages": [dict(each) for each in found]}
     return {"task": parsed} if isinstance(parsed, str) else parsed
 

@@ -14,8 +14,8 @@ from typing import Final, cast
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
-from traces.importers.common.messages import as_text, said, tool_call
-from traces.importers.common.model_calls import Usage, provider_of
+from traces.importers.common.messages import as_text, message_text, normalize_tool_call
+from traces.importers.common.model_calls import Usage, normalize_provider
 from traces.importers.files.json_reader import items, obj, text
 from traces.payloads.conversation import Conversation
 
@@ -53,7 +53,7 @@ class Utterance:
 
     speaker: str
     content: JSONValue
-    where: str
+    location: str
     voice: Voice = Voice.AGENT
     at: datetime | None = None
     calls: tuple[JSONValue, ...] = ()
@@ -74,7 +74,7 @@ class Team:
     task: str = ""
 
 
-def voice_of(speaker: str, content: JSONValue) -> Voice:
+def classify_speaker(speaker: str, content: JSONValue) -> Voice:
     """What kind of speaker this is, by its name and by what it says."""
     if (isinstance(content, str) and _EXIT_CODE.match(content)) or _MACHINE.fullmatch(speaker.strip()):
         return Voice.MACHINE
@@ -98,7 +98,7 @@ class _Floor:
     last_said: Utterance | None = None
 
 
-def steps_of(utterances: Sequence[Utterance], team: Team) -> list[RecordedStep]:
+def build_steps(utterances: Sequence[Utterance], team: Team) -> list[RecordedStep]:
     """The steps of the conversation; that of the nth message has the key `msg-n`."""
     floor = _Floor(team=team)
     floor.steps.append(RecordedStep(key=_ROOT, type=StepType.AGENT, name=team.name))
@@ -129,7 +129,7 @@ def _user(floor: _Floor, each: Utterance, number: int) -> None:
         RecordedStep(
             key=floor.turn,
             type=StepType.TURN,
-            name=said(message) or "turn",
+            name=message_text(message) or "turn",
             parent=_ROOT,
             started_at=each.at,
             input={"messages": [message]},
@@ -158,7 +158,7 @@ def _agent(floor: _Floor, each: Utterance, number: int) -> None:
             name=model or each.speaker or "model",
             parent=floor.agent,
             model=model,
-            provider=provider_of(None, model),
+            provider=normalize_provider(None, model),
             started_at=floor.last_said.at if floor.last_said and each.at else None,
             ended_at=each.at,
             input=_shown(floor, each.speaker),
@@ -171,7 +171,7 @@ def _agent(floor: _Floor, each: Utterance, number: int) -> None:
         )
     )
     for at, given in enumerate(each.calls):
-        _call(floor, tool_call(given), each, f"msg-{number}.{at}")
+        _call(floor, normalize_tool_call(given), each, f"msg-{number}.{at}")
 
 
 def _call(floor: _Floor, call: JSONObject, each: Utterance, key: str) -> None:
@@ -210,7 +210,7 @@ def _machine(floor: _Floor, each: Utterance, number: int) -> None:
     found = _EXIT_CODE.match(text(each.content))
     code = found[1] if found else ""
     error = f"exit code {code}" if code not in {"", "0"} else ""
-    blocks: list[JSONValue] = [*_CODE.findall(said({"content": before.content}) if before else "")]
+    blocks: list[JSONValue] = [*_CODE.findall(message_text({"content": before.content}) if before else "")]
     floor.steps.append(
         RecordedStep(
             key=f"msg-{number}",
@@ -271,7 +271,7 @@ def _result(each: Utterance, result: Result, *, called: bool) -> JSONObject:
 
 
 def _as_own(each: Utterance) -> JSONObject:
-    calls: list[JSONValue] = [tool_call(call) for call in each.calls]
+    calls: list[JSONValue] = [normalize_tool_call(call) for call in each.calls]
     return {"role": "assistant", "content": each.content or None, **({"tool_calls": calls} if calls else {})}
 
 
@@ -291,7 +291,7 @@ def _close(floor: _Floor, utterances: Sequence[Utterance]) -> None:
         if step.parent and ended:
             ends[step.parent] = max(ends.get(step.parent, ended), ended)
         answer = obj(step.output).get("message") if step.type is StepType.MODEL else answers.get(step.key)
-        if step.parent and said(answer):
+        if step.parent and message_text(answer):
             answers.setdefault(step.parent, answer)
     for at, step in enumerate(floor.steps):
         if step.type is StepType.TURN:
@@ -303,7 +303,7 @@ def _close(floor: _Floor, utterances: Sequence[Utterance]) -> None:
 
 
 def _text(message: JSONValue) -> JSONObject | None:
-    return {"text": words} if (words := said(message)) else None
+    return {"text": words} if (words := message_text(message)) else None
 
 
 def _close_root(floor: _Floor, utterances: Sequence[Utterance]) -> None:
@@ -328,7 +328,7 @@ def _close_root(floor: _Floor, utterances: Sequence[Utterance]) -> None:
         )
 
 
-def blocks_of(content: JSONValue) -> JSONValue:
+def join_lines(content: JSONValue) -> JSONValue:
     """Content that a dump wrote as a list of its lines, as one text."""
     listed = items(content)
     return "\n".join(text(line) for line in listed) if listed and all(isinstance(x, str) for x in listed) else content

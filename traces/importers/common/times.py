@@ -24,7 +24,7 @@ class Span:
     odd_end: str = ""
 
 
-def instant(value: JSONValue, where: str) -> datetime | None:
+def parse_time(value: JSONValue, where: str) -> datetime | None:
     """`value` as a UTC time; None when absent; raises `BadFile` when it is none or out of range."""
     if value is None or value == "" or value == 0 or value == "0":
         return None
@@ -35,15 +35,15 @@ def instant(value: JSONValue, where: str) -> datetime | None:
     raise BadFile("a time was expected", where)
 
 
-def span(start: JSONValue, end: JSONValue, where: str) -> Span:
+def parse_span(start: JSONValue, end: JSONValue, where: str) -> Span:
     """Start and end of one step."""
-    begun, ended = instant(start, where), instant(end, where)
+    begun, ended = parse_time(start, where), parse_time(end, where)
     if begun and ended and ended < begun:
         return Span(start=begun, end=None, odd_end=ended.isoformat())
     return Span(start=begun, end=ended)
 
 
-def after(start: datetime | None, milliseconds: JSONValue) -> datetime | None:
+def add_milliseconds(start: datetime | None, milliseconds: JSONValue) -> datetime | None:
     """The time so many milliseconds later, when both are known."""
     if start is None or isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float):
         return None

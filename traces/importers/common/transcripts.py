@@ -10,9 +10,16 @@ from typing import cast
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
-from traces.importers.common.messages import messages_of, said, tool_call
-from traces.importers.common.model_calls import Usage, cost_of, model_input, provider_of, tokens, usage_of
-from traces.importers.common.times import instant
+from traces.importers.common.messages import message_text, normalize_messages, normalize_tool_call
+from traces.importers.common.model_calls import (
+    Usage,
+    model_input,
+    normalize_provider,
+    normalize_usage,
+    parse_cost,
+    parse_token_count,
+)
+from traces.importers.common.times import parse_time
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import first, items, kind, obj, text
 from traces.payloads.conversation import Conversation
@@ -27,7 +34,7 @@ _COUNTED = frozenset({"prompt_tokens", "completion_tokens", "total_tokens", "inp
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Action:
+class TextAction:
     """A tool call that the program read out of an answer's text, and its result."""
 
     name: str
@@ -40,7 +47,7 @@ class Action:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Said:
+class TranscriptMessage:
     """One recorded message and its place; `parameters` are those of its own call, beside those of the setting.
 
     What is said `aside` was put into the conversation by the program: the model is shown it, nobody said it. With
@@ -49,16 +56,16 @@ class Said:
     """
 
     value: JSONValue
-    where: str
-    aside: bool = False
-    anew: bool = False
+    location: str
+    is_injected: bool = False
+    resets_history: bool = False
     parameters: JSONObject = field(default_factory=dict)
-    actions: tuple[Action, ...] = ()
-    shown: JSONValue = None
+    actions: tuple[TextAction, ...] = ()
+    request_messages: JSONValue = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Setting:
+class TranscriptSettings:
     """What holds for every model call of a transcript."""
 
     model: str = ""
@@ -82,7 +89,7 @@ class _Pending:
 class _Talk:
     """The conversation so far. The inputs of the model calls are its beginnings, never copies."""
 
-    setting: Setting
+    setting: TranscriptSettings
     history: Conversation = field(default_factory=Conversation)
     steps: list[RecordedStep] = field(default_factory=list)
     pending: dict[str, deque[_Pending]] = field(default_factory=lambda: defaultdict(deque))  # by call id, in order
@@ -96,7 +103,7 @@ class _Talk:
     user_spoke: bool = False
 
 
-def steps_of(messages: list[Said], setting: Setting) -> list[RecordedStep]:
+def build_steps(messages: list[TranscriptMessage], setting: TranscriptSettings) -> list[RecordedStep]:
     """The steps of a transcript, in order."""
     talk = _Talk(setting=setting)
     _begin_anew(talk)
@@ -107,19 +114,19 @@ def steps_of(messages: list[Said], setting: Setting) -> list[RecordedStep]:
     return talk.steps
 
 
-def readable(messages: Iterable[Said], skipped: list[BadFile]) -> list[Said]:
+def drop_unreadable(messages: Iterable[TranscriptMessage], skipped: list[BadFile]) -> list[TranscriptMessage]:
     """The messages of a log that may be damaged: without what cannot be read of them, which is added to `skipped`."""
     return [sound for each in messages for sound in _sound(each, skipped)]
 
 
-def _sound(given: Said, skipped: list[BadFile]) -> Iterator[Said]:
+def _sound(given: TranscriptMessage, skipped: list[BadFile]) -> Iterator[TranscriptMessage]:
     if not isinstance(given.value, dict):
-        skipped.append(BadFile(f"a message was expected, not {kind(given.value)}", given.where))
+        skipped.append(BadFile(f"a message was expected, not {kind(given.value)}", given.location))
         return
     checks: dict[str, Callable[[JSONValue], object]] = {
-        **{name: lambda value: instant(value, given.where) for name in _TIMES},
-        "usage": lambda value: usage_of(obj(value), f"{given.where}/usage"),
-        "retries": lambda value: tokens(value, given.where),
+        **{name: lambda value: parse_time(value, given.location) for name in _TIMES},
+        "usage": lambda value: normalize_usage(obj(value), f"{given.location}/usage"),
+        "retries": lambda value: parse_token_count(value, given.location),
     }
     bad: set[str] = set()
     for name in checks.keys() & given.value.keys():
@@ -132,7 +139,7 @@ def _sound(given: Said, skipped: list[BadFile]) -> Iterator[Said]:
     yield replace(given, value=kept) if bad else given
 
 
-def with_output(steps: list[RecordedStep], output_text: str) -> list[RecordedStep]:
+def replace_output(steps: list[RecordedStep], output_text: str) -> list[RecordedStep]:
     """What was handed in is the run's output, whatever the model said last."""
     if not output_text.strip():
         return steps
@@ -152,16 +159,16 @@ def with_output(steps: list[RecordedStep], output_text: str) -> list[RecordedSte
     return [root, *kept[1:], final]
 
 
-def _add(talk: _Talk, given: Said) -> None:
+def _add(talk: _Talk, given: TranscriptMessage) -> None:
     if not isinstance(given.value, dict):
-        raise BadFile(f"a message was expected, not {kind(given.value)}", given.where)
-    at = instant(first(given.value, *_TIMES), given.where)
-    if given.anew:
+        raise BadFile(f"a message was expected, not {kind(given.value)}", given.location)
+    at = parse_time(first(given.value, *_TIMES), given.location)
+    if given.resets_history:
         talk.forgotten += talk.unread
         talk.unread = []
         _begin_anew(talk)
-    for message in messages_of(given.value):
-        match "aside" if given.aside else message["role"]:
+    for message in normalize_messages(given.value):
+        match "aside" if given.is_injected else message["role"]:
             case "user":
                 _user(talk, given, message, at)
             case "assistant":
@@ -181,10 +188,12 @@ def _context(talk: _Talk, message: JSONObject) -> None:
 
 def _begin_anew(talk: _Talk) -> None:
     """A conversation of which only the system's instructions were said."""
-    talk.history = Conversation([{**each, "role": "system"} for each in messages_of(talk.setting.system, "system")])
+    talk.history = Conversation(
+        [{**each, "role": "system"} for each in normalize_messages(talk.setting.system, "system")]
+    )
 
 
-def _user(talk: _Talk, given: Said, message: JSONObject, at: datetime | None) -> None:
+def _user(talk: _Talk, given: TranscriptMessage, message: JSONObject, at: datetime | None) -> None:
     """What a user says opens a turn; a simulated user's own tool calls are no part of the agent's conversation."""
     calls = message.pop("tool_calls", None)
     if message["content"] is not None:
@@ -195,7 +204,7 @@ def _user(talk: _Talk, given: Said, message: JSONObject, at: datetime | None) ->
             RecordedStep(
                 key=_key(talk),
                 type=StepType.TURN,
-                name=said(message) or "turn",
+                name=message_text(message) or "turn",
                 parent=_ROOT,
                 started_at=at,
                 input={"messages": [message]},
@@ -206,16 +215,16 @@ def _user(talk: _Talk, given: Said, message: JSONObject, at: datetime | None) ->
         _called(talk, obj(call), at, by_user=True)
 
 
-def _assistant(talk: _Talk, given: Said, message: JSONObject, at: datetime | None) -> None:
+def _assistant(talk: _Talk, given: TranscriptMessage, message: JSONObject, at: datetime | None) -> None:
     """An assistant message that nothing precedes is a greeting: context, not a call."""
     acts = given.actions or message.get("tool_calls")
-    if not talk.history and not talk.user_spoke and not acts and given.shown is None:
+    if not talk.history and not talk.user_spoke and not acts and given.request_messages is None:
         _context(talk, message)
         return
     source = obj(given.value)
-    usage = _usage(source, given.where)
+    usage = _usage(source, given.location)
     model = text(source.get("model")) or talk.setting.model
-    provider = talk.setting.provider or provider_of(None, model.rpartition("/")[2])
+    provider = talk.setting.provider or normalize_provider(None, model.rpartition("/")[2])
     talk.steps.append(
         RecordedStep(
             key=_key(talk),
@@ -243,14 +252,14 @@ def _assistant(talk: _Talk, given: Said, message: JSONObject, at: datetime | Non
         _acted(talk, action, at)
 
 
-def _model_input(talk: _Talk, given: Said) -> JSONObject:
+def _model_input(talk: _Talk, given: TranscriptMessage) -> JSONObject:
     setting = talk.setting
     request = model_input([], setting.tools, {**setting.parameters, **given.parameters}, setting.response_format)
-    shown = talk.history.so_far if given.shown is None else list(messages_of(given.shown))
+    shown = talk.history.so_far if given.request_messages is None else list(normalize_messages(given.request_messages))
     return {**request, "messages": cast(JSONValue, shown)}
 
 
-def _acted(talk: _Talk, action: Action, at: datetime | None) -> None:
+def _acted(talk: _Talk, action: TextAction, at: datetime | None) -> None:
     """The step of a call in an answer's text; it links to the answer, as no call id does."""
     step = RecordedStep(
         key=_key(talk, call=True),
@@ -271,7 +280,7 @@ def _acted(talk: _Talk, action: Action, at: datetime | None) -> None:
 
 
 def _called(talk: _Talk, given: JSONObject, at: datetime | None, *, by_user: bool) -> None:
-    call = tool_call(given)
+    call = normalize_tool_call(given)
     name, call_id = text(call["name"]), text(call["id"])
     talk.called.add(call_id)
     talk.pending[call_id].append(_Pending(step=len(talk.steps), by_user=by_user))
@@ -291,7 +300,7 @@ def _called(talk: _Talk, given: JSONObject, at: datetime | None, *, by_user: boo
     )
 
 
-def _tool(talk: _Talk, given: Said, message: JSONObject, at: datetime | None) -> None:
+def _tool(talk: _Talk, given: TranscriptMessage, message: JSONObject, at: datetime | None) -> None:
     pending = _answered(talk, message)
     if pending is None:
         # A transcript that was cut or compacted has results without their calls: they are context, and noted.
@@ -312,7 +321,7 @@ def _tool(talk: _Talk, given: Said, message: JSONObject, at: datetime | None) ->
         ended_at=at,
         error=error,
         status=status,
-        retries=tokens(source.get("retries"), given.where) or 0,
+        retries=parse_token_count(source.get("retries"), given.location) or 0,
         attributes={**step.attributes, **rest},
     )
 
@@ -334,12 +343,12 @@ def _tool_error(source: JSONObject, message: JSONObject) -> str:
     )
     if not flagged:
         return ""
-    return flagged if isinstance(flagged, str) else said(message) or "error"
+    return flagged if isinstance(flagged, str) else message_text(message) or "error"
 
 
 def _usage(source: JSONObject, where: str) -> Usage:
-    usage = usage_of(obj(source.get("usage")), f"{where}/usage")
-    return replace(usage, cost_usd=cost_of(source.get("cost")) or usage.cost_usd)
+    usage = normalize_usage(obj(source.get("usage")), f"{where}/usage")
+    return replace(usage, cost_usd=parse_cost(source.get("cost")) or usage.cost_usd)
 
 
 def _close(talk: _Talk) -> None:
@@ -392,7 +401,7 @@ def _final(talk: _Talk) -> str:
     pending = chain.from_iterable(talk.pending.values())
     if any(talk.steps[each.step].parent == _parent(talk) for each in pending if not each.by_user):
         answers = [step for step in answers if step.parent == _parent(talk)]
-    words = (said(obj(step.output).get("message")) for step in reversed(answers))
+    words = (message_text(obj(step.output).get("message")) for step in reversed(answers))
     return next((each for each in words if each), "")
 
 

@@ -39,13 +39,13 @@ class Archive:
             raise BadFile("this member of the zip file is encrypted", name)
         try:
             if info.compress_type == _ZSTD:
-                return file_opener.whole(file_opener.opened(io.BytesIO(self._packed(info))))
+                return file_opener.read_all(file_opener.decompress(io.BytesIO(self._packed(info))))
             with self._zip.open(info) as member:
-                return file_opener.whole(member)
+                return file_opener.read_all(member)
         except _BROKEN as error:
             raise BadFile(f"this member of the zip file is damaged: {error}", name) from error
         except BadFile as problem:
-            raise problem.inside(name) from problem
+            raise problem.prefix_location(name) from problem
 
     @cached_property
     def _members(self) -> dict[str, zipfile.ZipInfo]:

@@ -5,8 +5,8 @@ from typing import Final
 
 from traces.errors import ProblemError
 
-KEPT: Final = 1_000
-MOST: Final = 10_000
+LISTED_PROBLEMS: Final = 1_000
+MOST_PROBLEMS: Final = 10_000
 
 
 class BadFile(ProblemError):
@@ -19,7 +19,7 @@ class BadFile(ProblemError):
     def __str__(self) -> str:
         return f"{self.problem} ({self.where})" if self.where else self.problem
 
-    def inside(self, outer: str) -> "BadFile":
+    def prefix_location(self, outer: str) -> "BadFile":
         """The same problem, seen from the file that the bad part lies in."""
         return BadFile(self.problem, f"{outer}, {self.where}" if self.where else outer)
 
@@ -27,16 +27,18 @@ class BadFile(ProblemError):
 class Problems(list[BadFile]):
     """What was left out of a file: the first problems are kept, the rest counted; too many end the reading."""
 
-    omitted = 0
+    overflow_count = 0
 
     def append(self, problem: BadFile) -> None:
         """Add a problem; raises `BadFile` where the file has more of them than anybody would read."""
-        if len(self) < KEPT:
+        if len(self) < LISTED_PROBLEMS:
             super().append(problem)
             return
-        self.omitted += 1
-        if len(self) + self.omitted > MOST:
-            raise BadFile(f"more than {MOST} parts of this file cannot be read: the rest is left out", problem.where)
+        self.overflow_count += 1
+        if len(self) + self.overflow_count > MOST_PROBLEMS:
+            raise BadFile(
+                f"more than {MOST_PROBLEMS} parts of this file cannot be read: the rest is left out", problem.where
+            )
 
     def extend(self, problems: Iterable[BadFile]) -> None:
         for problem in problems:

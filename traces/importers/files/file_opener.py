@@ -29,7 +29,7 @@ _LAYERS: Final = 2  # a compressed file inside a compressed file happens, a thir
 _CHUNK: Final = 2**20
 _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
-PACKED: Final = (_GZIP, _ZSTD)
+COMPRESSION_MAGIC: Final = (_GZIP, _ZSTD)
 _BOMS: Final = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -49,11 +49,11 @@ class Line:
     data: bytes
 
     @property
-    def where(self) -> str:
+    def location(self) -> str:
         return f"line {self.number}"
 
 
-def opened(raw: IO[bytes]) -> io.BufferedReader:
+def decompress(raw: IO[bytes]) -> io.BufferedReader:
     """`raw` with its compression taken off; it is read and never closed."""
     packed = _Joined(b"", raw)
     stream = _buffered(packed)
@@ -65,12 +65,12 @@ def opened(raw: IO[bytes]) -> io.BufferedReader:
             stream = _buffered(_Unpacked(_Zstd(stream), packed))
         else:
             return stream
-    if _peek(stream).startswith(PACKED):
+    if _peek(stream).startswith(COMPRESSION_MAGIC):
         raise BadFile(f"compressed more than {_LAYERS} times over", "byte 0")
     return stream
 
 
-def whole(stream: IO[bytes], limit: int = WHOLE_LIMIT) -> bytes:
+def read_all(stream: IO[bytes], limit: int = WHOLE_LIMIT) -> bytes:
     """All bytes, or `BadFile` once there are more than `limit`."""
     chunks: list[bytes] = []
     size = 0
@@ -97,7 +97,7 @@ def check_ratio(unpacked: int, packed: int) -> None:
         raise BadFile(f"a compressed file that unpacks to more than {_UNPACKED_RATIO} times its size", f"byte {packed}")
 
 
-def beginning(stream: IO[bytes], size: int) -> bytes:
+def read_head(stream: IO[bytes], size: int) -> bytes:
     """The first `size` bytes, or all there are."""
     chunks: list[bytes] = []
     left = size
@@ -107,7 +107,7 @@ def beginning(stream: IO[bytes], size: int) -> bytes:
     return b"".join(chunks)
 
 
-def lines(stream: io.BufferedReader) -> Iterator[Line]:
+def read_lines(stream: io.BufferedReader) -> Iterator[Line]:
     """The lines that are not blank."""
     source = _as_utf8(stream)
     size = number = 0
@@ -120,12 +120,12 @@ def lines(stream: io.BufferedReader) -> Iterator[Line]:
             yield Line(number=number, data=text)
 
 
-def lines_of(data: bytes) -> Iterator[Line]:
+def split_lines(data: bytes) -> Iterator[Line]:
     """The lines of a file that is in memory."""
-    return lines(_buffered(io.BytesIO(data)))
+    return read_lines(_buffered(io.BytesIO(data)))
 
 
-def decoded(data: bytes) -> str:
+def decode_text(data: bytes) -> str:
     """Text of a file: by its byte order mark, else UTF-8, else Windows-1252."""
     encoding = _encoding(data)
     try:
@@ -158,7 +158,7 @@ def _as_utf8(stream: io.BufferedReader) -> IO[bytes]:
     """Wide encodings are decoded whole: their line ends are not single bytes."""
     if _encoding(_peek(stream)[:4]) in {"utf-8", "utf-8-sig"}:
         return stream
-    return io.BytesIO(decoded(whole(stream)).encode("utf-8", "surrogatepass"))
+    return io.BytesIO(decode_text(read_all(stream)).encode("utf-8", "surrogatepass"))
 
 
 def _buffered(raw: Any) -> io.BufferedReader:
@@ -262,6 +262,6 @@ class _Unpacked(io.RawIOBase):
         return count
 
 
-def rejoined(head: bytes, rest: IO[bytes]) -> io.BufferedReader:
+def prepend(head: bytes, rest: IO[bytes]) -> io.BufferedReader:
     """The stream as it was before `head` was read of it."""
     return io.BufferedReader(_Joined(head, rest), _CHUNK)

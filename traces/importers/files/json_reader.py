@@ -9,7 +9,7 @@ from traces.core import duplicate_keys
 from traces.core.canonical import escape_pointer
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.files.errors import BadFile
-from traces.importers.files.file_opener import decoded
+from traces.importers.files.file_opener import decode_text
 
 MAX_DEPTH: Final = 100  # of a file; leaves room under the store's own limit for what wraps a value
 _NINETEEN: Final = b"0" * 19
@@ -32,7 +32,7 @@ def json_value(data: bytes) -> JSONValue:
     return value
 
 
-def embedded(value: JSONValue) -> JSONValue:
+def parse_embedded(value: JSONValue) -> JSONValue:
     """JSON inside a text, as instrumentations write objects into attributes; other texts as they are."""
     if not isinstance(value, str) or not value.lstrip()[:1] or value.lstrip()[0] not in '{["':
         return value
@@ -70,13 +70,13 @@ def first(source: JSONObject, *names: str) -> JSONValue:
     return None
 
 
-def required_object(value: JSONValue, where: str) -> JSONObject:
+def require_object(value: JSONValue, where: str) -> JSONObject:
     if not isinstance(value, dict):
         raise BadFile(f"an object was expected, not {kind(value)}", where)
     return value
 
 
-def required_list(value: JSONValue, where: str) -> list[JSONValue]:
+def require_list(value: JSONValue, where: str) -> list[JSONValue]:
     if not isinstance(value, list):
         raise BadFile(f"a list was expected, not {kind(value)}", where)
     return value
@@ -93,7 +93,7 @@ def _loads(data: bytes) -> tuple[JSONValue, bytes]:
     try:
         value: JSONValue = orjson.loads(data)
     except orjson.JSONDecodeError as error:
-        given = decoded(data)
+        given = decode_text(data)
         return _loads_text(given, error), given.encode("utf-8", "surrogatepass")
     return value, data
 
@@ -160,7 +160,7 @@ def _check_integers(data: bytes) -> None:
         return 0
 
     try:
-        json.loads(decoded(data), parse_int=parse_int)
+        json.loads(decode_text(data), parse_int=parse_int)
     except ValueError as error:
         raise BadFile(f"not JSON: {error}") from error
     if too_big:

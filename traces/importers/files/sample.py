@@ -53,7 +53,7 @@ class Sample:
         """Values of the first lines that are objects or lists; the last may be cut off, so a bad one says nothing."""
         found: list[JSONValue] = []
         try:
-            for line in file_opener.lines(io.BufferedReader(io.BytesIO(self.head))):
+            for line in file_opener.read_lines(io.BufferedReader(io.BytesIO(self.head))):
                 found += _value_of(line.data)
                 if not found and not self.complete:
                     return []  # a document in lines of its own, of which a later one may well be a whole value

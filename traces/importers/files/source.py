@@ -10,7 +10,7 @@ from traces.importers.files import file_opener, json_reader
 from traces.importers.files.errors import BadFile, Problems
 from traces.importers.files.file_opener import Line
 
-Found = TypeVar("Found")
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -18,7 +18,7 @@ class Record:
     """One JSON value of a file, and its place there."""
 
     value: JSONValue
-    where: str
+    location: str
 
 
 @dataclass(kw_only=True)
@@ -30,7 +30,7 @@ class Source:
 
     name: str
     data: bytes
-    skipped: Problems = field(default_factory=Problems)
+    problems: Problems = field(default_factory=Problems)
     documents: list[Record] = field(default_factory=list)
 
     @cached_property
@@ -48,7 +48,7 @@ class Source:
 
     def _has_line(self) -> bool:
         try:
-            lines = _readable(file_opener.lines_of(self.data), Problems())
+            lines = _readable(file_opener.split_lines(self.data), Problems())
             return any(isinstance(record.value, dict | list) for record in lines)
         except BadFile:
             return False
@@ -59,49 +59,49 @@ class Source:
             yield from self.documents
             return
         if not self.is_lines:
-            yield Record(value=self.value, where="")
+            yield Record(value=self.value, location="")
             return
-        yield from _readable(file_opener.lines_of(self.data), self.skipped)
+        yield from _readable(file_opener.split_lines(self.data), self.problems)
 
     def entries(self) -> Iterator[tuple[JSONObject, str]]:
         """The records, those that are lists entry by entry; what is no object is an empty one."""
         for record in self.records():
             if not isinstance(record.value, list):
-                yield json_reader.obj(record.value), record.where
+                yield json_reader.obj(record.value), record.location
                 continue
             for at, value in enumerate(record.value):
-                yield json_reader.obj(value), f"{record.where}/{at}"
+                yield json_reader.obj(value), f"{record.location}/{at}"
 
     def objects(self) -> Iterator[tuple[JSONObject, str]]:
         """The records that are objects; others are noted."""
         for record in self.records():
             if isinstance(record.value, dict):
-                yield record.value, record.where
+                yield record.value, record.location
             else:
-                self.skipped.append(
-                    BadFile(f"an object was expected, not {json_reader.kind(record.value)}", record.where)
+                self.problems.append(
+                    BadFile(f"an object was expected, not {json_reader.kind(record.value)}", record.location)
                 )
 
 
-def collected(sources: Sequence[Source], read: Callable[[JSONValue, str], Iterable[Found]]) -> Iterator[Found]:
+def parse_records(sources: Sequence[Source], read: Callable[[JSONValue, str], Iterable[Item]]) -> Iterator[Item]:
     """What `read` finds in the records of several files; a bad file or line adds nothing and is noted."""
     for source in sources:
         try:
             found = list(_found(source, read))
         except BadFile as problem:
-            source.skipped.append(problem)
+            source.problems.append(problem)
         else:
             yield from found
 
 
-def _found(source: Source, read: Callable[[JSONValue, str], Iterable[Found]]) -> Iterator[Found]:
+def _found(source: Source, read: Callable[[JSONValue, str], Iterable[Item]]) -> Iterator[Item]:
     for record in source.records():
         try:
-            found = list(read(record.value, record.where))
+            found = list(read(record.value, record.location))
         except BadFile as problem:
             if not source.is_lines and not source.documents:
                 raise
-            source.skipped.append(problem)
+            source.problems.append(problem)
         else:
             yield from found
 
@@ -111,6 +111,6 @@ def _readable(lines: Iterator[Line], skipped: Problems) -> Iterator[Record]:
         try:
             value = json_reader.json_value(line.data)
         except BadFile as problem:
-            skipped.append(problem.inside(line.where))
+            skipped.append(problem.prefix_location(line.location))
         else:
-            yield Record(value=value, where=line.where)
+            yield Record(value=value, location=line.location)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from traces.core.json_types import JSONObject, JSONValue
-from traces.importers.files.json_reader import embedded
+from traces.importers.files.json_reader import parse_embedded
 
 
 class Attributes:
@@ -27,7 +27,7 @@ class Attributes:
 
     def take_json(self, *names: str) -> JSONValue:
         """As `take`, JSON text parsed."""
-        return embedded(self.take(*names))
+        return parse_embedded(self.take(*names))
 
     def take_indexed(self, prefix: str) -> JSONValue:
         """The attributes `prefix.0.…`, `prefix.1.…` as a list, deeper indexes as lists too; None without any."""

@@ -8,19 +8,19 @@ from collections.abc import Sequence
 from typing import Final
 
 from traces.core.json_types import JSONObject, JSONValue
-from traces.importers.common.messages import messages_of, tools_of
+from traces.importers.common.messages import normalize_messages, normalize_tools
 from traces.importers.common.model_calls import (
     Answer,
     Usage,
-    answer_of,
-    cost_of,
-    finish_reason,
     model_input,
-    parameters_of,
-    request_of,
-    usage_of,
+    normalize_answer,
+    normalize_finish_reason,
+    normalize_parameters,
+    normalize_request,
+    normalize_usage,
+    parse_cost,
 )
-from traces.importers.files.json_reader import embedded, first, items, obj, text
+from traces.importers.files.json_reader import first, items, obj, parse_embedded, text
 from traces.importers.otlp.attributes import Attributes
 from traces.importers.otlp.wire import Happening
 
@@ -58,10 +58,10 @@ _DETAILS: Final = "gen_ai.client.inference.operation.details"
 def request_in(attributes: Attributes, events: Sequence[Happening]) -> JSONObject | None:
     """A model step's input, from whichever dialect the span speaks."""
     parameters = _parameters(attributes)
-    tools = tools_of(_tools(attributes) or [])
+    tools = normalize_tools(_tools(attributes) or [])
     body = _whole_request(attributes)
     if body is not None:
-        given = request_of(body)
+        given = normalize_request(body)
         given["parameters"] = {**parameters, **obj(given.get("parameters"))}
         return model_input(
             [obj(each) for each in items(given["messages"])],
@@ -87,7 +87,7 @@ def answer_in(attributes: Attributes, events: Sequence[Happening]) -> Answer:
         _vercel_answer(attributes),
         attributes.take("traceloop.entity.output"),
     ):
-        answer = answer_of(value, finish_reason(reason))
+        answer = normalize_answer(value, normalize_finish_reason(reason))
         if answer.output is not None and _says_something(answer.output):
             return answer
     return Answer(output=None)
@@ -96,7 +96,7 @@ def answer_in(attributes: Attributes, events: Sequence[Happening]) -> Answer:
 def requested_model(attributes: Attributes) -> str:
     """The model that was asked for, where only the request itself names it."""
     for name in ("input.value", "llm.invocation_parameters"):
-        if model := text(obj(embedded(attributes.look(name))).get("model")):
+        if model := text(obj(parse_embedded(attributes.look(name))).get("model")):
             return model
     return ""
 
@@ -128,9 +128,9 @@ def usage_in(attributes: Attributes, where: str) -> Usage:
                 "llm.token_count.prompt_details.cache_read",
             ),
         }
-    usage = usage_of(details, where)
+    usage = normalize_usage(details, where)
     cost = first(obj(attributes.take_json("langfuse.observation.cost_details")), "total")
-    known = cost_of(cost if cost is not None else attributes.take("gen_ai.usage.cost", "llm.cost.total"))
+    known = parse_cost(cost if cost is not None else attributes.take("gen_ai.usage.cost", "llm.cost.total"))
     return Usage(
         tokens_in=usage.tokens_in, tokens_out=usage.tokens_out, tokens_cached=usage.tokens_cached, cost_usd=known
     )
@@ -139,7 +139,7 @@ def usage_in(attributes: Attributes, where: str) -> Usage:
 def _whole_request(attributes: Attributes) -> JSONObject | None:
     """The request body, where the tracer kept it."""
     for name in ("langfuse.observation.input", "input.value"):
-        body = embedded(attributes.look(name))
+        body = parse_embedded(attributes.look(name))
         if isinstance(body, dict) and isinstance(first(body, "messages", "contents", "input"), list):
             attributes.take(name)
             attributes.drop("llm.input_messages.", "llm.tools.", "gen_ai.input.messages", "gen_ai.prompt.")
@@ -159,8 +159,8 @@ def _messages(attributes: Attributes, events: Sequence[Happening]) -> list[JSONO
         _vercel_prompt(attributes),
         attributes.take("input.value", "traceloop.entity.input"),
     ):
-        if messages := messages_of(value):
-            instructions = messages_of(attributes.take_json("gen_ai.system_instructions"), "system")
+        if messages := normalize_messages(value):
+            instructions = normalize_messages(attributes.take_json("gen_ai.system_instructions"), "system")
             return [*({**each, "role": "system"} for each in instructions), *messages]
     return []
 
@@ -185,7 +185,7 @@ def _openinference_block(block: JSONObject) -> JSONObject:
 
 
 def _openinference_answer(attributes: Attributes) -> JSONValue:
-    body = obj(embedded(attributes.look("output.value")))
+    body = obj(parse_embedded(attributes.look("output.value")))
     if not body.keys().isdisjoint({"choices", "candidates", "content"}):
         attributes.take("output.value")
         attributes.drop("llm.output_messages.")
@@ -205,13 +205,13 @@ def _indexed(attributes: Attributes, prefix: str) -> JSONValue:
 def _event_messages(events: Sequence[Happening]) -> JSONValue:
     found: list[JSONValue] = []
     for event in events:
-        if event.name == _DETAILS and (messages := embedded(event.body.get("gen_ai.input.messages"))):
-            system = messages_of(embedded(event.body.get("gen_ai.system_instructions")), "system")
+        if event.name == _DETAILS and (messages := parse_embedded(event.body.get("gen_ai.input.messages"))):
+            system = normalize_messages(parse_embedded(event.body.get("gen_ai.system_instructions")), "system")
             return [*({**each, "role": "system"} for each in system), *items(messages)]
         if event.name == "gen_ai.content.prompt":
-            return embedded(event.body.get("gen_ai.prompt"))
+            return parse_embedded(event.body.get("gen_ai.prompt"))
         if role := _EVENT_ROLES.get(event.name):
-            body = {key: embedded(value) if key == "tool_calls" else value for key, value in event.body.items()}
+            body = {key: parse_embedded(value) if key == "tool_calls" else value for key, value in event.body.items()}
             found.append({"role": role, **body})
     captured = any(obj(each).get("content") is not None for each in found)
     return found if captured else None
@@ -219,13 +219,13 @@ def _event_messages(events: Sequence[Happening]) -> JSONValue:
 
 def _event_answer(events: Sequence[Happening]) -> JSONValue:
     for event in events:
-        if event.name == _DETAILS and (messages := embedded(event.body.get("gen_ai.output.messages"))):
+        if event.name == _DETAILS and (messages := parse_embedded(event.body.get("gen_ai.output.messages"))):
             return messages
         if event.name == "gen_ai.content.completion":
-            return embedded(event.body.get("gen_ai.completion"))
+            return parse_embedded(event.body.get("gen_ai.completion"))
         if event.name == _CHOICE:
-            message = obj(embedded(event.body.get("message"))) or {"content": event.body.get("content")}
-            calls = {"tool_calls": embedded(event.body["tool_calls"])} if "tool_calls" in event.body else {}
+            message = obj(parse_embedded(event.body.get("message"))) or {"content": event.body.get("content")}
+            calls = {"tool_calls": parse_embedded(event.body["tool_calls"])} if "tool_calls" in event.body else {}
             return {"choices": [{**event.body, "message": {"role": "assistant", **message, **calls}}]}
     return None
 
@@ -243,7 +243,7 @@ def _vercel_prompt(attributes: Attributes) -> JSONValue:
     if not body:
         return prompt
     system: list[JSONValue] = [{"role": "system", "content": body["system"]}] if body.get("system") else []
-    return [*system, *[dict(each) for each in messages_of(first(body, "messages", "prompt"))]]
+    return [*system, *[dict(each) for each in normalize_messages(first(body, "messages", "prompt"))]]
 
 
 def _vercel_answer(attributes: Attributes) -> JSONValue:
@@ -258,11 +258,11 @@ def _vercel_answer(attributes: Attributes) -> JSONValue:
 def _tools(attributes: Attributes) -> JSONValue:
     definitions = attributes.take_json("gen_ai.tool.definitions", "ai.prompt.tools")
     if definitions:
-        return [embedded(each) for each in items(definitions)]
+        return [parse_embedded(each) for each in items(definitions)]
     listed = items(attributes.take_indexed("llm.tools"))
     if listed:
         return [
-            embedded(first(obj(obj(each).get("tool")), "json_schema") or obj(each).get("tool.json_schema"))
+            parse_embedded(first(obj(obj(each).get("tool")), "json_schema") or obj(each).get("tool.json_schema"))
             for each in listed
         ]
     return attributes.take_indexed("llm.request.functions")
@@ -277,4 +277,4 @@ def _parameters(attributes: Attributes) -> JSONObject:
             for key, value in obj(attributes.take_json(name)).items()
             if key not in {"model", "tools", "messages"}
         }
-    return parameters_of(given)
+    return normalize_parameters(given)

@@ -11,8 +11,8 @@ from typing import Final
 
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.files.errors import BadFile
-from traces.importers.files.file_opener import decoded
-from traces.importers.files.json_reader import embedded, first, items, json_value, obj, required_object, text
+from traces.importers.files.file_opener import decode_text
+from traces.importers.files.json_reader import first, items, json_value, obj, parse_embedded, require_object, text
 from traces.importers.files.source import Record
 from traces.importers.otlp.wire import Happening, WireSpan
 
@@ -42,23 +42,23 @@ def read(value: JSONValue, where: str) -> Iterator[WireSpan]:
     listed = _listed(value)
     for at, each in enumerate(listed):
         place = f"{where}/{at}" if isinstance(value, list) or len(listed) > 1 else where
-        yield _span(required_object(each, place), place)
+        yield _span(require_object(each, place), place)
 
 
 def in_log(data: bytes) -> Iterator[Record | BadFile]:
     """Indented span documents among other lines; a broken one is yielded as its problem."""
     if b'"trace_id"' not in data or b'"context"' not in data:
         return
-    for number, block in _blocks(decoded(data)):
+    for number, block in _blocks(decode_text(data)):
         if '"trace_id"' not in block:
             continue
         try:
             value = json_value(block.encode())
         except BadFile as problem:
-            yield problem.inside(f"the document at line {number}")
+            yield problem.prefix_location(f"the document at line {number}")
         else:
             if is_span_document(value):
-                yield Record(value=value, where=f"line {number}")
+                yield Record(value=value, location=f"line {number}")
 
 
 def _blocks(content: str) -> Iterator[tuple[int, str]]:
@@ -118,7 +118,7 @@ def _span(given: JSONObject, where: str) -> WireSpan:
         start=given.get("start_time"),
         end=given.get("end_time"),
         attributes=attributes,
-        events=tuple(_event(obj(each)) for each in items(embedded(given.get("events")))),
+        events=tuple(_event(obj(each)) for each in items(parse_embedded(given.get("events")))),
         links=tuple(_id(_context(obj(each)).get("span_id")) for each in items(given.get("links"))),
         failed=text(first(given, "status_code") or status.get("status_code")).endswith("ERROR"),
         message=text(first(given, "status_message") or status.get("description")),
@@ -133,7 +133,7 @@ def _id(value: JSONValue) -> str:
 
 def _event(given: JSONObject) -> Happening:
     return Happening(
-        name=text(given.get("name")), time=given.get("timestamp"), body=obj(embedded(given.get("attributes")))
+        name=text(given.get("name")), time=given.get("timestamp"), body=obj(parse_embedded(given.get("attributes")))
     )
 
 
@@ -141,7 +141,7 @@ def _attributes(given: JSONObject) -> JSONObject:
     """Flat attributes, whatever form they were written in."""
     columns = {
         key.removeprefix(_ATTRIBUTES): value for key, value in given.items() if key.startswith(_ATTRIBUTES)
-    } | obj(embedded(given.get("attributes")))
+    } | obj(parse_embedded(given.get("attributes")))
     flat: JSONObject = {}
     for name, value in columns.items():
         if name.split(".", 1)[0] in _NESTED:

@@ -8,21 +8,21 @@ from typing import Final
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
-from traces.importers.common.model_calls import provider_of, tokens
+from traces.importers.common.model_calls import normalize_provider, parse_token_count
 from traces.importers.common.run_builder import (
     RunFacts,
     app_name,
-    called_names,
+    build_run,
+    called_tool_names,
     container_type,
-    finish,
-    in_causal_order,
-    matched_calls,
+    match_calls,
+    sort_causally,
 )
-from traces.importers.common.spans import SpanFacts, documents_of, step_of
-from traces.importers.common.times import Span, instant, span
+from traces.importers.common.spans import SpanFacts, build_step, normalize_documents
+from traces.importers.common.times import Span, parse_span, parse_time
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import embedded, first, items, obj, text
-from traces.importers.files.source import Record, Source, collected
+from traces.importers.files.json_reader import first, items, obj, parse_embedded, text
+from traces.importers.files.source import Record, Source, parse_records
 from traces.importers.otlp import span_documents
 from traces.importers.otlp.attributes import Attributes
 from traces.importers.otlp.model_calls import answer_in, request_in, requested_model, usage_in
@@ -133,7 +133,7 @@ class _Trace:
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     """One run for each trace; a span that comes twice is taken as it came last."""
     traces: dict[str, _Trace] = {}
-    for each in collected([_in_json(source) for source in sources], _checked):
+    for each in parse_records([_in_json(source) for source in sources], _checked):
         trace = traces.setdefault(each.trace_id, _Trace())
         if isinstance(each, WireSpan):
             trace.spans[each.span_id] = each
@@ -146,7 +146,7 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
 
 def keys(source: Source) -> set[str]:
     """The traces that have spans or logs in a file."""
-    return {each.trace_id for each in collected([_in_json(source)], _checked)}
+    return {each.trace_id for each in parse_records([_in_json(source)], _checked)}
 
 
 def _in_json(source: Source) -> Source:
@@ -155,7 +155,7 @@ def _in_json(source: Source) -> Source:
         source.__dict__["value"] = request
         source.__dict__["is_lines"] = False
     elif documents := list(span_documents.in_log(source.data)):
-        source.skipped.extend(each for each in documents if isinstance(each, BadFile))
+        source.problems.extend(each for each in documents if isinstance(each, BadFile))
         source.documents = [each for each in documents if isinstance(each, Record)]
     return source
 
@@ -184,9 +184,9 @@ def _run(trace_id: str, trace: _Trace) -> RecordedRun:
     known = {**{key: _from_logs(trace_id, key, logs) for key, logs in trace.logs.items()}, **trace.spans}
     spans = sorted(known.values(), key=lambda each: each.span_id)
     outputs = [_step(each, trace.logs.get(each.span_id, []), frozenset()).output for each in spans]
-    called = called_names(outputs)
+    called = called_tool_names(outputs)
     steps = [_step(each, trace.logs.get(each.span_id, []), called) for each in spans]
-    return finish(_facts(trace_id, trace, spans), matched_calls(in_causal_order(steps)), where=f"trace {trace_id}")
+    return build_run(_facts(trace_id, trace, spans), match_calls(sort_causally(steps)), location=f"trace {trace_id}")
 
 
 def _from_logs(trace_id: str, span_id: str, logs: list[Happening]) -> WireSpan:
@@ -215,7 +215,7 @@ def _facts(trace_id: str, trace: _Trace, spans: list[WireSpan]) -> RunFacts:
         tag
         for each in spans
         for name in ("langfuse.trace.tags", "tag.tags")
-        for tag in items(embedded(each.attributes.get(name)))
+        for tag in items(parse_embedded(each.attributes.get(name)))
     ]
     named = text(first(root.attributes, "langfuse.trace.name", "langsmith.trace.name") or root.name)
     return RunFacts(
@@ -236,14 +236,14 @@ def _facts(trace_id: str, trace: _Trace, spans: list[WireSpan]) -> RunFacts:
 def _step(wire: WireSpan, logs: list[Happening], called: frozenset[str]) -> RecordedStep:
     attributes = Attributes(wire.attributes)
     events = [*wire.events, *sorted(logs, key=lambda log: (text(log.time), log.name))]
-    times = span(wire.start, wire.end, wire.where)
+    times = parse_span(wire.start, wire.end, wire.where)
     type = _type(wire, attributes, called)
     facts = {
         StepType.MODEL: _model,
         StepType.TOOL: _tool,
         StepType.RETRIEVAL: _retrieval,
     }.get(type, _container)(wire, attributes, events, times)
-    return step_of(_finished(facts, wire, type, attributes, events))
+    return build_step(_finished(facts, wire, type, attributes, events))
 
 
 def _type(wire: WireSpan, attributes: Attributes, called: frozenset[str]) -> StepType:
@@ -275,7 +275,7 @@ def _model(wire: WireSpan, attributes: Attributes, events: list[Happening], time
         times=times,
         request=request,
         answer=answer,
-        provider=provider_of(attributes.take(*_PROVIDERS), model),
+        provider=normalize_provider(attributes.take(*_PROVIDERS), model),
         model=model,
         usage=usage_in(attributes, wire.where),
     )
@@ -298,12 +298,12 @@ def _tool(wire: WireSpan, attributes: Attributes, events: list[Happening], times
 def _retrieval(wire: WireSpan, attributes: Attributes, events: list[Happening], times: Span) -> SpanFacts:
     listed = [obj(each).get("document") for each in items(attributes.take_indexed("retrieval.documents"))]
     query = attributes.take(*_INPUTS)
-    given: JSONValue = embedded(query)
-    top_k = tokens(attributes.take("gen_ai.retrieval.top_k", "retrieval.top_k"), wire.where)
+    given: JSONValue = parse_embedded(query)
+    top_k = parse_token_count(attributes.take("gen_ai.retrieval.top_k", "retrieval.top_k"), wire.where)
     if top_k is not None and given is not None:
         given = {"top_k": top_k, **(given if isinstance(given, dict) else {"query": given})}
     output = attributes.take(*_OUTPUTS)
-    documents: JSONValue = {"documents": documents_of(listed)} if listed else output
+    documents: JSONValue = {"documents": normalize_documents(listed)} if listed else output
     return SpanFacts(
         key=wire.span_id, name=wire.name, type=StepType.RETRIEVAL, times=times, input=given, output=documents
     )
@@ -351,5 +351,5 @@ def _finished(
 
 
 def _moment(value: JSONValue, where: str) -> str:
-    found: datetime | None = instant(value, where)
+    found: datetime | None = parse_time(value, where)
     return found.isoformat() if found else ""

@@ -14,7 +14,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, obj, required_list, required_object, text
+from traces.importers.files.json_reader import first, items, obj, require_list, require_object, text
 
 _HEX: Final = re.compile(r"[0-9a-f]{2,64}")
 _CODES: Final = {"STATUS_CODE_OK": 1, "STATUS_CODE_ERROR": 2, 1: 1, 2: 2, "1": 1, "2": 2}
@@ -77,7 +77,7 @@ def from_protobuf(data: bytes) -> JSONObject | None:
 
 def read(value: JSONValue, where: str) -> Iterator[WireSpan | WireLog]:
     """The spans and log records of one export request."""
-    body = required_object(value, where)
+    body = require_object(value, where)
     for name, inner, leaf in (("resourceSpans", "scopeSpans", "spans"), ("resourceLogs", "scopeLogs", "logRecords")):
         for at, resource in _each(body, name, where):
             resource_of = _attributes(obj(resource.get("resource")).get("attributes"), f"{at}/resource")
@@ -93,8 +93,8 @@ def read(value: JSONValue, where: str) -> Iterator[WireSpan | WireLog]:
 def _each(given: JSONObject, name: str, where: str) -> Iterator[tuple[str, JSONObject]]:
     snake = re.sub(r"([A-Z])", lambda match: f"_{match[1].lower()}", name)
     listed = given.get(name, given.get(snake))
-    for at, each in enumerate(required_list(listed, f"{where}/{name}") if listed is not None else []):
-        yield f"{where}/{name}/{at}", required_object(each, f"{where}/{name}/{at}")
+    for at, each in enumerate(require_list(listed, f"{where}/{name}") if listed is not None else []):
+        yield f"{where}/{name}/{at}", require_object(each, f"{where}/{name}/{at}")
 
 
 def _span(given: JSONObject, resource: JSONObject, scope: JSONObject, where: str) -> WireSpan:
@@ -143,8 +143,8 @@ def _log(given: JSONObject, resource: JSONObject, where: str) -> Iterator[WireLo
 
 def _attributes(value: JSONValue, where: str) -> JSONObject:
     found: JSONObject = {}
-    for at, each in enumerate(required_list(value, where) if value is not None else []):
-        pair = required_object(each, f"{where}/{at}")
+    for at, each in enumerate(require_list(value, where) if value is not None else []):
+        pair = require_object(each, f"{where}/{at}")
         found[text(pair.get("key"))] = _any(pair.get("value"), f"{where}/{at}/value")
     return found
 

@@ -113,7 +113,7 @@ def back(run: RunFacts, given: list[StepFacts], order: Random, files: int) -> Re
     batches = [[event.envelope for event in sent[at::files]] for at in range(files)]
     sources = [Source(name="b", data=json.dumps({"batch": batch}).encode()) for batch in batches]
     (found,) = langfuse.parse(sources)
-    assert [source.skipped for source in sources] == [[]] * files
+    assert [source.problems for source in sources] == [[]] * files
     return found
 
 
@@ -174,7 +174,7 @@ def test_a_bad_observation_keeps_only_its_own_file_out(body: Any, problem: str) 
     good = json.dumps({"batch": [{"type": "span-create", "body": {"id": "g", "traceId": "t"}}]}).encode()
     sources = [Source(name="bad", data=bad), Source(name="good", data=good)]
     assert [run.external_id for run in langfuse.parse(sources)] == ["t"]
-    assert [[str(each) for each in source.skipped] for source in sources] == [[problem], []]
+    assert [[str(each) for each in source.problems] for source in sources] == [[problem], []]
 
 
 def test_langfuse_is_sent_what_it_has_words_for_in_its_words() -> None:

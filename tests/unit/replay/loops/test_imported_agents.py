@@ -17,7 +17,7 @@ AT = "2026-03-01T10:00:{:02}.000Z"
 
 def imported(format: str, data: Any) -> RecordedRun:
     text = data if isinstance(data, str) else json.dumps(data)
-    (run,) = registry.named(format).runs([Source(name="run", data=text.encode())])
+    (run,) = registry.get_importer(format).runs([Source(name="run", data=text.encode())])
     return run
 
 

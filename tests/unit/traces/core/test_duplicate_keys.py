@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from traces.core import duplicate_keys
 from traces.core.json_types import JSONValue
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import embedded, json_value
+from traces.importers.files.json_reader import json_value, parse_embedded
 
 TEXTS = st.sampled_from(["a", "b", '":', '\\":', "\\", '"', " :", ":", '\\\\":{', "é", '{"a":1,"a":2}', ""])
 VALUES: st.SearchStrategy[Any] = st.recursive(
@@ -49,4 +49,4 @@ def test_a_file_with_a_key_twice_is_refused_with_its_place() -> None:
 
 
 def test_a_text_with_a_key_twice_stays_a_text() -> None:
-    assert embedded('{"a": 1, "a": 2}') == '{"a": 1, "a": 2}'
+    assert parse_embedded('{"a": 1, "a": 2}') == '{"a": 1, "a": 2}'

@@ -27,7 +27,7 @@ def test_recording_without_step_is_refused(format: str, content: Any) -> None:
     importer = registry.detect(fixtures.sample(source.name, source.data))
     assert importer.name == format
     assert list(importer.runs([source])) == []
-    assert [str(problem) for problem in source.skipped] == [
+    assert [str(problem) for problem in source.problems] == [
         f"no step was found in this recording ({importer.title}) (run c-1)"
     ]
 
@@ -35,8 +35,8 @@ def test_recording_without_step_is_refused(format: str, content: Any) -> None:
 def test_empty_recording_leaves_its_neighbours() -> None:
     talk = {"id": "c-2", "messages": [{"role": "user", "content": "Is Dune in stock?"}]}
     source = Source(name="two.json", data=orjson.dumps([EMPTY["no message"][1], talk]))
-    assert [run.external_id for run in registry.named("chat").runs([source])] == ["c-2"]
-    assert len(source.skipped) == 1
+    assert [run.external_id for run in registry.get_importer("chat").runs([source])] == ["c-2"]
+    assert len(source.problems) == 1
 
 
 @pytest.mark.parametrize("name", ["messages", "trajectory"])

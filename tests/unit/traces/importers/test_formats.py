@@ -73,7 +73,7 @@ def test_what_is_no_recording_is_refused_by_what_it_is(content: bytes, reason: s
 
 def test_a_format_that_is_none_is_refused_with_the_ones_there_are() -> None:
     with pytest.raises(BadFile, match="kurral, prela, otlp"):
-        registry.named("morse")
+        registry.get_importer("morse")
 
 
 # Kurral
@@ -165,9 +165,9 @@ def test_an_unknown_span_type_is_kept() -> None:
 def test_a_bad_line_among_spans_is_reported_and_the_rest_imported() -> None:
     data = (fixtures.FOLDER / "prela_spans.jsonl").read_bytes() + b'not json\n{"x": 1}\n'
     source = Source(name="spans.jsonl", data=data)
-    (run,) = registry.named("prela").runs([source])
+    (run,) = registry.get_importer("prela").runs([source])
     assert len(run.steps) == 6
-    assert [problem.where for problem in source.skipped] == ["line 7, line 1 column 1", "line 8"]
+    assert [problem.where for problem in source.problems] == ["line 7, line 1 column 1", "line 8"]
 
 
 # OTLP
@@ -213,8 +213,8 @@ def test_a_bad_span_is_refused_by_its_pointer() -> None:
     value: Any = fixtures.source("otlp_genai.json").value
     value["resourceSpans"][0]["scopeSpans"][0]["spans"][2]["traceId"] = "0" * 32
     source = Source(name="bad.json", data=orjson.dumps(value))
-    assert list(registry.named("otlp").runs([source])) == []
-    assert [problem.where for problem in source.skipped] == ["/resourceSpans/0/scopeSpans/0/spans/2/traceId"]
+    assert list(registry.get_importer("otlp").runs([source])) == []
+    assert [problem.where for problem in source.problems] == ["/resourceSpans/0/scopeSpans/0/spans/2/traceId"]
 
 
 # Langfuse, LangSmith
@@ -239,8 +239,8 @@ def test_langfuse_events_in_any_order_are_merged() -> None:
 def test_scores_without_their_trace_are_refused() -> None:
     data = orjson.dumps([{"id": "s", "traceId": "t-9", "name": "ok", "value": 1.0}])
     source = Source(name="scores.json", data=data)
-    assert list(registry.named("langfuse").runs([source])) == []
-    assert "only scores, of trace t-9: import them together with the Langfuse batches" in str(source.skipped[0])
+    assert list(registry.get_importer("langfuse").runs([source])) == []
+    assert "only scores, of trace t-9: import them together with the Langfuse batches" in str(source.problems[0])
 
 
 def test_langsmith_batch_and_multipart_give_the_same_run() -> None:
@@ -270,7 +270,7 @@ def test_krabs_telemetry_in_any_order_is_paired() -> None:
 def test_krabs_telemetry_that_breaks_off_is_a_failed_run() -> None:
     lines = (fixtures.FOLDER / "krabs_telemetry.jsonl").read_bytes().splitlines()
     kept = b"\n".join(line for line in lines if b"agent_stop" not in line)
-    (run,) = registry.named("krabs").runs([Source(name="x", data=kept)])
+    (run,) = registry.get_importer("krabs").runs([Source(name="x", data=kept)])
     assert run.status is RunStatus.FAILED
     assert run.steps[0].status is StepStatus.PARTIAL
 
@@ -306,7 +306,7 @@ def krabs_database(*, old: bool) -> bytes:
 def test_a_krabs_database_of_any_version_becomes_a_run_for_each_session(old: bool) -> None:
     data = krabs_database(old=old)
     assert registry.detect(fixtures.sample("krabs.db", data)).name == "krabs"
-    (run,) = registry.named("krabs").runs([Source(name="krabs.db", data=data)])
+    (run,) = registry.get_importer("krabs").runs([Source(name="krabs.db", data=data)])
     first, second = fixtures.steps(run, StepType.MODEL)
     tool = only(run, StepType.TOOL)
     assert [step.type.value for step in run.steps] == ["agent", "turn", "model", "tool", "model", "turn", "output"]
@@ -375,6 +375,6 @@ def test_one_message_on_each_line_is_one_transcript() -> None:
 def test_a_call_without_a_result_is_partial() -> None:
     earlier = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "Good morning."}]
     value = {"messages": [*earlier, {"role": "user", "content": "go"}, dict(fixtures.CALL)]}
-    (run,) = registry.named("chat").runs([Source(name="x", data=orjson.dumps(value))])
+    (run,) = registry.get_importer("chat").runs([Source(name="x", data=orjson.dumps(value))])
     assert only(run, StepType.TOOL).status is StepStatus.PARTIAL
     assert fixtures.steps(run, StepType.OUTPUT) == [], "what was said before is not the answer to this"

@@ -23,7 +23,7 @@ from tests.support import importing_fixtures as fixtures
 from traces.core.canonical import digest
 from traces.core.json_types import JSONValue
 from traces.importers import registry
-from traces.importers.common.times import instant
+from traces.importers.common.times import parse_time
 from traces.importers.files import archives, file_opener
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import json_value
@@ -143,7 +143,7 @@ def test_a_changed_file_gives_runs_or_a_refusal(name: str, seed: int) -> None:
     changed = [mutated(value, random_, random_.randrange(1, 5)) for value in values]
     data = b"\n".join(orjson.dumps(value) for value in changed)
     with suppress(BadFile):
-        parsed(registry.named(fixtures.FORMATS[name]), data)
+        parsed(registry.get_importer(fixtures.FORMATS[name]), data)
 
 
 @pytest.mark.parametrize("name", sorted(fixtures.FORMATS))
@@ -230,23 +230,23 @@ def test_long_digits_inside_a_text_are_no_integer() -> None:
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
 def test_compressed_files_are_opened(pack: Any) -> None:
-    assert file_opener.whole(file_opener.opened(io.BytesIO(pack(b"hello")))) == b"hello"
-    assert file_opener.whole(file_opener.opened(io.BytesIO(pack(pack(b"hello"))))) == b"hello"
+    assert file_opener.read_all(file_opener.decompress(io.BytesIO(pack(b"hello")))) == b"hello"
+    assert file_opener.read_all(file_opener.decompress(io.BytesIO(pack(pack(b"hello"))))) == b"hello"
     with pytest.raises(BadFile, match="compressed more than 2 times"):
-        file_opener.opened(io.BytesIO(pack(pack(pack(b"hello")))))
+        file_opener.decompress(io.BytesIO(pack(pack(pack(b"hello")))))
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
 def test_a_bomb_is_refused_at_the_limit(pack: Any) -> None:
     with pytest.raises(BadFile, match="more than 1 MiB when unpacked"):
-        file_opener.whole(file_opener.opened(io.BytesIO(pack(bytes(8 * 2**20)))), 2**20)
+        file_opener.read_all(file_opener.decompress(io.BytesIO(pack(bytes(8 * 2**20)))), 2**20)
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
 def test_a_cut_off_compressed_file_is_refused(pack: Any) -> None:
     packed = pack(random.Random(1).randbytes(200_000))
     with pytest.raises(BadFile, match="damaged compressed data"):
-        file_opener.whole(file_opener.opened(io.BytesIO(packed[: len(packed) // 2])))
+        file_opener.read_all(file_opener.decompress(io.BytesIO(packed[: len(packed) // 2])))
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_a_cut_off_compressed_file_is_refused(pack: Any) -> None:
     ],
 )
 def test_times_in_every_notation(value: JSONValue, iso: str) -> None:
-    found = instant(value, "/t")
+    found = parse_time(value, "/t")
     assert found is not None
     assert found.isoformat() == iso
 
@@ -272,7 +272,7 @@ def test_times_in_every_notation(value: JSONValue, iso: str) -> None:
 )
 def test_a_time_that_is_none_is_refused_by_place(value: JSONValue) -> None:
     with pytest.raises(BadFile) as refusal:
-        instant(value, "/spans/3/started_at")
+        parse_time(value, "/spans/3/started_at")
     assert refusal.value.where == "/spans/3/started_at"
 
 
@@ -282,7 +282,7 @@ def test_parents_in_a_circle_are_refused() -> None:
         for a, b in ("ab", "bc", "ca")
     ]
     with pytest.raises(BadFile, match="cycle"):
-        parsed(registry.named("prela"), orjson.dumps(spans))
+        parsed(registry.get_importer("prela"), orjson.dumps(spans))
 
 
 def test_a_chain_of_ten_thousand_parents_is_no_problem() -> None:
@@ -290,7 +290,7 @@ def test_a_chain_of_ten_thousand_parents_is_no_problem() -> None:
         {"span_id": f"s{at}", "parent_span_id": f"s{at + 1}", "trace_id": "t", "span_type": "tool", "name": "x"}
         for at in range(10_000)
     ]
-    assert parsed(registry.named("prela"), orjson.dumps(spans)) == 1
+    assert parsed(registry.get_importer("prela"), orjson.dumps(spans)) == 1
 
 
 def test_a_database_whose_tables_are_endless_queries_is_refused() -> None:
@@ -304,8 +304,8 @@ def test_a_database_whose_tables_are_endless_queries_is_refused() -> None:
         "SELECT id, id AS created_at FROM n"
     )
     source = Source(name="krabs.db", data=connection.serialize())
-    assert list(registry.named("krabs").runs([source])) == []
-    assert "no `sessions` and `messages`" in str(source.skipped[0])
+    assert list(registry.get_importer("krabs").runs([source])) == []
+    assert "no `sessions` and `messages`" in str(source.problems[0])
 
 
 def test_importing_the_same_bytes_gives_the_same_run() -> None:
@@ -319,7 +319,7 @@ def test_padding_is_not_unpacked() -> None:
     packed = gzip.compress(b'{"a": 1}\n' * 7_000_000, 9)
     assert len(packed) < 2_000_000
     with pytest.raises(BadFile, match="200 times"):
-        for _ in file_opener.lines(file_opener.opened(io.BytesIO(packed))):
+        for _ in file_opener.read_lines(file_opener.decompress(io.BytesIO(packed))):
             pass
 
 

@@ -2,7 +2,7 @@
 
 import io
 
-from traces.importers.files.errors import KEPT, MOST
+from traces.importers.files.errors import LISTED_PROBLEMS, MOST_PROBLEMS
 from traces.reading import file_reader
 from traces.reading.progress import NamedFile, PartSkipped
 
@@ -15,19 +15,19 @@ def refusals(data: bytes) -> list[PartSkipped]:
 
 
 def test_bad_lines_beyond_the_first_are_counted() -> None:
-    parts = refusals(GOOD + b"{}\n" * (KEPT + 500))
-    assert len(parts) == KEPT + 1
+    parts = refusals(GOOD + b"{}\n" * (LISTED_PROBLEMS + 500))
+    assert len(parts) == LISTED_PROBLEMS + 1
     assert parts[-1].reason == "500 more parts of this file cannot be read"
-    assert parts[-1].where.startswith(f"after line {KEPT + 1}")
+    assert parts[-1].where.startswith(f"after line {LISTED_PROBLEMS + 1}")
 
 
 def test_far_too_many_bad_lines_end_the_reading() -> None:
-    parts = refusals(GOOD + b"{}\n" * (MOST + 10) + b"{broken\n")
-    assert parts[-1].reason.startswith(f"more than {MOST} parts of this file cannot be read")
-    assert parts[-1].where.startswith(f"line {MOST + 2}")
+    parts = refusals(GOOD + b"{}\n" * (MOST_PROBLEMS + 10) + b"{broken\n")
+    assert parts[-1].reason.startswith(f"more than {MOST_PROBLEMS} parts of this file cannot be read")
+    assert parts[-1].where.startswith(f"line {MOST_PROBLEMS + 2}")
 
 
 def test_bad_lines_of_one_document_are_bounded() -> None:
     event = b'{"event_type": "run.started", "run_id": "r", "sequence_no": 0}\n'
-    parts = refusals(event + b"[]\n" * (MOST + 10))
-    assert len(parts) <= KEPT + 1
+    parts = refusals(event + b"[]\n" * (MOST_PROBLEMS + 10))
+    assert len(parts) <= LISTED_PROBLEMS + 1

@@ -74,16 +74,16 @@ FORMATS = {
 
 def imported(format: str, files: dict[str, Any]) -> tuple[list[RecordedRun], list[str]]:
     """The runs of an import, and what was skipped."""
-    together = SpreadFiles(importer=registry.named(format))
+    together = SpreadFiles(importer=registry.get_importer(format))
     for name, value in files.items():
         data = orjson.dumps(value)
         together.add(Source(name=name, data=data), io.BytesIO(data))
     runs: list[RecordedRun] = []
     problems: list[str] = []
     for sources in together.groups():
-        if not any(source.skipped for source in sources):
+        if not any(source.problems for source in sources):
             runs += together.importer.runs(sources)
-        problems += [str(problem) for source in sources for problem in source.skipped]
+        problems += [str(problem) for source in sources for problem in source.problems]
     return runs, problems
 
 
@@ -104,7 +104,7 @@ def test_a_run_over_many_files_is_one(format: str, held: int, monkeypatch: pytes
 
 def test_only_files_of_one_run_are_read_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spread_runs, "HELD", 0)
-    together = SpreadFiles(importer=registry.named("prela"))
+    together = SpreadFiles(importer=registry.get_importer("prela"))
     for trace, span in (("a", 0), ("b", 0), ("a", 1), ("c", 0)):
         data = orjson.dumps(_prela(trace, span))
         together.add(Source(name=f"{trace}{span}", data=data), io.BytesIO(data))
@@ -131,7 +131,7 @@ def test_a_run_too_large_is_refused_by_file(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_every_example_has_keys_that_hold_its_runs_together() -> None:
     for name, format in fixtures.FORMATS.items():
-        importer = registry.named(format)
+        importer = registry.get_importer(format)
         if importer.keys is not None:
             assert importer.keys(fixtures.source(name)), name
 

@@ -13,13 +13,13 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus
 from traces.importers.common import benchmark_scores, transcripts
-from traces.importers.common.messages import is_message, tools_of
-from traces.importers.common.model_calls import answer_of, parameters_of, provider_of
-from traces.importers.common.model_names import model_in
-from traces.importers.common.run_builder import RunFacts, app_name, finish
-from traces.importers.common.transcripts import Said, Setting
+from traces.importers.common.messages import is_message, normalize_tools
+from traces.importers.common.model_calls import normalize_answer, normalize_parameters, normalize_provider
+from traces.importers.common.model_names import find_model_name
+from traces.importers.common.run_builder import RunFacts, app_name, build_run
+from traces.importers.common.transcripts import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, obj, required_list, text
+from traces.importers.files.json_reader import first, items, obj, require_list, text
 from traces.importers.files.source import Source
 
 FORMAT = "chat"
@@ -59,19 +59,19 @@ class _Transcript:
 
 def parse(source: Source) -> Iterator[RecordedRun]:
     """One run for each transcript of the file."""
-    loose: list[Said] = []
+    loose: list[TranscriptMessage] = []
     for record in source.records():
         if source.is_lines and is_message(record.value):
-            loose.append(Said(value=record.value, where=record.where))
+            loose.append(TranscriptMessage(value=record.value, location=record.location))
             continue
         try:
-            yield from [_run(each) for each in _transcripts(record.value, record.where, source.name)]
+            yield from [_run(each) for each in _transcripts(record.value, record.location, source.name)]
         except BadFile as problem:
             if not source.is_lines:
                 raise
-            source.skipped.append(problem)
+            source.problems.append(problem)
     if loose:
-        said = transcripts.readable(loose, source.skipped)
+        said = transcripts.drop_unreadable(loose, source.problems)
         yield _run(_Transcript(body={}, messages=[each.value for each in said], where="", name=source.name), said)
 
 
@@ -88,31 +88,33 @@ def _transcripts(value: JSONValue, where: str, name: str) -> Iterator[_Transcrip
     messages = first(request, "messages", "traj", "trajectory")
     if messages is None:
         raise BadFile("a chat transcript needs `messages`", where or "/messages")
-    answer = answer_of(first(body, "response", "choices") and (body.get("response") or body))
+    answer = normalize_answer(first(body, "response", "choices") and (body.get("response") or body))
     extra = [answer.output["message"]] if answer.output else []
-    given = required_list(messages, f"{where}/messages")
+    given = require_list(messages, f"{where}/messages")
     yield _Transcript(body={**body, **request}, messages=given, where=where, name=name, extra=extra)
 
 
-def _run(given: _Transcript, lines: list[Said] | None = None) -> RecordedRun:
+def _run(given: _Transcript, lines: list[TranscriptMessage] | None = None) -> RecordedRun:
     """The run of a transcript; `lines` are its messages where each has a line of its own."""
     body = given.body
     model = _model(body)
-    setting = Setting(
+    setting = TranscriptSettings(
         model=model,
-        provider=provider_of(first(body, "provider"), model),
-        tools=tools_of(first(body, "tools", "functions") or []),
-        parameters=parameters_of({key: value for key, value in body.items() if key in _SAMPLING}),
+        provider=normalize_provider(first(body, "provider"), model),
+        tools=normalize_tools(first(body, "tools", "functions") or []),
+        parameters=normalize_parameters({key: value for key, value in body.items() if key in _SAMPLING}),
         response_format=body.get("response_format"),
         system=body.get("system"),
         agent=text(obj(body.get("config")).get("agent")) or "agent",
     )
-    said = lines or [Said(value=each, where=f"{given.where}/messages/{at}") for at, each in enumerate(given.messages)]
-    said += [Said(value=each, where=f"{given.where}/response") for each in given.extra]
-    steps = transcripts.steps_of(said, setting)
+    said = lines or [
+        TranscriptMessage(value=each, location=f"{given.where}/messages/{at}") for at, each in enumerate(given.messages)
+    ]
+    said += [TranscriptMessage(value=each, location=f"{given.where}/response") for each in given.extra]
+    steps = transcripts.build_steps(said, setting)
     if not said and not _TRIAL.isdisjoint(body):
         steps = [_failed_trial(steps[0], body)]
-    return finish(_facts(given, said), steps, where=given.where)
+    return build_run(_facts(given, said), steps, location=given.where)
 
 
 def _failed_trial(agent: RecordedStep, body: JSONObject) -> RecordedStep:
@@ -128,10 +130,10 @@ def _model(body: JSONObject) -> str:
     named = first(body, "model", "model_name") or first(config, "model", "model_name")
     if named:
         return text(named)
-    return model_in(text(first(config, "run", "name"))) or model_in(text(body.get("source")))
+    return find_model_name(text(first(config, "run", "name"))) or find_model_name(text(body.get("source")))
 
 
-def _facts(given: _Transcript, said: list[Said]) -> RunFacts:
+def _facts(given: _Transcript, said: list[TranscriptMessage]) -> RunFacts:
     body = given.body
     metadata = {key: value for key, value in body.items() if key not in _NOT_METADATA | _NOT_PARAMETERS | _SAMPLING}
     scores: JSONObject = {key: value for key, value in obj(body.get("outcome")).items() if value is not None}
@@ -143,7 +145,7 @@ def _facts(given: _Transcript, said: list[Said]) -> RunFacts:
         name=given.name,
         tags=_tags(body),
         metadata={**metadata, **({"imported_scores": scores} if scores else {})},
-        judgements=benchmark_scores.judgements_of(body),
+        judgements=benchmark_scores.read_judgements(body),
     )
 
 

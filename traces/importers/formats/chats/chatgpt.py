@@ -13,12 +13,12 @@ from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
 from traces.importers.common.messages import as_text
-from traces.importers.common.model_calls import provider_of
-from traces.importers.common.run_builder import RunFacts, finish
-from traces.importers.common.transcripts import Said, Setting
+from traces.importers.common.model_calls import normalize_provider
+from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.transcripts import TranscriptMessage, TranscriptSettings
 from traces.importers.files import archives
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import embedded, first, items, obj, required_object, text
+from traces.importers.files.json_reader import first, items, obj, parse_embedded, require_object, text
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
 
@@ -44,11 +44,11 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     for record in source.records():
         listed = record.value if isinstance(record.value, list) else [record.value]
         for at, value in enumerate(listed):
-            where = f"{record.where}/{at}" if isinstance(record.value, list) else record.where
+            where = f"{record.location}/{at}" if isinstance(record.value, list) else record.location
             try:
-                yield from list(_runs(required_object(value, where), where))
+                yield from list(_runs(require_object(value, where), where))
             except BadFile as problem:
-                source.skipped.append(problem)
+                source.problems.append(problem)
 
 
 def _exported(data: bytes) -> list[str]:
@@ -65,7 +65,7 @@ def _of_archive(source: Source) -> Iterator[RecordedRun]:
     for name in _exported(source.data):
         member = Source(name=name, data=archive.read(name))
         yield from parse(member)
-        source.skipped.extend(problem.inside(name) for problem in member.skipped)
+        source.problems.extend(problem.prefix_location(name) for problem in member.problems)
 
 
 def _is_conversation(body: JSONObject) -> bool:
@@ -74,7 +74,7 @@ def _is_conversation(body: JSONObject) -> bool:
 
 
 def _runs(body: JSONObject, where: str) -> Iterator[RecordedRun]:
-    nodes = {key: obj(node) for key, node in required_object(body.get("mapping"), f"{where}/mapping").items()}
+    nodes = {key: obj(node) for key, node in require_object(body.get("mapping"), f"{where}/mapping").items()}
     parents = {text(node.get("parent")) for node in nodes.values()}
     leaves = [key for key in nodes if key not in parents]
     current = text(body.get("current_node"))
@@ -115,7 +115,7 @@ def _run(
         each for key in path for each in _said(obj(nodes[key].get("message")), f"{where}/mapping/{key}/message")
     )
     metadata: JSONObject = {key: body[key] for key in _KEPT if key in body}
-    return finish(
+    return build_run(
         RunFacts(
             external_id=external_id,
             app=FORMAT,
@@ -123,14 +123,16 @@ def _run(
             name=text(body.get("title")),
             metadata={**metadata, **facts},
         ),
-        transcripts.steps_of(said, Setting(model=model, provider=provider_of("openai"), agent=FORMAT)),
-        where=where,
+        transcripts.build_steps(
+            said, TranscriptSettings(model=model, provider=normalize_provider("openai"), agent=FORMAT)
+        ),
+        location=where,
     )
 
 
-def _merged(messages: Iterable[Said]) -> list[Said]:
+def _merged(messages: Iterable[TranscriptMessage]) -> list[TranscriptMessage]:
     """What the assistant said in several messages, with no result between them, was one answer."""
-    merged: list[Said] = []
+    merged: list[TranscriptMessage] = []
     for each in messages:
         value, before = obj(each.value), obj(merged[-1].value) if merged else {}
         if value.get("role") == before.get("role") == "assistant":
@@ -142,7 +144,7 @@ def _merged(messages: Iterable[Said]) -> list[Said]:
     return merged
 
 
-def _said(message: JSONObject, where: str) -> Iterator[Said]:
+def _said(message: JSONObject, where: str) -> Iterator[TranscriptMessage]:
     """A node's message; roots and hidden instructions without words are none."""
     author = obj(message.get("author"))
     role = text(author.get("role"))
@@ -167,12 +169,12 @@ def _said(message: JSONObject, where: str) -> Iterator[Said]:
         value |= {"content": _plain(content), **({"is_error": True} if failed else {})}
     hidden = metadata.get("is_visually_hidden_from_conversation") is True
     aside = role == "user" and (hidden or metadata.get("is_user_system_message") is True)
-    yield Said(where=where, value=value, aside=aside)
+    yield TranscriptMessage(location=where, value=value, is_injected=aside)
 
 
 def _call(recipient: str, words: str) -> JSONValue:
     """A message to a tool is a call of it; what it holds is code, or JSON."""
-    arguments = embedded(words)
+    arguments = parse_embedded(words)
     return {"id": "", "name": recipient, "arguments": arguments if isinstance(arguments, dict) else {"input": words}}
 
 

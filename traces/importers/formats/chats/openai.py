@@ -14,15 +14,15 @@ from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
-from traces.importers.common.messages import tools_of
-from traces.importers.common.model_calls import provider_of
-from traces.importers.common.run_builder import RunFacts, finish
-from traces.importers.common.spans import SpanFacts, step_of
-from traces.importers.common.times import instant, span
-from traces.importers.common.transcripts import Said, Setting
+from traces.importers.common.messages import normalize_tools
+from traces.importers.common.model_calls import normalize_provider
+from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.spans import SpanFacts, build_step
+from traces.importers.common.times import parse_span, parse_time
+from traces.importers.common.transcripts import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, obj, required_object, text
-from traces.importers.files.source import Source, collected
+from traces.importers.files.json_reader import first, items, obj, require_object, text
+from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.chats.openai_items import answer_of_body, body_of_request, failure_of, messages_of_items
 
 FORMAT: Final = "openai"
@@ -50,7 +50,7 @@ class _Call:
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     """A run for each answer of a batch, and for each chain of responses."""
-    calls = list(collected(sources, _read))
+    calls = list(parse_records(sources, _read))
     requests = {call.custom_id: call for call in calls if not call.is_answered}
     answered = [_joined(call, requests) for call in calls if call.is_answered]
     if requests and not answered:
@@ -77,7 +77,7 @@ def _read(value: JSONValue, where: str) -> Iterator[_Call]:
         for at, each in enumerate(value):
             yield from _read(each, f"{where}/{at}")
         return
-    given = required_object(value, where)
+    given = require_object(value, where)
     held = next(
         (
             name
@@ -98,7 +98,7 @@ def _read(value: JSONValue, where: str) -> Iterator[_Call]:
 def _batch_line(given: JSONObject, where: str) -> _Call:
     custom_id = text(given.get("custom_id"))
     if "response" not in given:
-        return _Call(where=where, request=required_object(given.get("body"), f"{where}/body"), custom_id=custom_id)
+        return _Call(where=where, request=require_object(given.get("body"), f"{where}/body"), custom_id=custom_id)
     response = obj(given.get("response"))
     body = obj(response.get("body"))
     status = response.get("status_code")
@@ -155,7 +155,7 @@ def _run(calls: list[_Call]) -> RecordedRun:
         "session_id": obj(last.body.get("conversation")).get("id"),
         "user": first(request, "user", "safety_identifier"),
     }
-    return finish(
+    return build_run(
         RunFacts(
             external_id=last.id,
             app=FORMAT,
@@ -165,7 +165,7 @@ def _run(calls: list[_Call]) -> RecordedRun:
             metadata=metadata,
         ),
         _steps(calls),
-        where=last.where,
+        location=last.where,
     )
 
 
@@ -184,25 +184,27 @@ def _conversation(calls: list[_Call]) -> list[RecordedStep]:
     request = {**calls[0].body, **calls[0].request}
     model = text(calls[-1].body.get("model"))
     given = body_of_request({key: value for key, value in calls[0].request.items() if key not in ("input", "messages")})
-    setting = Setting(
+    setting = TranscriptSettings(
         model=model,
-        provider=provider_of(None, model),
-        tools=tools_of(first(request, "tools") or []),
+        provider=normalize_provider(None, model),
+        tools=normalize_tools(first(request, "tools") or []),
         parameters=obj(given.get("parameters")),
         system=request.get("instructions"),
     )
     said = [message for call in calls for message in _said(call)]
-    return transcripts.steps_of(said, setting)
+    return transcripts.build_steps(said, setting)
 
 
-def _said(call: _Call) -> Iterator[Said]:
+def _said(call: _Call) -> Iterator[TranscriptMessage]:
     for message in messages_of_items(_input(call)):
-        yield Said(value=message, where=f"{call.where}/request")
+        yield TranscriptMessage(value=message, location=f"{call.where}/request")
     answer = answer_of_body(call.body)
     if answer.output:
         facts = {"model": call.body.get("model"), "usage": call.body.get("usage"), "ts": _created(call.body)}
         message = obj(answer.output["message"])
-        yield Said(value={**message, **{key: item for key, item in facts.items() if item}}, where=call.where)
+        yield TranscriptMessage(
+            value={**message, **{key: item for key, item in facts.items() if item}}, location=call.where
+        )
 
 
 def _alone(call: _Call) -> Iterator[RecordedStep]:
@@ -215,18 +217,18 @@ def _alone(call: _Call) -> Iterator[RecordedStep]:
     if not known:
         asked = ("instructions", "tools", "temperature", "top_p", "max_output_tokens", "tool_choice")
         attributes |= {name: call.body[name] for name in asked if call.body.get(name)}
-    yield step_of(
+    yield build_step(
         SpanFacts(
             key=call.id,
             name=model or "model",
             type=StepType.MODEL,
-            times=span(_created(call.body), call.body.get("completed_at"), call.where),
+            times=parse_span(_created(call.body), call.body.get("completed_at"), call.where),
             failed=bool(call.error),
             error=call.error,
             request=request if known else None,
             answer=answer,
             model=model,
-            provider=provider_of(None, model) or "openai",
+            provider=normalize_provider(None, model) or "openai",
             usage=answer.usage,
             attributes=attributes,
         )
@@ -255,12 +257,12 @@ def _tool(item: JSONObject, key: str) -> RecordedStep | None:
         case _:
             return None
     error = failure_of(item) if item.get("error") or item.get("status") == "failed" else ""
-    return step_of(
+    return build_step(
         SpanFacts(
             key=text(item.get("id")) or key,
             name=name or kind,
             type=StepType.TOOL,
-            times=span(None, None, key),
+            times=parse_span(None, None, key),
             failed=bool(error),
             error=error,
             input=given,
@@ -273,4 +275,4 @@ def _tool(item: JSONObject, key: str) -> RecordedStep | None:
 def _created(body: JSONObject) -> JSONValue:
     """When the answer was made, where that is recorded and is a time."""
     created = first(body, "created_at", "created")
-    return created if instant(created, "/created_at") else None
+    return created if parse_time(created, "/created_at") else None

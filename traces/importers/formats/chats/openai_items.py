@@ -3,8 +3,15 @@
 from typing import Final
 
 from traces.core.json_types import JSONObject, JSONValue
-from traces.importers.common.messages import messages_of, tools_of
-from traces.importers.common.model_calls import Answer, answer_of, model_input, parameters_of, request_of, usage_of
+from traces.importers.common.messages import normalize_messages, normalize_tools
+from traces.importers.common.model_calls import (
+    Answer,
+    model_input,
+    normalize_answer,
+    normalize_parameters,
+    normalize_request,
+    normalize_usage,
+)
 from traces.importers.files.json_reader import first, items, obj, text
 
 _CALLS: Final = frozenset({"function_call", "custom_tool_call"})
@@ -20,7 +27,7 @@ _CUT_OFF: Final = {"max_output_tokens": "length", "content_filter": "content_fil
 def messages_of_items(value: JSONValue) -> list[JSONObject]:
     """The messages in `value`: what a model produced between two inputs is one message."""
     if not isinstance(value, list):
-        return messages_of(value)
+        return normalize_messages(value)
     messages: list[JSONObject] = []
     produced: list[JSONValue] = []
     for item in value:
@@ -29,7 +36,9 @@ def messages_of_items(value: JSONValue) -> list[JSONObject]:
             continue
         messages += _answers(produced)
         produced = []
-        messages += messages_of({**obj(item), "type": "function_call_output"} if _type(item) in _RESULTS else item)
+        messages += normalize_messages(
+            {**obj(item), "type": "function_call_output"} if _type(item) in _RESULTS else item
+        )
     return messages + _answers(produced)
 
 
@@ -41,7 +50,7 @@ def is_response_output(value: JSONValue) -> bool:
 
 def answer_of_response(response: JSONObject) -> Answer:
     """The answer in a response object."""
-    usage = usage_of(obj(response.get("usage")), "/usage")
+    usage = normalize_usage(obj(response.get("usage")), "/usage")
     message = next(iter(_answers(items(response.get("output")))), None)
     if message is None:
         return Answer(output=None, model=text(response.get("model")), usage=usage)
@@ -55,13 +64,13 @@ def request_of_response(response: JSONObject, given: JSONValue) -> JSONObject | 
     messages = messages_of_items(given)
     if not messages:
         return None
-    instructions = [{**each, "role": "system"} for each in messages_of(response.get("instructions"), "system")]
+    instructions = [{**each, "role": "system"} for each in normalize_messages(response.get("instructions"), "system")]
     sampling = {name: response[name] for name in _SAMPLING if response.get(name) is not None}
     schema = obj(response.get("text")).get("format")
     return model_input(
         [*instructions, *messages],
-        tools_of(response.get("tools") or []),
-        parameters_of(sampling),
+        normalize_tools(response.get("tools") or []),
+        normalize_parameters(sampling),
         schema if obj(schema).get("type") not in (None, "text") else None,
     )
 
@@ -72,7 +81,7 @@ def body_of_request(body: JSONObject) -> JSONObject:
     asked: JSONObject = {key: value for key, value in body.items() if key not in _NOT_SAMPLING and value is not None}
     if obj(schema).get("type") not in (None, "text"):
         asked["response_format"] = schema
-    request = request_of(asked)
+    request = normalize_request(asked)
     if "input" in body:
         request["messages"] = [*items(request["messages"]), *messages_of_items(body["input"])]
     return request
@@ -80,7 +89,7 @@ def body_of_request(body: JSONObject) -> JSONObject:
 
 def answer_of_body(body: JSONObject) -> Answer:
     """The answer in a response or in a chat completion."""
-    return answer_of_response(body) if isinstance(body.get("output"), list) else answer_of(body)
+    return answer_of_response(body) if isinstance(body.get("output"), list) else normalize_answer(body)
 
 
 def failure_of(body: JSONObject) -> str:
@@ -108,7 +117,7 @@ def _answers(produced: list[JSONValue]) -> list[JSONObject]:
             calls += items(given.get("tool_calls"))
         else:
             blocks.append(item)
-    return messages_of({"role": "assistant", "content": blocks, "tool_calls": calls})
+    return normalize_messages({"role": "assistant", "content": blocks, "tool_calls": calls})
 
 
 def _reasoning(item: JSONObject) -> list[str]:

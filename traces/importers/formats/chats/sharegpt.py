@@ -10,12 +10,12 @@ from traces.core.vocabulary import StepStatus
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import judgement
-from traces.importers.common.messages import tools_of
-from traces.importers.common.model_calls import provider_of
-from traces.importers.common.run_builder import RunFacts, finish
-from traces.importers.common.transcripts import Action, Said, Setting
+from traces.importers.common.messages import normalize_tools
+from traces.importers.common.model_calls import normalize_provider
+from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.transcripts import TextAction, TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import embedded, first, items, obj, required_list, text
+from traces.importers.files.json_reader import first, items, obj, parse_embedded, require_list, text
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
 
@@ -64,17 +64,17 @@ def _turns(body: JSONObject) -> bool:
 
 
 def _run(body: JSONObject, where: str) -> RecordedRun:
-    listed = required_list(first(body, "conversations", "conversation"), f"{where}/conversations")
+    listed = require_list(first(body, "conversations", "conversation"), f"{where}/conversations")
     turns = [obj(each) for each in listed]
     model = text(first(body, "model", "model_name"))
-    setting = Setting(
+    setting = TranscriptSettings(
         model=model,
-        provider=provider_of(None, model),
+        provider=normalize_provider(None, model),
         system=body.get("system"),
-        tools=tools_of(body.get("tools") or []),
+        tools=normalize_tools(body.get("tools") or []),
     )
     said = list(_messages(turns, f"{where}/conversations"))
-    return finish(
+    return build_run(
         RunFacts(
             external_id=text(first(body, "id", "conversation_id")) or f"{FORMAT}-{content_id(body, where)}",
             app=FORMAT,
@@ -82,19 +82,19 @@ def _run(body: JSONObject, where: str) -> RecordedRun:
             metadata={key: value for key, value in body.items() if key not in _NOT_METADATA},
             judgements=[judgement(name, body[name]) for name in _SCORES if body.get(name) is not None],
         ),
-        transcripts.steps_of(said, setting),
-        where=where,
+        transcripts.build_steps(said, setting),
+        location=where,
     )
 
 
-def _messages(turns: list[JSONObject], where: str) -> Iterator[Said]:
+def _messages(turns: list[JSONObject], where: str) -> Iterator[TranscriptMessage]:
     called = False  # whether what was said last, besides results, was a call
     for at, turn in enumerate(turns):
         role = _role(turn, f"{where}/{at}")
         if role == "tool":
             # the result of a call that stands in a text has no call to answer: the model is shown it as it is
             value: JSONObject = {"role": "tool" if called else "user", "content": turn.get("value")}
-            yield Said(where=f"{where}/{at}", value=value, aside=not called)
+            yield TranscriptMessage(location=f"{where}/{at}", value=value, is_injected=not called)
             continue
         called = _speaker(turn) in _CALLS
         after = turns[at + 1] if at + 1 < len(turns) else {}
@@ -111,25 +111,25 @@ def _role(turn: JSONObject, where: str) -> str:
     return _ROLES[_speaker(turn)]
 
 
-def _said(turn: JSONObject, role: str, result: JSONObject, where: str) -> Said:
+def _said(turn: JSONObject, role: str, result: JSONObject, where: str) -> TranscriptMessage:
     content = turn.get("value")
     if _speaker(turn) in _CALLS:
-        return Said(where=where, value={"role": role, "content": None, "tool_calls": _calls(content)})
+        return TranscriptMessage(location=where, value={"role": role, "content": None, "tool_calls": _calls(content)})
     actions = tuple(_tagged(text(content), result)) if role == "assistant" else ()
-    return Said(where=where, value={"role": role, "content": content}, actions=actions)
+    return TranscriptMessage(location=where, value={"role": role, "content": content}, actions=actions)
 
 
 def _calls(value: JSONValue) -> list[JSONValue]:
     """The calls of a turn that is nothing else: one as JSON, or a list of them."""
-    parsed = embedded(value)
+    parsed = parse_embedded(value)
     return [{**obj(each), "id": ""} for each in (parsed if isinstance(parsed, list) else [parsed])]
 
 
-def _tagged(content: str, result: JSONObject) -> Iterator[Action]:
+def _tagged(content: str, result: JSONObject) -> Iterator[TextAction]:
     """Calls inside an answer's text, as Hermes models write them."""
-    for call in (obj(embedded(found)) for found in _TAGGED.findall(content)):
+    for call in (obj(parse_embedded(found)) for found in _TAGGED.findall(content)):
         if name := text(call.get("name")):
-            yield Action(
+            yield TextAction(
                 name=name,
                 arguments=first(call, "arguments", "parameters"),
                 output=result.get("value"),

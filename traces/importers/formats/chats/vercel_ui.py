@@ -13,9 +13,9 @@ from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
 from traces.importers.common.messages import as_text
-from traces.importers.common.model_calls import provider_of
-from traces.importers.common.run_builder import RunFacts, finish
-from traces.importers.common.transcripts import Said, Setting
+from traces.importers.common.model_calls import normalize_provider
+from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.transcripts import TranscriptMessage, TranscriptSettings
 from traces.importers.files.json_reader import first, items, obj, text
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
@@ -52,7 +52,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
         for value in record.value if isinstance(record.value, list) else [record.value]:
             body = obj(value)
             if isinstance(body.get("messages"), list):
-                yield _run(body, [obj(each) for each in items(body["messages"])], f"{record.where}/messages")
+                yield _run(body, [obj(each) for each in items(body["messages"])], f"{record.location}/messages")
             else:
                 loose.setdefault(text(body.get("chatId")), []).append(body)
     for chat, messages in loose.items():
@@ -79,28 +79,32 @@ def _is_tool(part: JSONObject) -> bool:
 def _run(body: JSONObject, messages: list[JSONObject], where: str) -> RecordedRun:
     said = [each for at, message in enumerate(messages) for each in _said(message, f"{where}/{at}")]
     model = text(first(body, "model", "modelId", "selectedChatModel"))
-    setting = Setting(model=model, provider=provider_of(None, model.rpartition("/")[2]), system=body.get("system"))
+    setting = TranscriptSettings(
+        model=model, provider=normalize_provider(None, model.rpartition("/")[2]), system=body.get("system")
+    )
     external_id = text(first(body, "id", "chatId")) or f"chat-{content_id([*messages], where)}"
     metadata: JSONObject = {key: body[key] for key in _BODY_KEPT if key in body}
-    return finish(
+    return build_run(
         RunFacts(external_id=external_id, app=FORMAT, format=FORMAT, metadata=metadata),
-        transcripts.steps_of(said, setting),
-        where=where,
+        transcripts.build_steps(said, setting),
+        location=where,
     )
 
 
-def _said(message: JSONObject, where: str) -> Iterator[Said]:
+def _said(message: JSONObject, where: str) -> Iterator[TranscriptMessage]:
     time = first(message, "createdAt", "created_at") or obj(message.get("metadata")).get("createdAt")
     if message.get("role") != "assistant":
         content = [_block(obj(part)) for part in _parts(message)] or message.get("content")
-        yield Said(where=where, value={"role": message.get("role"), "content": content, "ts": time})
+        yield TranscriptMessage(location=where, value={"role": message.get("role"), "content": content, "ts": time})
         return
     steps = list(_steps(message))
     for at, step in enumerate(steps):
         own = _own(message) if at == len(steps) - 1 else {}
         value: JSONObject = {"role": "assistant", "content": step.content, "tool_calls": [*step.calls], "ts": time}
-        yield Said(where=where, value={**value, **own} if len(steps) > 1 else {**value, **own, **_counted(message)})
-        yield from (Said(where=where, value={**result, "ts": time}) for result in step.results)
+        yield TranscriptMessage(
+            location=where, value={**value, **own} if len(steps) > 1 else {**value, **own, **_counted(message)}
+        )
+        yield from (TranscriptMessage(location=where, value={**result, "ts": time}) for result in step.results)
 
 
 def _own(message: JSONObject) -> JSONObject:

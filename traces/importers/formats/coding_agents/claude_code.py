@@ -13,9 +13,9 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
 from traces.importers.common import transcripts
-from traces.importers.common.messages import said
-from traces.importers.common.run_builder import RunFacts, finish
-from traces.importers.common.transcripts import Said, Setting
+from traces.importers.common.messages import message_text
+from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.transcripts import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import first, items, obj, text
 from traces.importers.files.source import Source
@@ -23,7 +23,7 @@ from traces.importers.formats.coding_agents.claude_branches import Branch, Line,
 from traces.payloads.messages import ModelRequest
 
 FORMAT = "claude-code"
-_SETTING = Setting(provider="anthropic", agent="claude-code")
+_SETTING = TranscriptSettings(provider="anthropic", agent="claude-code")
 _KEPT = ("cwd", "gitBranch", "version", "userType", "permissionMode", "forkedFrom")
 
 
@@ -61,12 +61,12 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
         try:
             _read(source, sessions, several=len(sources) > 1)
         except BadFile as problem:
-            source.skipped.append(problem)
+            source.problems.append(problem)
     for session_id, session in sessions.items():
         try:
             yield from _runs(session_id, session.lines, session.titles)
         except BadFile as problem:
-            session.last.skipped.append(problem)
+            session.last.problems.append(problem)
 
 
 def _read(source: Source, sessions: dict[str, _Session], *, several: bool) -> None:
@@ -76,7 +76,7 @@ def _read(source: Source, sessions: dict[str, _Session], *, several: bool) -> No
         if given.get("type") == "summary":
             titles.append(given.get("summary"))
         elif _is_line(given):
-            line = _checked(Line(given=given, where=where), source.skipped)
+            line = _checked(Line(given=given, where=where), source.problems)
             # lines are told apart by their places
             placed = replace(line, where=f"{source.name}, {where}") if several else line
             parts.setdefault(_session_of(given, source), []).append(placed)
@@ -100,8 +100,10 @@ def _checked(line: Line, skipped: list[BadFile]) -> Line:
     message = line.given.get("message")
     if not isinstance(message, dict):
         return line
-    said = Said(value={"ts": line.given.get("timestamp"), "usage": message.get("usage")}, where=line.where)
-    (sound,) = transcripts.readable([said], skipped)
+    said = TranscriptMessage(
+        value={"ts": line.given.get("timestamp"), "usage": message.get("usage")}, location=line.where
+    )
+    (sound,) = transcripts.drop_unreadable([said], skipped)
     if sound is said:
         return line
     kept = {name: value for name, value in message.items() if name != "usage"}
@@ -117,7 +119,7 @@ def _runs(session_id: str, lines: list[Line], titles: list[JSONValue]) -> Iterat
     if not found:
         yield from _lone_agents(session_id, agents)
     for at, branch in enumerate(found):
-        steps = _with_agents(transcripts.steps_of(_messages(branch.lines), _SETTING), agents, also_uncalled=at == 0)
+        steps = _with_agents(transcripts.build_steps(_messages(branch.lines), _SETTING), agents, also_uncalled=at == 0)
         if at == 0:
             yield _run(
                 session_id,
@@ -148,17 +150,17 @@ def _lone_agents(session_id: str, agents: Sequence[list[Line]]) -> Iterator[Reco
     """Sub-agents whose session is in another file."""
     for chain in agents:
         name = text(chain[0].given.get("agentId")) or chain[0].id
-        steps = _nested(transcripts.steps_of(_messages(chain), _SETTING), "", None)
+        steps = _nested(transcripts.build_steps(_messages(chain), _SETTING), "", None)
         yield _run(f"{session_id}/{name}", steps, chain, {"sub_agent_of": session_id})
 
 
 def _run(external_id: str, steps: list[RecordedStep], lines: Sequence[Line], metadata: JSONObject) -> RecordedRun:
     begun = lines[0].given
     kept = {name: begun[name] for name in _KEPT if name in begun}
-    return finish(
+    return build_run(
         RunFacts(external_id=external_id, app=FORMAT, format=FORMAT, metadata={**kept, **metadata}),
         steps,
-        where=f"session {external_id}",
+        location=f"session {external_id}",
     )
 
 
@@ -167,7 +169,7 @@ def _with_agents(
 ) -> list[RecordedStep]:
     """The steps with those of the sub-agents below the calls that gave them their tasks."""
     for at, chain in enumerate(agents, 1):
-        inner = transcripts.steps_of(_messages(chain), _SETTING)
+        inner = transcripts.build_steps(_messages(chain), _SETTING)
         caller = _call_of(inner, steps)
         if caller is None and not also_uncalled:
             continue
@@ -179,7 +181,7 @@ def _with_agents(
 def _call_of(inner: list[RecordedStep], steps: list[RecordedStep]) -> int | None:
     """The place of the tool call whose arguments hold the first words said to a sub-agent, and that has none yet."""
     told = next((ModelRequest(step.input).messages for step in inner if step.type is StepType.MODEL), [])
-    tasks = [words for message in told if obj(message).get("role") == "user" and (words := said(obj(message)))]
+    tasks = [words for message in told if obj(message).get("role") == "user" and (words := message_text(obj(message)))]
     taken = {step.parent for step in steps}
     for place, step in enumerate(steps):
         if tasks and step.type is StepType.TOOL and step.key not in taken and _holds(step.input, tasks[0]):
@@ -191,9 +193,9 @@ def _holds(arguments: JSONValue, task: str) -> bool:
     return any(isinstance(value, str) and value.strip() == task.strip() for value in obj(arguments).values())
 
 
-def _messages(lines: Sequence[Line]) -> list[Said]:
+def _messages(lines: Sequence[Line]) -> list[TranscriptMessage]:
     """Lines as messages; the lines of one API response are one message, counted once."""
-    told: list[Said] = []
+    told: list[TranscriptMessage] = []
     answers: dict[str, JSONObject] = {}
     for line in lines:
         message = obj(line.given["message"])
@@ -205,7 +207,12 @@ def _messages(lines: Sequence[Line]) -> list[Said]:
         value = _message(line.given, message)
         compacted = line.given.get("isCompactSummary") is True
         told.append(
-            Said(value=value, where=line.where, aside=compacted or line.given.get("isMeta") is True, anew=compacted)
+            TranscriptMessage(
+                value=value,
+                location=line.where,
+                is_injected=compacted or line.given.get("isMeta") is True,
+                resets_history=compacted,
+            )
         )
         if line.answer:
             answers[line.answer] = value

@@ -11,9 +11,9 @@ from traces.core.canonical import digest
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
-from traces.importers.common.model_calls import provider_of, tokens
-from traces.importers.common.run_builder import RunFacts, finish
-from traces.importers.common.transcripts import Said, Setting
+from traces.importers.common.model_calls import normalize_provider, parse_token_count
+from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.transcripts import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import first, items, obj, text
 from traces.importers.files.source import Source
@@ -31,7 +31,7 @@ _COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens")
 class _Rollout:
     meta: JSONObject = field(default_factory=dict)
     model: str = ""
-    said: list[Said] = field(default_factory=list)
+    said: list[TranscriptMessage] = field(default_factory=list)
     speaking: JSONObject | None = None  # the assistant message that response items still add to
     counted: JSONObject = field(default_factory=dict)
     compacted: int = 0
@@ -70,7 +70,7 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
         try:
             read = _File(source=source, records=list(source.objects()))
         except BadFile as problem:
-            source.skipped.append(problem)
+            source.problems.append(problem)
         else:
             sessions.setdefault(read.session, []).append(read)
     for files in sessions.values():
@@ -78,7 +78,7 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
         try:
             yield _session(ordered)
         except BadFile as problem:
-            ordered[-1].source.skipped.append(problem)
+            ordered[-1].source.problems.append(problem)
 
 
 def _session(files: list[_File]) -> RecordedRun:
@@ -98,7 +98,7 @@ def _session(files: list[_File]) -> RecordedRun:
                 _compact(rollout, payload, given.get("timestamp"), where)
     if not rollout.said:
         raise BadFile("a Codex rollout without any message", "line 1")
-    rollout.said = transcripts.readable(rollout.said, files[-1].source.skipped)
+    rollout.said = transcripts.drop_unreadable(rollout.said, files[-1].source.problems)
     return _run(rollout, files[0].source.name)
 
 
@@ -116,23 +116,23 @@ def _records(files: list[_File]) -> Iterator[tuple[JSONObject, str]]:
 def _run(rollout: _Rollout, name: str) -> RecordedRun:
     meta = rollout.meta
     instructions = meta.get("base_instructions")
-    setting = Setting(
+    setting = TranscriptSettings(
         model=rollout.model,
-        provider=provider_of(meta.get("model_provider"), rollout.model),
+        provider=normalize_provider(meta.get("model_provider"), rollout.model),
         agent="codex",
         system=first(obj(instructions), "text") or first(meta, "instructions"),
     )
     kept = ("cwd", "originator", "cli_version", "source", "git", "forked_from_id", "parent_thread_id")
     metadata: JSONObject = {key: meta[key] for key in kept if meta.get(key)}
-    return finish(
+    return build_run(
         RunFacts(
             external_id=text(first(meta, "session_id", "id")) or _session_in(name),
             app=FORMAT,
             format=FORMAT,
             metadata={**metadata, "compactions": rollout.compacted or None},
         ),
-        transcripts.steps_of(rollout.said, setting),
-        where="line 1",
+        transcripts.build_steps(rollout.said, setting),
+        location="line 1",
     )
 
 
@@ -146,12 +146,12 @@ def _item(rollout: _Rollout, item: JSONObject, time: JSONValue, where: str) -> N
     kind = text(item.get("type"))
     if kind == "message" and item.get("role") != "assistant":
         rollout.speaking = None
-        rollout.said.append(Said(value={**item, "ts": time}, where=where))
+        rollout.said.append(TranscriptMessage(value={**item, "ts": time}, location=where))
     elif kind in _RESULTS:
         rollout.speaking = None
         output = item.get("output")
         message: JSONObject = {"role": "tool", "tool_call_id": item.get("call_id"), "content": output, "ts": time}
-        rollout.said.append(Said(value=message, where=where))
+        rollout.said.append(TranscriptMessage(value=message, location=where))
     elif kind in {"message", "reasoning"} or kind in _CALLS:
         _speak(rollout, item, kind, time, where)
 
@@ -162,10 +162,13 @@ def _compact(rollout: _Rollout, payload: JSONObject, time: JSONValue, where: str
     rollout.speaking = None
     shown = [obj(item) for item in items(payload.get("replacement_history")) if obj(item).get("type") in _SHOWN]
     if not shown:
-        asked = [obj(each.value) for each in rollout.said if obj(each.value).get("role") == "user" and not each.aside]
+        asked = [
+            obj(each.value) for each in rollout.said if obj(each.value).get("role") == "user" and not each.is_injected
+        ]
         shown = [*asked, {"role": "user", "content": payload.get("message")}]
     rollout.said += [
-        Said(value={**item, "ts": time}, where=where, aside=True, anew=at == 0) for at, item in enumerate(shown)
+        TranscriptMessage(value={**item, "ts": time}, location=where, is_injected=True, resets_history=at == 0)
+        for at, item in enumerate(shown)
     ]
 
 
@@ -174,7 +177,7 @@ def _speak(rollout: _Rollout, item: JSONObject, kind: str, time: JSONValue, wher
     if rollout.speaking is None:
         rollout.speaking = {"role": "assistant", "content": [], "tool_calls": [], "ts": time, "model": rollout.model}
         parameters: JSONObject = {"reasoning_effort": rollout.effort} if rollout.effort else {}
-        rollout.said.append(Said(value=rollout.speaking, where=where, parameters=parameters))
+        rollout.said.append(TranscriptMessage(value=rollout.speaking, location=where, parameters=parameters))
     message = rollout.speaking
     message["ts"] = time
     if kind in _CALLS:
@@ -202,11 +205,11 @@ def _count(rollout: _Rollout, info: JSONObject) -> None:
         if isinstance(now, int) and isinstance(before, int) and now >= before:
             spent[name] = now - before
     rollout.counted = total
-    told = (obj(each.value) for each in reversed(rollout.said) if not each.aside)
+    told = (obj(each.value) for each in reversed(rollout.said) if not each.is_injected)
     answer = next((message for message in told if message.get("role") == "assistant"), None)
     if answer is not None and any(spent.values()):
         # also what was spent beside answers, as on a summary: all steps together are the total
         known = obj(answer.get("usage"))
         answer["usage"] = known | {
-            name: count + (tokens(known.get(name), "/usage") or 0) for name, count in spent.items()
+            name: count + (parse_token_count(known.get(name), "/usage") or 0) for name, count in spent.items()
         }

@@ -12,14 +12,14 @@ from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
 from traces.importers.common.messages import as_text
-from traces.importers.common.run_builder import RunFacts, finish
-from traces.importers.common.transcripts import Said, Setting
-from traces.importers.files.json_reader import items, obj, required_list, text
+from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.transcripts import TranscriptMessage, TranscriptSettings
+from traces.importers.files.json_reader import items, obj, require_list, text
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
 
 FORMAT: Final = "gemini-cli"
-_SETTING: Final = Setting(provider="google", agent=FORMAT)
+_SETTING: Final = TranscriptSettings(provider="google", agent=FORMAT)
 _TYPES: Final = frozenset({"user", "gemini", "info", "error", "warning"})
 _KEPT: Final = ("projectHash", "summary", "directories", "kind", "activeExtensionName")
 _REFUSED: Final = frozenset({"cancelled", "rejected"})
@@ -38,7 +38,7 @@ def recognises(sample: Sample) -> float:
 
 def parse(source: Source) -> Iterator[RecordedRun]:
     """The session of the file; a log of prompts holds several."""
-    values = [(record.value, record.where) for record in source.records()]
+    values = [(record.value, record.location) for record in source.records()]
     if source.is_lines:
         yield _session(_replayed([(obj(value), where) for value, where in values]), "")
         return
@@ -47,11 +47,11 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     if any(_is_prompt(each) for each in listed):
         yield from _prompts(listed, where)
     elif isinstance(value, list) or "history" in obj(value):
-        contents = listed if isinstance(value, list) else required_list(obj(value)["history"], f"{where}/history")
+        contents = listed if isinstance(value, list) else require_list(obj(value)["history"], f"{where}/history")
         yield _checkpoint([obj(each) for each in contents], obj(value), where)
     else:
         body = obj(value)
-        messages = [obj(each) for each in required_list(body.get("messages"), f"{where}/messages")]
+        messages = [obj(each) for each in require_list(body.get("messages"), f"{where}/messages")]
         yield _session({**body, "messages": [*messages]}, f"{where}/messages")
 
 
@@ -101,7 +101,7 @@ def _session(body: JSONObject, where: str) -> RecordedRun:
     notices = [message for message in messages if text(message.get("type")) in {"info", "error", "warning"}]
     session_id = text(body.get("sessionId")) or content_id([*messages], where)
     metadata: JSONObject = {key: body[key] for key in _KEPT if key in body}
-    return finish(
+    return build_run(
         RunFacts(
             external_id=session_id,
             app=FORMAT,
@@ -109,21 +109,21 @@ def _session(body: JSONObject, where: str) -> RecordedRun:
             failed=bool(messages) and messages[-1].get("type") == "error",
             metadata={**metadata, "notices": [*notices]},
         ),
-        transcripts.steps_of(said, _SETTING),
-        where=f"session {session_id}",
+        transcripts.build_steps(said, _SETTING),
+        location=f"session {session_id}",
     )
 
 
-def _said(message: JSONObject, where: str) -> Iterator[Said]:
+def _said(message: JSONObject, where: str) -> Iterator[TranscriptMessage]:
     """A record as messages; what the program itself said is a notice, no part of the conversation."""
     if message.get("type") == "user":
         yield from _content({"role": "user", "parts": _parts(message.get("content"))}, where, message.get("timestamp"))
     elif message.get("type") == "gemini":
         calls = [obj(each) for each in items(message.get("toolCalls"))]
-        yield Said(where=where, value=_answer(message, calls))
+        yield TranscriptMessage(location=where, value=_answer(message, calls))
         for at, call in enumerate(calls):
             if call.get("result") is not None or text(call.get("status")) in {"error", *_REFUSED}:
-                yield Said(where=f"{where}/toolCalls/{at}", value=_result(call))
+                yield TranscriptMessage(location=f"{where}/toolCalls/{at}", value=_result(call))
 
 
 def _answer(message: JSONObject, calls: list[JSONObject]) -> JSONObject:
@@ -174,29 +174,31 @@ def _result(call: JSONObject) -> JSONObject:
 
 def _prompts(listed: list[JSONObject], where: str) -> Iterator[RecordedRun]:
     """Logs of prompts: what users asked, by session."""
-    sessions: dict[str, list[Said]] = {}
+    sessions: dict[str, list[TranscriptMessage]] = {}
     for at, prompt in enumerate(listed):
         value: JSONObject = {"role": "user", "content": prompt.get("message"), "ts": prompt.get("timestamp")}
-        sessions.setdefault(text(prompt.get("sessionId")), []).append(Said(value=value, where=f"{where}/{at}"))
+        sessions.setdefault(text(prompt.get("sessionId")), []).append(
+            TranscriptMessage(value=value, location=f"{where}/{at}")
+        )
     for session_id, said in sessions.items():
-        yield finish(
+        yield build_run(
             RunFacts(external_id=f"{session_id}/prompts", app=FORMAT, format=FORMAT, metadata={"only_prompts": True}),
-            transcripts.steps_of(said, _SETTING),
-            where=f"session {session_id}",
+            transcripts.build_steps(said, _SETTING),
+            location=f"session {session_id}",
         )
 
 
 def _checkpoint(contents: list[JSONObject], body: JSONObject, where: str) -> RecordedRun:
     said = [each for at, content in enumerate(contents) for each in _content(content, f"{where}/{at}", None)]
     metadata: JSONObject = {key: body[key] for key in ("authType",) if key in body}
-    return finish(
+    return build_run(
         RunFacts(external_id=f"gemini-{content_id([*contents], where)}", app=FORMAT, format=FORMAT, metadata=metadata),
-        transcripts.steps_of(said, _SETTING),
-        where=where,
+        transcripts.build_steps(said, _SETTING),
+        location=where,
     )
 
 
-def _content(content: JSONObject, where: str, time: JSONValue) -> Iterator[Said]:
+def _content(content: JSONObject, where: str, time: JSONValue) -> Iterator[TranscriptMessage]:
     """A content of Gemini's API; results in it are messages of their own."""
     parts = _parts(content.get("parts"))
     rest = [_part(part) for part in parts if "functionResponse" not in obj(part)]
@@ -204,9 +206,9 @@ def _content(content: JSONObject, where: str, time: JSONValue) -> Iterator[Said]
         if "functionResponse" in obj(part):
             answer = obj(obj(part)["functionResponse"])
             call: JSONObject = {"id": answer.get("id"), "result": [part], "timestamp": time}
-            yield Said(where=where, value=_result(call))
+            yield TranscriptMessage(location=where, value=_result(call))
     if rest:
-        yield Said(where=where, value={"role": content.get("role"), "content": rest, "ts": time})
+        yield TranscriptMessage(location=where, value={"role": content.get("role"), "content": rest, "ts": time})
 
 
 def _parts(content: JSONValue) -> list[JSONValue]:

@@ -11,11 +11,11 @@ from typing import Final
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepStatus
-from traces.importers.common.messages import said
-from traces.importers.common.model_calls import cost_of, provider_of
-from traces.importers.common.times import instant
-from traces.importers.common.transcripts import Action, Said, Setting
-from traces.importers.files.json_reader import embedded, first, items, obj, required_list, text
+from traces.importers.common.messages import message_text
+from traces.importers.common.model_calls import normalize_provider, parse_cost
+from traces.importers.common.times import parse_time
+from traces.importers.common.transcripts import TextAction, TranscriptMessage, TranscriptSettings
+from traces.importers.files.json_reader import first, items, obj, parse_embedded, require_list, text
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
 from traces.importers.formats.coding_agents.swe_agent import Trajectory, run_of
@@ -36,7 +36,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     """One run for each trajectory of the file."""
     for record in source.records():
         for value in record.value if isinstance(record.value, list) else [record.value]:
-            yield _run(obj(value), record.where)
+            yield _run(obj(value), record.location)
 
 
 def _is_mini(body: JSONObject) -> bool:
@@ -51,7 +51,7 @@ def _run(body: JSONObject, where: str) -> RecordedRun:
     config = obj(info.get("config"))
     model_config = obj(config.get("model"))
     model = text(first(model_config, "model_name"))
-    messages = [obj(each) for each in required_list(body.get("messages"), f"{where}/messages")]
+    messages = [obj(each) for each in require_list(body.get("messages"), f"{where}/messages")]
     stats = obj(info.get("model_stats"))
     said = list(_said(messages, f"{where}/messages"))
     if any(obj(obj(message.get("extra")).get("response")).get("usage") for message in messages):
@@ -60,9 +60,9 @@ def _run(body: JSONObject, where: str) -> RecordedRun:
     return run_of(
         Trajectory(
             said=said,
-            setting=Setting(
+            setting=TranscriptSettings(
                 model=model,
-                provider=provider_of(None, model.rpartition("/")[2]),
+                provider=normalize_provider(None, model.rpartition("/")[2]),
                 parameters=obj(model_config.get("model_kwargs")),
                 agent=FORMAT,
             ),
@@ -76,7 +76,7 @@ def _run(body: JSONObject, where: str) -> RecordedRun:
     )
 
 
-def _said(messages: list[JSONObject], where: str) -> Iterator[Said]:
+def _said(messages: list[JSONObject], where: str) -> Iterator[TranscriptMessage]:
     answered = False
     for at, message in enumerate(messages):
         place = f"{where}/{at}"
@@ -87,7 +87,7 @@ def _said(messages: list[JSONObject], where: str) -> Iterator[Said]:
             yield _answer(message, messages[at + 1 : at + 1 + _most_results(message)], place)
         else:
             by_program = message.get("role") == "user" and answered and _interruption(message) != _INTERRUPTION
-            yield Said(value=_told(message), where=place, aside=by_program)
+            yield TranscriptMessage(value=_told(message), location=place, is_injected=by_program)
 
 
 def _most_results(message: JSONObject) -> int:
@@ -109,7 +109,7 @@ def _told(message: JSONObject) -> JSONObject:
     return {**value, **({"error": error} if (error := _error(message)) and value["role"] == "tool" else {})}
 
 
-def _answer(message: JSONObject, results: list[JSONObject], where: str) -> Said:
+def _answer(message: JSONObject, results: list[JSONObject], where: str) -> TranscriptMessage:
     extra = obj(message.get("extra"))
     response = obj(extra.get("response")) or message
     rest = {key: item for key, item in extra.items() if key not in _MAPPED and item not in (None, "", [], {})}
@@ -119,12 +119,12 @@ def _answer(message: JSONObject, results: list[JSONObject], where: str) -> Said:
         "ts": extra.get("timestamp"),
         **{name: message[name] for name in ("tool_calls", "function_call") if message.get(name)},
         **({"usage": usage} if (usage := obj(response.get("usage"))) else {}),
-        **({"cost": extra["cost"]} if cost_of(extra.get("cost")) else {}),
+        **({"cost": extra["cost"]} if parse_cost(extra.get("cost")) else {}),
         **({"model": response["model"]} if text(response.get("model")) else {}),
         **rest,
     }
     calls = message.get("tool_calls") or any("call_id" in obj(item) for item in items(message.get("output")))
-    return Said(value=value, where=where, actions=() if calls else tuple(_actions(message, results)))
+    return TranscriptMessage(value=value, location=where, actions=() if calls else tuple(_actions(message, results)))
 
 
 def _spoken(message: JSONObject) -> JSONValue:
@@ -148,11 +148,11 @@ def _blocks(item: JSONObject) -> list[JSONValue]:
     return [item]
 
 
-def _actions(message: JSONObject, results: list[JSONObject]) -> Iterator[Action]:
+def _actions(message: JSONObject, results: list[JSONObject]) -> Iterator[TextAction]:
     """The commands in an answer; the older version runs the only one, and refuses answers with several."""
     named = [obj(each) for each in items(obj(message.get("extra")).get("actions"))]
     commands = [text(first(each, "command", "action")) for each in named]
-    if not named and len(found := _COMMAND.findall(said(message))) == 1:
+    if not named and len(found := _COMMAND.findall(message_text(message))) == 1:
         commands = [found[0].strip()]
     results = [each for each in results if text(each.get("role")) in {"user", "tool"}]
     for at, command in enumerate(commands):
@@ -161,13 +161,13 @@ def _actions(message: JSONObject, results: list[JSONObject]) -> Iterator[Action]
         error = _error(result)
         status = StepStatus.PARTIAL if not result else StepStatus.ERROR if error else StepStatus.OK
         output = extra.get("raw_output") if extra.get("raw_output") is not None else result.get("content")
-        yield Action(
+        yield TextAction(
             name="bash",
             arguments={"command": command},
-            output=embedded(output),
+            output=parse_embedded(output),
             error=error,
             status=status,
-            ended_at=instant(extra.get("timestamp"), "/extra/timestamp"),
+            ended_at=parse_time(extra.get("timestamp"), "/extra/timestamp"),
             attributes={"returncode": extra["returncode"]} if "returncode" in extra else {},
         )
 
@@ -177,6 +177,6 @@ def _error(message: JSONObject) -> str:
     if exception := text(extra.get("exception_info")):
         return exception
     code = text(extra.get("returncode"))
-    if not code and (found := _RETURN_CODE.search(said(message))):
+    if not code and (found := _RETURN_CODE.search(message_text(message))):
         code = found[1]
     return "" if code in {"", "0"} else f"exit code {code}"

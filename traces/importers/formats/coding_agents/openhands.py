@@ -13,9 +13,9 @@ from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import judgement
-from traces.importers.common.model_calls import cost_of, provider_of
-from traces.importers.common.run_builder import RunFacts, finish
-from traces.importers.common.transcripts import Said, Setting
+from traces.importers.common.model_calls import normalize_provider, parse_cost
+from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.transcripts import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import first, items, obj, text
 from traces.importers.files.sample import Sample
@@ -66,19 +66,19 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
             recordings = list(_recordings(source, folders))
             runs = [_run(each) for each in recordings]
         except BadFile as problem:
-            source.skipped.append(problem)
+            source.problems.append(problem)
         else:
             yield from runs
     for folder, events in folders.items():
         try:
             yield _run(_Recording(body={}, events=sorted(events, key=_order), where=folder))
         except BadFile as problem:
-            sources[-1].skipped.append(problem)
+            sources[-1].problems.append(problem)
 
 
 def _recordings(source: Source, folders: dict[str, list[JSONObject]]) -> Iterator[_Recording]:
     """The sessions of a file; a lone event goes to those of its folder."""
-    records = [(record.value, record.where) for record in source.records()]
+    records = [(record.value, record.location) for record in source.records()]
     if source.is_lines and records and not any(_listed(obj(value)) for value, _ in records):
         yield _Recording(body={}, events=[obj(value) for value, _ in records], where="")
         return
@@ -135,14 +135,14 @@ def _run(given: _Recording) -> RecordedRun:
     session: Session = read(given.events, given.where)
     said = _with_task(session.said, given)
     model = session.model or text(obj(obj(given.body.get("metadata")).get("llm_config")).get("model"))
-    setting = Setting(
-        model=model, provider=provider_of(None, model.rpartition("/")[2]), tools=session.tools, agent=FORMAT
+    setting = TranscriptSettings(
+        model=model, provider=normalize_provider(None, model.rpartition("/")[2]), tools=session.tools, agent=FORMAT
     )
-    steps = transcripts.with_output(transcripts.steps_of(said, setting), session.output)
+    steps = transcripts.replace_output(transcripts.build_steps(said, setting), session.output)
     if not session.has_costs:
-        cost = cost_of(obj(given.body.get("metrics")).get("accumulated_cost"))
+        cost = parse_cost(obj(given.body.get("metrics")).get("accumulated_cost"))
         steps[0] = replace(steps[0], cost_usd=cost)
-    return finish(
+    return build_run(
         RunFacts(
             external_id=_identity(given),
             app=FORMAT,
@@ -153,16 +153,16 @@ def _run(given: _Recording) -> RecordedRun:
             judgements=[judgement("resolved", verdict) for verdict in _verdicts(given.body)[:1]],
         ),
         steps,
-        where=given.where,
+        location=given.where,
     )
 
 
-def _with_task(said: list[Said], given: _Recording) -> list[Said]:
+def _with_task(said: list[TranscriptMessage], given: _Recording) -> list[TranscriptMessage]:
     """The row's instruction, where no user says it."""
     task = given.body.get("instruction")
-    if not task or any(obj(each.value).get("role") == "user" and not each.aside for each in said):
+    if not task or any(obj(each.value).get("role") == "user" and not each.is_injected for each in said):
         return said
-    return [Said(value={"role": "user", "content": task}, where=f"{given.where}/instruction"), *said]
+    return [TranscriptMessage(value={"role": "user", "content": task}, location=f"{given.where}/instruction"), *said]
 
 
 def _identity(given: _Recording) -> str:

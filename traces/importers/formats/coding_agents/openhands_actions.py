@@ -10,10 +10,10 @@ from typing import Final
 
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepStatus
-from traces.importers.common.messages import tools_of
-from traces.importers.common.model_calls import cost_of
-from traces.importers.common.times import instant
-from traces.importers.common.transcripts import Action, Said
+from traces.importers.common.messages import normalize_tools
+from traces.importers.common.model_calls import parse_cost
+from traces.importers.common.times import parse_time
+from traces.importers.common.transcripts import TextAction, TranscriptMessage
 from traces.importers.files.json_reader import first, items, obj, text
 from traces.importers.formats.coding_agents.openhands_session import Session
 
@@ -54,12 +54,17 @@ def _action(reading: _Reading, event: JSONObject, where: str) -> None:
     session, args, name = reading.session, obj(event.get("args")), text(event.get("action"))
     time, event_id = event.get("timestamp"), event.get("id")
     if name == "system":
-        session.tools = tools_of(args.get("tools") or [])
-        session.say(Said(value={"role": "system", "content": args.get("content"), "ts": time}, where=where), event_id)
+        session.tools = normalize_tools(args.get("tools") or [])
+        session.say(
+            TranscriptMessage(value={"role": "system", "content": args.get("content"), "ts": time}, location=where),
+            event_id,
+        )
     elif name == "condensation":
         _condense(session, args, where)
     elif event.get("source") == "user" and name == "message":
-        session.say(Said(value={"role": "user", "content": _words(event), "ts": time}, where=where), event_id)
+        session.say(
+            TranscriptMessage(value={"role": "user", "content": _words(event), "ts": time}, location=where), event_id
+        )
     elif event.get("source") == "agent" and name not in _UNSAID:
         _answer(reading, event, where)
     if name in {"finish", "reject"}:
@@ -87,13 +92,13 @@ def _answer(reading: _Reading, event: JSONObject, where: str) -> None:
         return
     reading.responses.add(response_id)
     value: JSONObject = {"role": "assistant", "ts": event.get("timestamp"), **_spent(reading, event, response)}
-    actions: tuple[Action, ...] = ()
+    actions: tuple[TextAction, ...] = ()
     if metadata:
         value |= _message(response, metadata, event)
     else:
         value["content"] = _words(event)
         actions = () if event.get("action") == "message" else (_acted(reading, event, where),)
-    session.say(Said(value=value, where=where, actions=actions), event.get("id"))
+    session.say(TranscriptMessage(value=value, location=where, actions=actions), event.get("id"))
 
 
 def _message(response: JSONObject, metadata: JSONObject, event: JSONObject) -> JSONObject:
@@ -125,14 +130,14 @@ def _spent(reading: _Reading, event: JSONObject, response: JSONObject) -> JSONOb
         spent["usage"] = usage
     total = metrics.get("accumulated_cost")
     if isinstance(total, int | float) and not isinstance(total, bool) and total > reading.spent:
-        if cost_of(round(total - reading.spent, 8)):
+        if parse_cost(round(total - reading.spent, 8)):
             spent["cost"] = round(total - reading.spent, 8)
             reading.session.has_costs = True
         reading.spent = float(total)
     return spent
 
 
-def _acted(reading: _Reading, event: JSONObject, where: str) -> Action:
+def _acted(reading: _Reading, event: JSONObject, where: str) -> TextAction:
     """The call that an action without function calling is."""
     args: JSONObject = {
         key: item for key, item in obj(event.get("args")).items() if key not in _ACTION_MAPPED and item is not None
@@ -140,15 +145,15 @@ def _acted(reading: _Reading, event: JSONObject, where: str) -> Action:
     event_id = event.get("id")
     observation = reading.observed.get(event_id) if isinstance(event_id, int | str) else None
     if observation is None:
-        return Action(name=text(event.get("action")), arguments=args, status=StepStatus.PARTIAL)
+        return TextAction(name=text(event.get("action")), arguments=args, status=StepStatus.PARTIAL)
     error, denied = _error(observation), observation.get("observation") == "user_rejected"
-    return Action(
+    return TextAction(
         name=text(event.get("action")),
         arguments=args,
         output=observation.get("content"),
         error=error,
         status=StepStatus.DENIED if denied else StepStatus.ERROR if error else StepStatus.OK,
-        ended_at=instant(observation.get("timestamp"), f"{where}/timestamp"),
+        ended_at=parse_time(observation.get("timestamp"), f"{where}/timestamp"),
         attributes=_extras(observation),
     )
 
@@ -169,9 +174,11 @@ def _observation(reading: _Reading, event: JSONObject, where: str, *, has_action
         error = _error(event)
         value |= {"role": "tool", "tool_call_id": metadata.get("tool_call_id"), **({"error": error} if error else {})}
         value |= {**({"denied": True} if kind == "user_rejected" else {}), **_extras(event)}
-        session.say(Said(value=value, where=where), event.get("id"))
+        session.say(TranscriptMessage(value=value, location=where), event.get("id"))
     else:
-        session.say(Said(value={"role": "user", **value}, where=where, aside=True), event.get("id"))
+        session.say(
+            TranscriptMessage(value={"role": "user", **value}, location=where, is_injected=True), event.get("id")
+        )
 
 
 def _error(observation: JSONObject) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from traces.core.json_types import JSONObject, JSONValue
-from traces.importers.common.messages import as_text, tools_of
-from traces.importers.common.transcripts import Said
+from traces.importers.common.messages import as_text, normalize_tools
+from traces.importers.common.transcripts import TranscriptMessage
 from traces.importers.files.json_reader import first, items, obj, text
 from traces.importers.formats.coding_agents.openhands_session import Session
 
@@ -35,7 +35,7 @@ def session_of(events: Sequence[JSONObject], where: str) -> Session:
         place, kind = f"{where}/{at}", text(event.get("kind"))
         match kind:
             case "SystemPromptEvent":
-                session.tools = tools_of(event.get("tools") or [])
+                session.tools = normalize_tools(event.get("tools") or [])
                 _say(session, event, {"role": "system", "content": _words(event.get("system_prompt"))}, place)
             case "MessageEvent":
                 _message(session, event, place)
@@ -60,7 +60,7 @@ def session_of(events: Sequence[JSONObject], where: str) -> Session:
 
 
 def _say(session: Session, event: JSONObject, value: JSONObject, where: str) -> None:
-    session.say(Said(value={**value, "ts": event.get("timestamp")}, where=where), event.get("id"))
+    session.say(TranscriptMessage(value={**value, "ts": event.get("timestamp")}, location=where), event.get("id"))
 
 
 def _message(session: Session, event: JSONObject, where: str) -> None:
@@ -88,7 +88,7 @@ def _action(session: Session, event: JSONObject, answers: dict[str, JSONObject],
             **({"llm_response_id": response} if response else {}),
         }
         answers[response] = value
-        session.say(Said(value=value, where=where), event.get("id"))
+        session.say(TranscriptMessage(value=value, location=where), event.get("id"))
     if text(event.get("tool_name")) == "finish":
         session.output = text(obj(event.get("action")).get("message")) or session.output
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from traces.core.json_types import JSONObject, JSONValue
-from traces.importers.common.transcripts import Said
+from traces.importers.common.transcripts import TranscriptMessage
 from traces.importers.files.json_reader import obj
 
 
@@ -11,7 +11,7 @@ from traces.importers.files.json_reader import obj
 class Session:
     """The conversation so far, and the facts around it."""
 
-    said: list[Said] = field(default_factory=list)
+    said: list[TranscriptMessage] = field(default_factory=list)
     events: list[JSONValue] = field(default_factory=list)  # the id of the event of each message
     tools: list[JSONValue] = field(default_factory=list)
     model: str = ""
@@ -20,14 +20,14 @@ class Session:
     has_costs: bool = False
     metadata: JSONObject = field(default_factory=dict)
 
-    def say(self, said: Said, event: JSONValue) -> None:
+    def say(self, said: TranscriptMessage, event: JSONValue) -> None:
         self.said.append(said)
         self.events.append(event)
 
     def condense(self, forgotten: list[JSONValue], summary: str, offset: int, where: str) -> None:
         """Show the model only what was not forgotten from here on, with the summary in its place."""
         gone = {each for each in forgotten if isinstance(each, str | int)}
-        last = next((at for at in range(len(self.said) - 1, -1, -1) if self.said[at].anew), 0)
+        last = next((at for at in range(len(self.said) - 1, -1, -1) if self.said[at].resets_history), 0)
         kept = [
             (said, event)
             for said, event in zip(self.said[last:], self.events[last:], strict=True)
@@ -35,10 +35,10 @@ class Session:
         ]
         if summary:
             message: JSONObject = {"role": "user", "content": summary}
-            kept.insert(min(max(offset, 0), len(kept)), (Said(value=message, where=where), None))
+            kept.insert(min(max(offset, 0), len(kept)), (TranscriptMessage(value=message, location=where), None))
         for at, (said, event) in enumerate(kept):
             # said again later than it was first said
             value: JSONObject = {key: item for key, item in obj(said.value).items() if key != "ts"}
-            self.say(replace(said, value=value, aside=True, anew=at == 0, actions=()), event)
+            self.say(replace(said, value=value, is_injected=True, resets_history=at == 0, actions=()), event)
         count = self.metadata.get("condensations")
         self.metadata["condensations"] = (count if isinstance(count, int) else 0) + 1

@@ -16,11 +16,11 @@ from traces.core.vocabulary import StepStatus
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import judgement, termination
-from traces.importers.common.messages import said
-from traces.importers.common.model_calls import cost_of, provider_of, tokens
-from traces.importers.common.run_builder import RunFacts, finish
-from traces.importers.common.transcripts import Action, Said, Setting
-from traces.importers.files.json_reader import embedded, first, items, obj, text
+from traces.importers.common.messages import message_text
+from traces.importers.common.model_calls import normalize_provider, parse_cost, parse_token_count
+from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.transcripts import TextAction, TranscriptMessage, TranscriptSettings
+from traces.importers.files.json_reader import first, items, obj, parse_embedded, text
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
 
@@ -44,7 +44,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
             body = obj(value)
             attempts = [obj(each) for each in items(body.get("attempts"))]
             for at, attempt in enumerate(attempts or [body]):
-                where = f"{record.where}/attempts/{at}" if attempts else record.where
+                where = f"{record.location}/attempts/{at}" if attempts else record.location
                 shared: JSONObject = {key: body[key] for key in ("replay_config", "environment") if key in body}
                 yield _run({**shared, **attempt}, where, f"attempt-{at + 1}" if attempts else "")
 
@@ -53,8 +53,8 @@ def parse(source: Source) -> Iterator[RecordedRun]:
 class Trajectory:
     """What a trajectory says about its run besides the conversation."""
 
-    said: list[Said]
-    setting: Setting
+    said: list[TranscriptMessage]
+    setting: TranscriptSettings
     instance: str
     info: JSONObject
     format: str
@@ -65,11 +65,13 @@ class Trajectory:
 def run_of(given: Trajectory, where: str, suffix: str = "") -> RecordedRun:
     """The run of a trajectory: its totals belong to the agent, its submission is the output."""
     exit_status = text(first(given.info, "exit_status"))
-    steps = transcripts.with_output(transcripts.steps_of(given.said, given.setting), text(given.info.get("submission")))
+    steps = transcripts.replace_output(
+        transcripts.build_steps(given.said, given.setting), text(given.info.get("submission"))
+    )
     steps[0] = _with_totals(steps[0], obj(given.info.get("model_stats")), f"{where}/info/model_stats")
     parts = (given.instance or given.format, content_id(given.identity, where), suffix)
     tags = (f"task:{given.instance}" if given.instance else "", f"exit:{exit_status}" if exit_status else "")
-    return finish(
+    return build_run(
         RunFacts(
             external_id="-".join(part for part in parts if part),
             app=given.format,
@@ -80,7 +82,7 @@ def run_of(given: Trajectory, where: str, suffix: str = "") -> RecordedRun:
             judgements=_judgements(given, exit_status),
         ),
         steps,
-        where=where,
+        location=where,
     )
 
 
@@ -104,7 +106,7 @@ def _is_trajectory(body: JSONObject) -> bool:
 
 
 def _run(body: JSONObject, where: str, suffix: str) -> RecordedRun:
-    config = obj(embedded(body.get("replay_config")))
+    config = obj(parse_embedded(body.get("replay_config")))
     problem = obj(config.get("problem_statement"))
     model = text(first(obj(obj(config.get("agent")).get("model")), "name")) or text(body.get("model_name"))
     listed = items(body.get("trajectory"))
@@ -113,7 +115,7 @@ def _run(body: JSONObject, where: str, suffix: str) -> RecordedRun:
     return run_of(
         Trajectory(
             said=said,
-            setting=Setting(model=model, provider=provider_of(None, model), agent=FORMAT),
+            setting=TranscriptSettings(model=model, provider=normalize_provider(None, model), agent=FORMAT),
             instance=text(first(body, "instance_id")) or text(problem.get("id")),
             info=info,
             format=FORMAT,
@@ -136,7 +138,7 @@ def _is_dataset(listed: list[JSONValue]) -> bool:
     return bool(listed) and {"role", "text"} <= obj(listed[0]).keys()
 
 
-def _dataset(listed: list[JSONValue], where: str) -> list[Said]:
+def _dataset(listed: list[JSONValue], where: str) -> list[TranscriptMessage]:
     messages = [obj(each) for each in listed]
     history: list[JSONValue] = [
         {"role": message.get("role"), "content": first(message, "text", "system_prompt")} for message in messages
@@ -144,7 +146,7 @@ def _dataset(listed: list[JSONValue], where: str) -> list[Said]:
     return _Conversation(history=history, steps=[], where=where, name="trajectory").said()
 
 
-def _exchanges(body: JSONObject, problem: JSONObject, where: str) -> list[Said]:
+def _exchanges(body: JSONObject, problem: JSONObject, where: str) -> list[TranscriptMessage]:
     history = items(body.get("history"))
     if not history and (request := text(first(problem, "text", "problem_statement"))):
         history = [{"role": "user", "content": request}]
@@ -161,22 +163,22 @@ class _Conversation:
     name: str = "history"
     at: int = 0  # the first step of the trajectory that no answer was found for
 
-    def said(self) -> list[Said]:
+    def said(self) -> list[TranscriptMessage]:
         messages = [obj(each) for each in self.history]
         answers = [at for at, message in enumerate(messages) if _is_answer(message)]
         begin = answers[0] if answers else len(messages)
         asked = [at for at, message in enumerate(messages[:begin]) if message.get("role") == "user"]
-        found: list[Said] = []
+        found: list[TranscriptMessage] = []
         for at, message in enumerate(messages):
             where = f"{self.where}/{self.name}/{at}"
             if _is_answer(message):
                 found += self._answer(message, messages[at + 1 : at + 2], where)
             else:
                 aside = text(message.get("role")) not in {"tool", "system"} and at != (asked[-1] if asked else -1)
-                found.append(Said(value=_message(message), where=where, aside=aside))
+                found.append(TranscriptMessage(value=_message(message), location=where, is_injected=aside))
         return found + self._left(len(self.steps))
 
-    def _answer(self, message: JSONObject, after: list[JSONObject], where: str) -> Iterator[Said]:
+    def _answer(self, message: JSONObject, after: list[JSONObject], where: str) -> Iterator[TranscriptMessage]:
         """An answer of the history with its step, after the steps that the history leaves out."""
         place = self._place(message)
         if place is None:
@@ -189,11 +191,13 @@ class _Conversation:
             self.at = place + 1
             actions = _actions(step)
         calls = items(message.get("tool_calls"))
-        yield Said(value=_message(message), where=where, actions=() if calls else actions, shown=_shown(step))
+        yield TranscriptMessage(
+            value=_message(message), location=where, actions=() if calls else actions, request_messages=_shown(step)
+        )
 
     def _place(self, message: JSONObject) -> int | None:
         """The next step of the trajectory that ran what this answer says."""
-        for words in (said(message), text(message.get("action"))):
+        for words in (message_text(message), text(message.get("action"))):
             places = self.places.get(words.strip(), [])
             if (nth := bisect_left(places, self.at)) < len(places):
                 return places[nth]
@@ -208,17 +212,23 @@ class _Conversation:
                 places.setdefault(words, []).append(at)
         return places
 
-    def _left(self, end: int) -> list[Said]:
+    def _left(self, end: int) -> list[TranscriptMessage]:
         """Steps of which the history has no answer: refused ones, and the last, whose result nobody was told."""
-        left: list[Said] = []
+        left: list[TranscriptMessage] = []
         for at in range(self.at, end):
             step, where = obj(self.steps[at]), f"{self.where}/trajectory/{at}"
             if not text(step.get("response")) and not text(step.get("action")).strip():
                 continue
             answer: JSONObject = {"role": "assistant", "content": step.get("response")}
-            left.append(Said(value=answer, where=where, actions=_actions(step), shown=_shown(step)))
+            left.append(
+                TranscriptMessage(value=answer, location=where, actions=_actions(step), request_messages=_shown(step))
+            )
             if text(step.get("observation")):
-                left.append(Said(value={"role": "user", "content": step["observation"]}, where=where, aside=True))
+                left.append(
+                    TranscriptMessage(
+                        value={"role": "user", "content": step["observation"]}, location=where, is_injected=True
+                    )
+                )
         self.at = max(self.at, end)
         return left
 
@@ -237,7 +247,7 @@ def _message(message: JSONObject) -> JSONObject:
     return {"role": message.get("role"), "content": content, **kept, **({"tool_call_id": ids[0]} if ids else {})}
 
 
-def _actions(step: JSONObject) -> tuple[Action, ...]:
+def _actions(step: JSONObject) -> tuple[TextAction, ...]:
     command = text(step.get("action")).strip()
     if not command:
         return ()
@@ -247,7 +257,7 @@ def _actions(step: JSONObject) -> tuple[Action, ...]:
     }
     output = step.get("observation")
     status = StepStatus.OK if output is not None else StepStatus.PARTIAL
-    return (Action(name=name, arguments={"command": command}, output=output, status=status, attributes=rest),)
+    return (TextAction(name=name, arguments={"command": command}, output=output, status=status, attributes=rest),)
 
 
 def _shown(step: JSONObject) -> JSONValue:
@@ -259,7 +269,7 @@ def _shown(step: JSONObject) -> JSONValue:
 def _with_totals(root: RecordedStep, stats: JSONObject, where: str) -> RecordedStep:
     return replace(
         root,
-        tokens_in=tokens(stats.get("tokens_sent"), where),
-        tokens_out=tokens(stats.get("tokens_received"), where),
-        cost_usd=cost_of(first(stats, "instance_cost", "total_cost")),
+        tokens_in=parse_token_count(stats.get("tokens_sent"), where),
+        tokens_out=parse_token_count(stats.get("tokens_received"), where),
+        cost_usd=parse_cost(first(stats, "instance_cost", "total_cost")),
     )

@@ -11,13 +11,13 @@ from typing import Final
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
-from traces.importers.common.messages import tools_of
-from traces.importers.common.model_calls import provider_of
-from traces.importers.common.run_builder import RunFacts, finish
-from traces.importers.common.transcripts import Said, Setting
+from traces.importers.common.messages import normalize_tools
+from traces.importers.common.model_calls import normalize_provider
+from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.transcripts import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, obj, required_list, required_object, text
-from traces.importers.files.source import Source, collected
+from traces.importers.files.json_reader import first, items, obj, require_list, require_object, text
+from traces.importers.files.source import Source, parse_records
 
 FORMAT = "atif"
 _CONTINUED: Final = re.compile(r"(.+)-cont-([1-9]\d{0,5})")
@@ -46,13 +46,13 @@ class _Part:
     given: JSONObject
     session: str
     number: int  # 0: the beginning
-    said: list[Said]
+    said: list[TranscriptMessage]
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     """One run for each session, its continuations in it; the same file twice counts once."""
     sessions: dict[str, list[dict[int, _Part]]] = {}
-    for part in collected(sources, _part):
+    for part in parse_records(sources, _part):
         known = sessions.setdefault(part.session, [])
         if any(part.number in parts and parts[part.number].given == part.given for parts in known):
             continue
@@ -67,17 +67,17 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
 
 def keys(source: Source) -> set[str]:
     """The sessions that have a trajectory in a file."""
-    return {part.session for part in collected([source], _part)}
+    return {part.session for part in parse_records([source], _part)}
 
 
 def _part(given: JSONValue, where: str) -> Iterator[_Part]:
     """A trajectory of which a run can be made."""
-    body = required_object(given, where)
+    body = require_object(given, where)
     named = text(first(body, "session_id", "trajectory_id"))
     if not named:
         raise BadFile("an ATIF trajectory without `session_id`", f"{where}/session_id")
     continued = _CONTINUED.fullmatch(named)
-    steps = required_list(body.get("steps"), f"{where}/steps")
+    steps = require_list(body.get("steps"), f"{where}/steps")
     said = [each for at, step in enumerate(steps) for each in _messages(step, f"{where}/steps/{at}")]
     part = _Part(
         given=body,
@@ -93,26 +93,26 @@ def _run(parts: Sequence[_Part]) -> RecordedRun:
     begun, *continued = parts
     agent = obj(begun.given.get("agent"))
     model = text(agent.get("model_name"))
-    setting = Setting(
+    setting = TranscriptSettings(
         model=model,
-        provider=provider_of(None, model),
+        provider=normalize_provider(None, model),
         agent=text(agent.get("name")) or "agent",
-        tools=tools_of(agent.get("tool_definitions") or []),
+        tools=normalize_tools(agent.get("tool_definitions") or []),
     )
     said = list(begun.said)
     for part in continued:
-        said += [replace(each, anew=at == 0) for at, each in enumerate(part.said)]
+        said += [replace(each, resets_history=at == 0) for at, each in enumerate(part.said)]
     # a continuation of which the beginning is not there stands for itself
     external_id = begun.session if begun.number == 0 else text(first(begun.given, "session_id", "trajectory_id"))
-    return finish(
+    return build_run(
         RunFacts(
             external_id=external_id,
             app=text(agent.get("name")) or FORMAT,
             format=FORMAT,
             metadata={"agent": agent, **_kept(begun), "continuations": [_kept(part) for part in continued]},
         ),
-        transcripts.steps_of(said, setting),
-        where=f"session {external_id}",
+        transcripts.build_steps(said, setting),
+        location=f"session {external_id}",
     )
 
 
@@ -120,8 +120,8 @@ def _kept(part: _Part) -> JSONObject:
     return {name: part.given[name] for name in _KEPT if name in part.given}
 
 
-def _messages(given: JSONValue, where: str) -> Iterator[Said]:
-    step = required_object(given, where)
+def _messages(given: JSONValue, where: str) -> Iterator[TranscriptMessage]:
+    step = require_object(given, where)
     aside = step.get("is_copied_context") is True  # a continuation begins with what it takes over
     role = _ROLES.get(text(step.get("source")))
     if role is None:
@@ -140,9 +140,9 @@ def _messages(given: JSONValue, where: str) -> Iterator[Said]:
     ]
     metrics = obj(step.get("metrics"))
     rest = {key: value for key, value in step.items() if key not in _MAPPED and value is not None}
-    yield Said(
-        where=where,
-        aside=aside,
+    yield TranscriptMessage(
+        location=where,
+        is_injected=aside,
         value={
             "role": role,
             "content": content,
@@ -155,9 +155,9 @@ def _messages(given: JSONValue, where: str) -> Iterator[Said]:
     )
     for at, result in enumerate(items(obj(step.get("observation")).get("results"))):
         answer = obj(result)
-        yield Said(
-            where=f"{where}/observation/results/{at}",
-            aside=aside,
+        yield TranscriptMessage(
+            location=f"{where}/observation/results/{at}",
+            is_injected=aside,
             value={
                 "role": "tool",
                 "tool_call_id": text(answer.get("source_call_id")),

@@ -12,10 +12,16 @@ from typing import Final, cast
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepType
-from traces.importers.common.messages import as_text, messages_of, tools_of
-from traces.importers.common.model_calls import answer_of, model_input, parameters_of, provider_of, usage_of
-from traces.importers.common.spans import SpanFacts, step_of
-from traces.importers.common.times import Span, instant, span
+from traces.importers.common.messages import as_text, normalize_messages, normalize_tools
+from traces.importers.common.model_calls import (
+    model_input,
+    normalize_answer,
+    normalize_parameters,
+    normalize_provider,
+    normalize_usage,
+)
+from traces.importers.common.spans import SpanFacts, build_step
+from traces.importers.common.times import Span, parse_span, parse_time
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import first, items, obj, text
 from traces.payloads.conversation import Conversation, Messages
@@ -102,7 +108,7 @@ def messages(value: JSONValue, attachments: JSONObject) -> list[JSONObject]:
     if isinstance(content, list):
         content = [_block(obj(each)) if isinstance(each, dict) else each for each in content]
     known = {"role": message.get("role"), "content": content, "tool_call_id": message.get("tool_call_id")}
-    return messages_of({**{key: item for key, item in known.items() if item is not None}, "tool_calls": calls})
+    return normalize_messages({**{key: item for key, item in known.items() if item is not None}, "tool_calls": calls})
 
 
 def _read(reading: _Reading, events: list[JSONValue], parent: str, where: str) -> None:
@@ -162,7 +168,7 @@ def _begin(reading: _Reading, container: RecordedStep) -> None:
 def _end(reading: _Reading, key: str, event: JSONObject, where: str) -> None:
     at = reading.containers.get(key)
     if at is not None:
-        reading.steps[at] = replace(reading.steps[at], ended_at=instant(event.get("timestamp"), where))
+        reading.steps[at] = replace(reading.steps[at], ended_at=parse_time(event.get("timestamp"), where))
 
 
 def _without_empty(reading: _Reading) -> Iterator[RecordedStep]:
@@ -176,8 +182,8 @@ def _without_empty(reading: _Reading) -> Iterator[RecordedStep]:
 
 def _container(event: JSONObject, key: str, parent: str, where: str) -> RecordedStep:
     kind, name = text(event.get("type")), text(event.get("name"))
-    times = span(event.get("timestamp"), None, where)
-    return step_of(
+    times = parse_span(event.get("timestamp"), None, where)
+    return build_step(
         SpanFacts(
             key=key,
             name=name or kind or "span",
@@ -190,7 +196,7 @@ def _container(event: JSONObject, key: str, parent: str, where: str) -> Recorded
 
 
 def _step(reading: _Reading, kind: str, event: JSONObject, key: str, parent: str, where: str) -> RecordedStep | None:
-    times = span(event.get("timestamp"), event.get("completed"), where)
+    times = parse_span(event.get("timestamp"), event.get("completed"), where)
     match kind:
         case "model":
             facts = _model(reading, event, key, times, where)
@@ -227,7 +233,7 @@ def _step(reading: _Reading, kind: str, event: JSONObject, key: str, parent: str
             )
         case _:
             return None
-    return replace(step_of(facts), parent=parent)
+    return replace(build_step(facts), parent=parent)
 
 
 def _model(reading: _Reading, event: JSONObject, key: str, times: Span, where: str) -> SpanFacts:
@@ -246,12 +252,12 @@ def _model(reading: _Reading, event: JSONObject, key: str, times: Span, where: s
         times=times,
         failed=bool(error),
         error=error,
-        unfinished=bool(event.get("pending")),
+        is_open=bool(event.get("pending")),
         request=_request(reading, event),
-        answer=answer_of(_choices(output)),
+        answer=normalize_answer(_choices(output)),
         model=model.split("/", 1)[-1],
-        provider=provider_of(model.split("/", 1)[0] if "/" in model else "", model),
-        usage=usage_of(counts, f"{where}/output/usage"),
+        provider=normalize_provider(model.split("/", 1)[0] if "/" in model else "", model),
+        usage=normalize_usage(counts, f"{where}/output/usage"),
         retries=retries if isinstance(retries, int) and 0 <= retries < 2**31 else 0,
         attributes={name: value for name, value in facts.items() if value is not None},
     )
@@ -270,7 +276,7 @@ def _request(reading: _Reading, event: JSONObject) -> JSONObject | None:
     choice = event.get("tool_choice")
     if choice not in (None, "auto") and items(event.get("tools")):
         config["tool_choice"] = choice
-    request = model_input([], tools_of(event.get("tools") or []), parameters_of(config))
+    request = model_input([], normalize_tools(event.get("tools") or []), normalize_parameters(config))
     return {**request, "messages": cast(JSONValue, given)}
 
 
@@ -330,7 +336,7 @@ def _tool(reading: _Reading, event: JSONObject, key: str, times: Span) -> SpanFa
         tool_name=name,
         failed=bool(error),
         error=problem or "error",
-        unfinished=bool(event.get("pending")),
+        is_open=bool(event.get("pending")),
         input=_resolved(event.get("arguments"), reading.attachments),
         output=None if event.get("pending") else _resolved(event.get("result"), reading.attachments),
         call_id=text(event.get("id")),

@@ -17,13 +17,13 @@ from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import judgement
 from traces.importers.common.messages import as_text
-from traces.importers.common.model_calls import provider_of
-from traces.importers.common.run_builder import RunFacts, app_name, finish
-from traces.importers.common.times import instant
-from traces.importers.common.transcripts import Said, Setting
+from traces.importers.common.model_calls import normalize_provider
+from traces.importers.common.run_builder import RunFacts, app_name, build_run
+from traces.importers.common.times import parse_time
+from traces.importers.common.transcripts import TranscriptMessage, TranscriptSettings
 from traces.importers.files.archives import MAGIC, Archive
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, json_value, obj, required_list, required_object, text
+from traces.importers.files.json_reader import first, items, json_value, obj, require_list, require_object, text
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Record, Source
 from traces.importers.formats.evaluations import inspect_events
@@ -56,8 +56,8 @@ def parse(source: Source) -> Iterator[RecordedRun]:
         try:
             yield _run(sample)
         except BadFile as problem:
-            source.skipped.append(problem)
-    if not found and not source.skipped:
+            source.problems.append(problem)
+    if not found and not source.problems:
         raise BadFile("this log of Inspect holds no sample: it is a header, or the samples were not logged", "/samples")
 
 
@@ -78,7 +78,7 @@ def _with_nan(source: Source) -> list[Record]:
     if b"NaN" not in source.data or b'"eval"' not in source.data or source.data[:1] != b"{":
         return []
     try:
-        return [Record(value=_json(source.data), where="")]
+        return [Record(value=_json(source.data), location="")]
     except BadFile:
         return []
 
@@ -107,14 +107,14 @@ def _is_sample(given: JSONObject) -> bool:
 def _listed(source: Source) -> Iterator[_Sample]:
     source.documents = _with_nan(source)
     for record in source.records():
-        given = required_object(record.value, record.where)
+        given = require_object(record.value, record.location)
         if _is_sample(given):
-            yield _Sample(value=given, evaluation={}, where=record.where or "/")
+            yield _Sample(value=given, evaluation={}, where=record.location or "/")
             continue
-        evaluation = required_object(given.get("eval"), f"{record.where}/eval")
-        for at, each in enumerate(required_list(given.get("samples") or [], f"{record.where}/samples")):
-            where = f"{record.where}/samples/{at}"
-            yield _Sample(value=required_object(each, where), evaluation=evaluation, where=where)
+        evaluation = require_object(given.get("eval"), f"{record.location}/eval")
+        for at, each in enumerate(require_list(given.get("samples") or [], f"{record.location}/samples")):
+            where = f"{record.location}/samples/{at}"
+            yield _Sample(value=require_object(each, where), evaluation=evaluation, where=where)
 
 
 def _archived(source: Source) -> Iterator[_Sample]:
@@ -125,9 +125,9 @@ def _archived(source: Source) -> Iterator[_Sample]:
         if not name.startswith(_SAMPLES) or not name.endswith(".json"):
             continue
         try:
-            value = required_object(_json(archive.read(name)), "")
+            value = require_object(_json(archive.read(name)), "")
         except BadFile as problem:
-            source.skipped.append(problem.inside(name))
+            source.problems.append(problem.prefix_location(name))
         else:
             yield _Sample(value=value, evaluation=evaluation, where=name)
 
@@ -142,7 +142,7 @@ def _run(sample: _Sample) -> RecordedRun:
     steps = (
         [_root(given, task, sample.where), *recorded.steps] if has_calls else _transcript(given, model, sample.where)
     )
-    return finish(
+    return build_run(
         RunFacts(
             external_id=_identity(sample),
             app=app_name(task.rsplit("/", 1)[-1]) or FORMAT,
@@ -163,7 +163,7 @@ def _run(sample: _Sample) -> RecordedRun:
             judgements=list(_judgements(obj(given.get("scores")))),
         ),
         steps,
-        where=sample.where,
+        location=sample.where,
     )
 
 
@@ -191,23 +191,25 @@ def _root(given: JSONObject, task: str, where: str) -> RecordedStep:
         output={"text": answer} if answer else None,
         status=StepStatus.ERROR if error else StepStatus.OK,
         error=error,
-        started_at=instant(given.get("started_at"), where),
-        ended_at=instant(given.get("completed_at"), where),
+        started_at=parse_time(given.get("started_at"), where),
+        ended_at=parse_time(given.get("completed_at"), where),
     )
 
 
 def _transcript(given: JSONObject, model: str, where: str) -> list[RecordedStep]:
     """Steps of a sample whose events were not logged."""
     attachments = obj(given.get("attachments"))
-    said: list[Said] = []
+    said: list[TranscriptMessage] = []
     for at, each in enumerate(items(given.get("messages"))):
         error = obj(obj(each).get("error"))
         facts = {"error": text(first(error, "message", "type")) or None, "model": obj(each).get("model")}
         for message in inspect_events.messages(each, attachments):
             kept = {name: value for name, value in facts.items() if value}
-            said.append(Said(value={**message, **kept}, where=f"{where}/messages/{at}"))
-    setting = Setting(model=model.split("/", 1)[-1], provider=provider_of(model.split("/", 1)[0], model))
-    steps = transcripts.steps_of(said, setting)
+            said.append(TranscriptMessage(value={**message, **kept}, location=f"{where}/messages/{at}"))
+    setting = TranscriptSettings(
+        model=model.split("/", 1)[-1], provider=normalize_provider(model.split("/", 1)[0], model)
+    )
+    steps = transcripts.build_steps(said, setting)
     problem = text(obj(given.get("error")).get("message"))
     return [replace(steps[0], error=problem, status=StepStatus.ERROR), *steps[1:]] if problem else steps
 

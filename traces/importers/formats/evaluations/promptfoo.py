@@ -12,12 +12,19 @@ from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedSte
 from traces.core.vocabulary import StepStatus, StepType
 from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import judgement
-from traces.importers.common.messages import as_text, messages_of, tool_call
-from traces.importers.common.model_calls import answer_of, cost_of, model_input, parameters_of, provider_of, usage_of
-from traces.importers.common.run_builder import RunFacts, app_name, finish
-from traces.importers.common.times import instant
+from traces.importers.common.messages import as_text, normalize_messages, normalize_tool_call
+from traces.importers.common.model_calls import (
+    model_input,
+    normalize_answer,
+    normalize_parameters,
+    normalize_provider,
+    normalize_usage,
+    parse_cost,
+)
+from traces.importers.common.run_builder import RunFacts, app_name, build_run
+from traces.importers.common.times import parse_time
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import embedded, first, items, obj, required_object, text
+from traces.importers.files.json_reader import first, items, obj, parse_embedded, require_object, text
 from traces.importers.files.source import Source
 
 FORMAT: Final = "promptfoo"
@@ -45,11 +52,11 @@ class _Row:
 def parse(source: Source) -> Iterator[RecordedRun]:
     """One run for each row."""
     for record in source.records():
-        for row in _rows(record.value, _Evaluation(), record.where):
+        for row in _rows(record.value, _Evaluation(), record.location):
             try:
                 yield _run(row)
             except BadFile as problem:
-                source.skipped.append(problem)
+                source.problems.append(problem)
 
 
 def is_output(value: JSONValue) -> bool:
@@ -74,7 +81,7 @@ def _rows(value: JSONValue, evaluation: _Evaluation, where: str) -> Iterator[_Ro
         for at, each in enumerate(value):
             yield from _rows(each, evaluation, f"{where}/{at}")
         return
-    given = required_object(value, where)
+    given = require_object(value, where)
     if "results" not in given:
         yield _Row(body=given, evaluation=evaluation, where=where)
         return
@@ -99,7 +106,7 @@ def _run(row: _Row) -> RecordedRun:
         "latency_ms": body.get("latencyMs"),
         "description": description,
     }
-    return finish(
+    return build_run(
         RunFacts(
             external_id=_identity(row),
             app=app_name(row.evaluation.description) or FORMAT,
@@ -107,11 +114,11 @@ def _run(row: _Row) -> RecordedRun:
             name=description,
             tags=[f"provider:{_label(body)}"] if _label(body) else [],
             metadata=metadata,
-            started_at=instant(row.evaluation.timestamp, row.where),
+            started_at=parse_time(row.evaluation.timestamp, row.where),
             judgements=list(_judgements(body)),
         ),
         list(_steps(row)),
-        where=row.where,
+        location=row.where,
     )
 
 
@@ -174,9 +181,11 @@ def _model(row: _Row) -> RecordedStep:
     body, response = row.body, obj(row.body.get("response"))
     provider, model = _named(body)
     counts = obj(first(response, "tokenUsage") or body.get("tokenUsage"))
-    usage = usage_of({"input": counts.get("prompt"), "output": counts.get("completion")}, f"{row.where}/tokenUsage")
-    spoken = embedded(_prompt_text(body))
-    messages = messages_of(spoken if isinstance(spoken, list) else _prompt_text(body))
+    usage = normalize_usage(
+        {"input": counts.get("prompt"), "output": counts.get("completion")}, f"{row.where}/tokenUsage"
+    )
+    spoken = parse_embedded(_prompt_text(body))
+    messages = normalize_messages(spoken if isinstance(spoken, list) else _prompt_text(body))
     config = obj(obj(body.get("prompt")).get("config"))
     parameters: JSONObject = {key: value for key, value in config.items() if not isinstance(value, dict | list)}
     failure = _failure(body)
@@ -196,11 +205,11 @@ def _model(row: _Row) -> RecordedStep:
         provider=provider,
         status=StepStatus.ERROR if failure else StepStatus.OK,
         error=failure,
-        input=model_input(messages, [], parameters_of(parameters)) if messages else None,
-        output=None if failure else answer_of(_answer(response), text(response.get("finishReason"))).output,
+        input=model_input(messages, [], normalize_parameters(parameters)) if messages else None,
+        output=None if failure else normalize_answer(_answer(response), text(response.get("finishReason"))).output,
         tokens_in=usage.tokens_in,
         tokens_out=usage.tokens_out,
-        cost_usd=cost_of(first(body, "cost") or response.get("cost")),
+        cost_usd=parse_cost(first(body, "cost") or response.get("cost")),
         attributes={name: value for name, value in facts.items() if value not in (None, "", {}, [])},
     )
 
@@ -212,7 +221,7 @@ def _named(body: JSONObject) -> tuple[str, str]:
         return "", ""
     provider, _, rest = name.partition(":")
     model = rest.rsplit(":", 1)[-1]
-    return provider_of(provider, model), model
+    return normalize_provider(provider, model), model
 
 
 def _answer(response: JSONObject) -> JSONValue:
@@ -220,7 +229,7 @@ def _answer(response: JSONObject) -> JSONValue:
     output = response.get("output")
     calls = items(output)
     if calls and all(isinstance(obj(each).get("function"), dict) for each in calls):
-        return {"role": "assistant", "content": None, "tool_calls": [tool_call(each) for each in calls]}
+        return {"role": "assistant", "content": None, "tool_calls": [normalize_tool_call(each) for each in calls]}
     return output
 
 

@@ -10,12 +10,12 @@ from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus
 from traces.importers.common import benchmark_scores, transcripts
 from traces.importers.common.identity import content_id
-from traces.importers.common.model_calls import parameters_of, provider_of
-from traces.importers.common.run_builder import RunFacts, app_name, finish
-from traces.importers.common.times import instant
-from traces.importers.common.transcripts import Said, Setting
+from traces.importers.common.model_calls import normalize_parameters, normalize_provider
+from traces.importers.common.run_builder import RunFacts, app_name, build_run
+from traces.importers.common.times import parse_time
+from traces.importers.common.transcripts import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, obj, required_list, required_object, text
+from traces.importers.files.json_reader import first, items, obj, require_list, require_object, text
 from traces.importers.files.source import Source
 
 FORMAT: Final = "tau-bench"
@@ -28,7 +28,7 @@ class _Trial:
 
     body: JSONObject
     messages: list[JSONValue]
-    setting: Setting
+    setting: TranscriptSettings
     metadata: JSONObject
     domain: str
     identity: str
@@ -38,11 +38,11 @@ class _Trial:
 def parse(source: Source) -> Iterator[RecordedRun]:
     """One run for each trial."""
     for record in source.records():
-        for trial in _trials(record.value, record.where):
+        for trial in _trials(record.value, record.location):
             try:
                 yield _run(trial())
             except BadFile as problem:
-                source.skipped.append(problem)
+                source.problems.append(problem)
 
 
 def is_result(value: JSONValue) -> bool:
@@ -61,13 +61,13 @@ def _trials(value: JSONValue, where: str) -> Iterator[Callable[[], _Trial]]:
         for at, each in enumerate(value):
             yield from _trials(each, f"{where}/{at}")
         return
-    given = required_object(value, where)
+    given = require_object(value, where)
     if "traj" in given:
         yield partial(_trial, given, where)
         return
     info = obj(given.get("info"))
     tasks = {text(obj(each).get("id")): each for each in items(given.get("tasks"))}
-    for at, each in enumerate(required_list(given.get("simulations"), f"{where}/simulations")):
+    for at, each in enumerate(require_list(given.get("simulations"), f"{where}/simulations")):
         place = f"{where}/simulations/{at}"
         yield partial(_simulation, each, info, tasks, place)
 
@@ -76,8 +76,8 @@ def _trial(body: JSONObject, where: str) -> _Trial:
     task, trial = text(body.get("task_id")), text(body.get("trial"))
     return _Trial(
         body=body,
-        messages=required_list(body.get("traj"), f"{where}/traj"),
-        setting=Setting(),
+        messages=require_list(body.get("traj"), f"{where}/traj"),
+        setting=TranscriptSettings(),
         metadata={"info": body.get("info")},
         domain="",
         identity=f"{task}/{trial}-{content_id(body, where)}",
@@ -86,20 +86,20 @@ def _trial(body: JSONObject, where: str) -> _Trial:
 
 
 def _simulation(value: JSONValue, info: JSONObject, tasks: dict[str, JSONValue], where: str) -> _Trial:
-    body = required_object(value, where)
+    body = require_object(value, where)
     agent, environment = obj(info.get("agent_info")), obj(info.get("environment_info"))
     model, task = text(agent.get("llm")), text(body.get("task_id"))
     messages: list[JSONValue] = []
-    for each in required_list(body.get("messages") or [], f"{where}/messages"):
+    for each in require_list(body.get("messages") or [], f"{where}/messages"):
         several = obj(each).get("tool_messages")
         messages += items(several) if isinstance(several, list) else [each]
     return _Trial(
         body=body,
         messages=messages,
-        setting=Setting(
+        setting=TranscriptSettings(
             model=model.rsplit("/", 1)[-1],
-            provider=provider_of(model.split("/", 1)[0] if "/" in model else "", model),
-            parameters=parameters_of(obj(agent.get("llm_args"))),
+            provider=normalize_provider(model.split("/", 1)[0] if "/" in model else "", model),
+            parameters=normalize_parameters(obj(agent.get("llm_args"))),
         ),
         metadata={name: body[name] for name in _KEPT if body.get(name) is not None}
         | {"task": tasks.get(task), "policy": first(environment, "policy"), "user": info.get("user_info")},
@@ -111,13 +111,15 @@ def _simulation(value: JSONValue, info: JSONObject, tasks: dict[str, JSONValue],
 
 def _run(trial: _Trial) -> RecordedRun:
     body = trial.body
-    said = [Said(value=each, where=f"{trial.where}/messages/{at}") for at, each in enumerate(trial.messages)]
-    steps = transcripts.steps_of(said, trial.setting)
+    said = [
+        TranscriptMessage(value=each, location=f"{trial.where}/messages/{at}") for at, each in enumerate(trial.messages)
+    ]
+    steps = transcripts.build_steps(said, trial.setting)
     if error := text(obj(body.get("info")).get("error")):
         steps[0] = _failed(steps[0], error)
     task = text(body.get("task_id"))
     facts: JSONObject = {"task_id": body.get("task_id"), "trial": body.get("trial")}
-    return finish(
+    return build_run(
         RunFacts(
             external_id=trial.identity,
             app=app_name(trial.domain) or FORMAT,
@@ -125,12 +127,12 @@ def _run(trial: _Trial) -> RecordedRun:
             name=f"task {task}",
             tags=[f"task:{task}", f"trial:{text(body.get('trial'))}"],
             metadata={**facts, **trial.metadata},
-            started_at=instant(body.get("start_time"), trial.where),
-            ended_at=instant(body.get("end_time"), trial.where),
-            judgements=benchmark_scores.judgements_of(body),
+            started_at=parse_time(body.get("start_time"), trial.where),
+            ended_at=parse_time(body.get("end_time"), trial.where),
+            judgements=benchmark_scores.read_judgements(body),
         ),
         steps,
-        where=trial.where,
+        location=trial.where,
     )
 
 

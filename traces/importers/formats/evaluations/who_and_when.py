@@ -9,9 +9,9 @@ from traces.core.recorded_run import RecordedJudgement, RecordedRun
 from traces.core.vocabulary import JudgementKind
 from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import judgement
-from traces.importers.common.run_builder import RunFacts, finish
-from traces.importers.common.speakers import Team, Utterance, Voice, blocks_of, steps_of, voice_of
-from traces.importers.files.json_reader import first, obj, required_list, text
+from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.speakers import Team, Utterance, Voice, build_steps, classify_speaker, join_lines
+from traces.importers.files.json_reader import first, obj, require_list, text
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
 
@@ -36,7 +36,7 @@ def _is_labelled(body: JSONObject) -> bool:
 
 
 def _run(body: JSONObject, where: str) -> RecordedRun:
-    history = [obj(each) for each in required_list(body.get("history"), f"{where}/history")]
+    history = [obj(each) for each in require_list(body.get("history"), f"{where}/history")]
     prompts = {name: text(prompt) for name, prompt in obj(body.get("system_prompt")).items()}
     model = text(first(body, "model", "llm_name"))
     said = [_utterance(message, f"{where}/history/{at}") for at, message in enumerate(history)]
@@ -49,7 +49,7 @@ def _run(body: JSONObject, where: str) -> RecordedRun:
     question = text(first(body, "question_ID", "question_id", "id"))
     # both parts of the data set have questions of the same benchmark
     external_id = "-".join(part for part in (question, content_id([*history], where)) if part)
-    return finish(
+    return build_run(
         RunFacts(
             external_id=external_id,
             app=FORMAT,
@@ -59,8 +59,8 @@ def _run(body: JSONObject, where: str) -> RecordedRun:
             tags=[f"task:{question}"] if question else [],
             judgements=_judgements(body),
         ),
-        steps_of(said, team),
-        where=where,
+        build_steps(said, team),
+        location=where,
     )
 
 
@@ -69,14 +69,14 @@ def _utterance(message: JSONObject, where: str) -> Utterance:
     role, name = text(message.get("role")), text(message.get("name"))
     given = name or role
     speaker = name or _ASIDE.sub("", role)
-    content = blocks_of(message.get("content"))
-    voice = Voice.CONTEXT if role == "system" else voice_of(speaker, content)
+    content = join_lines(message.get("content"))
+    voice = Voice.CONTEXT if role == "system" else classify_speaker(speaker, content)
     remark = _ASIDE.search(given)
     attributes: JSONObject = {"role": role} if role not in _ROLES and role != speaker else {}
     return Utterance(
         speaker=speaker,
         content=content,
-        where=where,
+        location=where,
         voice=voice,
         attributes={**attributes, **({"remark": remark[1]} if remark else {})},
     )

@@ -8,20 +8,27 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
 from traces.importers.common.messages import as_text
-from traces.importers.common.model_calls import Answer, answer_of, model_input, parameters_of, provider_of, usage_of
+from traces.importers.common.model_calls import (
+    Answer,
+    model_input,
+    normalize_answer,
+    normalize_parameters,
+    normalize_provider,
+    normalize_usage,
+)
 from traces.importers.common.run_builder import (
     RunFacts,
     app_name,
+    build_run,
     container_type,
-    finish,
-    in_causal_order,
-    matched_calls,
+    match_calls,
+    sort_causally,
 )
-from traces.importers.common.spans import SpanFacts, step_of
-from traces.importers.common.times import Span, span
+from traces.importers.common.spans import SpanFacts, build_step
+from traces.importers.common.times import Span, parse_span
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, obj, required_object, text
-from traces.importers.files.source import Source, collected
+from traces.importers.files.json_reader import first, items, obj, require_object, text
+from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.chats.openai_items import (
     answer_of_response,
     is_response_output,
@@ -43,7 +50,7 @@ class _Trace:
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     """One run for each trace."""
     traces: dict[str, _Trace] = {}
-    for each in collected(sources, _read):
+    for each in parse_records(sources, _read):
         if each.get("object") == "trace":
             traces.setdefault(text(each.get("id")), _Trace()).facts |= each
         else:
@@ -53,7 +60,7 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
             yield _run(trace_id, trace)
         else:
             holder = next((source for source in sources if trace_id.encode() in source.data), sources[0])
-            holder.skipped.append(BadFile("no span of this trace is recorded", f"trace {trace_id}"))
+            holder.problems.append(BadFile("no span of this trace is recorded", f"trace {trace_id}"))
 
 
 def is_export(value: JSONValue) -> bool:
@@ -74,7 +81,7 @@ def _read(value: JSONValue, where: str) -> Iterator[JSONObject]:
         for at, each in enumerate(value):
             yield from _read(each, f"{where}/{at}")
         return
-    given = required_object(value, where)
+    given = require_object(value, where)
     if given.get("object") == "trace.span":
         if not text(given.get("id")) or not text(given.get("trace_id")):
             raise BadFile("a span needs `id` and `trace_id`", where)
@@ -94,10 +101,10 @@ def _read(value: JSONValue, where: str) -> Iterator[JSONObject]:
 
 def _run(trace_id: str, trace: _Trace) -> RecordedRun:
     where = f"trace {trace_id}"
-    steps = in_causal_order([_step(each, f"span {key}") for key, each in trace.spans.items()], where=where)
+    steps = sort_causally([_step(each, f"span {key}") for key, each in trace.spans.items()], location=where)
     facts = trace.facts
     workflow = text(facts.get("workflow_name"))
-    return finish(
+    return build_run(
         RunFacts(
             external_id=trace_id,
             app=app_name(workflow) or FORMAT,
@@ -105,28 +112,28 @@ def _run(trace_id: str, trace: _Trace) -> RecordedRun:
             name=workflow,
             metadata={"session_id": facts.get("group_id"), "metadata": facts.get("metadata"), "workflow": workflow},
         ),
-        matched_calls(steps),
-        where=where,
+        match_calls(steps),
+        location=where,
     )
 
 
 def _step(given: JSONObject, where: str) -> RecordedStep:
     data = obj(given.get("span_data"))
-    times = span(given.get("started_at"), given.get("ended_at"), where)
+    times = parse_span(given.get("started_at"), given.get("ended_at"), where)
     facts = _facts(data, text(given.get("id")), times, where)
     error = given.get("error")
     rest = {key: item for key, item in data.items() if key not in _DATA_FIELDS and item not in (None, "", [], {})}
     if address := obj(data.get("model_config")).get("base_url"):
         rest["base_url"] = address
     details = obj(error).get("data")
-    return step_of(
+    return build_step(
         SpanFacts(
             **{name: getattr(facts, name) for name in SpanFacts.__slots__}
             | {
                 "parent": text(given.get("parent_id")) or None,
                 "failed": bool(error),
                 "error": (text(obj(error).get("message")) or as_text(error)) if error else "",
-                "unfinished": bool(given.get("started_at")) and not given.get("ended_at"),
+                "is_open": bool(given.get("started_at")) and not given.get("ended_at"),
                 "attributes": {**rest, **({"error_data": details} if details else {})},
             }
         )
@@ -176,9 +183,9 @@ def _model(data: JSONObject, key: str, times: Span, where: str) -> SpanFacts:
     else:
         answer = _answer(data)
         messages = messages_of_items(_spoken(given))
-        request = model_input(messages, [], parameters_of(_config(data))) if messages else None
+        request = model_input(messages, [], normalize_parameters(_config(data))) if messages else None
     model = text(first(data, "model")) or answer.model
-    usage = usage_of(obj(data.get("usage")), f"{where}/span_data/usage") if data.get("usage") else answer.usage
+    usage = normalize_usage(obj(data.get("usage")), f"{where}/span_data/usage") if data.get("usage") else answer.usage
     return SpanFacts(
         key=key,
         name=model or text(data.get("type")),
@@ -187,7 +194,7 @@ def _model(data: JSONObject, key: str, times: Span, where: str) -> SpanFacts:
         request=request,
         answer=answer,
         model=model,
-        provider=provider_of(None, model),
+        provider=normalize_provider(None, model),
         usage=usage,
     )
 
@@ -197,7 +204,7 @@ def _answer(data: JSONObject) -> Answer:
     made = data.get("output")
     if data.get("type") == "speech":
         return Answer(output=None)
-    return answer_of_response({"output": made}) if is_response_output(made) else answer_of(made)
+    return answer_of_response({"output": made}) if is_response_output(made) else normalize_answer(made)
 
 
 def _spoken(given: JSONValue) -> JSONValue:

@@ -13,10 +13,10 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import judgement
-from traces.importers.common.model_calls import usage_of
-from traces.importers.common.run_builder import RunFacts, finish
-from traces.importers.common.speakers import Result, Team, Utterance, Voice, blocks_of, steps_of, voice_of
-from traces.importers.common.times import instant
+from traces.importers.common.model_calls import normalize_usage
+from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.speakers import Result, Team, Utterance, Voice, build_steps, classify_speaker, join_lines
+from traces.importers.common.times import parse_time
 from traces.importers.files.json_reader import first, items, obj, text
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
@@ -54,7 +54,7 @@ def recognises(sample: Sample) -> float:
 
 def parse(source: Source) -> Iterator[RecordedRun]:
     """One run for each conversation of the file."""
-    values = [(record.value, record.where) for record in source.records()]
+    values = [(record.value, record.location) for record in source.records()]
     if source.is_lines and not any(_chats(value) for value, _ in values):
         values = [([value for value, _ in values], "")]
     for value, where in values:
@@ -135,11 +135,11 @@ def _run(body: JSONObject, messages: list[JSONObject], name: str, where: str) ->
     named = {**({each.speaker: only for each in said} if only else {}), **_models(body)}
     own_id = text(first(body, *_IDS))
     team = Team(name=name or "team", models=named, instructions=_instructions(body), task=_task(body, said))
-    steps = steps_of(said, team)
+    steps = build_steps(said, team)
     steps[0] = _with_totals(steps[0], [obj(spent[model]) for model in models], f"{where}/cost")
     # a chat's id counts the chats of one program, and peers share what stands around them
     external_id = "-".join(part for part in (own_id or FORMAT, name, content_id([*messages], where)) if part)
-    return finish(
+    return build_run(
         RunFacts(
             external_id=external_id,
             app=FORMAT,
@@ -148,13 +148,13 @@ def _run(body: JSONObject, messages: list[JSONObject], name: str, where: str) ->
             judgements=[judgement("correct", correct)] if isinstance(correct, bool) else [],
         ),
         steps,
-        where=where,
+        location=where,
     )
 
 
 def _with_totals(root: RecordedStep, spent: list[JSONObject], where: str) -> RecordedStep:
     """What all agents spent with every model, where their messages do not tell it."""
-    usages = [usage_of(each, where) for each in spent]
+    usages = [normalize_usage(each, where) for each in spent]
     return replace(
         root,
         tokens_in=sum(each.tokens_in or 0 for each in usages) if usages else None,
@@ -184,30 +184,30 @@ def _task(body: JSONObject, said: list[Utterance]) -> str:
     """The task, where no message of a user says it."""
     if any(each.voice is Voice.USER for each in said):
         return ""
-    return text(blocks_of(first(body, "problem_statement", "task", "question")))
+    return text(join_lines(first(body, "problem_statement", "task", "question")))
 
 
 def _utterance(message: JSONObject, where: str) -> Utterance:
     role = text(message.get("role"))
     speaker = text(message.get("name")) or role
-    content = blocks_of(message.get("content"))
+    content = join_lines(message.get("content"))
     results = list(_results(message, role))
     calls = [*items(message.get("tool_calls"))]
     if isinstance(message.get("function_call"), dict):
         called = obj(message["function_call"])
         calls.append({"id": called.get("name"), "function": called})  # its result names the function
-    voice = voice_of(speaker, content)
+    voice = classify_speaker(speaker, content)
     if calls:
         voice = Voice.AGENT
     elif results or role == "system":
         voice = Voice.CONTEXT
-    usage = usage_of(obj(message.get("usage")), f"{where}/usage")
+    usage = normalize_usage(obj(message.get("usage")), f"{where}/usage")
     return Utterance(
         speaker=speaker,
         content=content,
-        where=where,
+        location=where,
         voice=voice,
-        at=instant(first(message, "timestamp", "created_at"), where),
+        at=parse_time(first(message, "timestamp", "created_at"), where),
         calls=tuple(calls),
         results=tuple(results),
         usage=usage,

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from traces.core.json_types import JSONObject, JSONValue
-from traces.importers.common.model_calls import usage_of
-from traces.importers.common.speakers import Result, Utterance, Voice, voice_of
-from traces.importers.common.times import instant
+from traces.importers.common.model_calls import normalize_usage
+from traces.importers.common.speakers import Result, Utterance, Voice, classify_speaker
+from traces.importers.common.times import parse_time
 from traces.importers.files.json_reader import first, items, obj, text
 
 _SAID: Final = frozenset(
@@ -65,12 +65,12 @@ def _utterance(message: JSONObject, thoughts: list[JSONValue], where: str) -> Ut
     return Utterance(
         speaker=speaker,
         content=_with(thoughts, words),
-        where=where,
+        location=where,
         voice=_voice(kind, speaker, content, bool(calls)),
-        at=instant(message.get("created_at"), f"{where}/created_at"),
+        at=parse_time(message.get("created_at"), f"{where}/created_at"),
         calls=tuple({"id": call.get("id"), "name": call.get("name"), "arguments": call["arguments"]} for call in calls),
         results=results,
-        usage=usage_of(usage, f"{where}/models_usage"),
+        usage=normalize_usage(usage, f"{where}/models_usage"),
         attributes={
             "message_type": kind,
             **{key: value for key, value in message.items() if key not in _MAPPED and value not in (None, "", [], {})},
@@ -88,8 +88,8 @@ def _voice(kind: str, speaker: str, content: JSONValue, calls: bool) -> Voice:
     if kind in _CONTEXT or kind in _RESULTS:
         return Voice.CONTEXT
     if kind == "UserMessage":
-        return Voice.USER if voice_of(speaker, content) is Voice.USER else Voice.CONTEXT
-    return voice_of(speaker, content)
+        return Voice.USER if classify_speaker(speaker, content) is Voice.USER else Voice.CONTEXT
+    return classify_speaker(speaker, content)
 
 
 def _results(listed: list[JSONValue]) -> tuple[Result, ...]:

@@ -14,12 +14,12 @@ from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
-from traces.importers.common.model_calls import tokens
-from traces.importers.common.run_builder import RunFacts, finish
-from traces.importers.common.times import instant
-from traces.importers.common.transcripts import Said, Setting
+from traces.importers.common.model_calls import parse_token_count
+from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.times import parse_time
+from traces.importers.common.transcripts import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
-from traces.importers.files.file_opener import decoded
+from traces.importers.files.file_opener import decode_text
 from traces.importers.files.json_reader import first, items, obj, text
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
@@ -47,9 +47,9 @@ def recognises(sample: Sample) -> float:
 def parse(source: Source) -> Iterator[RecordedRun]:
     """The executions in the file."""
     if _is_text(source.data[:4_000]):
-        yield from _log(_text_entries(decoded(source.data)), "")
+        yield from _log(_text_entries(decode_text(source.data)), "")
         return
-    records = [(record.value, record.where) for record in source.records()]
+    records = [(record.value, record.location) for record in source.records()]
     objects = [
         (obj(each), f"{where}/{at}" if isinstance(value, list) else where)
         for value, where in records
@@ -77,7 +77,7 @@ def _is_output(body: JSONObject) -> bool:
 
 def _is_text(data: bytes) -> bool:
     try:
-        found = _ENTRY.match(decoded(data).lstrip())
+        found = _ENTRY.match(decode_text(data).lstrip())
     except BadFile:
         return False
     return found is not None
@@ -107,7 +107,7 @@ def _log(entries: Sequence[JSONObject], where: str) -> Iterator[RecordedRun]:
         kept: list[JSONValue] = [each for task in executed for each in (task.begun, task.ended) if each]
         external_id = f"{FORMAT}-{content_id(kept, where)}"
         steps = [_logged(task, f"task-{at}", where) for at, task in enumerate(executed, 1)]
-        yield finish(
+        yield build_run(
             RunFacts(
                 external_id=external_id,
                 app=FORMAT,
@@ -115,7 +115,7 @@ def _log(entries: Sequence[JSONObject], where: str) -> Iterator[RecordedRun]:
                 failed=any(step.status is StepStatus.ERROR for step in steps),
             ),
             _crew(steps),
-            where=where,
+            location=where,
         )
 
 
@@ -174,7 +174,7 @@ def _logged(task: _Task, key: str, where: str) -> RecordedStep:
 
 
 def _time(entry: JSONObject, where: str) -> datetime | None:
-    return instant(entry.get("timestamp"), f"{where}/timestamp")
+    return parse_time(entry.get("timestamp"), f"{where}/timestamp")
 
 
 def _crew(steps: list[RecordedStep], totals: JSONObject | None = None, where: str = "") -> list[RecordedStep]:
@@ -191,11 +191,11 @@ def _crew(steps: list[RecordedStep], totals: JSONObject | None = None, where: st
         started_at=min(starts, default=None),
         ended_at=max(ends, default=None),
         output=output,
-        tokens_in=tokens(spent.get("prompt_tokens"), where),
-        tokens_out=tokens(spent.get("completion_tokens"), where),
-        tokens_cached=tokens(spent.get("cached_prompt_tokens"), where),
+        tokens_in=parse_token_count(spent.get("prompt_tokens"), where),
+        tokens_out=parse_token_count(spent.get("completion_tokens"), where),
+        tokens_cached=parse_token_count(spent.get("cached_prompt_tokens"), where),
     )
-    return transcripts.with_output([root, *steps], text(obj(output).get("text")))
+    return transcripts.replace_output([root, *steps], text(obj(output).get("text")))
 
 
 def _output(body: JSONObject, where: str) -> RecordedRun:
@@ -205,15 +205,15 @@ def _output(body: JSONObject, where: str) -> RecordedRun:
     ]
     totals = obj(body.get("token_usage"))
     crew = _crew(steps, totals, f"{where}/token_usage")
-    return finish(
+    return build_run(
         RunFacts(
             external_id=text(first(body, "kickoff_id", "id")) or f"{FORMAT}-{content_id(body, where)}",
             app=FORMAT,
             format=FORMAT,
             metadata={"token_usage": totals, "json_dict": body.get("json_dict")},
         ),
-        transcripts.with_output(crew, text(body.get("raw"))),
-        where=where,
+        transcripts.replace_output(crew, text(body.get("raw"))),
+        location=where,
     )
 
 
@@ -233,8 +233,11 @@ def _task(task: JSONObject, key: str, where: str) -> Iterator[RecordedStep]:
         output={"text": task.get("raw")},
         attributes={**rest, **({"task_name": name} if name else {})},
     )
-    said = [Said(value=each, where=f"{where}/messages/{at}") for at, each in enumerate(items(task.get("messages")))]
-    for step in transcripts.steps_of(said, Setting())[1:] if said else []:
+    said = [
+        TranscriptMessage(value=each, location=f"{where}/messages/{at}")
+        for at, each in enumerate(items(task.get("messages")))
+    ]
+    for step in transcripts.build_steps(said, TranscriptSettings())[1:] if said else []:
         if step.type is not StepType.OUTPUT:
             parent = key if step.parent == "agent" else f"{key}/{step.parent}"
             yield replace(

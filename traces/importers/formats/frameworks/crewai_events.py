@@ -12,11 +12,11 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
 from traces.importers.common.identity import content_id
-from traces.importers.common.messages import messages_of, tools_of
-from traces.importers.common.model_calls import answer_of, model_input, provider_of, usage_of
-from traces.importers.common.run_builder import RunFacts, finish
-from traces.importers.common.times import instant
-from traces.importers.files.json_reader import embedded, first, items, obj, text
+from traces.importers.common.messages import normalize_messages, normalize_tools
+from traces.importers.common.model_calls import model_input, normalize_answer, normalize_provider, normalize_usage
+from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.times import parse_time
+from traces.importers.files.json_reader import first, items, obj, parse_embedded, text
 
 _PHASE: Final = re.compile(r"(\w+?)_(started|completed|finished|failed|error)")
 _TYPES: Final = {
@@ -104,7 +104,7 @@ def runs_of(events: Sequence[JSONObject], format: str) -> Iterator[RecordedRun]:
 def _run(execution: _Execution, named: str, format: str) -> RecordedRun:
     external_id = named or f"{format}-{content_id(execution.events, '')}"
     facts = RunFacts(external_id=external_id, app=format, format=format, failed=execution.failed)
-    return finish(facts, execution.steps, where=f"execution {external_id}")
+    return build_run(facts, execution.steps, location=f"execution {external_id}")
 
 
 def _scope(event: JSONObject) -> tuple[str, str]:
@@ -127,7 +127,7 @@ def _add(execution: _Execution, event: JSONObject, where: str) -> None:
     if scope not in _TYPES:
         return
     execution.events.append(event)
-    data, at = _data(event), instant(event.get("timestamp"), f"{where}/timestamp")
+    data, at = _data(event), parse_time(event.get("timestamp"), f"{where}/timestamp")
     if phase == "started":
         _begin(execution, scope, data, at)
         return
@@ -156,7 +156,7 @@ def _begin(execution: _Execution, scope: str, data: JSONObject, at: datetime | N
             started_at=at,
             input=_input(kind, data),
             model=model if kind is StepType.MODEL else "",
-            provider=provider_of(None, model.rpartition("/")[2]) if kind is StepType.MODEL else "",
+            provider=normalize_provider(None, model.rpartition("/")[2]) if kind is StepType.MODEL else "",
             tool_name=text(data.get("tool_name")) if kind is StepType.TOOL else "",
             attributes=_attributes(data),
         )
@@ -193,9 +193,9 @@ def _identity(data: JSONObject) -> dict[str, str]:
 
 def _ended(step: RecordedStep, data: JSONObject, phase: str, at: datetime | None, where: str) -> RecordedStep:
     error = (text(data.get("error")) or phase) if phase in {"failed", "error"} else ""
-    answer = answer_of(data.get("response")) if step.type is StepType.MODEL else None
+    answer = normalize_answer(data.get("response")) if step.type is StepType.MODEL else None
     output = answer.output if answer else _output(step.type, data)
-    usage = usage_of(obj(first(data, "usage", "token_usage")), f"{where}/usage")
+    usage = normalize_usage(obj(first(data, "usage", "token_usage")), f"{where}/usage")
     shown = _input(step.type, data) if step.input is None else step.input
     return replace(
         step,
@@ -228,10 +228,10 @@ def _name(scope: str, data: JSONObject, model: str) -> str:
 def _input(kind: StepType, data: JSONObject) -> JSONValue:
     match kind:
         case StepType.MODEL:
-            messages = messages_of(data.get("messages"))
-            return model_input(messages, tools_of(data.get("tools") or []), {}) if messages else None
+            messages = normalize_messages(data.get("messages"))
+            return model_input(messages, normalize_tools(data.get("tools") or []), {}) if messages else None
         case StepType.TOOL:
-            return embedded(data.get("tool_args"))
+            return parse_embedded(data.get("tool_args"))
         case StepType.RETRIEVAL:
             return {"query": data["query"]} if data.get("query") else None
     asked = first(data, "task_prompt", "inputs", "task_description", "context")

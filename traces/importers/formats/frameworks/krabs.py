@@ -8,12 +8,12 @@ from typing import Final
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import HookEvent, StepType
-from traces.importers.common.run_builder import RunFacts, finish, in_causal_order
-from traces.importers.common.spans import SpanFacts, step_of
-from traces.importers.common.times import Span, instant
+from traces.importers.common.run_builder import RunFacts, build_run, sort_causally
+from traces.importers.common.spans import SpanFacts, build_step
+from traces.importers.common.times import Span, parse_time
 from traces.importers.files import sqlite_file
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, obj, required_object, text
+from traces.importers.files.json_reader import first, obj, require_object, text
 from traces.importers.files.source import Source
 
 FORMAT = "krabs"
@@ -59,7 +59,7 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
         try:
             yield _run(session_id, events)
         except BadFile as problem:
-            sources[-1].skipped.append(problem)
+            sources[-1].problems.append(problem)
 
 
 def keys(source: Source) -> set[str]:
@@ -76,21 +76,21 @@ def _events(source: Source) -> Iterator[tuple[str, _Event]]:
             try:
                 event = _event(given, where)
             except BadFile as problem:
-                source.skipped.append(problem)
+                source.problems.append(problem)
             else:
                 yield text(given.get("session_id")) or event.agent or source.name, event
     except BadFile as problem:
-        source.skipped.append(problem)
+        source.problems.append(problem)
 
 
 def _event(given: JSONObject, where: str) -> _Event:
     kind = text(given.get("event_type"))
     if kind not in EVENT_TYPES:
         raise BadFile(f"{kind[:40]!r} is not an event of Krabs", f"{where}/event_type")
-    time = instant(given.get("timestamp_ms"), f"{where}/timestamp_ms")
+    time = parse_time(given.get("timestamp_ms"), f"{where}/timestamp_ms")
     if time is None:
         raise BadFile("an event without `timestamp_ms`", f"{where}/timestamp_ms")
-    payload = required_object(given.get("payload"), f"{where}/payload")
+    payload = require_object(given.get("payload"), f"{where}/payload")
     body = payload[kind] if isinstance(payload.get(kind), dict) else payload  # tagged by its name, or flat
     return _Event(type=kind, time=time, agent=text(given.get("agent_id")), body=obj(body), where=where)
 
@@ -103,9 +103,9 @@ def _run(session_id: str, events: list[_Event]) -> RecordedRun:
         _end(session, event)
     opened = [*session.agents, *session.turns, *session.tools]
     last = max(event.time for event in events)
-    steps = in_causal_order([_step(each, last) for each in opened], where=f"session {session_id}")
+    steps = sort_causally([_step(each, last) for each in opened], location=f"session {session_id}")
     answer = next((each.end for each in reversed(session.agents) if each.end), None)
-    return finish(
+    return build_run(
         RunFacts(
             external_id=f"{session_id}/telemetry",
             app=FORMAT,
@@ -119,7 +119,7 @@ def _run(session_id: str, events: list[_Event]) -> RecordedRun:
             },
         ),
         steps,
-        where=f"session {session_id}",
+        location=f"session {session_id}",
     )
 
 
@@ -180,7 +180,7 @@ def _end(session: _Session, event: _Event) -> None:
 def _step(given: _Open, last: datetime) -> RecordedStep:
     body, end = given.start.body, given.end.body if given.end else {}
     failed = given.end is not None and given.end.type == "post_tool_use_failure"
-    return step_of(
+    return build_step(
         SpanFacts(
             key=given.key,
             type=given.type,
@@ -188,7 +188,7 @@ def _step(given: _Open, last: datetime) -> RecordedStep:
             parent=given.parent,
             times=Span(start=given.start.time, end=given.end.time if given.end else None),
             failed=failed,
-            unfinished=given.end is None,
+            is_open=given.end is None,
             error=text(end.get("error")),
             input=first(body, "task") if given.type is StepType.AGENT else body.get("args"),
             output=end.get("result") if given.type is StepType.AGENT else first(end, "result", "error"),

@@ -7,11 +7,11 @@ from typing import Any, Final
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
-from traces.importers.common.model_calls import provider_of
-from traces.importers.common.run_builder import RunFacts, finish
-from traces.importers.common.transcripts import Said, Setting
+from traces.importers.common.model_calls import normalize_provider
+from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.transcripts import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import embedded, text
+from traces.importers.files.json_reader import parse_embedded, text
 from traces.importers.files.source import Source
 from traces.importers.files.sqlite_file import Database, Overstated, Row
 
@@ -45,11 +45,11 @@ def parse(source: Source) -> Iterator[RecordedRun]:
         tables = {name: _Table(database, name) for name in _OF_SESSIONS}
         for session in list(database.rows("sessions", "ORDER BY created_at, id")):
             try:
-                yield _run(tables, session, source.skipped)
+                yield _run(tables, session, source.problems)
             except Overstated:
                 raise
             except BadFile as problem:
-                source.skipped.append(problem)
+                source.problems.append(problem)
     finally:
         database.close()
 
@@ -79,11 +79,15 @@ def _run(tables: dict[str, _Table], session: Row, skipped: list[BadFile]) -> Rec
         raise BadFile("a session without messages", where)
     usage = _by_turn(spent)
     said = [
-        Said(value=_message(each, usage, errors, where), where=f"{where}, message {text(each.get('id'))}")
+        TranscriptMessage(
+            value=_message(each, usage, errors, where), location=f"{where}, message {text(each.get('id'))}"
+        )
         for each in messages
     ]
-    setting = Setting(model=model, provider=provider_of(session.get("provider"), model), agent="krabs")
-    return finish(
+    setting = TranscriptSettings(
+        model=model, provider=normalize_provider(session.get("provider"), model), agent="krabs"
+    )
+    return build_run(
         RunFacts(
             external_id=session_id,
             app=FORMAT,
@@ -91,13 +95,13 @@ def _run(tables: dict[str, _Table], session: Row, skipped: list[BadFile]) -> Rec
             tags=["krabs"],
             metadata={
                 "agent_id": session.get("agent_id"),
-                "session": embedded(session.get("metadata")),
+                "session": parse_embedded(session.get("metadata")),
                 "checkpoints": [dict(each) for each in checkpoints],
                 "errors": [dict(each) for each in errors],
             },
         ),
-        transcripts.steps_of(transcripts.readable(said, skipped), setting),
-        where=where,
+        transcripts.build_steps(transcripts.drop_unreadable(said, skipped), setting),
+        location=where,
     )
 
 
@@ -106,7 +110,7 @@ def _message(row: Row, usage: dict[JSONValue, list[Row]], errors: list[Row], whe
     role = text(row.get("role"))
     message: JSONObject = {"role": role, "content": row.get("content"), "ts": row.get("created_at")}
     if role == "assistant":
-        calls = embedded(row.get("tool_args"))
+        calls = parse_embedded(row.get("tool_args"))
         message["tool_calls"] = calls if isinstance(calls, list) else []
         if spent := usage[row.get("turn")]:
             counted = spent.pop(0)

@@ -7,9 +7,9 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
-from traces.importers.common.model_calls import provider_of
-from traces.importers.common.run_builder import RunFacts, app_name, finish
-from traces.importers.common.transcripts import Said, Setting
+from traces.importers.common.model_calls import normalize_provider
+from traces.importers.common.run_builder import RunFacts, app_name, build_run
+from traces.importers.common.transcripts import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import first, items, kind, obj, text
 from traces.importers.files.source import Source
@@ -48,11 +48,11 @@ def parse(source: Source) -> Iterator[RecordedRun]:
             loose.append(record.value)
             continue
         try:
-            yield from list(_runs(record.value, record.where, source.name))
+            yield from list(_runs(record.value, record.location, source.name))
         except BadFile as problem:
             if not source.is_lines:
                 raise
-            source.skipped.append(problem)
+            source.problems.append(problem)
     if loose:
         yield _run({}, loose, "", source.name)
 
@@ -108,10 +108,10 @@ def message_of(value: JSONValue, where: str) -> JSONObject:
     return message | {key: item for key, item in facts.items() if item not in (None, "", [], {})}
 
 
-def provider_in(messages: list[Said]) -> str:
+def provider_in(messages: list[TranscriptMessage]) -> str:
     """The provider of the first model that is named."""
     model = next((text(model) for each in messages if (model := obj(each.value).get("model"))), "")
-    return provider_of(None, model)
+    return normalize_provider(None, model)
 
 
 def _runs(value: JSONValue, where: str, name: str) -> Iterator[RecordedRun]:
@@ -128,12 +128,12 @@ def _runs(value: JSONValue, where: str, name: str) -> Iterator[RecordedRun]:
 
 def _run(body: JSONObject, messages: list[JSONValue], where: str, name: str) -> RecordedRun:
     said = [
-        Said(value=message_of(each, f"{where}/messages/{at}"), where=f"{where}/messages/{at}")
+        TranscriptMessage(value=message_of(each, f"{where}/messages/{at}"), location=f"{where}/messages/{at}")
         for at, each in enumerate(messages)
     ]
     configurable = obj(obj(body.get("config")).get("configurable"))
     identity = text(first(configurable, *_IDS) or first(body, *_IDS))
-    return finish(
+    return build_run(
         RunFacts(
             external_id=identity or f"langchain-{content_id(list(messages), where)}",
             app=app_name(body.get("app"), body.get("graph_id")) or FORMAT,
@@ -141,8 +141,8 @@ def _run(body: JSONObject, messages: list[JSONValue], where: str, name: str) -> 
             name=name,
             metadata={key: item for key, item in body.items() if key != "messages"},
         ),
-        transcripts.steps_of(said, Setting(provider=provider_in(said))),
-        where=where,
+        transcripts.build_steps(said, TranscriptSettings(provider=provider_in(said))),
+        location=where,
     )
 
 

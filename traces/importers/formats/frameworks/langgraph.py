@@ -13,12 +13,12 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
-from traces.importers.common.run_builder import RunFacts, app_name, finish
-from traces.importers.common.times import instant
-from traces.importers.common.transcripts import Said, Setting
+from traces.importers.common.run_builder import RunFacts, app_name, build_run
+from traces.importers.common.times import parse_time
+from traces.importers.common.transcripts import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import first, items, obj, text
-from traces.importers.files.source import Source, collected
+from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.frameworks import langchain, langgraph_nodes
 from traces.importers.formats.frameworks.langgraph_nodes import Node
 
@@ -54,7 +54,7 @@ class _Snapshot:
 class _Growth:
     """What the snapshots read so far contain."""
 
-    messages: list[Said] = field(default_factory=list)
+    messages: list[TranscriptMessage] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
     known: set[str] = field(default_factory=set)
     # numbers of tool results by the id of their call
@@ -64,7 +64,7 @@ class _Growth:
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     """One run for each thread, and one for each other branch of it."""
     threads: dict[str, dict[str, _Snapshot]] = {}
-    for snapshot in collected(sources, _read):
+    for snapshot in parse_records(sources, _read):
         threads.setdefault(snapshot.thread, {})[snapshot.id] = snapshot
     for thread, snapshots in threads.items():
         for at, branch in enumerate(_branches(list(snapshots.values()))):
@@ -127,7 +127,7 @@ def _snapshot(given: JSONObject, where: str) -> _Snapshot:
     thread = text(first(own, "thread_id") or first(given, "thread_id") or first(metadata, "thread_id"))
     namespace = text(own.get("checkpoint_ns"))
     values = given.get("values")
-    instant(given.get("created_at"), f"{where}/created_at")
+    parse_time(given.get("created_at"), f"{where}/created_at")
     return _Snapshot(
         id=text(first(own, "checkpoint_id") or first(given, "checkpoint_id")) or content_id(given, where),
         parent=text(before.get("checkpoint_id")),
@@ -185,14 +185,14 @@ def _run(external_id: str, snapshots: list[_Snapshot]) -> RecordedRun:
         before = snapshot
     last, metadata = snapshots[-1], snapshots[-1].metadata
     pending = [node for node in _pending(last) if last.next or node.error]
-    setting = Setting(agent=_graph(metadata) or "graph", provider=langchain.provider_in(growth.messages))
-    talk = transcripts.steps_of(growth.messages, setting)
+    setting = TranscriptSettings(agent=_graph(metadata) or "graph", provider=langchain.provider_in(growth.messages))
+    talk = transcripts.build_steps(growth.messages, setting)
     steps = langgraph_nodes.merged(talk, [*growth.nodes, *pending], growth.results)
     state = {key: value for key, value in last.values.items() if not _is_channel(value)}
     if not growth.messages:
         first_values = next((each.values for each in snapshots if each.values), {})
         steps[0] = replace(steps[0], input=first_values or None, output=last.values or None)
-    return finish(
+    return build_run(
         RunFacts(
             external_id=external_id,
             app=app_name(_graph(metadata)) or FORMAT,
@@ -208,7 +208,7 @@ def _run(external_id: str, snapshots: list[_Snapshot]) -> RecordedRun:
             },
         ),
         steps,
-        where=last.where,
+        location=last.where,
     )
 
 
@@ -228,7 +228,7 @@ def _grow(growth: _Growth, before: _Snapshot | None, now: _Snapshot) -> None:
         value = langchain.message_of(message, where)
         if is_new:
             value["ts"] = now.created
-        growth.messages.append(Said(value=value, where=where))
+        growth.messages.append(TranscriptMessage(value=value, location=where))
         fresh[key] = len(growth.messages)
         if value["role"] == "tool" and (call_id := text(value.get("tool_call_id"))):
             growth.results.setdefault(call_id, []).append(fresh[key])
@@ -256,8 +256,8 @@ def _finished(before: _Snapshot, now: _Snapshot, fresh: dict[str, int]) -> Itera
             input=_state(before.values),
             output=made,
             error=_error(task),
-            started_at=instant(before.created, before.where),
-            ended_at=instant(now.created, now.where),
+            started_at=parse_time(before.created, before.where),
+            ended_at=parse_time(now.created, now.where),
         )
 
 
@@ -273,7 +273,7 @@ def _pending(last: _Snapshot) -> Iterator[Node]:
                 error=_error(task),
                 interrupts=items(task.get("interrupts")),
                 is_pending=True,
-                started_at=instant(last.created, last.where),
+                started_at=parse_time(last.created, last.where),
             )
 
 

@@ -11,11 +11,11 @@ from typing import Final
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.importers.common.identity import content_id
-from traces.importers.common.model_calls import Usage, cost_of, tokens
-from traces.importers.common.run_builder import RunFacts, finish
-from traces.importers.common.speakers import Team, Utterance, Voice, steps_of
-from traces.importers.common.times import instant
-from traces.importers.files.json_reader import embedded, first, items, obj, text
+from traces.importers.common.model_calls import Usage, parse_cost, parse_token_count
+from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.speakers import Team, Utterance, Voice, build_steps
+from traces.importers.common.times import parse_time
+from traces.importers.files.json_reader import first, items, obj, parse_embedded, text
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
 
@@ -50,9 +50,9 @@ def parse(source: Source) -> Iterator[RecordedRun]:
         models={each.speaker: model for each in said} if model else {},
         task=text(body.get("idea")) if not any(each.voice is Voice.USER for each in said) else "",
     )
-    steps = steps_of(said, team)
+    steps = build_steps(said, team)
     steps[0] = _with_totals(steps[0], body)
-    yield finish(
+    yield build_run(
         RunFacts(
             external_id=f"{FORMAT}-{content_id([*messages], '')}",
             app=FORMAT,
@@ -69,7 +69,7 @@ def _messages(value: JSONValue) -> tuple[list[JSONObject], JSONObject]:
         return [obj(each) for each in value], {}
     body = obj(value)
     environment = obj(first(body, "env", "environment")) or body
-    history = embedded(first(environment, "history", "memory"))
+    history = parse_embedded(first(environment, "history", "memory"))
     listed = items(obj(history).get("storage")) or items(history) or items(body.get("storage"))
     if not listed:
         roles = obj(environment.get("roles")) or obj(body.get("roles"))
@@ -116,9 +116,9 @@ def _utterance(message: JSONObject, profiles: dict[str, str], where: str) -> Utt
     return Utterance(
         speaker=speaker,
         content=message.get("content"),
-        where=where,
+        location=where,
         voice=Voice.USER if asked else Voice.AGENT,
-        at=instant(message.get("timestamp"), f"{where}/timestamp"),
+        at=parse_time(message.get("timestamp"), f"{where}/timestamp"),
         audience=audience if audience and _ALL not in audience and not asked else None,
         attributes={**rest, **({"action": caused} if caused else {})},
     )
@@ -133,8 +133,8 @@ def _with_totals(root: RecordedStep, body: JSONObject) -> RecordedStep:
     """What the whole team spent."""
     counts = obj(first(obj(body.get("context")), "cost_manager")) or obj(body.get("cost_manager"))
     usage = Usage(
-        tokens_in=tokens(counts.get("total_prompt_tokens"), "/cost_manager"),
-        tokens_out=tokens(counts.get("total_completion_tokens"), "/cost_manager"),
-        cost_usd=cost_of(counts.get("total_cost")),
+        tokens_in=parse_token_count(counts.get("total_prompt_tokens"), "/cost_manager"),
+        tokens_out=parse_token_count(counts.get("total_completion_tokens"), "/cost_manager"),
+        cost_usd=parse_cost(counts.get("total_cost")),
     )
     return replace(root, tokens_in=usage.tokens_in, tokens_out=usage.tokens_out, cost_usd=usage.cost_usd)

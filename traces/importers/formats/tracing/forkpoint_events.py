@@ -15,12 +15,12 @@ from typing import Final
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
-from traces.importers.common.messages import messages_of, tools_of
-from traces.importers.common.model_calls import answer_of, model_input, parameters_of, usage_of
-from traces.importers.common.run_builder import RunFacts, finish
-from traces.importers.common.times import after, instant
+from traces.importers.common.messages import normalize_messages, normalize_tools
+from traces.importers.common.model_calls import model_input, normalize_answer, normalize_parameters, normalize_usage
+from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.times import add_milliseconds, parse_time
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, obj, required_object, text
+from traces.importers.files.json_reader import first, items, obj, require_object, text
 from traces.importers.files.source import Source
 
 FORMAT: Final = "forkpoint"
@@ -130,12 +130,12 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
         for event in _read(source):
             by_run.setdefault(event.run_id, []).append(event)
             homes.setdefault(event.run_id, source)
-    lossy = any(source.skipped for source in sources)
+    lossy = any(source.problems for source in sources)
     for run_id, events in by_run.items():
         try:
             yield _run(_in_order(events), lossy=lossy)
         except BadFile as problem:
-            homes[run_id].skipped.append(problem)
+            homes[run_id].problems.append(problem)
 
 
 def keys(source: Source) -> set[str]:
@@ -148,7 +148,7 @@ def _read(source: Source) -> Iterator[_Event]:
         try:
             yield _event(record, where)
         except BadFile as problem:
-            source.skipped.append(problem)
+            source.problems.append(problem)
 
 
 def _event(record: JSONObject, where: str) -> _Event:
@@ -167,8 +167,8 @@ def _event(record: JSONObject, where: str) -> _Event:
         parent=text(record.get("parent_step_id")),
         number=number,
         type=kind,
-        at=instant(record.get("timestamp_utc"), f"{where}/timestamp_utc"),
-        payload=required_object(record.get("payload"), f"{where}/payload"),
+        at=parse_time(record.get("timestamp_utc"), f"{where}/timestamp_utc"),
+        payload=require_object(record.get("payload"), f"{where}/payload"),
         raw=record,
         where=where,
     )
@@ -233,7 +233,7 @@ def _run(events: list[_Event], *, lossy: bool) -> RecordedRun:
         started_at=begun.at if begun else events[0].at,
         ended_at=ended.at if ended else events[-1].at,
     )
-    return finish(facts, [_step(told) for told in _steps(events)], where=events[0].where)
+    return build_run(facts, [_step(told) for told in _steps(events)], location=events[0].where)
 
 
 def _metadata(said: JSONObject, end: JSONObject, asked: JSONValue, *, cut_off: bool) -> JSONObject:
@@ -263,10 +263,10 @@ def _step(told: _Told) -> RecordedStep:
     event, payload = told.begun, told.payload
     kind = _TYPES.get(event.type) or _group_type(payload, event.where)
     given, output = _payloads(kind, payload)
-    usage = usage_of(obj(payload.get("token_usage")), f"{event.where}/payload/token_usage")
-    answer = answer_of(payload.get("response")) if kind is StepType.MODEL else None
+    usage = normalize_usage(obj(payload.get("token_usage")), f"{event.where}/payload/token_usage")
+    answer = normalize_answer(payload.get("response")) if kind is StepType.MODEL else None
     counted = answer.usage if answer and usage.tokens_in is None and usage.tokens_out is None else usage
-    started = instant(payload.get("started_at"), event.where) or event.at
+    started = parse_time(payload.get("started_at"), event.where) or event.at
     return RecordedStep(
         key=event.step_id,
         type=kind,
@@ -274,7 +274,7 @@ def _step(told: _Told) -> RecordedStep:
         parent=event.parent or None,
         status=_status(told),
         started_at=started,
-        ended_at=after(started, payload.get("latency_ms")),
+        ended_at=add_milliseconds(started, payload.get("latency_ms")),
         input=given,
         output=answer.output if answer else output,
         null_output=_returned_null(kind, told),
@@ -331,9 +331,12 @@ def _request(request: JSONValue) -> JSONValue:
     given = obj(request)
     if "messages" not in given:
         return request
-    parameters = parameters_of(obj(given.get("parameters")))
+    parameters = normalize_parameters(obj(given.get("parameters")))
     return model_input(
-        messages_of(given["messages"]), tools_of(given.get("tools") or []), parameters, given.get("response_format")
+        normalize_messages(given["messages"]),
+        normalize_tools(given.get("tools") or []),
+        parameters,
+        given.get("response_format"),
     )
 
 

@@ -14,12 +14,12 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import Label, Reason, StepStatus, StepType
 from traces.importers.common.judgements import judgement
-from traces.importers.common.messages import arguments_of, as_text
-from traces.importers.common.model_calls import cost_of, parameters_of, provider_of, usage_of
-from traces.importers.common.run_builder import RunFacts, app_name, finish
-from traces.importers.common.times import Span, after, instant, span
+from traces.importers.common.messages import as_text, normalize_arguments
+from traces.importers.common.model_calls import normalize_parameters, normalize_provider, normalize_usage, parse_cost
+from traces.importers.common.run_builder import RunFacts, app_name, build_run
+from traces.importers.common.times import Span, add_milliseconds, parse_span, parse_time
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import embedded, first, items, obj, required_list, required_object, text
+from traces.importers.files.json_reader import first, items, obj, parse_embedded, require_list, require_object, text
 from traces.importers.files.source import Source
 
 FORMAT = "kurral"
@@ -95,7 +95,7 @@ def _run(given: JSONObject, where: str) -> RecordedRun:
     for interaction in interactions:
         steps += _turn(given, interaction, agent)
     steps += [tool for tool in tools if not any(tool in each.tools for each in interactions)]
-    return finish(_facts(given, inputs, outputs), steps, where=where)
+    return build_run(_facts(given, inputs, outputs), steps, location=where)
 
 
 def _replay_of(given: JSONObject) -> JSONObject:
@@ -114,13 +114,13 @@ def _replay_of(given: JSONObject) -> JSONObject:
 
 def _session_times(given: JSONObject, tools: list[RecordedStep], where: str) -> Span:
     """Kurral writes an artifact, and its time, at the end; its dashboard's files have the time of the start."""
-    created = instant(given.get("created_at"), where)
+    created = parse_time(given.get("created_at"), where)
     duration = given.get("duration_ms")
     lasted = timedelta(milliseconds=duration) if isinstance(duration, int) and 0 <= duration < 10**11 else timedelta()
     if created is None:
         return Span(start=None, end=None)
     if any(tool.started_at and tool.started_at > created for tool in tools):
-        return Span(start=created, end=after(created, duration))
+        return Span(start=created, end=add_milliseconds(created, duration))
     return Span(start=created - lasted, end=created)
 
 
@@ -185,7 +185,9 @@ def _tags(given: JSONValue) -> list[str]:
 
 
 def _agent(given: JSONObject, interactions: list[_Interaction], times: Span) -> RecordedStep:
-    usage = usage_of({key: value for key, value in obj(given.get("token_usage")).items() if value}, "/token_usage")
+    usage = normalize_usage(
+        {key: value for key, value in obj(given.get("token_usage")).items() if value}, "/token_usage"
+    )
     duration = given.get("duration_ms")
     failed = bool(given.get("error"))
     asked: list[JSONValue] = [{"role": "user", "content": each.asked} for each in interactions if each.asked]
@@ -202,7 +204,7 @@ def _agent(given: JSONObject, interactions: list[_Interaction], times: Span) -> 
         tokens_in=usage.tokens_in,
         tokens_out=usage.tokens_out,
         tokens_cached=usage.tokens_cached,
-        cost_usd=cost_of(given.get("cost_usd")) or usage.cost_usd,
+        cost_usd=parse_cost(given.get("cost_usd")) or usage.cost_usd,
         attributes={"duration_ms": duration} if duration else {},
     )
 
@@ -267,7 +269,7 @@ def _model(
                 "tool_call_id": tool.call_id,
             }
         )
-    parameters = parameters_of(obj(config.get("parameters")) | obj(config.get("additional_params")))
+    parameters = normalize_parameters(obj(config.get("parameters")) | obj(config.get("additional_params")))
     return RecordedStep(
         key=f"{turn.key}-answer",
         type=StepType.MODEL,
@@ -293,14 +295,14 @@ def _served_model(given: JSONObject, config: JSONObject) -> tuple[str, str]:
     changed = obj(obj(obj(given.get("inputs")).get("changes_detected")).get("llm_config"))
     model = text(obj(changed.get("model_name")).get("current")) or text(config.get("model_name"))
     provider = text(obj(changed.get("provider")).get("current")) or text(config.get("provider"))
-    return ("" if model == "unknown" else model), provider_of(provider)
+    return ("" if model == "unknown" else model), normalize_provider(provider)
 
 
 def _tools(given: JSONObject, where: str) -> list[RecordedStep]:
     seen: set[str] = set()
-    calls = required_list(given.get("tool_calls") or [], f"{where}/tool_calls")
+    calls = require_list(given.get("tool_calls") or [], f"{where}/tool_calls")
     return [
-        _tool(required_object(call, f"{where}/tool_calls/{at}"), f"{where}/tool_calls/{at}", seen)
+        _tool(require_object(call, f"{where}/tool_calls/{at}"), f"{where}/tool_calls/{at}", seen)
         for at, call in enumerate(calls)
     ]
 
@@ -309,7 +311,7 @@ def _tool(call: JSONObject, where: str, seen: set[str]) -> RecordedStep:
     name = text(call.get("tool_name"))
     if not name:
         raise BadFile("a tool call without `tool_name`", where)
-    times = span(first(call, "start_time", "timestamp"), call.get("end_time"), where)
+    times = parse_span(first(call, "start_time", "timestamp"), call.get("end_time"), where)
     said = first(call, "error_text", "error")
     failed = bool(call.get("error_flag")) or bool(said)
     status = _STATUS.get(text(call.get("status")), StepStatus.OK)
@@ -325,8 +327,8 @@ def _tool(call: JSONObject, where: str, seen: set[str]) -> RecordedStep:
         status=StepStatus.ERROR if failed and status is StepStatus.OK else status,
         error=as_text(said) if said else "error" if failed else "",
         started_at=times.start,
-        ended_at=times.end or after(times.start, first(call, "latency_ms", "duration_ms")),
-        input=arguments_of(first(call, "input", "inputs")),
+        ended_at=times.end or add_milliseconds(times.start, first(call, "latency_ms", "duration_ms")),
+        input=normalize_arguments(first(call, "input", "inputs")),
         output=first(call, "output", "outputs"),
         label=Label.CACHED if stubbed else Label.LIVE,
         reason=Reason.CACHE_SIGNATURE if stubbed else None,
@@ -336,15 +338,15 @@ def _tool(call: JSONObject, where: str, seen: set[str]) -> RecordedStep:
 
 def _mcp_tools(given: JSONObject, where: str) -> list[RecordedStep]:
     seen: set[str] = set()
-    calls = required_list(given.get("mcp_tool_calls") or [], f"{where}/mcp_tool_calls")
+    calls = require_list(given.get("mcp_tool_calls") or [], f"{where}/mcp_tool_calls")
     return [
-        _mcp_tool(required_object(call, f"{where}/mcp_tool_calls/{at}"), f"{where}/mcp_tool_calls/{at}", seen)
+        _mcp_tool(require_object(call, f"{where}/mcp_tool_calls/{at}"), f"{where}/mcp_tool_calls/{at}", seen)
         for at, call in enumerate(calls)
     ]
 
 
 def _mcp_tool(call: JSONObject, where: str, seen: set[str]) -> RecordedStep:
-    started = instant(call.get("timestamp"), f"{where}/timestamp")
+    started = parse_time(call.get("timestamp"), f"{where}/timestamp")
     answer = _mcp_answer(call)
     name = text(first(call, "tool_name", "method")) or "mcp call"
     key = _unique(text(first(call, "id", "request_id")) or "mcp", seen)
@@ -358,8 +360,8 @@ def _mcp_tool(call: JSONObject, where: str, seen: set[str]) -> RecordedStep:
         status=answer.status,
         error=answer.error,
         started_at=started,
-        ended_at=after(started, call.get("duration_ms")),
-        input=arguments_of(call.get("arguments")),
+        ended_at=add_milliseconds(started, call.get("duration_ms")),
+        input=normalize_arguments(call.get("arguments")),
         output=answer.result,
         attributes={key: value for key, value in call.items() if key not in _TOOL_FIELDS},
     )
@@ -380,7 +382,7 @@ def _mcp_answer(call: JSONObject) -> _McpAnswer:
     if call.get("result") is not None or not events:
         return _McpAnswer(result=call.get("result"))
     last = obj(events[-1])
-    data = embedded(last.get("data"))
+    data = parse_embedded(last.get("data"))
     answer = obj(data) if "jsonrpc" in obj(data) else {}
     if text(last.get("event_type")) == "error" or answer.get("error"):
         said = answer.get("error") or data
@@ -437,7 +439,7 @@ def _words(given: str) -> set[str]:
 
 
 def _said(value: JSONValue) -> str:
-    return "" if value is None else as_text(embedded(value)) if isinstance(value, dict | list) else text(value)
+    return "" if value is None else as_text(parse_embedded(value)) if isinstance(value, dict | list) else text(value)
 
 
 def _under(tool: RecordedStep, turn: RecordedStep) -> RecordedStep:

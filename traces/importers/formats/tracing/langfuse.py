@@ -11,31 +11,31 @@ from typing import Final
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
-from traces.importers.common.messages import as_text, messages_of
+from traces.importers.common.messages import as_text, normalize_messages
 from traces.importers.common.model_calls import (
-    answer_of,
-    cost_of,
     model_input,
-    parameters_of,
-    provider_of,
-    request_of,
-    usage_of,
+    normalize_answer,
+    normalize_parameters,
+    normalize_provider,
+    normalize_request,
+    normalize_usage,
+    parse_cost,
 )
 from traces.importers.common.run_builder import (
     RunFacts,
     app_name,
-    called_names,
+    build_run,
+    called_tool_names,
     container_type,
-    finish,
-    in_causal_order,
-    matched_calls,
-    merged_records,
+    match_calls,
+    merge_records,
+    sort_causally,
 )
-from traces.importers.common.spans import SpanFacts, step_of
-from traces.importers.common.times import Span, span
+from traces.importers.common.spans import SpanFacts, build_step
+from traces.importers.common.times import Span, parse_span
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, obj, required_list, required_object, text
-from traces.importers.files.source import Source, collected
+from traces.importers.files.json_reader import first, items, obj, require_list, require_object, text
+from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.tracing import langfuse_export, langfuse_scores
 
 FORMAT = "langfuse"
@@ -140,20 +140,20 @@ def keys(source: Source) -> set[str]:
 def _read(sources: Sequence[Source]) -> Iterator[_Event]:
     for source in sources:
         source.documents = list(langfuse_export.table_rows(source))
-    return collected(sources, _events)
+    return parse_records(sources, _events)
 
 
 def _refuse(trace_id: str, sources: Sequence[Source], detail: str) -> None:
     problem = BadFile(detail, "/")
     for source in sources:
         if trace_id.encode() in source.data:
-            source.skipped.append(problem)
+            source.problems.append(problem)
 
 
 def _events(value: JSONValue, where: str) -> Iterator[_Event]:
     if langfuse_export.is_export(value):
         for record in langfuse_export.read(value, where):
-            yield _event(obj(record.value), record.where)
+            yield _event(obj(record.value), record.location)
         return
     body = obj(value)
     body = obj(body.get("json")) or body if "batch" not in body else body
@@ -162,16 +162,16 @@ def _events(value: JSONValue, where: str) -> Iterator[_Event]:
     if listed is None and isinstance(scores, list):
         for at, each in enumerate(scores):
             yield _Event(
-                kind="score", update=False, time="", body=required_object(each, f"{where}/{at}"), where=f"{where}/{at}"
+                kind="score", update=False, time="", body=require_object(each, f"{where}/{at}"), where=f"{where}/{at}"
             )
         return
-    for at, each in enumerate(required_list(listed, f"{where}/batch")):
-        yield _event(required_object(each, f"{where}/batch/{at}"), f"{where}/batch/{at}")
+    for at, each in enumerate(require_list(listed, f"{where}/batch")):
+        yield _event(require_object(each, f"{where}/batch/{at}"), f"{where}/batch/{at}")
 
 
 def _event(given: JSONObject, where: str) -> _Event:
     kind, _, verb = text(given.get("type")).rpartition("-")
-    body = required_object(given.get("body"), f"{where}/body")
+    body = require_object(given.get("body"), f"{where}/body")
     if kind in _OBSERVED and not text(body.get("id")):
         raise BadFile("an observation without an id", f"{where}/body/id")
     if kind in _OBSERVED:
@@ -184,7 +184,7 @@ def _apply(event: _Event, traces: dict[str, _Trace], homes: dict[str, str]) -> N
     key = text(body.get("id"))
     if event.kind == "trace":
         trace = traces.setdefault(key, _Trace(where=event.where))
-        trace.body = merged_records(trace.body, body)
+        trace.body = merge_records(trace.body, body)
     elif event.kind == "score":
         traces.setdefault(text(body.get("traceId")), _Trace(where=event.where)).scores.append(
             {**({"timestamp": event.time} if event.time else {}), **body}
@@ -194,12 +194,12 @@ def _apply(event: _Event, traces: dict[str, _Trace], homes: dict[str, str]) -> N
         trace = traces.setdefault(homes.get(key, key), _Trace(where=event.where))
         kind = text(body.get("type")).lower() if event.kind == "observation" else event.kind
         known = trace.observations.get(key, {})
-        trace.observations[key] = merged_records(known, {**body, "kind": known.get("kind") or kind})
+        trace.observations[key] = merge_records(known, {**body, "kind": known.get("kind") or kind})
 
 
 def _run(trace_id: str, trace: _Trace) -> RecordedRun:
     observations = list(trace.observations.values())
-    called = called_names(
+    called = called_tool_names(
         _step(each, frozenset(), trace.where).output for each in observations if each["kind"] == "generation"
     )
     steps = [_step(each, called, trace.where) for each in observations]
@@ -209,7 +209,7 @@ def _run(trace_id: str, trace: _Trace) -> RecordedRun:
         steps = [_root(trace_id, trace, steps), *(_below(step, trace_id) for step in steps)]
     tags = [text(tag) for tag in items(body.get("tags"))]
     rest = {key: value for key, value in body.items() if key not in _TRACE_MAPPED}
-    return finish(
+    return build_run(
         RunFacts(
             external_id=trace_id,
             app=text(ours.get("app")) or ("krabs" if "krabs" in tags else app_name(body.get("name")) or FORMAT),
@@ -218,10 +218,10 @@ def _run(trace_id: str, trace: _Trace) -> RecordedRun:
             environment=text(body.get("environment")),
             tags=tags,
             metadata={**rest, "trace_name": body.get("name")},
-            judgements=langfuse_scores.judgements_of(trace.scores),
+            judgements=langfuse_scores.read_judgements(trace.scores),
         ),
-        matched_calls(_ordered(steps, observations, where=f"trace {trace_id}")),
-        where=f"trace {trace_id}",
+        match_calls(_ordered(steps, observations, where=f"trace {trace_id}")),
+        location=f"trace {trace_id}",
     )
 
 
@@ -232,7 +232,7 @@ def _ordered(
     numbers = {text(each.get("id")): _exported(each).get("sequence_no") for each in observations}
     known = [numbers.get(step.key) for step in steps]
     if not all(isinstance(number, int) for number in known):
-        return in_causal_order(steps, where=where)
+        return sort_causally(steps, location=where)
     return [step for _, step in sorted(zip(known, steps, strict=True), key=lambda pair: int(str(pair[0])))]
 
 
@@ -244,9 +244,9 @@ def _exported(given: JSONObject) -> JSONObject:
 def _root(trace_id: str, trace: _Trace, steps: list[RecordedStep]) -> RecordedStep:
     starts = [step.started_at for step in steps if step.started_at]
     ends = [end for step in steps if (end := step.ended_at or step.started_at)]
-    own = span(first(trace.body, "start_time", "timestamp"), None, f"{trace.where}/body/timestamp")
+    own = parse_span(first(trace.body, "start_time", "timestamp"), None, f"{trace.where}/body/timestamp")
     times = Span(start=min([*starts, *([own.start] if own.start else [])], default=None), end=max(ends, default=None))
-    return step_of(
+    return build_step(
         SpanFacts(
             key=trace_id,
             name=text(trace.body.get("name")) or "trace",
@@ -265,7 +265,7 @@ def _below(step: RecordedStep, trace_id: str) -> RecordedStep:
 def _step(given: JSONObject, called: frozenset[str], where: str) -> RecordedStep:
     ours, kind = _exported(given), _type(given, called)
     usage = {**obj(given.get("usage")), **obj(given.get("usageDetails"))}
-    counted = usage_of(usage, f"{where}/body/usage")
+    counted = normalize_usage(usage, f"{where}/body/usage")
     cost = first(obj(given.get("costDetails")), "total")
     level, model = text(given.get("level")), text(given.get("model"))
     facts = SpanFacts(
@@ -273,25 +273,27 @@ def _step(given: JSONObject, called: frozenset[str], where: str) -> RecordedStep
         name=text(given.get("name")),
         type=kind,
         parent=text(given.get("parentObservationId")) or None,
-        times=span(given.get("startTime"), given.get("endTime"), f"{where}/body"),
+        times=parse_span(given.get("startTime"), given.get("endTime"), f"{where}/body"),
         failed=level == "ERROR",
-        unfinished=bool(given.get("startTime")) and not given.get("endTime") and given.get("kind") != "event",
+        is_open=bool(given.get("startTime")) and not given.get("endTime") and given.get("kind") != "event",
         error=text(given.get("statusMessage")) or (as_text(given["output"]) if given.get("output") else "error"),
         input=given.get("input"),
         output=given.get("output"),
         model=model,
-        provider=provider_of(None, model),
+        provider=normalize_provider(None, model),
         call_id=_call_id(given),
         usage=counted,
         request=_request(given) if kind is StepType.MODEL else None,
-        answer=answer_of(given.get("output"), text(ours.get("finish_reason"))) if kind is StepType.MODEL else None,
+        answer=normalize_answer(given.get("output"), text(ours.get("finish_reason")))
+        if kind is StepType.MODEL
+        else None,
         attributes={
             key: value for key, value in given.items() if key not in _MAPPED and value not in (None, "", [], {})
         },
     )
-    step = step_of(facts)
+    step = build_step(facts)
     step = _as_exported(step, given, ours) if ours else step
-    return replace(step, cost_usd=cost_of(cost)) if cost is not None else step
+    return replace(step, cost_usd=parse_cost(cost)) if cost is not None else step
 
 
 def _type(given: JSONObject, called: frozenset[str]) -> StepType:
@@ -332,11 +334,11 @@ def _request(given: JSONObject) -> JSONObject | None:
     """The request, with the sampling parameters that Langfuse keeps beside it."""
     body = obj(given.get("input"))
     made = (
-        request_of(body)
+        normalize_request(body)
         if "messages" in body or "contents" in body
-        else model_input(messages_of(given.get("input")), [], {})
+        else model_input(normalize_messages(given.get("input")), [], {})
     )
-    parameters = parameters_of(obj(given.get("modelParameters")))
+    parameters = normalize_parameters(obj(given.get("modelParameters")))
     if parameters:
         made["parameters"] = {**obj(made.get("parameters")), **parameters}
     return made if items(made["messages"]) else None

@@ -14,8 +14,8 @@ from typing import Final
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.files import file_opener
 from traces.importers.files.errors import BadFile
-from traces.importers.files.file_opener import decoded
-from traces.importers.files.json_reader import embedded, first, items, obj, required_object, text
+from traces.importers.files.file_opener import decode_text
+from traces.importers.files.json_reader import first, items, obj, parse_embedded, require_object, text
 from traces.importers.files.source import Record, Source
 
 _OBSERVATION_TYPES: Final = frozenset(
@@ -64,7 +64,7 @@ def read(value: JSONValue, where: str) -> Iterator[Record]:
         for at, each in enumerate(value):
             yield from read(each, f"{where}/{at}")
         return
-    given = _named(required_object(value, where))
+    given = _named(require_object(value, where))
     if isinstance(given.get("trace"), dict):
         trace = {"observations": given.get("observations"), "scores": given.get("scores"), **obj(given["trace"])}
         yield from _trace(_named(trace), f"{where}/trace")
@@ -87,9 +87,9 @@ def table_rows(source: Source) -> Iterator[Record]:
     try:
         for row in rows or ():
             cells: JSONObject = {name: cell for name, cell in row.items() if isinstance(name, str) and cell}
-            yield Record(value=cells, where=f"line {rows.line_num if rows else 1}")
+            yield Record(value=cells, location=f"line {rows.line_num if rows else 1}")
     except csv.Error as error:
-        source.skipped.append(BadFile(f"not CSV: {error}", f"line {rows.line_num if rows else 1}"))
+        source.problems.append(BadFile(f"not CSV: {error}", f"line {rows.line_num if rows else 1}"))
 
 
 def is_table(data: bytes) -> bool:
@@ -105,7 +105,7 @@ def _rows(data: bytes) -> "csv.DictReader[str] | None":
     if b"," not in data[:10_000] or data.lstrip()[:1] in {b"{", b"["}:
         return None
     csv.field_size_limit(file_opener.LINE_LIMIT)
-    rows = csv.DictReader(io.StringIO(decoded(data), newline=""))
+    rows = csv.DictReader(io.StringIO(decode_text(data), newline=""))
     try:
         columns = {_camel(name) for name in rows.fieldnames or []}
     except csv.Error:
@@ -185,7 +185,7 @@ def _scores(value: JSONValue, owner: JSONObject, where: str) -> Iterator[Record]
 
 def _event(kind: str, body: JSONObject, where: str) -> Record:
     time = first(body, "timestamp", "startTime")
-    return Record(value={"type": kind, "timestamp": time, "body": body}, where=where)
+    return Record(value={"type": kind, "timestamp": time, "body": body}, location=where)
 
 
 def _kept(given: JSONObject) -> JSONObject:
@@ -196,7 +196,7 @@ def _kept(given: JSONObject) -> JSONObject:
 def _named(given: JSONObject) -> JSONObject:
     """Fields in camel case, JSON in texts parsed where a field is JSON."""
     named = {_camel(key): value for key, value in given.items()}
-    return {key: embedded(value) if key in _JSON_FIELDS else value for key, value in named.items()}
+    return {key: parse_embedded(value) if key in _JSON_FIELDS else value for key, value in named.items()}
 
 
 def _camel(name: str) -> str:

@@ -6,12 +6,12 @@ from datetime import datetime
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement
 from traces.importers.common.judgements import judgement
-from traces.importers.common.times import instant
+from traces.importers.common.times import parse_time
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import first, obj, text
 
 
-def judgements_of(scores: Iterable[JSONValue]) -> list[RecordedJudgement]:
+def read_judgements(scores: Iterable[JSONValue]) -> list[RecordedJudgement]:
     """Of scores with one id, which update each other, the last counts."""
     latest: dict[str, JSONObject] = {}
     for at, score in enumerate(map(obj, scores)):
@@ -24,7 +24,7 @@ def _judgement(score: JSONObject) -> RecordedJudgement:
         text(score.get("name")) or "score",
         _value(score),
         text=text(score.get("comment")),
-        by=text(first(score, "authorUserId", "source")),
+        author=text(first(score, "authorUserId", "source")),
         at=_time(score),
         step=text(score.get("observationId")) or None,
     )
@@ -47,6 +47,6 @@ def _value(score: JSONObject) -> JSONValue:
 
 def _time(score: JSONObject) -> datetime | None:
     try:
-        return instant(first(score, "timestamp", "createdAt"), "/timestamp")
+        return parse_time(first(score, "timestamp", "createdAt"), "/timestamp")
     except BadFile:  # a score without a readable time is still a score
         return None

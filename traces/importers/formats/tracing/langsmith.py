@@ -11,30 +11,30 @@ from typing import Final
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
-from traces.importers.common.messages import messages_of
+from traces.importers.common.messages import normalize_messages
 from traces.importers.common.model_calls import (
     Usage,
-    answer_of,
     model_input,
-    parameters_of,
-    provider_of,
-    request_of,
-    usage_of,
+    normalize_answer,
+    normalize_parameters,
+    normalize_provider,
+    normalize_request,
+    normalize_usage,
 )
 from traces.importers.common.run_builder import (
     RunFacts,
     app_name,
+    build_run,
     container_type,
-    finish,
-    in_causal_order,
-    matched_calls,
-    merged_records,
+    match_calls,
+    merge_records,
+    sort_causally,
 )
-from traces.importers.common.spans import SpanFacts, step_of
-from traces.importers.common.times import span
+from traces.importers.common.spans import SpanFacts, build_step
+from traces.importers.common.times import parse_span
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, json_value, obj, required_list, required_object, text
-from traces.importers.files.source import Source, collected
+from traces.importers.files.json_reader import first, items, json_value, obj, require_list, require_object, text
+from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.tracing import langsmith_feedback
 
 FORMAT = "langsmith"
@@ -72,21 +72,21 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     """One run for each trace, whatever requests its parts came in."""
     traces: dict[str, dict[str, JSONObject]] = {}
     feedback: list[JSONObject] = []
-    for given in collected([_in_json(source) for source in sources], _checked):
+    for given in parse_records([_in_json(source) for source in sources], _checked):
         if langsmith_feedback.is_feedback(given):
             feedback.append(given)
             continue
         steps = traces.setdefault(text(given["trace_id"]), {})
         key = text(given["id"])
-        steps[key] = merged_records(steps.get(key, {}), given)
-    by_run = langsmith_feedback.by_run(feedback, {key for known in traces.values() for key in known}, sources)
+        steps[key] = merge_records(steps.get(key, {}), given)
+    by_run = langsmith_feedback.group_by_run(feedback, {key for known in traces.values() for key in known}, sources)
     for trace_id, known in traces.items():
         yield _run(trace_id, list(known.values()), by_run)
 
 
 def keys(source: Source) -> set[str]:
     """The traces that have runs in a file."""
-    return {text(given["trace_id"]) for given in collected([_in_json(source)], _checked)}
+    return {text(given["trace_id"]) for given in parse_records([_in_json(source)], _checked)}
 
 
 def is_multipart(head: bytes) -> bool:
@@ -100,7 +100,7 @@ def _in_json(source: Source) -> Source:
         try:
             source.__dict__["value"] = _batch(source.data)
         except BadFile as problem:
-            source.skipped.append(problem)
+            source.problems.append(problem)
             source.__dict__["value"] = {"post": []}
     return source
 
@@ -124,7 +124,7 @@ def _part_value(body: bytes, at: int) -> JSONValue:
     try:
         return json_value(body.removesuffix(b"\r\n"))
     except BadFile as problem:
-        raise problem.inside(f"the part at byte {at}") from problem
+        raise problem.prefix_location(f"the part at byte {at}") from problem
 
 
 def _place(run: JSONObject, field: str | None, value: JSONValue) -> None:
@@ -151,24 +151,24 @@ def _records(value: JSONValue, where: str) -> Iterator[tuple[JSONObject, str]]:
     body = obj(body.get("json")) or body
     if "post" in body or "patch" in body:
         for name in ("post", "patch", "feedback"):
-            for at, each in enumerate(required_list(body.get(name) or [], f"{where}/{name}")):
-                yield required_object(each, f"{where}/{name}/{at}"), f"{where}/{name}/{at}"
+            for at, each in enumerate(require_list(body.get(name) or [], f"{where}/{name}")):
+                yield require_object(each, f"{where}/{name}/{at}"), f"{where}/{name}/{at}"
         return
     listed = first(body, "runs", "data") if not isinstance(value, list) else value
     for at, each in enumerate(listed if isinstance(listed, list) else [body]):
-        given = required_object(each, f"{where}/{at}")
+        given = require_object(each, f"{where}/{at}")
         yield given, f"{where}/{at}"
         for child, (below, _) in enumerate(_records(items(given.get("child_runs")), f"{where}/{at}/child_runs")):
             yield below, f"{where}/{at}/child_runs/{child}"
 
 
 def _run(trace_id: str, given: list[JSONObject], feedback: Mapping[str, list[JSONObject]]) -> RecordedRun:
-    steps = in_causal_order([_step(each, f"run {text(each['id'])}") for each in given], where=f"trace {trace_id}")
+    steps = sort_causally([_step(each, f"run {text(each['id'])}") for each in given], location=f"trace {trace_id}")
     by_id = {text(each["id"]): each for each in given}
     root = by_id[steps[0].key]
     metadata = obj(obj(root.get("extra")).get("metadata"))
     project = text(first(root, "session_name") or metadata.get("LANGSMITH_PROJECT"))
-    return finish(
+    return build_run(
         RunFacts(
             external_id=trace_id,
             app=app_name(project, root.get("name")) or FORMAT,
@@ -176,15 +176,15 @@ def _run(trace_id: str, given: list[JSONObject], feedback: Mapping[str, list[JSO
             name=text(root.get("name")),
             failed=bool(root.get("error")),
             tags=[text(tag) for tag in items(root.get("tags"))],
-            judgements=langsmith_feedback.judgements_of(given, steps[0].key, feedback),
+            judgements=langsmith_feedback.read_judgements(given, steps[0].key, feedback),
             metadata={
                 "trace_name": root.get("name"),
                 "session_id": metadata.get("session_id"),
                 "reference_example_id": root.get("reference_example_id"),
             },
         ),
-        matched_calls(steps),
-        where=f"trace {trace_id}",
+        match_calls(steps),
+        location=f"trace {trace_id}",
     )
 
 
@@ -201,40 +201,40 @@ def _step(given: JSONObject, where: str) -> RecordedStep:
         name=name or run_type or "run",
         type=kind,
         parent=_parent(given),
-        times=span(given.get("start_time"), given.get("end_time"), where),
+        times=parse_span(given.get("start_time"), given.get("end_time"), where),
         failed=bool(error),
         error=error,
-        unfinished=not given.get("end_time") and not outputs,
+        is_open=not given.get("end_time") and not outputs,
         input=inputs or None,
         output=outputs or None,
         attributes=attributes,
         call_id=text(first(obj(outputs), "tool_call_id")),
     )
-    return step_of(_model(facts, given, metadata, where) if kind is StepType.MODEL else facts)
+    return build_step(_model(facts, given, metadata, where) if kind is StepType.MODEL else facts)
 
 
 def _model(facts: SpanFacts, given: JSONObject, metadata: JSONObject, where: str) -> SpanFacts:
     inputs, outputs = obj(given.get("inputs")), obj(given.get("outputs"))
     invocation = obj(first(metadata, "ls_invocation_params") or obj(obj(given.get("extra")).get("invocation_params")))
     model = text(first(inputs, "model") or first(metadata, "ls_model_name") or first(invocation, "model", "model_name"))
-    request = request_of(inputs) if inputs else model_input(messages_of(given.get("inputs")), [], {})
-    sampling = parameters_of({name: invocation[name] for name in _INVOCATION if name in invocation})
+    request = normalize_request(inputs) if inputs else model_input(normalize_messages(given.get("inputs")), [], {})
+    sampling = normalize_parameters({name: invocation[name] for name in _INVOCATION if name in invocation})
     if merged := {**sampling, **obj(request.get("parameters"))}:
         request["parameters"] = merged
     if tools := items(invocation.get("tools")):
-        request.setdefault("tools", request_of({"tools": tools}).get("tools", []))
+        request.setdefault("tools", normalize_request({"tools": tools}).get("tools", []))
     usage = obj(
         first(outputs, "usage_metadata", "usage")
         or metadata.get("usage_metadata")
         or obj(obj(outputs.get("llm_output")).get("token_usage"))
     )
-    counted: Usage = usage_of(usage, f"{where}/usage_metadata")
+    counted: Usage = normalize_usage(usage, f"{where}/usage_metadata")
     return replace(
         facts,
         request=request if items(request["messages"]) else None,
-        answer=answer_of(outputs),
+        answer=normalize_answer(outputs),
         model=model,
-        provider=provider_of(metadata.get("ls_provider"), model),
+        provider=normalize_provider(metadata.get("ls_provider"), model),
         usage=counted,
     )
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from traces.core.json_types import JSONObject
 from traces.core.recorded_run import RecordedJudgement
 from traces.importers.common.judgements import judgement
-from traces.importers.common.times import instant
+from traces.importers.common.times import parse_time
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import first, obj, text
 from traces.importers.files.source import Source
@@ -21,7 +21,7 @@ def is_feedback(given: JSONObject) -> bool:
     return "key" in given and "run_type" not in given and bool(given.get("run_id") or given.get("trace_id"))
 
 
-def by_run(feedback: Sequence[JSONObject], runs: AbstractSet[str], sources: Sequence[Source]) -> ByRun:
+def group_by_run(feedback: Sequence[JSONObject], runs: AbstractSet[str], sources: Sequence[Source]) -> ByRun:
     """Feedback by the run that it is about; that of runs in no file is reported as skipped."""
     grouped: dict[str, list[JSONObject]] = defaultdict(list)
     for given in feedback:
@@ -30,11 +30,11 @@ def by_run(feedback: Sequence[JSONObject], runs: AbstractSet[str], sources: Sequ
         detail = f"feedback on run {run_id}, which is not in these files: import them together"
         for source in sources:
             if run_id.encode() in source.data:
-                source.skipped.append(BadFile(detail, "/"))
+                source.problems.append(BadFile(detail, "/"))
     return grouped
 
 
-def judgements_of(runs: Sequence[JSONObject], root: str, feedback: ByRun) -> list[RecordedJudgement]:
+def read_judgements(runs: Sequence[JSONObject], root: str, feedback: ByRun) -> list[RecordedJudgement]:
     """The feedback on the runs of a trace; averages only of what is not given singly."""
     judged: list[RecordedJudgement] = []
     for run in runs:
@@ -53,7 +53,7 @@ def _judgement(given: JSONObject, step: str | None) -> RecordedJudgement:
         text(given.get("key")) or "feedback",
         value,
         text=text(given.get("comment")),
-        by=text(author),
+        author=text(author),
         at=_time(given),
         step=step,
     )
@@ -68,6 +68,6 @@ def _averages(stats: JSONObject, known: AbstractSet[str], step: str | None) -> I
 
 def _time(given: JSONObject) -> datetime | None:
     try:
-        return instant(first(given, "created_at", "modified_at"), "/created_at")
+        return parse_time(first(given, "created_at", "modified_at"), "/created_at")
     except BadFile:  # feedback without a readable time is still feedback
         return None

@@ -10,22 +10,29 @@ from dataclasses import replace
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
-from traces.importers.common.messages import messages_of, tools_of
-from traces.importers.common.model_calls import answer_of, model_input, parameters_of, provider_of, tokens, usage_of
+from traces.importers.common.messages import normalize_messages, normalize_tools
+from traces.importers.common.model_calls import (
+    model_input,
+    normalize_answer,
+    normalize_parameters,
+    normalize_provider,
+    normalize_usage,
+    parse_token_count,
+)
 from traces.importers.common.run_builder import (
     RunFacts,
     app_name,
+    build_run,
     container_type,
-    finish,
-    in_causal_order,
-    matched_calls,
-    merged_records,
+    match_calls,
+    merge_records,
+    sort_causally,
 )
-from traces.importers.common.spans import SpanFacts, documents_of, step_of
-from traces.importers.common.times import span
+from traces.importers.common.spans import SpanFacts, build_step, normalize_documents
+from traces.importers.common.times import parse_span
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, obj, required_list, required_object, text
-from traces.importers.files.source import Source, collected
+from traces.importers.files.json_reader import first, items, obj, require_list, require_object, text
+from traces.importers.files.source import Source, parse_records
 
 FORMAT = "prela"
 _TYPES = {
@@ -71,17 +78,17 @@ _SNAPSHOT_MAPPED = frozenset(
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     """One run for each trace, whatever files its spans are in."""
     traces: dict[str, dict[str, JSONObject]] = {}
-    for given in collected(sources, _checked):
+    for given in parse_records(sources, _checked):
         spans = traces.setdefault(text(given["trace_id"]), {})
         key = text(given["span_id"])
-        spans[key] = merged_records(spans.get(key, {}), given)
+        spans[key] = merge_records(spans.get(key, {}), given)
     for trace_id, known in traces.items():
         yield _run(trace_id, list(known.values()))
 
 
 def keys(source: Source) -> set[str]:
     """The traces that have spans in a file."""
-    return {text(given["trace_id"]) for given in collected([source], _checked)}
+    return {text(given["trace_id"]) for given in parse_records([source], _checked)}
 
 
 def _checked(value: JSONValue, where: str) -> Iterator[JSONObject]:
@@ -105,23 +112,23 @@ def _repaired(value: JSONValue) -> JSONValue:
 def _spans(value: JSONValue, where: str) -> Iterator[tuple[JSONObject, str]]:
     if isinstance(value, dict) and "spans" in value:
         trace = {name: value[name] for name in _KEPT_TRACE_FIELDS if name in value}
-        for at, each in enumerate(required_list(value["spans"], f"{where}/spans")):
-            given = required_object(each, f"{where}/spans/{at}")
+        for at, each in enumerate(require_list(value["spans"], f"{where}/spans")):
+            given = require_object(each, f"{where}/spans/{at}")
             service = {"service.name": trace["service_name"]} if "service_name" in trace else {}
             attributes = {**service, **obj(given.get("attributes"))}
             yield {"trace_id": value.get("trace_id"), **given, "attributes": attributes}, f"{where}/spans/{at}"
     elif isinstance(value, list):
         for at, each in enumerate(value):
-            yield required_object(each, f"{where}/{at}"), f"{where}/{at}"
+            yield require_object(each, f"{where}/{at}"), f"{where}/{at}"
     else:
-        yield required_object(value, where), where
+        yield require_object(value, where), where
 
 
 def _run(trace_id: str, spans: list[JSONObject]) -> RecordedRun:
-    steps = matched_calls(in_causal_order([_step(given, f"span {text(given['span_id'])}") for given in spans]))
+    steps = match_calls(sort_causally([_step(given, f"span {text(given['span_id'])}") for given in spans]))
     service = next((name for given in spans if (name := obj(given.get("attributes")).get("service.name"))), None)
     root = steps[0]
-    return finish(
+    return build_run(
         RunFacts(
             external_id=trace_id,
             app=app_name(service) or FORMAT,
@@ -130,7 +137,7 @@ def _run(trace_id: str, spans: list[JSONObject]) -> RecordedRun:
             failed=any(text(given.get("status")) == "error" and not given.get("parent_span_id") for given in spans),
         ),
         steps,
-        where=f"trace {trace_id}",
+        location=f"trace {trace_id}",
     )
 
 
@@ -144,9 +151,9 @@ def _step(given: JSONObject, where: str) -> RecordedStep:
         parent=text(given.get("parent_span_id")) or None,
         name=name or span_type,
         type=kind,
-        times=span(given.get("started_at"), given.get("ended_at"), where),
+        times=parse_span(given.get("started_at"), given.get("ended_at"), where),
         failed=status == "error",
-        unfinished=status == "pending",
+        is_open=status == "pending",
         error=text(first(given, "status_message") or attributes.get("error.message")) or "error",
         attributes=_kept(given, snapshot, attributes, span_type),
     )
@@ -154,7 +161,7 @@ def _step(given: JSONObject, where: str) -> RecordedStep:
         case StepType.MODEL:
             return _model(facts, given, snapshot, attributes, where)
         case StepType.TOOL:
-            return step_of(
+            return build_step(
                 replace(
                     facts,
                     input=snapshot.get("tool_input", attributes.get("tool.input")),
@@ -163,9 +170,11 @@ def _step(given: JSONObject, where: str) -> RecordedStep:
                 )
             )
         case StepType.RETRIEVAL:
-            return step_of(replace(facts, input=_query(snapshot, attributes), output=_documents(snapshot, attributes)))
+            return build_step(
+                replace(facts, input=_query(snapshot, attributes), output=_documents(snapshot, attributes))
+            )
     said = first(attributes, "chain.output", "agent.output")
-    return step_of(replace(facts, input=_agent_input(snapshot, attributes), output=said))
+    return build_step(replace(facts, input=_agent_input(snapshot, attributes), output=said))
 
 
 def _model(
@@ -181,10 +190,10 @@ def _model(
         {},
     )
     model = text(first(request, "model") or first(attributes, "llm.model", "llm.request.model"))
-    messages = messages_of(first(request, "messages", "prompt") or event.get("messages"))
-    system = messages_of(request.get("system"), "system")
-    parameters = parameters_of({key: value for key, value in request.items() if key not in _REQUEST_FIELDS})
-    usage = usage_of(
+    messages = normalize_messages(first(request, "messages", "prompt") or event.get("messages"))
+    system = normalize_messages(request.get("system"), "system")
+    parameters = normalize_parameters({key: value for key, value in request.items() if key not in _REQUEST_FIELDS})
+    usage = normalize_usage(
         {
             "input_tokens": first(response, "prompt_tokens")
             or first(attributes, "llm.prompt_tokens", "llm.input_tokens"),
@@ -193,15 +202,15 @@ def _model(
         },
         where,
     )
-    tools = tools_of(request.get("tools") or [])
+    tools = normalize_tools(request.get("tools") or [])
     full = [*[{**each, "role": "system"} for each in system], *messages]
-    answer = answer_of(first(response, "text"), text(response.get("finish_reason")))
-    return step_of(
+    answer = normalize_answer(first(response, "text"), text(response.get("finish_reason")))
+    return build_step(
         replace(
             facts,
             request=model_input(full, tools, parameters, request.get("response_format")) if full else None,
             answer=answer,
-            provider=provider_of(attributes.get("llm.vendor"), model),
+            provider=normalize_provider(attributes.get("llm.vendor"), model),
             model=model,
             usage=usage,
         )
@@ -213,11 +222,14 @@ def _query(snapshot: JSONObject, attributes: JSONObject) -> JSONValue:
     if query is None:
         return None
     top_k = first(attributes, "retrieval.top_k") or obj(snapshot.get("retrieval_metadata")).get("k")
-    return {"query": query, **({"top_k": tokens(top_k, "/attributes/retrieval.top_k")} if top_k is not None else {})}
+    return {
+        "query": query,
+        **({"top_k": parse_token_count(top_k, "/attributes/retrieval.top_k")} if top_k is not None else {}),
+    }
 
 
 def _documents(snapshot: JSONObject, attributes: JSONObject) -> JSONValue:
-    documents = documents_of(snapshot.get("retrieved_documents"), snapshot.get("retrieval_scores"))
+    documents = normalize_documents(snapshot.get("retrieved_documents"), snapshot.get("retrieval_scores"))
     if not documents:
         numbered = [
             (name.split(".")[2], value)
@@ -229,8 +241,8 @@ def _documents(snapshot: JSONObject, attributes: JSONObject) -> JSONValue:
 
 
 def _agent_input(snapshot: JSONObject, attributes: JSONObject) -> JSONValue:
-    messages: list[JSONObject] = messages_of(snapshot.get("system_prompt"), "system")
-    messages += messages_of(obj(snapshot.get("agent_memory")).get("messages"))
+    messages: list[JSONObject] = normalize_messages(snapshot.get("system_prompt"), "system")
+    messages += normalize_messages(obj(snapshot.get("agent_memory")).get("messages"))
     return (
         {"messages": [dict(each) for each in messages]} if messages else first(attributes, "chain.input", "agent.input")
     )

@@ -12,7 +12,7 @@ from traces.core.json_types import JSONObject
 from traces.core.recorded_run import RecordedJudgement, RecordedRun
 from traces.core.vocabulary import JudgementKind, JudgementSource, RunStatus
 from traces.importers import registry
-from traces.importers.common.benchmark_scores import judgements_of
+from traces.importers.common.benchmark_scores import read_judgements
 from traces.importers.files.source import Source
 from traces.ingest.outcome_rules import Verdict, conclude
 
@@ -25,7 +25,7 @@ def brief(judgements: tuple[RecordedJudgement, ...] | list[RecordedJudgement]) -
 
 def runs(format: str, *values: Any) -> tuple[list[RecordedRun], list[Source]]:
     sources = [Source(name=f"{at}.json", data=orjson.dumps(value)) for at, value in enumerate(values)]
-    return list(registry.named(format).runs(sources)), sources
+    return list(registry.get_importer(format).runs(sources)), sources
 
 
 def outcome(run: RecordedRun) -> str:
@@ -79,7 +79,7 @@ def test_transcripts_carry_reward_and_annotation() -> None:
     ],
 )
 def test_benchmark_records(record: dict[str, Any], expected: list[Brief]) -> None:
-    assert brief(judgements_of(record)) == expected
+    assert brief(read_judgements(record)) == expected
 
 
 def test_annotated_steps_are_judged() -> None:
@@ -174,7 +174,7 @@ def test_langsmith_multipart_feedback() -> None:
     data = (fixtures.FOLDER / "langsmith_multipart.body").read_bytes()
     part = b'--b0undary\r\nContent-Disposition: form-data; name="feedback.f1"\r\n\r\n' + orjson.dumps(FEEDBACK)
     source = Source(name="body", data=data.replace(b"--b0undary--", part + b"\r\n--b0undary--"))
-    (run,) = registry.named("langsmith").runs([source])
+    (run,) = registry.get_importer("langsmith").runs([source])
     assert brief(run.judgements) == [("is_correct", "fail", None, "it was sold out", None)]
 
 
@@ -194,7 +194,7 @@ def test_feedback_without_its_run_is_reported() -> None:
     stray: JSONObject = {**FEEDBACK, "run_id": "elsewhere"}
     (run,), (source,) = runs("langsmith", {"post": [RUN], "feedback": [stray]})
     assert run.judgements == ()
-    assert "feedback on run elsewhere, which is not in these files" in str(source.skipped[0])
+    assert "feedback on run elsewhere, which is not in these files" in str(source.problems[0])
 
 
 # Kurral

@@ -11,9 +11,15 @@ from tests.support import importing_fixtures as fixtures
 from traces.core.canonical import digest
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
-from traces.importers.common.messages import messages_of, tools_of
-from traces.importers.common.model_calls import answer_of, parameters_of, provider_of, request_of, usage_of
-from traces.importers.common.model_names import model_in
+from traces.importers.common.messages import normalize_messages, normalize_tools
+from traces.importers.common.model_calls import (
+    normalize_answer,
+    normalize_parameters,
+    normalize_provider,
+    normalize_request,
+    normalize_usage,
+)
+from traces.importers.common.model_names import find_model_name
 from traces.importers.files.errors import BadFile
 
 CONVERSATION = [fixtures.SYSTEM, fixtures.REQUEST, fixtures.CALL, fixtures.RESULT]
@@ -107,7 +113,7 @@ ONE_CALL: list[tuple[str, JSONValue]] = [
 
 @pytest.mark.parametrize(("client", "message"), ONE_CALL)
 def test_a_tool_call_is_the_same_from_every_client(client: str, message: JSONValue) -> None:
-    (found,) = messages_of(message)
+    (found,) = normalize_messages(message)
     calls: Any = found["tool_calls"]
     assert found["role"] == "assistant"
     assert found["content"] is None
@@ -120,7 +126,7 @@ def test_tool_results_in_one_turn_become_messages_of_their_own() -> None:
         {"type": "tool_result", "tool_use_id": "b", "content": "two"},
         {"type": "text", "text": "and now?"},
     ]
-    assert messages_of([{"role": "user", "content": blocks}]) == [
+    assert normalize_messages([{"role": "user", "content": blocks}]) == [
         {"role": "tool", "content": "one", "tool_call_id": "a"},
         {"role": "tool", "content": "two", "tool_call_id": "b"},
         {"role": "user", "content": "and now?"},
@@ -129,21 +135,21 @@ def test_tool_results_in_one_turn_become_messages_of_their_own() -> None:
 
 @pytest.mark.parametrize("said", ['{"answer": 1,  "b": 2}', "[1, 2]", '"quoted"', "plain", "{not json"])
 def test_a_text_that_looks_like_json_stays_the_text_that_was_said(said: str) -> None:
-    answer = answer_of(said).output
+    answer = normalize_answer(said).output
     assert answer is not None
     assert answer["message"] == {"role": "assistant", "content": said}
-    assert messages_of(said) == [{"role": "user", "content": said}]
+    assert normalize_messages(said) == [{"role": "user", "content": said}]
 
 
 def test_images_and_unknown_blocks_are_kept() -> None:
     image: JSONObject = {"type": "image_url", "image_url": {"url": "data:image/png;base64,xx"}}
-    (found,) = messages_of({"role": "user", "content": [{"type": "text", "text": "look"}, image]})
+    (found,) = normalize_messages({"role": "user", "content": [{"type": "text", "text": "look"}, image]})
     assert found["content"] == [{"type": "text", "text": "look"}, image]
 
 
 def test_system_instructions_come_first() -> None:
     body: JSONObject = {"system": "Be brief.", "messages": [{"role": "user", "content": "hello"}], "max_tokens": 5}
-    assert request_of(body) == {
+    assert normalize_request(body) == {
         "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hello"}],
         "parameters": {"max_tokens": 5},
     }
@@ -152,33 +158,34 @@ def test_system_instructions_come_first() -> None:
 def test_tools_of_gemini_and_anthropic_look_like_those_of_openai() -> None:
     schema: JSONObject = {"type": "object", "properties": {}}
     expected = [{"name": "f", "description": "does f", "parameters": schema}]
-    assert tools_of([{"name": "f", "description": "does f", "input_schema": schema}]) == expected
+    assert normalize_tools([{"name": "f", "description": "does f", "input_schema": schema}]) == expected
     assert (
-        tools_of([{"functionDeclarations": [{"name": "f", "description": "does f", "parameters": schema}]}]) == expected
+        normalize_tools([{"functionDeclarations": [{"name": "f", "description": "does f", "parameters": schema}]}])
+        == expected
     )
 
 
 def test_an_infinite_limit_is_no_limit_and_numbers_are_numbers() -> None:
     given_parameters: JSONObject = {"temperature": "0.2", "max_tokens": "inf", "topP": 1, "seed": "7", "stop": ["x"]}
-    assert parameters_of(given_parameters) == {"temperature": 0.2, "top_p": 1, "seed": 7, "stop": ["x"]}
+    assert normalize_parameters(given_parameters) == {"temperature": 0.2, "top_p": 1, "seed": 7, "stop": ["x"]}
 
 
 def test_cached_tokens_are_part_of_the_input_for_every_provider() -> None:
-    anthropic = usage_of(
+    anthropic = normalize_usage(
         {"input_tokens": 5, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 7}, "/usage"
     )
-    openai = usage_of({"prompt_tokens": 112, "prompt_tokens_details": {"cached_tokens": 100}}, "/usage")
+    openai = normalize_usage({"prompt_tokens": 112, "prompt_tokens_details": {"cached_tokens": 100}}, "/usage")
     assert (anthropic.tokens_in, anthropic.tokens_cached) == (openai.tokens_in, openai.tokens_cached) == (112, 100)
 
 
 def test_a_cost_of_zero_is_unknown() -> None:
-    assert usage_of({"input_tokens": 3, "cost": 0.0}, "").cost_usd is None
+    assert normalize_usage({"input_tokens": 3, "cost": 0.0}, "").cost_usd is None
 
 
 @pytest.mark.parametrize("count", [-1, 2**40, "many"])
 def test_an_impossible_token_count_is_refused_by_name(count: JSONValue) -> None:
     with pytest.raises(BadFile, match="token count") as refusal:
-        usage_of({"input_tokens": count}, "/usage")
+        normalize_usage({"input_tokens": count}, "/usage")
     assert refusal.value.where == "/usage"
 
 
@@ -194,7 +201,7 @@ def test_an_impossible_token_count_is_refused_by_name(count: JSONValue) -> None:
     ],
 )
 def test_providers_have_one_name(said: str, model: str, provider: str) -> None:
-    assert provider_of(said, model) == provider
+    assert normalize_provider(said, model) == provider
 
 
 @pytest.mark.parametrize(
@@ -209,7 +216,7 @@ def test_providers_have_one_name(said: str, model: str, provider: str) -> None:
     ],
 )
 def test_a_model_is_read_from_a_name_only_when_it_is_the_only_one(name: str, model: str) -> None:
-    assert model_in(name) == model
+    assert find_model_name(name) == model
 
 
 json_values: st.SearchStrategy[Any] = st.recursive(
@@ -255,7 +262,7 @@ json_values: st.SearchStrategy[Any] = st.recursive(
 
 @given(json_values)
 def test_any_json_becomes_messages_in_the_normal_form(value: JSONValue) -> None:
-    for message in messages_of(value):
+    for message in normalize_messages(value):
         assert message["role"] in {"system", "user", "assistant", "tool"}
         assert message.keys() <= {"role", "content", "tool_calls", "tool_call_id", "name"}
         assert digest(message)
@@ -263,12 +270,12 @@ def test_any_json_becomes_messages_in_the_normal_form(value: JSONValue) -> None:
 
 @given(json_values)
 def test_normal_messages_stay_as_they_are(value: JSONValue) -> None:
-    once = messages_of(value)
-    assert messages_of([dict(each) for each in once]) == once
+    once = normalize_messages(value)
+    assert normalize_messages([dict(each) for each in once]) == once
 
 
 @given(json_values)
 def test_any_json_can_be_an_answer(value: JSONValue) -> None:
     with suppress(BadFile):  # for a `usage` that cannot be one
-        answer = answer_of(value)
+        answer = normalize_answer(value)
         assert answer.output is None or isinstance(answer.output["message"], dict)

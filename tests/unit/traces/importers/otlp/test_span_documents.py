@@ -26,7 +26,7 @@ SPAN: dict[str, Any] = {
 def imported(data: bytes) -> tuple[list[RecordedRun], list[str]]:
     source = Source(name="spans", data=data)
     runs = list(registry.detect(fixtures.sample("spans", data)).runs([source]))
-    return runs, [str(problem) for problem in source.skipped]
+    return runs, [str(problem) for problem in source.problems]
 
 
 @pytest.mark.parametrize("name", ["otel_console.log", "phoenix_spans.jsonl", "phoenix_table.json"])

@@ -16,7 +16,7 @@ HELLO = [{"role": "user", "content": "Is Dune in stock?"}, {"role": "assistant",
 
 def read(*rows: Any) -> list[RecordedRun]:
     data = b"\n".join(orjson.dumps(row) for row in rows)
-    return list(registry.named("chat").runs([Source(name="runs.jsonl", data=data)]))
+    return list(registry.get_importer("chat").runs([Source(name="runs.jsonl", data=data)]))
 
 
 def names(*rows: Any) -> list[str]:

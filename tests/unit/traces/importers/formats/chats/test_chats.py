@@ -18,7 +18,7 @@ from traces.importers.files.source import Source
 def read(format: str, content: Any) -> list[RecordedRun]:
     source = Source(name="renamed", data=content if isinstance(content, bytes) else orjson.dumps(content))
     assert registry.detect(fixtures.sample(source.name, source.data)).name == format
-    return list(registry.named(format).runs([source]))
+    return list(registry.get_importer(format).runs([source]))
 
 
 def said(step: RecordedStep) -> Any:
@@ -190,8 +190,8 @@ def test_zip_of_an_export_is_read() -> None:
         archive.writestr("export/conversations-001.json", "[1]")
     source = Source(name="export.zip", data=packed.getvalue())
     assert registry.detect(fixtures.sample(source.name, source.data)).name == "chatgpt"
-    assert list(registry.named("chatgpt").runs([source])) == fixtures.runs("chatgpt.json")
-    assert [problem.where for problem in source.skipped] == ["export/conversations-001.json, /0"]
+    assert list(registry.get_importer("chatgpt").runs([source])) == fixtures.runs("chatgpt.json")
+    assert [problem.where for problem in source.problems] == ["export/conversations-001.json, /0"]
 
 
 def test_damaged_conversation_leaves_the_others() -> None:
@@ -207,8 +207,8 @@ def test_damaged_conversation_leaves_the_others() -> None:
         },
     }
     source = Source(name="x", data=orjson.dumps([damaged, value[0]]))
-    assert len(list(registry.named("chatgpt").runs([source]))) == 2
-    assert [problem.where for problem in source.skipped] == ["/0/mapping/a/message"]
+    assert len(list(registry.get_importer("chatgpt").runs([source]))) == 2
+    assert [problem.where for problem in source.problems] == ["/0/mapping/a/message"]
 
 
 def test_deep_conversation_is_read_in_linear_time() -> None:

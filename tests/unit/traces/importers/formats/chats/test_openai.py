@@ -18,7 +18,7 @@ def imported(*values: Any) -> tuple[list[RecordedRun], list[str]]:
     """The runs in these values, each line of one file."""
     source = Source(name="lines", data=b"\n".join(orjson.dumps(value) for value in values))
     runs = list(registry.detect(fixtures.sample("lines", source.data)).runs([source]))
-    return runs, [str(problem) for problem in source.skipped]
+    return runs, [str(problem) for problem in source.problems]
 
 
 def test_agents_trace_keeps_its_tree() -> None:

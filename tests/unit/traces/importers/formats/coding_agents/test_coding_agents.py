@@ -41,7 +41,7 @@ def read(format: str, *files: Any) -> list[RecordedRun]:
     sources = [
         Source(name=f"{at}", data=b"\n".join(orjson.dumps(line) for line in each)) for at, each in enumerate(files)
     ]
-    return list(registry.named(format).runs(sources))
+    return list(registry.get_importer(format).runs(sources))
 
 
 def line(uuid: str, parent: str | None, type: str = "user", said: Any = None, **more: Any) -> dict[str, Any]:
@@ -219,7 +219,7 @@ def parsed(format: str, lines: list[bytes], name: str = "log.jsonl") -> tuple[li
     importer = registry.detect(fixtures.sample(name, data))
     assert importer.name == format
     source = Source(name=name, data=data)
-    return list(importer.runs([source])), [str(problem) for problem in source.skipped]
+    return list(importer.runs([source])), [str(problem) for problem in source.problems]
 
 
 def test_a_broken_chain_loses_no_message() -> None:
@@ -275,9 +275,9 @@ def test_no_surviving_line_is_lost(data: st.DataObject) -> None:
     cut = data.draw(st.sets(st.integers(0, 11), max_size=3)) - gone
     damaged = [each[: len(each) // 2] if at in cut else each for at, each in enumerate(lines) if at not in gone]
     source = Source(name="log.jsonl", data=b"\n".join(damaged))
-    told = str([(run.steps, run.metadata) for run in registry.named("claude-code").runs([source])])
+    told = str([(run.steps, run.metadata) for run in registry.get_importer("claude-code").runs([source])])
     assert all(f"text {at}'" in told for at in range(12) if at not in gone | cut)
-    assert len(source.skipped) == len(cut)
+    assert len(source.problems) == len(cut)
 
 
 def test_a_sub_agent_goes_on_after_a_lost_line() -> None:
@@ -399,8 +399,8 @@ def test_a_bad_atif_trajectory_keeps_only_itself_out() -> None:
     (bad,) = _atif("bad", ("agent", "Three.", False))
     bad["steps"] = [{"source": "user", "message": "go"}, {"source": "agent", "metrics": {"prompt_tokens": "many"}}]
     sources = [Source(name="x", data=orjson.dumps(each)) for each in (bad, *_atif("good", ("user", "go", False)))]
-    assert [run.external_id for run in registry.named("atif").runs(sources)] == ["good"]
-    assert [[str(each) for each in source.skipped] for source in sources] == [
+    assert [run.external_id for run in registry.get_importer("atif").runs(sources)] == ["good"]
+    assert [[str(each) for each in source.problems] for source in sources] == [
         ["'many' is not a token count (/steps/1/usage)"],
         [],
     ]

@@ -20,7 +20,7 @@ def read(*files: tuple[str, Any]) -> list[RecordedRun]:
     sources = [Source(name=name, data=orjson.dumps(content)) for name, content in files]
     for source in sources:
         assert registry.detect(fixtures.sample(source.name, source.data)).name == "openhands"
-    return list(registry.named("openhands").runs(sources))
+    return list(registry.get_importer("openhands").runs(sources))
 
 
 def shown(step: RecordedStep) -> list[Any]:
@@ -139,5 +139,5 @@ def test_error_event_ends_its_call() -> None:
 def test_bad_file_leaves_its_neighbours() -> None:
     bad = Source(name="bad.json", data=orjson.dumps({"events": "none"}))
     good = Source(name="good.json", data=orjson.dumps(EVENTS))
-    assert len(list(registry.named("openhands").runs([bad, good]))) == 1
-    assert [problem.problem for problem in bad.skipped] == ["an event or a list of events was expected"]
+    assert len(list(registry.get_importer("openhands").runs([bad, good]))) == 1
+    assert [problem.problem for problem in bad.problems] == ["an event or a list of events was expected"]

@@ -15,7 +15,7 @@ from traces.importers.files.source import Source
 def read(format: str, content: Any) -> list[RecordedRun]:
     source = Source(name="renamed.json", data=orjson.dumps(content))
     assert registry.detect(fixtures.sample(source.name, source.data)).name == format
-    return list(registry.named(format).runs([source]))
+    return list(registry.get_importer(format).runs([source]))
 
 
 def kinds(run: RecordedRun) -> list[str]:

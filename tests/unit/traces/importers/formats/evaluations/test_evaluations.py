@@ -20,7 +20,7 @@ def imported(value: Any, format: str) -> tuple[list[RecordedRun], list[str]]:
     source = Source(name="results", data=orjson.dumps(value))
     importer = registry.detect(fixtures.sample("results", source.data))
     assert importer.name == format
-    return list(importer.runs([source])), [str(problem) for problem in source.skipped]
+    return list(importer.runs([source])), [str(problem) for problem in source.problems]
 
 
 def test_promptfoo_rows_are_runs() -> None:

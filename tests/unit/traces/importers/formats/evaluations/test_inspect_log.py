@@ -24,7 +24,7 @@ def imported(data: bytes) -> tuple[list[RecordedRun], list[str]]:
     source = Source(name="log", data=data)
     importer = registry.detect(fixtures.sample("log", data))
     assert importer.name == "inspect"
-    return list(importer.runs([source])), [str(problem) for problem in source.skipped]
+    return list(importer.runs([source])), [str(problem) for problem in source.problems]
 
 
 def zipped(members: dict[str, Any]) -> bytes:

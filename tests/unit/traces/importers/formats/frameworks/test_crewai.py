@@ -14,7 +14,7 @@ from traces.importers.files.source import Source
 def read(content: Any) -> list[RecordedRun]:
     source = Source(name="renamed", data=content if isinstance(content, bytes) else orjson.dumps(content))
     assert registry.detect(fixtures.sample(source.name, source.data)).name == "crewai"
-    return list(registry.named("crewai").runs([source]))
+    return list(registry.get_importer("crewai").runs([source]))
 
 
 def shape(run: RecordedRun) -> list[tuple[str, str, str | None]]:

@@ -36,8 +36,8 @@ def database(sessions: int) -> sqlite3.Connection:
 
 def read(data: bytes) -> tuple[list[RecordedRun], list[str]]:
     source = Source(name="krabs.db", data=data)
-    runs = list(registry.named("krabs").runs([source]))
-    return runs, [str(problem) for problem in source.skipped]
+    runs = list(registry.get_importer("krabs").runs([source]))
+    return runs, [str(problem) for problem in source.problems]
 
 
 def test_many_sessions_take_little_work(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,5 +66,5 @@ def test_a_broken_telemetry_session_costs_no_other() -> None:
 
     lines = [event(f"s{at}", "agent_start", 10**12 + at, task="count") for at in range(300)]
     source = Source(name="t.jsonl", data=b"\n".join([*lines, b'{"event_type": "agent_st']))
-    assert len(list(registry.named("krabs").runs([source]))) == 300
-    assert "line 301" in str(source.skipped[0])
+    assert len(list(registry.get_importer("krabs").runs([source]))) == 300
+    assert "line 301" in str(source.problems[0])

@@ -20,7 +20,7 @@ def imported(value: Any, format: str) -> tuple[list[RecordedRun], list[str]]:
     source = Source(name="export", data=orjson.dumps(value))
     importer = registry.detect(fixtures.sample("export", source.data))
     assert importer.name == format
-    return list(importer.runs([source])), [str(problem) for problem in source.skipped]
+    return list(importer.runs([source])), [str(problem) for problem in source.problems]
 
 
 def messages_of_last_call(run: RecordedRun) -> Any:

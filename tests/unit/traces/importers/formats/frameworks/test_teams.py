@@ -10,7 +10,7 @@ from tests.support import importing_fixtures as fixtures
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import JudgementKind, StepStatus, StepType
 from traces.importers import registry
-from traces.importers.common.speakers import Team, Utterance, Voice, steps_of, voice_of
+from traces.importers.common.speakers import Team, Utterance, Voice, build_steps, classify_speaker
 from traces.importers.files.source import Source
 from traces.payloads.conversation import Messages
 from traces.payloads.messages import ModelRequest
@@ -19,7 +19,7 @@ from traces.payloads.messages import ModelRequest
 def read(format: str, content: Any) -> list[RecordedRun]:
     source = Source(name="renamed", data=content if isinstance(content, bytes) else orjson.dumps(content))
     assert registry.detect(fixtures.sample(source.name, source.data)).name == format
-    return list(registry.named(format).runs([source]))
+    return list(registry.get_importer(format).runs([source]))
 
 
 def shown(step: RecordedStep) -> list[Any]:
@@ -45,7 +45,7 @@ def speakers(run: RecordedRun) -> list[str]:
     ],
 )
 def test_speakers_are_told_apart_by_name(speaker: str, content: str, voice: Voice) -> None:
-    assert voice_of(speaker, content) is voice
+    assert classify_speaker(speaker, content) is voice
 
 
 # Who&When
@@ -234,8 +234,8 @@ def test_messages_reach_only_their_audience() -> None:
 
 
 def test_requests_share_their_history() -> None:
-    utterances = [Utterance(speaker="Ann", content=str(number), where=f"/{number}") for number in range(3)]
-    steps = steps_of(utterances, Team(name="team"))
+    utterances = [Utterance(speaker="Ann", content=str(number), location=f"/{number}") for number in range(3)]
+    steps = build_steps(utterances, Team(name="team"))
     requests = [ModelRequest(step.input).messages for step in steps if step.type is StepType.MODEL]
     assert len({id(each.conversation) for each in requests if isinstance(each, Messages)}) == 1
     assert [len(each) for each in requests] == [0, 1, 2]

@@ -32,7 +32,7 @@ DONE = event(3, "run_completed")
 def read(*lines: Any) -> tuple[list[RecordedRun], list[str]]:
     data = b"\n".join(line if isinstance(line, bytes) else orjson.dumps(line) for line in lines)
     source = Source(name="run.jsonl", data=data)
-    return list(forkpoint_events.parse([source])), [str(problem) for problem in source.skipped]
+    return list(forkpoint_events.parse([source])), [str(problem) for problem in source.problems]
 
 
 def test_the_given_name_is_shown() -> None:

@@ -13,7 +13,7 @@ from traces.importers.files.source import Source
 
 
 def read(artifact: dict[str, Any]) -> RecordedRun:
-    (run,) = registry.named("kurral").runs([Source(name="a.kurral", data=orjson.dumps(artifact))])
+    (run,) = registry.get_importer("kurral").runs([Source(name="a.kurral", data=orjson.dumps(artifact))])
     return run
 
 

@@ -17,8 +17,8 @@ EXPORT: Any = fixtures.source("langfuse_trace.json").value
 def imported(*values: Any) -> tuple[list[RecordedRun], list[str]]:
     sources = [Source(name="export", data=orjson.dumps(value)) for value in values]
     assert all(registry.detect(fixtures.sample("export", source.data)).name == "langfuse" for source in sources)
-    runs = list(registry.named("langfuse").runs(sources))
-    return runs, [problem.problem for source in sources for problem in source.skipped]
+    runs = list(registry.get_importer("langfuse").runs(sources))
+    return runs, [problem.problem for source in sources for problem in source.problems]
 
 
 def test_trace_keeps_its_tree_and_scores() -> None:
