@@ -26,7 +26,7 @@ from replay.loops.hook_points import said_in, with_added
 from replay.loops.replay_parts import replay_parts
 from replay.loops.subagents import RAN
 from replay.overrides.edits import Edits
-from replay.overrides.request_edits import edited_request
+from replay.overrides.request_edits import apply_model_settings
 from traces.core.vocabulary import StepType
 from traces.payloads.messages import ModelAnswer
 
@@ -150,11 +150,11 @@ class Replayer:
         same = not added and self._keeps_messages(node, edits)
         if same:  # the same list object: its digest is cached
             plain = edited = []
-            input = edited_request(recorded, edits.model)
+            input = apply_model_settings(recorded, edits.model)
         else:
             plain, edited = (with_added(slots, added) for slots in parts.calls.messages(node, recorded, edits))
             rebuilt = {**recorded, "messages": flat(edited)} if "messages" in recorded else recorded
-            input = edited_request(rebuilt, edits.model)
+            input = apply_model_settings(rebuilt, edits.model)
         call = parts.calls.of_model(node, input, recorded, edits)
         if unknowable:
             call = unknown_request(call, self.state)

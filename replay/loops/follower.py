@@ -27,7 +27,7 @@ from replay.loops.replay_parts import ReplayParts
 from replay.loops.subagents import RAN, called_anew
 from replay.loops.tool_calls import TurnCalls
 from replay.overrides.edits import Edits
-from replay.overrides.request_edits import edit_slots, edited_request, with_system
+from replay.overrides.request_edits import apply_model_settings, edit_slots, with_system
 from replay.state.histories import DivergedHistory
 from traces.core.canonical import digest
 from traces.core.json_types import JSONObject, JSONValue
@@ -328,7 +328,7 @@ class LoopFollower:
         messages = [*(self.messages if slots is self.base else flat(slots)), *self.tail]
         if "system" in edits.prompt:
             messages = with_system(messages, str(edits.prompt["system"]))
-        input = edited_request({**template, "messages": messages}, edits.model)
+        input = apply_model_settings({**template, "messages": messages}, edits.model)
         call = self.parts.calls.of_model(node, input, template, edits)
         return replace(call, because=tuple(sorted({*call.because, self.at.no})))
 
@@ -340,7 +340,7 @@ class LoopFollower:
         messages = [*self.messages, *self.tail]
         if "system" in edits.prompt:
             messages = with_system(messages, str(edits.prompt["system"]))
-        input = edited_request({**template, "messages": messages}, edits.model)
+        input = apply_model_settings({**template, "messages": messages}, edits.model)
         return Call(
             no=self.state.take_number(),
             parent=parent,

@@ -1,4 +1,4 @@
-"""What a profile sets on one step. Pure."""
+"""The edits that a profile makes to one step. Pure."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -10,14 +10,14 @@ from traces.core.json_types import JSONObject, JSONValue
 
 @dataclass(frozen=True, kw_only=True)
 class OverrideValue:
-    """A value that an operator gave: present even when it is null."""
+    """A value set by an override; present even if it is null."""
 
     value: JSONValue
 
 
 @dataclass(frozen=True, kw_only=True)
 class Edits:
-    """Everything the profile sets on one step; absent fields are not overridden."""
+    """All edits of one step; absent fields are not overridden."""
 
     entries: tuple[int, ...] = ()
     prompt: JSONObject = field(default_factory=dict)
@@ -32,14 +32,19 @@ class Edits:
 NO_EDITS: Final = Edits()
 
 
-def merge_settings(one: JSONObject, other: JSONObject) -> JSONObject:
-    """Two entries of one step: further parameters, and what is left out, of both; the other one wins."""
-    own = {**one, **other}
-    gone = [str(name) for name in _names(other.get("unset"))]
-    said = {*edited_names({**other, "unset": []})}
-    parameters = {**_object(one.get("parameters")), **_object(other.get("parameters"))}
-    unset = [name for name in map(str, _names(one.get("unset"))) if name not in said and name not in gone]
-    kept = {name: value for name, value in own.items() if name not in {*gone, "parameters", "unset"}}
-    parameters = {name: value for name, value in parameters.items() if name not in gone}
-    both: JSONObject = {**kept, **({"parameters": parameters} if parameters else {})}
-    return {**both, "unset": list[JSONValue]([*unset, *gone])} if unset or gone else both
+def merge_settings(first: JSONObject, second: JSONObject) -> JSONObject:
+    """Merge the settings of two entries for one step; `second` wins.
+
+    `parameters` and `unset` of both are combined.
+    """
+    settings = {**first, **second}
+    removed = [str(name) for name in _names(second.get("unset"))]
+    edited_in_second = {*edited_names({**second, "unset": []})}
+    parameters = {**_object(first.get("parameters")), **_object(second.get("parameters"))}
+    unset = [
+        name for name in map(str, _names(first.get("unset"))) if name not in edited_in_second and name not in removed
+    ]
+    remaining = {name: value for name, value in settings.items() if name not in {*removed, "parameters", "unset"}}
+    parameters = {name: value for name, value in parameters.items() if name not in removed}
+    result: JSONObject = {**remaining, **({"parameters": parameters} if parameters else {})}
+    return {**result, "unset": list[JSONValue]([*unset, *removed])} if unset or removed else result

@@ -11,7 +11,7 @@ from traces.core.vocabulary import StepType
 
 _YEAR_S: Final = 366 * 86_400
 _LIVE_KINDS: Final = {StepType.MODEL: "model", StepType.TOOL: "tool", StepType.RETRIEVAL: "retrieval"}
-# What the columns for them hold.
+# Limited to what the database columns can store.
 Dollars = Annotated[float, Field(ge=0, lt=1_000_000)]
 CallCount = Annotated[int, Field(ge=0, lt=2**31)]
 
@@ -27,7 +27,7 @@ class ToolRules(Schema):
     ask: _Globs = []
 
     def asks(self, tool: str) -> bool:
-        """Whether the operator is asked before a call of this tool gets a new answer."""
+        """True if the operator must be asked before a call of this tool gets a new answer."""
         return any(fnmatchcase(tool, pattern) for pattern in self.ask)
 
 
@@ -48,7 +48,7 @@ class Retries(Schema):
 
 
 class Policy(Schema):
-    """Every key is optional; what is absent is as usual."""
+    """A replay's policy; every key is optional and has a default."""
 
     allow: Annotated[list[Literal["model", "tool", "retrieval"]], Field(max_length=3)] = ["model"]
     order: Literal["reuse", "reexecute"] = "reuse"
@@ -63,9 +63,9 @@ class Policy(Schema):
 
     @property
     def digest(self) -> str:
-        """Of what was written down: later changes of what is usual do not touch it."""
+        """Digest of the keys that are set, so that later changes of defaults do not affect it."""
         return digest(self.model_dump(mode="json", exclude_unset=True))
 
     def reexecutes(self, type: StepType) -> bool:
-        """Whether steps of a type are asked anew, whatever is recorded."""
+        """True if steps of this type are called live even where a recorded output could be reused."""
         return self.order == "reexecute" and _LIVE_KINDS.get(type) in self.allow

@@ -13,14 +13,14 @@ _INT64: Final = 2**63
 MOST_ENTRIES: Final = 10_000
 StepRef = Annotated[str, Field(max_length=200)] | StrictInt
 Glob = Annotated[str, Field(max_length=300)]
-# how somebody may say that a tool call ends
+# Statuses that an override or an operator may give a tool call.
 CallEnd = Literal[StepStatus.OK, StepStatus.ERROR, StepStatus.TIMEOUT, StepStatus.PARTIAL, StepStatus.DENIED]
 
 
 class Match(Schema):
     """Which steps an entry applies to: one step by id or number, or a type with name and model globs.
 
-    `since` and `before` are numbers of steps: a type holds from the one on, and up to the other one.
+    `since` (inclusive) and `before` (exclusive) are step numbers that limit a match by type.
     """
 
     step: StepRef | None = None
@@ -31,7 +31,7 @@ class Match(Schema):
     before: Annotated[int, Field(ge=1)] | None = None
 
     @model_validator(mode="after")
-    def _says_something(self) -> "Match":
+    def _require_selector(self) -> "Match":
         if self.step is None and self.type is None:
             raise ValueError("a match needs `step` or `type`")
         if self.step is not None and (self.type or self.name or self.model or self.since or self.before):
@@ -39,11 +39,11 @@ class Match(Schema):
         return self
 
     def includes(self, number: int) -> bool:
-        """Whether a step lies within `since` and `before`."""
+        """True if a step number lies within `since` and `before`."""
         return (self.since is None or number >= self.since) and (self.before is None or number < self.before)
 
 
-# Names of a model request that `parameters` cannot set, because they have a field of their own or are no parameters.
+# Names that `parameters` cannot set: they have their own field, or are no parameters.
 OWN_NAMES: Final = (
     "temperature",
     "top_p",
@@ -60,12 +60,12 @@ OWN_NAMES: Final = (
     "parameters",
     "system",
 )
-# What every request has.
+# Names that every request has, so that `unset` cannot remove them.
 KEPT_NAMES: Final = ("messages", "model", "provider", "parameters", "system")
 
 
 class PromptOverride(Schema):
-    """For model steps `system` replaces the system prompt, an empty one leaves it out; the rest is for prompt steps."""
+    """`system` replaces the system prompt of a model step (empty: removes it); the other fields edit prompt steps."""
 
     system: str | None = None
     template: str | None = None
@@ -77,7 +77,7 @@ class PromptOverride(Schema):
 class MessageEdit(Schema):
     """One edit of a model request; `index` counts the recorded messages.
 
-    `message` is a whole one, with the calls that it makes or answers, in place of content and role.
+    `message` is a whole message including its tool calls or call id. It replaces `content` and `role`.
     """
 
     op: Literal["replace", "insert", "delete"]
@@ -87,18 +87,20 @@ class MessageEdit(Schema):
     message: JSONObject | None = None
 
     @model_validator(mode="after")
-    def _says_it_once(self) -> "MessageEdit":
+    def _reject_conflicting_message(self) -> "MessageEdit":
         if self.message is None:
             return self
         if self.op == "delete" or self.content is not None or self.role is not None:
-            raise ValueError("`message` is for replace and insert, and stands for content and role")
+            raise ValueError(
+                "`message` is only valid for replace and insert, and cannot be combined with `content` or `role`"
+            )
         if not isinstance(self.message.get("role"), str):
-            raise ValueError("a message needs a `role`")
+            raise ValueError("`message` needs a `role`")
         return self
 
 
 class ModelOverride(Schema):
-    """What is asked with. `parameters` are further ones by name, `unset` names what the request does not say."""
+    """Settings of a model request; `parameters` sets others by name, `unset` removes settings."""
 
     provider: Annotated[str, Field(max_length=80)] | None = None
     model: Annotated[str, Field(max_length=120)] | None = None
@@ -113,16 +115,16 @@ class ModelOverride(Schema):
     unset: list[str] | None = None
 
     @model_validator(mode="after")
-    def _names_others(self) -> "ModelOverride":
-        if own := sorted(set(OWN_NAMES) & {*(self.parameters or {})}):
-            raise ValueError(f"`parameters` is for other parameters than {own[0]!r}")
-        if kept := sorted(set(KEPT_NAMES) & {*(self.unset or [])}):
-            raise ValueError(f"{kept[0]!r} cannot be left out of a request")
+    def _reject_reserved_names(self) -> "ModelOverride":
+        if reserved_names := sorted(set(OWN_NAMES) & {*(self.parameters or {})}):
+            raise ValueError(f"`parameters` cannot set {reserved_names[0]!r}: use its own field, if it has one")
+        if required_names := sorted(set(KEPT_NAMES) & {*(self.unset or [])}):
+            raise ValueError(f"`unset` cannot remove {required_names[0]!r}: every request needs it")
         return self
 
 
 class RetrievalOverride(Schema):
-    """`documents` is the candidate list itself; the rest asks again with other settings."""
+    """`documents` replaces the result; the other fields repeat the search with different settings."""
 
     query: str | None = None
     top_k: Annotated[int, Field(ge=0, lt=2**31)] | None = None
@@ -132,31 +134,33 @@ class RetrievalOverride(Schema):
 
 
 class ToolOverride(Schema):
-    """What the tool answers with."""
+    """The tool's output and status."""
 
     output: JSONValue
     status: CallEnd = StepStatus.OK
 
 
 class Override(Schema):
-    """One entry. A field that is absent is not overridden; 0 and empty are values."""
+    """One entry. Absent fields are not overridden; 0 and empty values are."""
 
     match: Match
     prompt: PromptOverride | None = None
     messages: Annotated[list[MessageEdit], Field(max_length=MOST_ENTRIES)] | None = None
     model: ModelOverride | None = None
     retrieval: RetrievalOverride | None = None
-    arguments: JSONValue = None  # what a tool is called with; null: as recorded
+    # Arguments of the tool call; null: as recorded.
+    arguments: JSONValue = None
     tool: ToolOverride | None = None
-    output: JSONValue = None  # presence counts, also of null: see `sets`
+    # Null is an override, too, if the field is present: see `sets`.
+    output: JSONValue = None
 
     @property
     def sets(self) -> list[str]:
-        """The categories that this entry sets, `output: null` among them when it is written out."""
+        """Fields that this entry sets, including an explicit `output: null`."""
         return sorted(self.model_fields_set - {"match"})
 
     @model_validator(mode="after")
-    def _sets_something(self) -> "Override":
+    def _require_override(self) -> "Override":
         if not self.sets:
             raise ValueError(
                 "an override must set at least one of prompt, messages, model, retrieval, arguments, tool, output"

@@ -8,41 +8,41 @@ from traces.core.json_types import JSONObject, JSONValue
 
 _PARAMETERS: Final = ("temperature", "top_p", "max_tokens", "seed", "stop")
 _REQUEST: Final = ("tools", "response_format")
-# Names under which recordings carry the same parameter.
+# Spellings of the same parameter in recordings.
 _SPELLINGS: Final = {"max_tokens": ("max_tokens", "max_completion_tokens"), "stop": ("stop", "stop_sequences")}
 
 
 def canonical_name(name: str) -> str:
-    return next((known for known, spellings in _SPELLINGS.items() if name in spellings), name)
+    return next((canonical for canonical, spellings in _SPELLINGS.items() if name in spellings), name)
 
 
-def edited_request(input: JSONObject, model: JSONObject) -> JSONObject:
-    """A model input with other tools, response format or parameters, under the spellings that the recording uses."""
-    given = {name: model[name] for name in _PARAMETERS if name in model} | _object(model.get("parameters"))
-    gone = frozenset(map(str, _names(model.get("unset"))))
-    edited: JSONObject = {**input, **{name: model[name] for name in _REQUEST if name in model}}
-    edited = {name: value for name, value in edited.items() if name not in gone} if gone else edited
-    if not given and not gone:
-        return edited
+def apply_model_settings(input: JSONObject, model: JSONObject) -> JSONObject:
+    """Apply tools, response format and parameters to a model input, in the recording's parameter spellings."""
+    settings = {name: model[name] for name in _PARAMETERS if name in model} | _object(model.get("parameters"))
+    removed = frozenset(map(str, _names(model.get("unset"))))
+    request: JSONObject = {**input, **{name: model[name] for name in _REQUEST if name in model}}
+    request = {name: value for name, value in request.items() if name not in removed} if removed else request
+    if not settings and not removed:
+        return request
     parameters = {**_object(input.get("parameters"))}
-    for name, value in given.items():
-        spelled = next((known for known in _SPELLINGS.get(name, ()) if known in parameters), name)
-        parameters[spelled] = value
-    parameters = {name: value for name, value in parameters.items() if not {name, canonical_name(name)} & gone}
-    edited["parameters"] = parameters
-    return edited if parameters or not gone else {name: edited[name] for name in edited if name != "parameters"}
+    for name, value in settings.items():
+        spelling = next((candidate for candidate in _SPELLINGS.get(name, ()) if candidate in parameters), name)
+        parameters[spelling] = value
+    parameters = {name: value for name, value in parameters.items() if not {name, canonical_name(name)} & removed}
+    request["parameters"] = parameters
+    return request if parameters or not removed else {name: request[name] for name in request if name != "parameters"}
 
 
 def edited_names(model: JSONObject) -> list[str]:
-    """What of a request is set or left out, by name."""
+    """Names of the request settings that an entry sets or removes."""
     own = [name for name in model if name not in {"parameters", "unset"}]
     return [*own, *_object(model.get("parameters")), *map(str, _names(model.get("unset")))]
 
 
 def with_system(messages: list[JSONValue], text: str) -> list[JSONValue]:
-    """The messages with their first system prompt replaced, or one put in front where there was none.
+    """Replace the first system prompt, or insert one at the front if there is none.
 
-    An empty text leaves out every system prompt, but for one that was empty before.
+    An empty text removes every system prompt except those that were empty already.
     """
     if not text:
         return [message for message in messages if not _is_system(message) or _is_empty(message)]
@@ -53,7 +53,7 @@ def with_system(messages: list[JSONValue], text: str) -> list[JSONValue]:
 
 
 def with_system_slots(slots: list[list[JSONValue]], text: str) -> list[list[JSONValue]]:
-    """Like `with_system`, keeping each message in its slot."""
+    """Like `with_system`, but each message stays in its slot."""
     if not text:
         return [with_system(slot, text) for slot in slots]
     for at, slot in enumerate(slots):
@@ -63,33 +63,33 @@ def with_system_slots(slots: list[list[JSONValue]], text: str) -> list[list[JSON
 
 
 def edit_slots(slots: list[list[JSONValue]], edits: Iterable[MessageEdit]) -> list[list[JSONValue]]:
-    """Message edits by recorded index; a slot holds what stands in one recorded message's place.
+    """Apply message edits by recorded index; a slot contains the replacement of one recorded message.
 
-    An insertion at an index stands before that message; an index past the end appends.
+    Messages are inserted before the message at their index; an index past the end appends.
     """
-    edited = [list(slot) for slot in slots] + [[]]
-    inserted: dict[int, list[JSONValue]] = {}
+    new_slots = [list(slot) for slot in slots] + [[]]
+    insertions: dict[int, list[JSONValue]] = {}
     for edit in edits:
         at = min(edit.index, len(slots))
         if edit.op == "insert":
-            made = edit.message or {"role": edit.role or "user", "content": edit.content}
-            inserted.setdefault(at, []).append(made)
+            message = edit.message or {"role": edit.role or "user", "content": edit.content}
+            insertions.setdefault(at, []).append(message)
         elif edit.op == "delete":
-            edited[at] = []
+            new_slots[at] = []
         else:
-            edited[at] = [_replaced(edited[at], edit)]
-    return [[*inserted.get(at, []), *slot] for at, slot in enumerate(edited)]
+            new_slots[at] = [_replacement(new_slots[at], edit)]
+    return [[*insertions.get(at, []), *slot] for at, slot in enumerate(new_slots)]
 
 
 def _system_places(messages: Sequence[JSONValue], prompt: JSONObject) -> list[int]:
-    """Which messages `prompt.system` sets: see `with_system`."""
+    """Indexes of the messages that `prompt.system` replaces or removes: see `with_system`."""
     if "system" not in prompt:
         return []
     places = [at for at, message in enumerate(messages) if _is_system(message)]
     return places[:1] if prompt["system"] else places
 
 
-def _replaced(slot: list[JSONValue], edit: MessageEdit) -> JSONValue:
+def _replacement(slot: list[JSONValue], edit: MessageEdit) -> JSONValue:
     if edit.message is not None:
         return edit.message
     old = slot[0] if slot and isinstance(slot[0], dict) else {}

@@ -10,7 +10,7 @@ from replay.core.applied_profile import AppliedProfile
 from replay.core.graph import Graph, Node
 from replay.core.plan import Determinism
 from replay.overrides.policy import Policy
-from replay.overrides.request_edits import edited_names, edited_request
+from replay.overrides.request_edits import apply_model_settings, edited_names
 from replay.planning.determinism import assess
 from replay.planning.plan_environment import PlanEnvironment
 from traces.core.json_types import JSONObject, JSONValue
@@ -69,7 +69,7 @@ def _configurations(
         return None
     input: JSONObject = value if isinstance(value, dict) else {}
     edits = profile.of(node).model
-    after = edited_request(input, edits)
+    after = apply_model_settings(input, edits)
     provider, model = str(edits.get("provider", node.provider)), str(edits.get("model", node.model))
     return (
         ModelConfig(provider=node.provider, model=node.model, parameters=_parameters(input)),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from replay.core.graph import Node
 from replay.inputs.rebuilt_inputs import flat
 from replay.overrides.edits import Edits
-from replay.overrides.request_edits import edit_slots, edited_request, with_system_slots
+from replay.overrides.request_edits import apply_model_settings, edit_slots, with_system_slots
 from replay.planning.shared_walks import EditedStep
 from traces.core.canonical import canonical_bytes
 from traces.core.json_types import JSONObject, JSONValue
@@ -75,7 +75,7 @@ class StoredRequests:
 
     def _edited_rest(self, node: Node, edits: Edits) -> "_Rest":
         provider, model = str(edits.model.get("provider", node.provider)), str(edits.model.get("model", node.model))
-        input = edited_request(self._root(node), Splitter().cut(edits.model))
+        input = apply_model_settings(self._root(node), Splitter().cut(edits.model))
         same = (provider, model) == (node.provider, node.model)
         return _Rest(
             signed=ModelSigner.rest(input, provider=provider, model=model),

@@ -1,1 +1,1 @@
-"""Reading and writing what replays need."""
+"""Graphs, payloads and caches that replays read and write."""

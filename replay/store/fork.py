@@ -16,39 +16,39 @@ from traces.signatures.ignore_rules import Ignoring
 
 @dataclass(frozen=True, kw_only=True)
 class Fork:
-    """A source from one of its steps on, the overrides applied to it, and what its replay may do."""
+    """A source run from the fork step on, with the overrides applied to it and the policy of its replay."""
 
     graph: Graph
     profile: AppliedProfile
     policy: Policy
 
     def context(self, environment: ReplayEnvironment, ignoring: Ignoring) -> ReplayContext:
-        """What a replay is made from; `environment` answers its calls."""
+        """Build the replay's context; `environment` answers its calls."""
         return ReplayContext(
             graph=self.graph, profile=self.profile, policy=self.policy, environment=environment, ignoring=ignoring
         )
 
 
 def build_fork(graph: Graph, overrides: OverrideProfile, policy: Policy, payloads: Payloads) -> Fork:
-    """Apply overrides; `payloads` hears what of the recording the replay can come to want."""
+    """Apply overrides; `payloads` learns which recorded values the replay may read."""
     fork = Fork(graph=graph, profile=apply_profile(overrides, graph), policy=policy)
-    payloads.expect(lambda: _wanted(fork))
+    payloads.expect(lambda: _payload_groups(fork))
     return fork
 
 
-def _wanted(fork: Fork) -> Iterable[Iterable[str]]:
-    """What the change can reach. Apart from it the inputs of models, of which a plan may need none."""
+def _payload_groups(fork: Fork) -> Iterable[Iterable[str]]:
+    """Payloads of the steps that a change can reach; model inputs are a separate group, since a plan may need none."""
     graph = fork.graph
-    anew = {node.no for node in graph.nodes if fork.policy.reexecutes(node.type)}
-    reached = sorted(graph.reach(anew | fork.profile.by_step.keys()))
-    nodes = [graph.by_no[no] for no in reached if no in graph.by_no]
-    around = {each.no: each for node in nodes for each in graph.ancestors(node)}
+    live_steps = {node.no for node in graph.nodes if fork.policy.reexecutes(node.type)}
+    reachable = sorted(graph.reach(live_steps | fork.profile.by_step.keys()))
+    nodes = [graph.by_no[no] for no in reachable if no in graph.by_no]
+    containers = {container.no: container for node in nodes for container in graph.ancestors(node)}
     return (
         (node.input_ref for node in nodes if node.type is StepType.MODEL),
-        (ref for node in nodes for ref in (node.output_ref, _given(node))),
-        (ref for each in around.values() for ref in (each.output_ref, each.input_ref)),
+        (ref for node in nodes for ref in (node.output_ref, _nonmodel_input(node))),
+        (ref for container in containers.values() for ref in (container.output_ref, container.input_ref)),
     )
 
 
-def _given(node: Node) -> str:
+def _nonmodel_input(node: Node) -> str:
     return "" if node.type is StepType.MODEL else node.input_ref

@@ -1,4 +1,4 @@
-"""Load the graph of a run from the fork on, and what cannot be read of it."""
+"""Load the graph of a run from the fork on, and its unreadable payloads."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -22,51 +22,51 @@ from traces.storage.integrity import Inspector
 
 _COLUMNS: Final = (*STORED, "sequence_no", "parent_no", "started_at", "unexplained")
 _FIELDS: Final = (*STORED, "no", "parent", "started_at", "unexplained")
-_NOT_LOOKED: Final = "the run was stored before origins were looked for"
-_READ_WHOLE: Final = 2000  # steps: verifying all artifacts of a run takes about 50 microseconds per step
+_NOT_ANALYSED: Final = "this run was stored before content origins were analysed"
+_FULL_CHECK_STEPS: Final = 2000  # verifying all artifacts takes about 50 microseconds per step
 _KINDS: Final = {str(member): member for member in EdgeKind}
 
 
 def find_losses(run_id: UUID, steps: int) -> dict[int, LostPayloads]:
-    """What of a run cannot be read, by step, as a plan states it.
+    """Unreadable payloads of a run by step, as a plan reports them.
 
-    Reading all of a long run takes longer than a plan may; execution reads it.
+    Verifying every artifact of a long run would take too long for a plan; execution does it.
     """
-    return Inspector(shallow=steps > _READ_WHOLE).steps(run_id, 1, steps)
+    return Inspector(shallow=steps > _FULL_CHECK_STEPS).steps(run_id, 1, steps)
 
 
 def load_first_model(run_id: UUID, fork: int) -> tuple[Node, ...]:
-    """The first model step from the fork on, if there is one."""
+    """Load the first model step from the fork on, if any."""
     steps = Step.objects.filter(run_id=run_id, sequence_no__gte=fork, type=StepType.MODEL)
     return _nodes(steps.order_by("sequence_no")[:1])
 
 
-def load_steps(run_id: UUID, numbers: Iterable[int], lost: Mapping[int, LostPayloads]) -> list[Node]:
-    """Some steps of a run in order, with what of them cannot be read."""
+def load_steps(run_id: UUID, numbers: Iterable[int], losses: Mapping[int, LostPayloads]) -> list[Node]:
+    """Load steps of a run in order, with their unreadable payloads."""
     return [
-        _losing(node, lost.get(node.no, ()))
+        _mark_losses(node, losses.get(node.no, ()))
         for chunk in bulk.chunks(sorted(numbers))
         for node in _nodes(Step.objects.filter(run_id=run_id, sequence_no__in=chunk).order_by("sequence_no"))
     ]
 
 
 @without_pauses()
-def load_graph(run_id: UUID, fork: int, lost: Mapping[int, LostPayloads] = MappingProxyType({})) -> Graph:
-    """The steps from the fork on, what they consumed, and what encloses the fork; `lost` names unreadable payloads."""
+def load_graph(run_id: UUID, fork: int, losses: Mapping[int, LostPayloads] = MappingProxyType({})) -> Graph:
+    """The steps from the fork on, what they consumed, and the containers open at the fork."""
     nodes = _nodes(Step.objects.filter(run_id=run_id, sequence_no__gte=fork).order_by("sequence_no"))
-    nodes = tuple(_losing(node, lost.get(node.no, ())) for node in nodes) if lost else nodes
+    nodes = tuple(_mark_losses(node, losses.get(node.no, ())) for node in nodes) if losses else nodes
     if not nodes:
         return Graph(fork=fork, nodes=nodes)
     links = _links(run_id, fork)
-    opened = _open(run_id, nodes, fork)
-    around, calls = _earlier_calls(run_id, fork, [node.no for node in opened])
-    known = {node.no for node in (*opened, *around)}
-    earlier = {node.no: node for node in (*around, *_earlier_models(run_id, links, fork, known))}
+    open_containers = _open(run_id, nodes, fork)
+    closed_containers, calls = _earlier_calls(run_id, fork, [node.no for node in open_containers])
+    loaded_numbers = {node.no for node in (*open_containers, *closed_containers)}
+    earlier = {node.no: node for node in (*closed_containers, *_earlier_models(run_id, links, fork, loaded_numbers))}
     return Graph(
         fork=fork,
         nodes=nodes,
         links=links,
-        open=opened,
+        open=open_containers,
         earlier_calls=calls,
         earlier=tuple(earlier[no] for no in sorted(earlier)),
         witnesses=load_witnesses(run_id, fork, nodes),
@@ -79,25 +79,25 @@ def _nodes(steps: Any) -> tuple[Node, ...]:
 
 def _node(row: Sequence[Any]) -> Node:
     columns = typed(_FIELDS, row)
-    columns["unexplained"] = unexplained_of(columns["no"], columns["input_ref"], columns["unexplained"])
+    columns["unexplained"] = unexplained_content(columns["no"], columns["input_ref"], columns["unexplained"])
     return Node(**columns)
 
 
-def unexplained_of(no: int, input_ref: str, stored: list[JSONObject] | None) -> tuple[Unexplained, ...]:
-    """What of an input is of unknown origin: all of it in runs that were stored before anybody looked."""
-    if stored is None:
-        return (Unexplained(path="", since=no, snippet=_NOT_LOOKED, digest=input_ref),) if input_ref else ()
-    return from_json(stored)
+def unexplained_content(no: int, input_ref: str, items: list[JSONObject] | None) -> tuple[Unexplained, ...]:
+    """Input content of unknown origin: the whole input for runs stored before origins were analysed."""
+    if items is None:
+        return (Unexplained(path="", since=no, snippet=_NOT_ANALYSED, digest=input_ref),) if input_ref else ()
+    return from_json(items)
 
 
-def _losing(node: Node, lost: LostPayloads) -> Node:
-    """The node of a step of which not everything can be read: an output that cannot is as if it was not recorded."""
-    node = replace(node, lost=lost)
+def _mark_losses(node: Node, losses: LostPayloads) -> Node:
+    """Return the node with its unreadable payloads; an unreadable output counts as not recorded."""
+    node = replace(node, lost=losses)
     return replace(node, output_ref="") if node.lacks("output") else node
 
 
 def _links(run_id: UUID, fork: int) -> dict[int, tuple[Link, ...]]:
-    found: dict[int, list[Link]] = {}
+    links_by_consumer: dict[int, list[Link]] = {}
     rows = (
         Edge.objects.filter(run_id=run_id, consumer_no__gte=fork)
         .order_by("consumer_no", "producer_no", "consumer_path")
@@ -111,52 +111,63 @@ def _links(run_id: UUID, fork: int) -> dict[int, tuple[Link, ...]]:
             producer_path=producer_path,
             value=evidence if kind == EdgeKind.VALUE else "",
         )
-        found.setdefault(consumer, []).append(link)
-    return {consumer: tuple(links) for consumer, links in found.items()}
+        links_by_consumer.setdefault(consumer, []).append(link)
+    return {consumer: tuple(links) for consumer, links in links_by_consumer.items()}
 
 
-def _earlier_calls(run_id: UUID, fork: int, opened: list[int]) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
-    """The tool calls before the fork in what is open there, and the closed containers around some of them."""
+def _earlier_calls(run_id: UUID, fork: int, open_containers: list[int]) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
+    """Load the closed agents and the tool calls before the fork inside the containers that are open at it."""
     before = Step.objects.filter(run_id=run_id, sequence_no__lt=fork)
-    inside = before.filter(parent_no__in=opened) if opened else before.filter(parent_no__isnull=True)
-    around = _nodes(inside.filter(type=StepType.AGENT).exclude(sequence_no__in=opened).order_by("sequence_no"))
-    parents = Q(parent_no__in=opened) if opened else Q(parent_no__isnull=True)
-    held = before.filter(type=StepType.AGENT).filter(parents).exclude(sequence_no__in=opened).values("sequence_no")
-    calls = before.filter(type=StepType.TOOL).filter(parents | Q(parent_no__in=held))
-    return around, _nodes(calls.order_by("sequence_no"))
+    children = (
+        before.filter(parent_no__in=open_containers) if open_containers else before.filter(parent_no__isnull=True)
+    )
+    agents = _nodes(
+        children.filter(type=StepType.AGENT).exclude(sequence_no__in=open_containers).order_by("sequence_no")
+    )
+    parents = Q(parent_no__in=open_containers) if open_containers else Q(parent_no__isnull=True)
+    agent_numbers = (
+        before.filter(type=StepType.AGENT)
+        .filter(parents)
+        .exclude(sequence_no__in=open_containers)
+        .values("sequence_no")
+    )
+    calls = before.filter(type=StepType.TOOL).filter(parents | Q(parent_no__in=agent_numbers))
+    return agents, _nodes(calls.order_by("sequence_no"))
 
 
-def _earlier_models(run_id: UUID, links: Mapping[int, tuple[Link, ...]], fork: int, known: set[int]) -> list[Node]:
-    """The model steps before the fork whose conversations go on after it, and what encloses them."""
-    wanted = {
+def _earlier_models(
+    run_id: UUID, links: Mapping[int, tuple[Link, ...]], fork: int, loaded_numbers: set[int]
+) -> list[Node]:
+    """Load the model steps before the fork whose conversations continue after it, and their containers."""
+    missing = {
         link.producer
-        for found in links.values()
-        for link in found
+        for earlier in links.values()
+        for link in earlier
         if link.kind is EdgeKind.HISTORY and link.producer < fork
     }
-    found: list[Node] = []
-    while wanted := wanted - known:
-        known |= wanted
+    earlier: list[Node] = []
+    while missing := missing - loaded_numbers:
+        loaded_numbers |= missing
         nodes = [
             node
-            for some in bulk.chunks(wanted)
-            for node in _nodes(Step.objects.filter(run_id=run_id, sequence_no__in=some))
+            for chunk in bulk.chunks(missing)
+            for node in _nodes(Step.objects.filter(run_id=run_id, sequence_no__in=chunk))
         ]
-        found += nodes
-        wanted = {node.parent for node in nodes if node.parent is not None}
-    return found
+        earlier += nodes
+        missing = {node.parent for node in nodes if node.parent is not None}
+    return earlier
 
 
 def _open(run_id: UUID, nodes: Iterable[Node], fork: int) -> tuple[Node, ...]:
-    """The steps before the fork that hold some after it, one query for each level."""
-    found: dict[int, Node] = {}
-    wanted = {node.parent for node in nodes if node.parent is not None and node.parent < fork}
-    while wanted:
+    """Load the containers before the fork that enclose steps after it, with one query per level."""
+    containers: dict[int, Node] = {}
+    missing = {node.parent for node in nodes if node.parent is not None and node.parent < fork}
+    while missing:
         level = [
             node
-            for some in bulk.chunks(wanted)
-            for node in _nodes(Step.objects.filter(run_id=run_id, sequence_no__in=some))
+            for chunk in bulk.chunks(missing)
+            for node in _nodes(Step.objects.filter(run_id=run_id, sequence_no__in=chunk))
         ]
-        found |= {node.no: node for node in level}
-        wanted = {node.parent for node in level if node.parent is not None} - found.keys()
-    return tuple(found[no] for no in sorted(found))
+        containers |= {node.no: node for node in level}
+        missing = {node.parent for node in level if node.parent is not None} - containers.keys()
+    return tuple(containers[no] for no in sorted(containers))

@@ -7,8 +7,8 @@ from traces.core.json_types import JSONValue
 from traces.payloads.parts import Joiner, MissingPart
 from traces.storage import artifacts
 
-_AHEAD: Final = 200
-Announced = Callable[[], Iterable[Iterable[str]]]
+_READ_AHEAD: Final = 200  # payloads
+Expectation = Callable[[], Iterable[Iterable[str]]]
 
 
 class Payloads:
@@ -18,12 +18,12 @@ class Payloads:
         self._joiner = Joiner(artifacts.load)
         self._values: dict[str, JSONValue] = {}
         self._roots: dict[str, JSONValue] = {}
-        self._announced: Announced = tuple
+        self._expectation: Expectation = tuple
         self._expected: list[list[str]] = []
         self._place: dict[str, tuple[int, int]] = {}
 
     def __call__(self, ref: str) -> JSONValue:
-        """Raises `MissingPart`."""
+        """Return the recorded value; raises `MissingPart`."""
         if ref not in self._values:
             self._read_ahead(ref)
         if ref not in self._values:
@@ -31,27 +31,29 @@ class Payloads:
         return self._values[ref]
 
     def roots(self, refs: Collection[str]) -> Mapping[str, JSONValue]:
-        """Recorded values with references in place of their parts; missing ones are absent."""
+        """Recorded values with references in place of their parts; unreadable ones are left out."""
         self._roots |= artifacts.load({ref for ref in refs if ref not in self._roots})
         return self._roots
 
-    def expect(self, announced: Announced) -> None:
-        """Values by group that will be wanted in about this order, worked out when the first one is.
+    def expect(self, expectation: Expectation) -> None:
+        """Announce the references that will be read, in groups and roughly in order.
 
-        Wanting one reads the next few of its group in the same queries.
+        The expectation is evaluated at the first read. Each read also loads the next references of its group.
         """
-        self._announced = announced
+        self._expectation = expectation
         self._expected, self._place = [], {}
 
     def _read_ahead(self, ref: str) -> None:
-        """What is missing is left out: it matters only where it is used."""
+        """Load a reference and the next ones of its group; missing values are skipped until they are used."""
         if not self._place:
-            self._expected = [list(dict.fromkeys(ref for ref in group if ref)) for group in self._announced()]
+            self._expected = [list(dict.fromkeys(ref for ref in group if ref)) for group in self._expectation()]
             self._place = {ref: (group, at) for group, refs in enumerate(self._expected) for at, ref in enumerate(refs)}
-            self._announced = tuple
+            self._expectation = tuple
         if (place := self._place.get(ref)) is not None:
             group, at = place
-            ahead = [one for one in self._expected[group][at : at + _AHEAD] if one not in self._values]
+            ahead = [
+                upcoming for upcoming in self._expected[group][at : at + _READ_AHEAD] if upcoming not in self._values
+            ]
             try:
                 self._values.update(self._joiner.join(ahead))
             except MissingPart:

@@ -1,4 +1,4 @@
-"""Store payloads of a replay; each message of a conversation is stored once."""
+"""Payload storage for a replay: each message of a conversation is stored once."""
 
 from traces.core.json_types import JSONValue
 from traces.payloads.splitter import Splitter
@@ -12,7 +12,7 @@ class PayloadWriter:
         self._splitter = Splitter()
 
     def __call__(self, value: JSONValue) -> str:
-        """The digest under which `value` is stored; it must not change afterwards."""
+        """Store a value and return its digest; the caller must not change the value afterwards."""
         ref = self._splitter.split(value)
         artifacts.put_many(self._splitter.parts)
         self._splitter.parts.clear()

@@ -1,4 +1,4 @@
-"""Which store a recording says that a retrieval went to."""
+"""The vector store that a recording names for a retrieval."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -8,7 +8,7 @@ from traces.core.json_types import JSONValue
 from traces.models import Step
 from traces.storage import artifacts
 
-# As OpenTelemetry, OpenInference, LangSmith and Prela name it, anywhere in what a step kept of its source.
+# Attribute names of OpenTelemetry, OpenInference, LangSmith and Prela, at any depth of a step's source attributes.
 _NAMES: Final = (
     "db.system.name",
     "db.system",
@@ -20,20 +20,20 @@ _NAMES: Final = (
     "ls_retriever_name",
     "store",
 )
-_DEEPEST: Final = 4
+_MAX_DEPTH: Final = 4
 
 
 def recorded_store(step: UUID) -> str:
-    """The name in the words of the recording; empty where it names none."""
+    """Return the store's name as recorded; empty if the recording names none."""
     ref = Step.objects.values_list("attributes_ref", flat=True).get(id=step)
-    found = dict(_named(artifacts.payload(ref), 0)) if ref else {}
-    return next((found[name] for name in _NAMES if name in found), "")
+    attributes = dict(_store_attributes(artifacts.payload(ref), 0)) if ref else {}
+    return next((attributes[name] for name in _NAMES if name in attributes), "")
 
 
-def _named(value: JSONValue, depth: int) -> Iterator[tuple[str, str]]:
-    if not isinstance(value, dict) or depth > _DEEPEST:
+def _store_attributes(value: JSONValue, depth: int) -> Iterator[tuple[str, str]]:
+    if not isinstance(value, dict) or depth > _MAX_DEPTH:
         return
     for name, item in value.items():
         if isinstance(item, str) and item and name in _NAMES:
             yield name, item
-        yield from _named(item, depth + 1)
+        yield from _store_attributes(item, depth + 1)

@@ -3411,7 +3411,7 @@ export interface components {
          * Match
          * @description Which steps an entry applies to: one step by id or number, or a type with name and model globs.
          *
-         *     `since` and `before` are numbers of steps: a type holds from the one on, and up to the other one.
+         *     `since` (inclusive) and `before` (exclusive) are step numbers that limit a match by type.
          */
         Match: {
             /**
@@ -3483,7 +3483,7 @@ export interface components {
          * MessageEdit
          * @description One edit of a model request; `index` counts the recorded messages.
          *
-         *     `message` is a whole one, with the calls that it makes or answers, in place of content and role.
+         *     `message` is a whole message including its tool calls or call id. It replaces `content` and `role`.
          */
         MessageEdit: {
             /**
@@ -3520,7 +3520,7 @@ export interface components {
         };
         /**
          * ModelOverride
-         * @description What is asked with. `parameters` are further ones by name, `unset` names what the request does not say.
+         * @description Settings of a model request; `parameters` sets others by name, `unset` removes settings.
          */
         ModelOverride: {
             /**
@@ -3693,7 +3693,7 @@ export interface components {
         };
         /**
          * Override
-         * @description One entry. A field that is absent is not overridden; 0 and empty are values.
+         * @description One entry. Absent fields are not overridden; 0 and empty values are.
          */
         Override: {
             match: components["schemas"]["Match"];
@@ -3894,7 +3894,7 @@ export interface components {
         };
         /**
          * Policy
-         * @description Every key is optional; what is absent is as usual.
+         * @description A replay's policy; every key is optional and has a default.
          */
         Policy: {
             /**
@@ -4071,7 +4071,7 @@ export interface components {
         };
         /**
          * PromptOverride
-         * @description For model steps `system` replaces the system prompt, an empty one leaves it out; the rest is for prompt steps.
+         * @description `system` replaces the system prompt of a model step (empty: removes it); the other fields edit prompt steps.
          */
         PromptOverride: {
             /**
@@ -4452,7 +4452,7 @@ export interface components {
         };
         /**
          * RetrievalOverride
-         * @description `documents` is the candidate list itself; the rest asks again with other settings.
+         * @description `documents` replaces the result; the other fields repeat the search with different settings.
          */
         RetrievalOverride: {
             /**
@@ -5633,7 +5633,7 @@ export interface components {
         };
         /**
          * ToolOverride
-         * @description What the tool answers with.
+         * @description The tool's output and status.
          */
         ToolOverride: {
             output: components["schemas"]["JSONValue"];

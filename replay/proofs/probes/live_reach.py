@@ -10,7 +10,7 @@ from replay.core.graph import Graph
 from replay.live import availability, providers, tools
 from replay.overrides.policy import Policy
 from replay.overrides.profile import OverrideProfile
-from replay.overrides.request_edits import edited_request
+from replay.overrides.request_edits import apply_model_settings
 from replay.proofs.core.types import Allowance
 from replay.proofs.subject.subject import Subject
 from replay.store.payload_reader import Payloads
@@ -71,7 +71,7 @@ class Asking:
         recorded = payloads(node.input_ref)
         edits = apply_profile(overrides, graph).of(node).model
         return self._untold(
-            edited_request(recorded, edits) if isinstance(recorded, dict) else recorded, named, node.model
+            apply_model_settings(recorded, edits) if isinstance(recorded, dict) else recorded, named, node.model
         )
 
     def _untold(self, input: JSONValue, provider: str, model: str) -> str:

@@ -16,7 +16,7 @@ from replay.engine.replayer import Replayer
 from replay.loops.replay_parts import replay_parts
 from replay.overrides.policy import Policy
 from replay.overrides.profile import OverrideProfile
-from replay.overrides.request_edits import edited_request
+from replay.overrides.request_edits import apply_model_settings
 from replay.planning import plan_environment, planner
 from replay.planning.plan_environment import Sources
 from replay.planning.unrecorded_requests import StoredRequests
@@ -154,7 +154,7 @@ def test_edited_requests_are_signed_as_sent(run: RecordedRun, temperature: float
         calls = replay_parts(context, NO_HOOKS).calls
         edits, recorded = of.profile.of(node), context.recorded_request(node)
         messages = [message for slot in calls.messages(node, recorded, edits)[1] for message in slot]
-        input = edited_request({**recorded, "messages": messages}, edits.model)
+        input = apply_model_settings({**recorded, "messages": messages}, edits.model)
         sent.append(signature(type=node.type, name=node.name, input=input, provider=node.provider, model="dear"))
     assert signed == sent
 
