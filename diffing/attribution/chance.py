@@ -44,7 +44,7 @@ def judged(comparison: Comparison, found: Roots, places: Collection[int], *, ope
     unread = [
         pair
         for pair in comparison.acting
-        if pair.both and pair.differs and pair.place in places and pair.place not in opened
+        if pair.sides and pair.differs and pair.place in places and pair.place not in opened
     ]
     doubts = (
         *_settings(comparison),
@@ -113,7 +113,7 @@ def _world(comparison: Comparison, places: Collection[int]) -> Iterator[Doubt]:
     for pair in comparison.acting:
         if pair.step.type not in _WORLD:
             continue
-        if pair.both is None or "input" in pair.changes:
+        if pair.sides is None or "input" in pair.changes:
             return
         if pair.answers_differently and not pair.overridden and pair.place in places:
             yield Doubt(kind=DoubtKind.SAME_CALL, step=step_name(pair))

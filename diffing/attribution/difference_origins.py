@@ -114,7 +114,7 @@ class ChangedOutputs:
             pair for pair in comparison.acting if pair.answers_differently and pair.step.type != StepType.OUTPUT
         ]
         self._first = _first(self.pairs)
-        self._first_of_both = _first([pair for pair in self.pairs if pair.both or pair.step.type == StepType.MODEL])
+        self._first_of_both = _first([pair for pair in self.pairs if pair.sides or pair.step.type == StepType.MODEL])
         calls = [pair for pair in comparison.acting if pair.step.type in _WORLD and _calls_differently(pair)]
         self._first_of_calls = _first(calls)
         self._first_of_models = _first([pair for pair in self.pairs if pair.step.type == StepType.MODEL])
@@ -124,7 +124,7 @@ class ChangedOutputs:
 
         Of two steps in a row that only one run has, the first is no reason for the second.
         """
-        return _is_before(self._first if pair.both else self._first_of_both, pair)
+        return _is_before(self._first if pair.sides else self._first_of_both, pair)
 
     def calls_precede(self, pair: Pair) -> bool:
         """Whether a tool or a retriever was called otherwise before this step."""
@@ -136,7 +136,7 @@ class ChangedOutputs:
 
 
 def _calls_differently(pair: Pair) -> bool:
-    return pair.both is None or "input" in pair.changes
+    return pair.sides is None or "input" in pair.changes
 
 
 def _first(pairs: Sequence[Pair]) -> Entry:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from diffing.compare.comparison import Comparison, Pair
-from diffing.compare.placeholders import FAILED, idle_side, stands_in, why
+from diffing.compare.placeholders import FAILED, idle_side, is_placeholder, placeholder_reason
 from diffing.compare.run_side import SideStep
 from diffing.content.facets import Facet
 from diffing.content.message_diff import content_text
@@ -20,7 +20,7 @@ from diffing.sentences.verdicts import (
     RunSide,
 )
 from diffing.sequences.json_diff import value_changes
-from diffing.sequences.text_diff import apart, deleted, inserted, normalise, word_diff
+from diffing.sequences.text_diff import deleted_text, difference_excerpts, inserted_text, normalise, word_diff
 from traces.core.vocabulary import StepType
 
 _QUOTED: Final = 90  # characters
@@ -46,7 +46,7 @@ def answer(comparison: Comparison, facets: Facets, before: Sequence[Pair] = ()) 
     for pair in before:
         if placeholder := _placeholder(pair):
             return placeholder
-    if final is not None and final.both is None:
+    if final is not None and final.sides is None:
         return Answer(kind=AnswerChange.ONE_SIDE, side="base" if final.base else "candidate")
     for facet in facets.get(final.place, ()) if final else ():
         if facet.kind in {"final answer", "completion"}:
@@ -59,7 +59,7 @@ def _calls(ahead: Sequence[Pair], facets: Facets) -> Iterator[Call]:
     for pair in ahead:
         if pair.step.type not in {StepType.TOOL, StepType.RETRIEVAL}:
             continue
-        if pair.both is None:
+        if pair.sides is None:
             yield Call(kind=CallChange.NOT_CALLED if pair.base else CallChange.CALLED, tool=pair.step.called)
         for facet in facets.get(pair.place, ()):
             if facet.kind in {"arguments", "query"}:
@@ -69,7 +69,7 @@ def _calls(ahead: Sequence[Pair], facets: Facets) -> Iterator[Call]:
 def _arguments(pair: Pair, facet: Facet) -> Iterator[Call]:
     tool = pair.step.called
     if facet.form == "text":
-        base, candidate = apart(as_text(facet.base), as_text(facet.candidate), _BRIEF)
+        base, candidate = difference_excerpts(as_text(facet.base), as_text(facet.candidate), _BRIEF)
         yield Call(
             kind=CallChange.ARGUMENT_CHANGED, tool=tool, argument="query", base=f"“{base}”", candidate=f"“{candidate}”"
         )
@@ -94,9 +94,9 @@ _ARGUMENTS: Final = {
 def _results(ahead: Sequence[Pair], facets: Facets) -> Iterator[Result]:
     """How a tool call ended differently."""
     for pair in ahead:
-        if pair.step.type != StepType.TOOL or pair.both is None or idle_side(*pair.both):
+        if pair.step.type != StepType.TOOL or pair.sides is None or idle_side(*pair.sides):
             continue
-        base, candidate = pair.both
+        base, candidate = pair.sides
         if (base.status in FAILED) != (candidate.status in FAILED):
             kind = ResultChange.SUCCEEDED if base.status in FAILED else ResultChange.FAILED
             yield Result(kind=kind, tool=pair.step.called)
@@ -108,7 +108,7 @@ def _results(ahead: Sequence[Pair], facets: Facets) -> Iterator[Result]:
 def _result(pair: Pair, facet: Facet) -> Iterator[Result]:
     tool = pair.step.called
     if facet.form == "text":
-        base, candidate = apart(as_text(facet.base), as_text(facet.candidate), _BRIEF)
+        base, candidate = difference_excerpts(as_text(facet.base), as_text(facet.candidate), _BRIEF)
         yield Result(kind=ResultChange.TEXT, tool=tool, base=base, candidate=candidate)
         return
     changes = value_changes(facet.base, facet.candidate, limit=40)
@@ -123,19 +123,19 @@ def _placeholder(pair: Pair) -> Answer | None:
     """That the final answer comes of a step that one side did not run; None where it does not."""
     sides: tuple[tuple[RunSide, SideStep | None], ...] = (("candidate", pair.candidate), ("base", pair.base))
     for side, step in sides:
-        if step is not None and stands_in(step):
-            return Answer(kind=AnswerChange.NOT_RUN, side=side, tool=step.called, reason=why(step))
+        if step is not None and is_placeholder(step):
+            return Answer(kind=AnswerChange.NOT_RUN, side=side, tool=step.called, reason=placeholder_reason(step))
     return None
 
 
 def _answer(base: str, candidate: str) -> Answer:
-    before, after = apart(base, candidate, _QUOTED)
+    before, after = difference_excerpts(base, candidate, _QUOTED)
     if not candidate.strip():
         return Answer(kind=AnswerChange.GONE, base=before)
     if not base.strip():
         return Answer(kind=AnswerChange.NEW, candidate=after)
     spans = word_diff(normalise(base), normalise(candidate))
-    gone, come = apart(deleted(spans), inserted(spans), _QUOTED)
+    gone, come = difference_excerpts(deleted_text(spans), inserted_text(spans), _QUOTED)
     kept = sum(len(span.text) for span in spans if span.op == "equal")
     if gone and not come:
         return Answer(kind=AnswerChange.CUT, base=gone)

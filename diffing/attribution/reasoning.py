@@ -77,20 +77,20 @@ def _entries(comparison: Comparison, flow: Flow, atoms: Sequence[Atom]) -> dict[
     """Where the agent's code may have put what it made of earlier outputs, or done something because of them."""
     follows = [atom for atom in atoms if atom.origin is not Origin.EXOGENOUS]
     places = {place for atom in follows for place in atom.places}
-    places |= {pair.place for pair in comparison.acting if pair.both is None and not _is_asked_for(pair, flow)}
+    places |= {pair.place for pair in comparison.acting if pair.sides is None and not _is_asked_for(pair, flow)}
     return {place: entry_of(comparison.pairs[place]) for place in places}
 
 
 def _is_asked_for(pair: Pair, flow: Flow) -> bool:
     """Whether a step of one run alone was made because a model called for it, or goes on after such a call."""
-    travels = flow.into.get(pair.place, ())
+    travels = flow.incoming.get(pair.place, ())
     return any(travel.kind in {EdgeKind.TOOL_CALL_ID, EdgeKind.HISTORY} for travel in travels)
 
 
 def _strangers(comparison: Comparison) -> bool:
     """Whether the runs did not do one thing alike: then no single change stands between them."""
     did = [pair for pair in comparison.acting if pair.step.type in _DOING]
-    return not comparison.derived and len(did) > _SOME and all(pair.both is None for pair in did)
+    return not comparison.derived and len(did) > _SOME and all(pair.sides is None for pair in did)
 
 
 def _choose(comparison: Comparison, opened: Collection[int], flow: Flow, found: Roots, reach: Reach) -> Reasoning:
@@ -141,7 +141,7 @@ def _untraced(comparison: Comparison, flow: Flow, atom: Atom) -> bool:
         return False
     answers = [pair.place for pair in comparison.pairs if pair.step.type in _ASKED]
     changed = [place for place in atom.places if comparison.pairs[place].answers_differently and place < final.place]
-    return bool(changed) and not any(flow.out.get(place) for place in answers)
+    return bool(changed) and not any(flow.outgoing.get(place) for place in answers)
 
 
 def _drawn(found: Reasoning, atoms: Sequence[Atom]) -> Reasoning:

@@ -10,7 +10,7 @@ from typing import Final, Literal
 from diffing.attribution.difference_origins import ChangedOutputs, Origin, Words
 from diffing.attribution.unexplained_changes import Atom, Gathered
 from diffing.compare.comparison import Comparison, Pair
-from diffing.compare.data_flow import Flow, Travel
+from diffing.compare.data_flow import Flow, FlowLink
 from diffing.content.facets import SYSTEM_ROLES, WINDOW, Facet
 from diffing.content.message_diff import MessagePair
 from diffing.schemas.terms import Category
@@ -59,14 +59,14 @@ def roots(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: F
     for pair in comparison.acting:
         if not pair.differs:
             continue
-        if pair.place in comparison.resampled:
+        if pair.place in comparison.resampled_places:
             own: Iterable[Atom] = (Atom(category="output", places=(pair.place,), pair=pair, sampled=True),)
         else:
             context = _Context(
                 tainted=pair.place in tainted,
-                given=comparison.given,
-                fed=_heads(travel for travel in flow.into.get(pair.place, ()) if travel.producer in changed),
-                linked=_heads(flow.into.get(pair.place, ())),
+                given=comparison.run_inputs,
+                fed=_heads(travel for travel in flow.incoming.get(pair.place, ()) if travel.producer in changed),
+                linked=_heads(flow.incoming.get(pair.place, ())),
                 handed=_handed(pair, flow, changed),
                 rendered=_handed(pair, flow, changed, whole=True),
                 covered=_covered(pair, flow),
@@ -79,7 +79,7 @@ def roots(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: F
                 has_copies=partial(words.has_copies, pair),
                 explained=partial(words.explain, pair),
                 unread=_unread(pair, outputs, flow),
-                feeding=frozenset(travel.producer for travel in flow.into.get(pair.place, ())),
+                feeding=frozenset(travel.producer for travel in flow.incoming.get(pair.place, ())),
             )
             own = _own(pair, facets.get(pair.place, ()), context)
             reactions += _reactions(pair, facets.get(pair.place, ()), context)
@@ -95,7 +95,7 @@ def is_standing(atom: Atom) -> bool:
 
 def _standing(comparison: Comparison, atoms: list[Atom]) -> list[Atom]:
     """A prompt, tools or a model that changed stand behind every call of their agent, also of one run alone."""
-    alone = [pair for pair in comparison.acting if pair.both is None and pair.step.type == StepType.MODEL]
+    alone = [pair for pair in comparison.acting if pair.sides is None and pair.step.type == StepType.MODEL]
     own: dict[str, set[int]] = {}
     for pair in alone:
         own.setdefault(pair.step.role, set()).add(pair.place)
@@ -148,7 +148,7 @@ class _Context:
 
 def _own(pair: Pair, facets: Sequence[Facet], context: _Context) -> Iterator[Atom]:
     """What changed at this pair itself, rather than because of something before it."""
-    if pair.both is None:
+    if pair.sides is None:
         if not context.tainted:
             yield Atom(category="structure", places=(pair.place,), pair=pair, origin=_derived(context))
         return
@@ -167,13 +167,13 @@ def _own(pair: Pair, facets: Sequence[Facet], context: _Context) -> Iterator[Ato
 
 
 def _is_renamed(pair: Pair) -> bool:
-    roles = {step.role for step in pair.both or ()}
+    roles = {step.role for step in pair.sides or ()}
     return len(roles) > 1 and "" not in roles
 
 
 def _asked_alike(pair: Pair) -> bool:
     """Whether the same recorded call was answered otherwise: no earlier output explains that."""
-    recorded = all(step.input_ref for step in pair.both or ())
+    recorded = all(step.input_ref for step in pair.sides or ())
     return recorded and pair.step.type in {StepType.MODEL, *_WORLD} and "input" not in pair.changes
 
 
@@ -295,7 +295,7 @@ def _is_covered(item: MessagePair, context: _Context) -> bool:
 def _covered(pair: Pair, flow: Flow) -> tuple[int, int]:
     """The last message on each side that comes from the conversation which the step continues."""
     found = {"base": -1, "candidate": -1}
-    for travel in flow.into.get(pair.place, ()):
+    for travel in flow.incoming.get(pair.place, ()):
         index = travel.path.removeprefix("/messages/")
         if travel.kind is EdgeKind.HISTORY and index.isdecimal():
             found[travel.side] = max(found[travel.side], int(index))
@@ -304,13 +304,13 @@ def _covered(pair: Pair, flow: Flow) -> tuple[int, int]:
 
 def _unread(pair: Pair, outputs: ChangedOutputs, flow: Flow) -> bool:
     """Whether a model's answer before the pair differs that no recorded data flow takes up: then code has read it."""
-    before = (each for each in outputs.pairs if each.step.type == StepType.MODEL and each.when < pair.when)
-    return any(not flow.out.get(each.place) for each in before)
+    before = (each for each in outputs.pairs if each.step.type == StepType.MODEL and each.order_key < pair.order_key)
+    return any(not flow.outgoing.get(each.place) for each in before)
 
 
 def _reactions(pair: Pair, facets: Sequence[Facet], context: _Context) -> Iterator[Reaction]:
     """What `_own_part` puts down to something earlier although only the order of the steps says so."""
-    if not (context.tainted or context.follows) or pair.both is None:
+    if not (context.tainted or context.follows) or pair.sides is None:
         return
     for facet in facets:
         if facet.kind in _TEMPLATES and not _is_handed(facet, context):
@@ -337,7 +337,7 @@ def _is_in(item: MessagePair, paths: frozenset[str]) -> bool:
     return not paths.isdisjoint(places)
 
 
-def _heads(travels: Iterable[Travel]) -> frozenset[str]:
+def _heads(travels: Iterable[FlowLink]) -> frozenset[str]:
     """Which messages of a request the data flow leads to."""
     return frozenset(_head(travel.path) for travel in travels)
 
@@ -347,10 +347,10 @@ def _handed(pair: Pair, flow: Flow, changed: set[int], *, whole: bool = False) -
 
     With `whole`, more than some words of it.
     """
-    into = [travel for travel in flow.into.get(pair.place, ()) if travel.producer in changed]
+    into = [travel for travel in flow.incoming.get(pair.place, ()) if travel.producer in changed]
     into = [travel for travel in into if not whole or flow.is_whole(travel)]
     base, candidate = ({_head(travel.path) for travel in into if travel.side == side} for side in _SIDES)
-    return frozenset(base & candidate if pair.both else base | candidate)
+    return frozenset(base & candidate if pair.sides else base | candidate)
 
 
 def _head(path: str) -> str:

@@ -68,7 +68,7 @@ class Gathered:
 
 def _also(known: Atom, atom: Atom) -> Atom:
     """One change at one more place; it is shown where it stands first."""
-    shown = min(known, atom, key=lambda each: each.pair.when)
+    shown = min(known, atom, key=lambda each: each.pair.order_key)
     # What stood somewhere before any output differed does not follow from one.
     origin = min(known.origin, atom.origin, key=list(Origin).index)
     facet = shown.facet

@@ -9,7 +9,7 @@ from diffing.attribution.reasoning import Reasoning, is_choice
 from diffing.attribution.roots import is_standing
 from diffing.attribution.unexplained_changes import Atom
 from diffing.compare.comparison import Comparison, Pair
-from diffing.compare.data_flow import Flow, Travel
+from diffing.compare.data_flow import Flow, FlowLink
 from diffing.compare.references import step_ref
 from diffing.content.facets import Facet
 from diffing.schemas.report import Attribution, Cause, PathLink
@@ -83,7 +83,7 @@ class Case:
         alone = found.primary is not None and not found.rivals and not found.later and found.connected
         return "medium" if alone and self.comparison.derived else "low"
 
-    def _verdict(self, way: Sequence[Travel]) -> Verdict:
+    def _verdict(self, way: Sequence[FlowLink]) -> Verdict:
         match self.found.verdict:
             case "no_difference":
                 return NoDifference()
@@ -97,7 +97,7 @@ class Case:
                 assert self.found.primary is not None  # a verdict of cause always has one
                 return self._caused(self.found.primary, way)
 
-    def _caused(self, cause: Atom, way: Sequence[Travel]) -> Verdict:
+    def _caused(self, cause: Atom, way: Sequence[FlowLink]) -> Verdict:
         """The cause with what it did; no more than that where other changes can have done it too."""
         rivals = self.found.rivals
         if rivals and self.comparison.derived:
@@ -135,9 +135,9 @@ class Case:
         if final is None:
             return []
         places = sorted(self.flow.before(final.place) | {final.place})
-        return [pair for pair in map(self.comparison.pairs.__getitem__, places) if not pair.holds_others]
+        return [pair for pair in map(self.comparison.pairs.__getitem__, places) if not pair.is_container]
 
-    def _is_by_hand(self, way: Sequence[Travel]) -> bool:
+    def _is_by_hand(self, way: Sequence[FlowLink]) -> bool:
         """Whether somebody set the very answer that the final one repeats: then nothing is left to explain."""
         cause, final = self.found.primary, self.comparison.final
         if cause is None or final is None or not _is_set_answer(cause) or self._confidence() != "medium":
@@ -147,7 +147,7 @@ class Case:
 
     def _without_effect(self) -> Verdict:
         atoms = self.found.discarded
-        steps = sum(pair.differs and not pair.holds_others for pair in self.comparison.pairs)
+        steps = sum(pair.differs and not pair.is_container for pair in self.comparison.pairs)
         return NoEffect(steps=steps, change=phrase(atoms[0]), more=len(atoms) - 1) if atoms else NoEffect(steps=steps)
 
     def _undecided(self) -> Verdict:
@@ -194,15 +194,15 @@ class Case:
             if pair.place != own
         ]
 
-    def _way(self, atom: Atom) -> list[Travel]:
+    def _way(self, atom: Atom) -> list[FlowLink]:
         final = self.comparison.final
         if final is None:
             return []
         acted = [place for place in atom.places if self.comparison.pairs[place].answers_differently]
         starts = [place for place in acted if place in self.found.live] or list(atom.places[:1])
-        return self.flow.way(starts[0], final.place)
+        return self.flow.path(starts[0], final.place)
 
-    def _path(self, atom: Atom, way: Sequence[Travel]) -> list[PathLink]:
+    def _path(self, atom: Atom, way: Sequence[FlowLink]) -> list[PathLink]:
         start = self.comparison.pairs[way[0].producer] if way else atom.pair
         first = atom.facet if atom.facet and atom.facet.part != "output" else None
         text = changes.joined(changes.noted(first), self._note(start)) if first else self._note(start)
@@ -222,7 +222,7 @@ class Case:
             )
         return path
 
-    def _supporting(self, way: Sequence[Travel]) -> list[Cause]:
+    def _supporting(self, way: Sequence[FlowLink]) -> list[Cause]:
         places = [travel.consumer for travel in way]
         final = self.comparison.final
         between = [self.comparison.pairs[place] for place in places if final is None or place != final.place]
@@ -252,7 +252,7 @@ class Case:
 
     def _note(self, pair: Pair) -> str:
         """What differs at a pair, its answer before its request."""
-        if pair.both is None:
+        if pair.sides is None:
             return changes.unpaired_note(pair)
         found = sorted(self.facets.get(pair.place, ()), key=_telling)
         return changes.noted(found[0]) if found else ", ".join(pair.changes)
@@ -326,7 +326,7 @@ class Case:
             return Reason(kind=ReasonKind.CALL)
         if _is_set_answer(atom):
             return Reason(kind=ReasonKind.SET_BY_HAND, step=changes.step_name(atom.pair))
-        both = [pair for pair in map(self.comparison.pairs.__getitem__, atom.places) if pair.both][:1]
+        both = [pair for pair in map(self.comparison.pairs.__getitem__, atom.places) if pair.sides][:1]
         if atom.category != "model" or not both:
             return Reason(kind=ReasonKind(atom.category))
         request_differs = "input" in both[0].changes

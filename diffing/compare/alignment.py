@@ -1,128 +1,152 @@
-"""Which step of one run corresponds to which step of the other.
+"""Alignment: which step of one run corresponds to which step of the other.
 
-Steps that replay one recorded step belong together. Among the rest, under matching parents: calls that occur
-once on both sides anchor the sequence, then equal answers do, and what lies between two anchors is aligned by
-similarity with gaps (see `gap_alignment`). A step that is the same and stands elsewhere is a move.
+The steps of a run form a tree: agents and turns contain model, tool and retrieval steps. The aligner goes down both
+trees together and pairs the children of each matched pair of parents, the strongest evidence first:
 
-Near-linear in the number of steps; the result does not depend on which side is called base.
+    base, children of the agent                 candidate, children of the agent
+    1  model  requests get_order(7)             1  model  requests get_order(7)
+    2  tool   get_order(7) -> 4200              2  tool   get_order(7) -> 4200
+    3  model  requests refund(4200)             3  model  requests search("refund")
+    4  tool   refund(4200) -> rejected          4  tool   search("refund") -> "in euros"
+    5  model  "It was rejected."                5  model  requests refund(42)
+                                                6  tool   refund(42) -> accepted
+                                                7  model  "It is done."
+
+1. Lineage: a replay names the recorded steps that it replays. These two runs were recorded separately: no pairs.
+2. Anchors: a key that occurs exactly once on both sides. The same call with the same answer pairs 1-1 and 2-2. The
+   same request with another answer pairs 3-3. The aligner continues between the anchors: base 4-5, candidate 4-7.
+3. The only step of its type and name on both sides: `refund` pairs 4-6. That pair splits the stretch once more, and
+   the only models after it pair 5-7.
+4. Similarity with gaps (see `gap_alignment`) for the steps that are still open between two pairs. Models that
+   requested different tools never pair.
+5. Calls that occur under another parent are moves. After that, the first and the last models of two parents pair, and
+   so do the last answers of both runs.
+
+Result: 1-1, 2-2, 3-3, 4-6, 5-7. Candidate steps 4 and 5 are additions.
+
+Near-linear in the number of steps. Swapping the runs swaps the result.
 """
 
 from collections.abc import Callable, Hashable, Sequence
 from typing import Final, NamedTuple
 
 from diffing.compare.run_side import CONTAINERS, SideStep
-from diffing.compare.step_similarity import Subtrees, at_odds, likeness
+from diffing.compare.step_similarity import Subtrees, have_disjoint_tools, likeness
 from diffing.schemas.report import FoundBy
 from diffing.sequences import gap_alignment
-from diffing.sequences.anchors import increasing, unique_pairs
+from diffing.sequences.anchors import longest_chain, unique_pairs
 from traces.core.vocabulary import StepType
 
 _MOVABLE: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
-
 
 Parents = tuple[int | None, int | None]
 
 
 class Match(NamedTuple):
-    """Indices of two steps that correspond; `moved` when their order or place differs."""
+    """Indices of two corresponding steps; `is_move`: their order or their parents differ."""
 
     base: int
     candidate: int
     found_by: FoundBy
     confidence: float
-    moved: bool = False
+    is_move: bool = False
 
 
 def align(base: Sequence[SideStep], candidate: Sequence[SideStep]) -> list[Match]:
-    """A partial injection from base to candidate; steps that no match names have no partner."""
-    if _comes_later(base, candidate):
-        swapped = _Alignment(candidate, base).run()
-        matches = [match._replace(base=match.candidate, candidate=match.base) for match in swapped]
+    """Pair steps one to one, sorted by base index; unpaired steps do not appear."""
+    if _sorts_after(base, candidate):
+        mirrored = _Alignment(candidate, base).run()
+        matches = [match._replace(base=match.candidate, candidate=match.base) for match in mirrored]
     else:
         matches = _Alignment(base, candidate).run()
     return sorted(matches)
 
 
 def call_key(step: SideStep) -> Hashable:
-    """Equal for two steps that made the same call."""
+    """Key that is equal for two steps that made the same call."""
     return (step.type, step.role, step.signature or step.input_ref)
 
 
 class _Alignment:
-    """One run of the aligner over two fixed sequences."""
+    """State of one alignment: the matches so far, and which steps are taken."""
 
     def __init__(self, left: Sequence[SideStep], right: Sequence[SideStep]) -> None:
         self.left, self.right = left, right
         self.subtrees = Subtrees(left), Subtrees(right)
         self.matches: list[Match] = []
         self.partner: dict[int, int] = {}
-        self.taken: set[int] = set()
-        self.moved: set[int] = set()
+        self.used_rights: set[int] = set()
+        self.moved_lefts: set[int] = set()
 
     def run(self) -> list[Match]:
-        self._by_lineage()
-        parents = self._descend([(None, None)])
-        self._moved_elsewhere()
-        placed = len(self.matches)
+        self._match_lineage()
+        parents = self._align_subtrees([(None, None)])
+        self._match_moved_calls()
+        anchor_count = len(self.matches)
         for left_parent, right_parent in parents:
             siblings = self.subtrees[0].children(left_parent), self.subtrees[1].children(right_parent)
-            self._outer_answers(*siblings)
-            self._other_asks(*siblings)
-        self._descend([(match.base, match.candidate) for match in self.matches[placed:]])
-        self._final_answers()
+            self._match_outer_models(*siblings)
+            self._match_remaining_models(*siblings)
+        self._align_subtrees([(match.base, match.candidate) for match in self.matches[anchor_count:]])
+        self._match_final_answers()
         return self.matches
 
-    def _final_answers(self) -> None:
-        """What the runs answered in the end corresponds, wherever it stands."""
+    def _match_final_answers(self) -> None:
+        """Match the last answers of both runs, wherever they occur."""
         kinds = {step.type for steps in (self.left, self.right) for step in steps}
-        wanted = StepType.OUTPUT if StepType.OUTPUT in kinds else StepType.MODEL
-        i, j = _last(self.left, wanted), _last(self.right, wanted)
-        if i is not None and j is not None and i not in self.partner and j not in self.taken:
-            self._add(Match(i, j, "sequence", 0.5, moved=True))
+        step_type = StepType.OUTPUT if StepType.OUTPUT in kinds else StepType.MODEL
+        i, j = _last(self.left, step_type), _last(self.right, step_type)
+        if i is not None and j is not None and i not in self.partner and j not in self.used_rights:
+            self._add(Match(i, j, "sequence", 0.5, is_move=True))
 
-    def _descend(self, pending: list[Parents]) -> list[Parents]:
-        """Align the children of all pairs of parents, parents first; without recursion, for trees can be deep."""
-        done = []
+    def _align_subtrees(self, pending: list[Parents]) -> list[Parents]:
+        """Align the children of all pairs of parents, parents first. Iterative, because trees can be deep."""
+        aligned_parents = []
         while pending:
             parents = pending.pop()
-            done.append(parents)
-            self._under(*parents)
+            aligned_parents.append(parents)
+            self._align_children(*parents)
             children = self.subtrees[0].children(parents[0])
             pending += [(child, self.partner[child]) for child in children if child in self.partner]
-        return done
+        return aligned_parents
 
-    def _by_lineage(self) -> None:
+    def _match_lineage(self) -> None:
         places = {step.origin: index for index, step in enumerate(self.right)}
         pairs = [(i, places[step.origin]) for i, step in enumerate(self.left) if step.origin in places]
         self._add_ordered(pairs, "lineage", lambda _i, _j: 1.0)
 
-    def _under(self, left_parent: int | None, right_parent: int | None) -> None:
-        """Align the children of a pair of parents that lineage left open, between those it settled."""
+    def _align_children(self, left_parent: int | None, right_parent: int | None) -> None:
+        """Align the children that lineage did not match, between those that it did."""
         left = self.subtrees[0].children(left_parent)
         right = self.subtrees[1].children(right_parent)
-        inside = set(right)
-        settled = [(i, self.partner[i]) for i in left if self.partner.get(i) in inside]
-        for i_part, j_part in _between(left, right, increasing(settled)):
-            open_left, open_right = self._open(i_part, j_part)
+        right_set = set(right)
+        fixed_pairs = [(i, self.partner[i]) for i in left if self.partner.get(i) in right_set]
+        for i_part, j_part in _stretches(left, right, longest_chain(fixed_pairs)):
+            open_left, open_right = self._unmatched(i_part, j_part)
             if open_left and open_right:
-                self._segment(open_left, open_right)
+                self._align_segment(open_left, open_right)
 
-    def _outer_answers(self, left: Sequence[int], right: Sequence[int]) -> None:
-        """The first answers under two parents correspond, and the last, however they differ."""
+    def _match_outer_models(self, left: Sequence[int], right: Sequence[int]) -> None:
+        """Match the first and the last models under two parents, even if their answers differ."""
         for backwards in (False, True):
             i, j = _outer_model(left, self.left, backwards), _outer_model(right, self.right, backwards)
-            if i is None or j is None or i in self.partner or j in self.taken:
+            if i is None or j is None or i in self.partner or j in self.used_rights:
                 continue
             if self.left[i].role == self.right[j].role and not self._crosses(i, j, left):
                 self._add(Match(i, j, "sequence", 0.5))
 
-    def _other_asks(self, left: Sequence[int], right: Sequence[int]) -> None:
-        """Models at one place that asked for other tools, now that it is clear that no others asked for the same."""
+    def _match_remaining_models(self, left: Sequence[int], right: Sequence[int]) -> None:
+        """Match single open models in one place that requested different tools.
+
+        This runs last: by now no other model that requested the same tools is open.
+        """
         if not all(self._open_models(left, right)):
             return
-        inside = set(right)
-        settled = [(i, self.partner[i]) for i in left if self.partner.get(i) in inside and i not in self.moved]
-        for part in _between(left, right, increasing(settled)):
+        right_set = set(right)
+        fixed_pairs = [
+            (i, self.partner[i]) for i in left if self.partner.get(i) in right_set and i not in self.moved_lefts
+        ]
+        for part in _stretches(left, right, longest_chain(fixed_pairs)):
             models = self._open_models(*part)
             if len(models[0]) == len(models[1]) == 1 and self._kind(models[0][0], False) == self._kind(
                 models[1][0], True
@@ -130,155 +154,166 @@ class _Alignment:
                 self._add(Match(models[0][0], models[1][0], "sequence", 0.5))
 
     def _open_models(self, left: Sequence[int], right: Sequence[int]) -> tuple[list[int], list[int]]:
-        i_open, j_open = self._open(left, right)
+        i_unmatched, j_unmatched = self._unmatched(left, right)
         return (
-            [i for i in i_open if self.left[i].type == StepType.MODEL],
-            [j for j in j_open if self.right[j].type == StepType.MODEL],
+            [i for i in i_unmatched if self.left[i].type == StepType.MODEL],
+            [j for j in j_unmatched if self.right[j].type == StepType.MODEL],
         )
 
     def _crosses(self, i: int, j: int, siblings: Sequence[int]) -> bool:
-        """Whether pairing i with j would cross a pair of their siblings."""
-        return any((k < i) != (self.partner[k] < j) for k in siblings if k in self.partner and k not in self.moved)
+        """True if pairing i with j would cross a pair of their siblings."""
+        return any(
+            (k < i) != (self.partner[k] < j) for k in siblings if k in self.partner and k not in self.moved_lefts
+        )
 
-    def _segment(self, left: list[int], right: list[int]) -> None:
-        """Align two stretches of siblings: anchors of falling strength, then similarity in what is left."""
+    def _align_segment(self, left: list[int], right: list[int]) -> None:
+        """Align two stretches of siblings: anchors by descending strength, then the remainder by similarity."""
         parts = [(left, right)]
         for key, found_by, confidence in _LEVELS:
-            parts = [rest for part in parts for rest in self._anchor(*part, key, found_by, confidence)]
+            parts = [rest for part in parts for rest in self._match_anchors(*part, key, found_by, confidence)]
         for part in parts:
-            self._fill(*part)
+            self._align_remainder(*part)
 
-    def _anchor(
+    def _match_anchors(
         self, left: list[int], right: list[int], key: "Key", found_by: FoundBy, confidence: float
     ) -> list[tuple[list[int], list[int]]]:
-        """Pair what the key names once on both sides; answer with the stretches between those pairs."""
-        left, right = self._open(left, right)
+        """Pair the steps whose key is unique on both sides; return the stretches between those pairs."""
+        left, right = self._unmatched(left, right)
         pairs = unique_pairs([key(self.left[i]) for i in left], [key(self.right[j]) for j in right])
-        named = [(left[i], right[j]) for i, j in pairs]
-        chain = increasing(named)
-        kept = set(chain)
-        for i, j in named:
-            moved = (i, j) not in kept
-            if not moved or found_by == "signature":
-                self._add(Match(i, j, found_by, confidence, moved))
-                self._asked_for(i, j, moved=moved)
-        return [part for part in _between(left, right, chain) if part[0] and part[1]]
+        unique = [(left[i], right[j]) for i, j in pairs]
+        chain = longest_chain(unique)
+        in_order = set(chain)
+        for i, j in unique:
+            is_move = (i, j) not in in_order
+            if not is_move or found_by == "signature":
+                self._add(Match(i, j, found_by, confidence, is_move))
+                self._match_requesters(i, j, is_move=is_move)
+        return [part for part in _stretches(left, right, chain) if part[0] and part[1]]
 
-    def _fill(self, left: list[int], right: list[int]) -> None:
-        """What lies between anchors: by type and name where that says enough, else by what the steps say."""
+    def _align_remainder(self, left: list[int], right: list[int]) -> None:
+        """Align the steps between anchors: by unique type and name, else by similarity."""
         parts = [(left, right)]
-        while parts:  # what a pair cuts off may hold another only one
-            i_part, j_part = self._open(*parts.pop())
-            if i_part and j_part and (chain := self._only_ones(i_part, j_part)):
-                parts += _between(i_part, j_part, chain)
+        # A pair splits its stretch, and another kind may be unique in one of the parts.
+        while parts:
+            i_part, j_part = self._unmatched(*parts.pop())
+            if i_part and j_part and (chain := self._match_unique_kinds(i_part, j_part)):
+                parts += _stretches(i_part, j_part, chain)
                 continue
-            alike = list(gap_alignment.align(i_part, j_part, self._likeness, (self._exact, self._kind)))
-            for i, j in alike:
-                self._add(Match(i, j, "similarity", round(self._likeness(i, j), 3)))
-            for stretch in _between(i_part, j_part, alike):
-                self._in_order(*stretch)
+            pairs = list(gap_alignment.align(i_part, j_part, self._similarity, (self._call_key, self._kind)))
+            for i, j in pairs:
+                self._add(Match(i, j, "similarity", round(self._similarity(i, j), 3)))
+            for stretch in _stretches(i_part, j_part, pairs):
+                self._match_model_sequence(*stretch)
 
-    def _in_order(self, left: list[int], right: list[int]) -> None:
-        """Models of the same names in the same order do the same work, however differently they answered."""
+    def _match_model_sequence(self, left: list[int], right: list[int]) -> None:
+        """Match models that have the same names in the same order, even if their answers differ."""
         kinds = [self._kind(i, False) for i in left], [self._kind(j, True) for j in right]
-        named = all(self.left[i].type == StepType.MODEL and self.left[i].role for i in left)
-        if kinds[0] == kinds[1] and named:
+        all_named = all(self.left[i].type == StepType.MODEL and self.left[i].role for i in left)
+        if kinds[0] == kinds[1] and all_named:
             for i, j in zip(left, right, strict=True):
                 self._add(Match(i, j, "sequence", 0.5))
 
-    def _open(self, left: Sequence[int], right: Sequence[int]) -> tuple[list[int], list[int]]:
-        """Those of two stretches that have no partner yet."""
-        return [i for i in left if i not in self.partner], [j for j in right if j not in self.taken]
+    def _unmatched(self, left: Sequence[int], right: Sequence[int]) -> tuple[list[int], list[int]]:
+        """The steps of two stretches that have no partner yet."""
+        return [i for i in left if i not in self.partner], [j for j in right if j not in self.used_rights]
 
-    def _only_ones(self, left: list[int], right: list[int]) -> list[tuple[int, int]]:
-        """Pair the only step of its type and name on both sides; containers must be alike as well."""
+    def _match_unique_kinds(self, left: list[int], right: list[int]) -> list[tuple[int, int]]:
+        """Pair steps whose type and name are unique on both sides; containers must also be similar."""
         left_kinds = [self._kind(i, False) for i in left]
         pairs = unique_pairs(left_kinds, [self._kind(j, True) for j in right])
-        named = [(left[i], right[j]) for i, j in pairs if self._may_pair(left[i], right[j])]
-        chain = increasing(named)
+        candidates = [(left[i], right[j]) for i, j in pairs if self._can_pair(left[i], right[j])]
+        chain = longest_chain(candidates)
         for i, j in chain:
-            self._add(Match(i, j, "sequence", round(0.5 + 0.4 * self._likeness(i, j), 3)))
+            self._add(Match(i, j, "sequence", round(0.5 + 0.4 * self._similarity(i, j), 3)))
         return chain
 
-    def _may_pair(self, i: int, j: int) -> bool:
-        """Containers have to be alike, models not to ask for different tools."""
+    def _can_pair(self, i: int, j: int) -> bool:
+        """True if containers are similar, and if models did not request different tools."""
         if self.left[i].type == StepType.MODEL:
-            return not at_odds(self.subtrees[0].look(i), self.subtrees[1].look(j))
+            return not have_disjoint_tools(self.subtrees[0].look(i), self.subtrees[1].look(j))
         root = self.left[i].parent_no is None and self.right[j].parent_no is None
-        return root or self.left[i].type not in CONTAINERS or self._likeness(i, j) >= gap_alignment.LEAST
+        return root or self.left[i].type not in CONTAINERS or self._similarity(i, j) >= gap_alignment.LEAST
 
-    def _moved_elsewhere(self) -> None:
-        """The same call under another parent: a move, first with first, and so are the models that asked for it."""
-        waiting: dict[Hashable, list[int]] = {}
+    def _match_moved_calls(self) -> None:
+        """Match equal calls under different parents, in order, and the models that requested them."""
+        open_calls: dict[Hashable, list[int]] = {}
         for j in reversed(range(len(self.right))):
-            if j not in self.taken and self.right[j].type in _MOVABLE and self.right[j].signature:
-                waiting.setdefault(call_key(self.right[j]), []).append(j)
+            if j not in self.used_rights and self.right[j].type in _MOVABLE and self.right[j].signature:
+                open_calls.setdefault(call_key(self.right[j]), []).append(j)
         for i, step in enumerate(self.left):
-            places = waiting.get(call_key(step), []) if i not in self.partner else []
+            places = open_calls.get(call_key(step), []) if i not in self.partner else []
             if places and step.signature:
                 j = places.pop()
-                self._add(Match(i, j, "signature", 0.9, moved=True))
-                self._asked_for(i, j, moved=True)
-                self._told(i, j)
+                self._add(Match(i, j, "signature", 0.9, is_move=True))
+                self._match_requesters(i, j, is_move=True)
+                self._match_readers(i, j)
 
-    def _asked_for(self, i: int, j: int, *, moved: bool) -> None:
-        """The models that asked for the same call correspond, whatever else they had been told before."""
-        asker = self.subtrees[0].askers.get(i), self.subtrees[1].askers.get(j)
-        if asker[0] is None or asker[1] is None or asker[0] in self.partner or asker[1] in self.taken:
+    def _match_requesters(self, i: int, j: int, *, is_move: bool) -> None:
+        """Match the models that requested two matched calls, even if their inputs differ."""
+        requesters = self.subtrees[0].requesters.get(i), self.subtrees[1].requesters.get(j)
+        if (
+            requesters[0] is None
+            or requesters[1] is None
+            or requesters[0] in self.partner
+            or requesters[1] in self.used_rights
+        ):
             return
-        self._add(Match(asker[0], asker[1], "sequence", 0.7 if moved else 0.95, moved))
+        self._add(Match(requesters[0], requesters[1], "sequence", 0.7 if is_move else 0.95, is_move))
 
-    def _told(self, i: int, j: int) -> None:
-        """What the models said to the answer of a call that moved corresponds, if it is alike."""
-        told = self.subtrees[0].told(i), self.subtrees[1].told(j)
-        if told[0] is None or told[1] is None or told[0] in self.partner or told[1] in self.taken:
+    def _match_readers(self, i: int, j: int) -> None:
+        """Match the models that read the answers of two moved calls, if they are similar."""
+        readers = self.subtrees[0].reader_of(i), self.subtrees[1].reader_of(j)
+        if readers[0] is None or readers[1] is None or readers[0] in self.partner or readers[1] in self.used_rights:
             return
-        if (alike := self._likeness(told[0], told[1])) >= gap_alignment.LEAST:
-            self._add(Match(told[0], told[1], "sequence", round(0.5 + 0.2 * alike, 3), moved=True))
+        if (similarity := self._similarity(readers[0], readers[1])) >= gap_alignment.LEAST:
+            self._add(Match(readers[0], readers[1], "sequence", round(0.5 + 0.2 * similarity, 3), is_move=True))
 
-    def _add_ordered(self, pairs: list[tuple[int, int]], found_by: FoundBy, sure: Callable[[int, int], float]) -> None:
-        kept = set(increasing(pairs))
+    def _add_ordered(
+        self, pairs: list[tuple[int, int]], found_by: FoundBy, confidence: Callable[[int, int], float]
+    ) -> None:
+        in_order = set(longest_chain(pairs))
         for i, j in pairs:
-            self._add(Match(i, j, found_by, sure(i, j), moved=(i, j) not in kept))
+            self._add(Match(i, j, found_by, confidence(i, j), is_move=(i, j) not in in_order))
 
     def _add(self, match: Match) -> None:
         self.matches.append(match)
         self.partner[match.base] = match.candidate
-        self.taken.add(match.candidate)
-        if match.moved:
-            self.moved.add(match.base)
+        self.used_rights.add(match.candidate)
+        if match.is_move:
+            self.moved_lefts.add(match.base)
 
-    def _likeness(self, i: int, j: int) -> float:
+    def _similarity(self, i: int, j: int) -> float:
         return likeness(self.subtrees[0].look(i), self.subtrees[1].look(j))
 
-    def _exact(self, index: int, right: bool) -> Hashable:
+    def _call_key(self, index: int, right: bool) -> Hashable:
         return call_key((self.right if right else self.left)[index])
 
     def _kind(self, index: int, right: bool) -> Hashable:
         step = (self.right if right else self.left)[index]
-        root = step.parent_no is None and step.type in CONTAINERS  # two runs correspond whatever they are called
+        # The root containers of two runs correspond whatever their names.
+        root = step.parent_no is None and step.type in CONTAINERS
         return (step.type, "" if root else step.role)
 
 
-def _last(steps: Sequence[SideStep], wanted: StepType) -> int | None:
-    return next((index for index in reversed(range(len(steps))) if steps[index].type == wanted), None)
+def _last(steps: Sequence[SideStep], step_type: StepType) -> int | None:
+    return next((index for index in reversed(range(len(steps))) if steps[index].type == step_type), None)
 
 
 def _outer_model(children: Sequence[int], steps: Sequence[SideStep], backwards: bool) -> int | None:
-    ordered = reversed(children) if backwards else children
-    return next((index for index in ordered if steps[index].type == StepType.MODEL), None)
+    candidates = reversed(children) if backwards else children
+    return next((index for index in candidates if steps[index].type == StepType.MODEL), None)
 
 
 Key = Callable[[SideStep], Hashable]
 
 
-def _whole(step: SideStep) -> Hashable:
-    """The same call with the same answer; what its signature leaves out is no part of a call."""
+def _call_with_answer(step: SideStep) -> Hashable:
+    """Key of a call with its answer, without the fields that signatures leave out."""
     return (call_key(step), step.output_ref) if step.signature or step.input_ref or step.output_ref else None
 
 
 def _call(step: SideStep) -> Hashable:
-    """The same call; of a model this says little, for what it asks or says is what it is there for."""
+    """Key of a call. None for models: for them, the answer identifies the step better than the request."""
     return _request(step) if step.type != StepType.MODEL else None
 
 
@@ -287,20 +322,20 @@ def _request(step: SideStep) -> Hashable:
 
 
 def _answer(step: SideStep) -> Hashable:
-    """Equal answers: not of tools, whose answers are often just `ok`."""
+    """Key of an answer. None for tools, whose answers are often just `ok`."""
     return (step.type, step.role, step.output_ref) if step.output_ref and step.type != StepType.TOOL else None
 
 
-# From the strongest to the weakest: key, how a pair found by it is called, confidence.
+# From the strongest to the weakest: key, name of the evidence, confidence.
 _LEVELS: Final[tuple[tuple[Key, FoundBy, float], ...]] = (
-    (_whole, "signature", 1.0),
+    (_call_with_answer, "signature", 1.0),
     (_call, "signature", 0.98),
     (_answer, "sequence", 0.95),
     (_request, "signature", 0.9),
 )
 
 
-def _between(
+def _stretches(
     left: Sequence[int], right: Sequence[int], anchors: Sequence[tuple[int, int]]
 ) -> list[tuple[list[int], list[int]]]:
     """The stretches of two ascending index lists between anchors, in order."""
@@ -319,15 +354,15 @@ def _between(
     return parts
 
 
-def _comes_later(base: Sequence[SideStep], candidate: Sequence[SideStep]) -> bool:
-    """Orders two sequences by content, so that aligning them starts from the same side either way."""
+def _sorts_after(base: Sequence[SideStep], candidate: Sequence[SideStep]) -> bool:
+    """Order two sequences by content, so that alignment always starts from the same side."""
     if len(base) != len(candidate):
         return len(base) > len(candidate)
-    for one, other in zip(base, candidate, strict=True):
-        if (left := _said(one)) != (right := _said(other)):
+    for base_step, candidate_step in zip(base, candidate, strict=True):
+        if (left := _sort_key(base_step)) != (right := _sort_key(candidate_step)):
             return left > right
     return False
 
 
-def _said(step: SideStep) -> tuple[str, ...]:
+def _sort_key(step: SideStep) -> tuple[str, ...]:
     return step.type, step.name, step.signature, step.input_ref, step.output_ref, step.summary

@@ -27,7 +27,7 @@ class Pair:
     candidate: SideStep | None
     found_by: FoundBy
     confidence: float
-    moved: bool
+    is_move: bool
     changes: tuple[str, ...]
 
     @property
@@ -38,35 +38,35 @@ class Pair:
         return step
 
     @cached_property
-    def both(self) -> tuple[SideStep, SideStep] | None:
+    def sides(self) -> tuple[SideStep, SideStep] | None:
         return (self.base, self.candidate) if self.base and self.candidate else None
 
     @cached_property
     def differs(self) -> bool:
         """Whether it says or asks something else; tokens, cost and time alone do not count."""
-        return self.both is None or not _CONTENT.isdisjoint(self.changes)
+        return self.sides is None or not _CONTENT.isdisjoint(self.changes)
 
     @cached_property
     def answers_differently(self) -> bool:
-        return self.both is None or "output" in self.changes or "status" in self.changes
+        return self.sides is None or "output" in self.changes or "status" in self.changes
 
     @cached_property
     def relation(self) -> Relation:
-        if self.both is None:
+        if self.sides is None:
             return "removed" if self.base else "added"
         if self.differs:
             return "changed"
-        return "moved" if self.moved else "same"
+        return "moved" if self.is_move else "same"
 
     @property
-    def when(self) -> tuple[int, int, list[str]]:
+    def order_key(self) -> tuple[int, int, list[str]]:
         """Orders pairs the same whichever side is the base: of moved steps each side has another order."""
-        steps = self.both or (self.step, self.step)
+        steps = self.sides or (self.step, self.step)
         numbers = [step.sequence_no for step in steps]
         return sum(numbers), min(numbers), sorted(step.input_ref + step.output_ref for step in steps)
 
     @property
-    def holds_others(self) -> bool:
+    def is_container(self) -> bool:
         return self.step.type in CONTAINERS
 
     @property
@@ -94,57 +94,57 @@ class Comparison:
     @cached_property
     def acting(self) -> Sequence[Pair]:
         """The pairs that do something themselves; containers only where there is nothing else."""
-        return [pair for pair in self.pairs if not pair.holds_others] or self.pairs
+        return [pair for pair in self.pairs if not pair.is_container] or self.pairs
 
     @cached_property
-    def _fixed(self) -> tuple[list[int], list[int]]:
+    def _ordered_numbers(self) -> tuple[list[int], list[int]]:
         """The numbers on both sides of the steps that are paired in their order."""
-        pairs = [pair.both for pair in self.pairs if pair.both and not pair.moved]
+        pairs = [pair.sides for pair in self.pairs if pair.sides and not pair.is_move]
         return sorted(base.sequence_no for base, _ in pairs), sorted(candidate.sequence_no for _, candidate in pairs)
 
     def turn(self, place: int) -> int:
         """When a pair has its turn, the same whichever side is the base: of what stands between two pairs on one side
         only, neither comes first."""
         pair = self.pairs[place]
-        before = [
-            bisect_left(fixed, step.sequence_no)
-            for fixed, step in zip(self._fixed, (pair.base, pair.candidate), strict=True)
+        preceding = [
+            bisect_left(positions, step.sequence_no)
+            for positions, step in zip(self._ordered_numbers, (pair.base, pair.candidate), strict=True)
             if step
         ]
-        return 2 * min(before) + (pair.both is not None and not pair.moved)
+        return 2 * min(preceding) + (pair.sides is not None and not pair.is_move)
 
     @cached_property
     def final(self) -> Pair | None:
         """The pair that holds the final answer: the last output step, else the last model step."""
-        for wanted in (StepType.OUTPUT, StepType.MODEL):
-            found = [pair for pair in self.pairs if pair.step.type == wanted]
-            paired = [pair for pair in found if pair.both]
-            if found:
-                return max(paired or found, key=lambda pair: pair.step.sequence_no)
+        for step_type in (StepType.OUTPUT, StepType.MODEL):
+            candidates = [pair for pair in self.pairs if pair.step.type == step_type]
+            shared = [pair for pair in candidates if pair.sides]
+            if candidates:
+                return max(shared or candidates, key=lambda pair: pair.step.sequence_no)
         return self.pairs[-1] if self.pairs else None
 
     @cached_property
-    def resampled(self) -> frozenset[int]:
+    def resampled_places(self) -> frozenset[int]:
         """The places of model steps that made one request on both sides and are not paired, for it was answered
         differently: each corresponds to the step that asked for the same call, or to none."""
         sides = (self.base.steps, self.candidate.steps)
         requests = [[_request(step) for step in steps] for steps in sides]
-        found = [
+        place_pairs = [
             (self.places[0][sides[0][i].sequence_no], self.places[1][sides[1][j].sequence_no])
             for i, j in unique_pairs(*requests)
             if sides[0][i].output_ref != sides[1][j].output_ref
         ]
-        return frozenset(place for pair in found if pair[0] != pair[1] for place in pair)
+        return frozenset(place for pair in place_pairs if pair[0] != pair[1] for place in pair)
 
     @cached_property
-    def given(self) -> frozenset[str]:
+    def run_inputs(self) -> frozenset[str]:
         """What the runs and their turns were given, in one line each: what their containers say."""
         steps = (*self.base.steps, *self.candidate.steps)
         return frozenset(step.summary for step in steps if step.type in CONTAINERS and step.summary)
 
-    def refined(self, changes: Mapping[int, Collection[str]]) -> "Comparison":
+    def with_changes(self, changes: Mapping[int, Collection[str]]) -> "Comparison":
         """With the content changes of opened pairs as their payloads show them, by place."""
-        pairs = [_refined(pair, changes[pair.place]) if pair.place in changes else pair for pair in self.pairs]
+        pairs = [_refine_pair(pair, changes[pair.place]) if pair.place in changes else pair for pair in self.pairs]
         return Comparison(base=self.base, candidate=self.candidate, pairs=pairs)
 
     @property
@@ -161,9 +161,11 @@ def _request(step: SideStep) -> str | None:
     return (step.signature or None) if step.type == StepType.MODEL else None
 
 
-def _refined(pair: Pair, found: Collection[str]) -> Pair:
-    kept = [name for name in pair.changes if name not in {"input", "output"}]
-    return replace(pair, changes=(*(name for name in ("input", "output", "parameters") if name in found), *kept))
+def _refine_pair(pair: Pair, fields: Collection[str]) -> Pair:
+    other_fields = [name for name in pair.changes if name not in {"input", "output"}]
+    return replace(
+        pair, changes=(*(name for name in ("input", "output", "parameters") if name in fields), *other_fields)
+    )
 
 
 def compare(base: Side, candidate: Side) -> Comparison:
@@ -173,8 +175,8 @@ def compare(base: Side, candidate: Side) -> Comparison:
 
 def _pairs(base: Sequence[SideStep], candidate: Sequence[SideStep]) -> list[Pair]:
     matches = alignment.align(base, candidate)
-    ordered = _reading_order(matches, len(base), len(candidate))
-    return [_pair(place, row, base, candidate) for place, row in enumerate(ordered)]
+    rows = _reading_order(matches, len(base), len(candidate))
+    return [_pair(place, row, base, candidate) for place, row in enumerate(rows)]
 
 
 Row = tuple[int | None, int | None, Match | None]
@@ -183,16 +185,16 @@ Row = tuple[int | None, int | None, Match | None]
 def _reading_order(matches: Sequence[Match], base_count: int, candidate_count: int) -> list[Row]:
     """In the candidate's order, with what only the base has before the next pair of the base's order."""
     by_candidate = {match.candidate: match for match in matches}
-    matched = {match.base for match in matches}
+    matched_bases = {match.base for match in matches}
     rows: list[Row] = []
     at = 0
     for j in range(candidate_count):
         match = by_candidate.get(j)
-        if match and not match.moved:
-            rows += [(i, None, None) for i in range(at, match.base) if i not in matched]
+        if match and not match.is_move:
+            rows += [(i, None, None) for i in range(at, match.base) if i not in matched_bases]
             at = max(at, match.base + 1)
         rows.append((match.base if match else None, j, match))
-    return rows + [(i, None, None) for i in range(at, base_count) if i not in matched]
+    return rows + [(i, None, None) for i in range(at, base_count) if i not in matched_bases]
 
 
 def _pair(place: int, row: Row, base: Sequence[SideStep], candidate: Sequence[SideStep]) -> Pair:
@@ -207,38 +209,38 @@ def _pair(place: int, row: Row, base: Sequence[SideStep], candidate: Sequence[Si
         candidate=right,
         found_by=match.found_by if match else "none",
         confidence=match.confidence if match else 1.0,
-        moved=bool(match and match.moved),
+        is_move=bool(match and match.is_move),
         changes=tuple(_changes(left, right)) if left and right else (),
     )
 
 
-def _own_name(step: SideStep, other: SideStep) -> SideStep:
+def _own_name(step: SideStep, partner: SideStep) -> SideStep:
     """A model step that is replayed with another model has the name of the step it replays: that of the first model."""
-    borrowed = step.type == StepType.MODEL and step.name == other.name == other.model != step.model
-    return replace(step, name=step.model) if borrowed and step.model else step
+    is_inherited = step.type == StepType.MODEL and step.name == partner.name == partner.model != step.model
+    return replace(step, name=step.model) if is_inherited and step.model else step
 
 
 def _changes(base: SideStep, candidate: SideStep) -> list[str]:
     """What differs, by name. An input that one side did not record is no change; the report says it is missing."""
-    found = {
-        "input": not _asked_the_same(base, candidate) and bool(base.input_ref and candidate.input_ref),
+    differences = {
+        "input": not _same_request(base, candidate) and bool(base.input_ref and candidate.input_ref),
         "output": base.output_ref != candidate.output_ref,
         "status": base.status != candidate.status,
         "model": (base.provider, base.model) != (candidate.provider, candidate.model),
         "tokens": base.tokens != candidate.tokens,
         "cost": abs((candidate.cost_usd or 0.0) - (base.cost_usd or 0.0)) > COST,
-        "duration": _longer(base.duration_ms, candidate.duration_ms),
+        "duration": _durations_differ(base.duration_ms, candidate.duration_ms),
     }
-    return [name for name, differs in found.items() if differs]
+    return [name for name, differs in differences.items() if differs]
 
 
-def _asked_the_same(base: SideStep, candidate: SideStep) -> bool:
+def _same_request(base: SideStep, candidate: SideStep) -> bool:
     """Equal inputs, or calls that differ only in what their signatures leave out."""
-    signed = bool(base.signature) and base.signature == candidate.signature
-    return base.input_ref == candidate.input_ref or signed
+    same_signature = bool(base.signature) and base.signature == candidate.signature
+    return base.input_ref == candidate.input_ref or same_signature
 
 
-def _longer(base: float | None, candidate: float | None) -> bool:
+def _durations_differ(base: float | None, candidate: float | None) -> bool:
     if base is None or candidate is None:
         return False
     return abs(candidate - base) > DURATION * base

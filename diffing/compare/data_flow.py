@@ -10,11 +10,11 @@ from diffing.compare.run_side import Link, Side
 from traces.core.vocabulary import EdgeKind, StepType
 
 SideName = Literal["base", "candidate"]
-_VAGUE: Final = 3  # a link by history says less than two links that name what was passed on
+_HISTORY_COST: Final = 3  # a link by history says less than two links that name what was passed on
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Travel:
+class FlowLink:
     """Pair `consumer` used what pair `producer` gave, on one side; both are places in the comparison."""
 
     producer: int
@@ -30,81 +30,83 @@ class Flow:
 
     def __init__(self, comparison: Comparison) -> None:
         self._pairs = comparison.pairs
-        self.out: dict[int, list[Travel]] = {}
-        self.into: dict[int, list[Travel]] = {}
+        self.outgoing: dict[int, list[FlowLink]] = {}
+        self.incoming: dict[int, list[FlowLink]] = {}
         for travel in _travels(comparison):
-            self.out.setdefault(travel.producer, []).append(travel)
-            self.into.setdefault(travel.consumer, []).append(travel)
+            self.outgoing.setdefault(travel.producer, []).append(travel)
+            self.incoming.setdefault(travel.consumer, []).append(travel)
 
     def after(self, places: Collection[int]) -> set[int]:
         """Every place that a change at `places` can have come to."""
-        return _walk(
-            places, lambda place: [travel.consumer for travel in self.out.get(place, ()) if self.carries(travel)]
+        return _reachable(
+            places, lambda place: [travel.consumer for travel in self.outgoing.get(place, ()) if self.carries(travel)]
         )
 
     def before(self, place: int) -> set[int]:
         """The places from which a change can have come to `place`."""
-        return _walk([place], lambda at: [travel.producer for travel in self.into.get(at, ()) if self.carries(travel)])
+        return _reachable(
+            [place], lambda at: [travel.producer for travel in self.incoming.get(at, ()) if self.carries(travel)]
+        )
 
-    def carries(self, travel: Travel) -> bool:
+    def carries(self, travel: FlowLink) -> bool:
         """An answer that is the same carries no change; a conversation carries on what its requests held."""
         pair = self._pairs[travel.producer]
         return pair.answers_differently or (travel.kind is EdgeKind.HISTORY and pair.differs)
 
-    def is_whole(self, travel: Travel) -> bool:
+    def is_whole(self, travel: FlowLink) -> bool:
         """Whether all that was given was passed on, rather than words of it that stand among others."""
         rendered = self._pairs[travel.producer].step.type == StepType.PROMPT
         return travel.kind is not EdgeKind.VALUE and (travel.kind is not EdgeKind.TEXT or rendered)
 
-    def way(self, start: int, end: int) -> list[Travel]:
+    def path(self, start: int, end: int) -> list[FlowLink]:
         """The most telling way that a change can have taken from `start` to `end`; empty when there is none."""
-        came: dict[int, Travel] = {}
+        arrivals: dict[int, FlowLink] = {}
         costs = {start: 0}
-        waiting = [(0, start)]
-        done: set[int] = set()
-        while waiting and end not in done:
-            cost, place = heappop(waiting)
-            if place in done:
+        queue = [(0, start)]
+        settled_places: set[int] = set()
+        while queue and end not in settled_places:
+            cost, place = heappop(queue)
+            if place in settled_places:
                 continue
-            done.add(place)
-            for travel in self.out.get(place, ()):
-                if travel.consumer not in done and self.carries(travel):
-                    reached = cost + (_VAGUE if travel.kind is EdgeKind.HISTORY else 1)
-                    if reached < costs.get(travel.consumer, reached + 1):
-                        costs[travel.consumer] = reached
-                        came[travel.consumer] = travel
-                        heappush(waiting, (reached, travel.consumer))
-        return list(_back(came, start, end))[::-1] if end in done else []
+            settled_places.add(place)
+            for travel in self.outgoing.get(place, ()):
+                if travel.consumer not in settled_places and self.carries(travel):
+                    new_cost = cost + (_HISTORY_COST if travel.kind is EdgeKind.HISTORY else 1)
+                    if new_cost < costs.get(travel.consumer, new_cost + 1):
+                        costs[travel.consumer] = new_cost
+                        arrivals[travel.consumer] = travel
+                        heappush(queue, (new_cost, travel.consumer))
+        return list(_trace_back(arrivals, start, end))[::-1] if end in settled_places else []
 
 
-def _back(came: dict[int, Travel], start: int, end: int) -> Iterator[Travel]:
+def _trace_back(arrivals: dict[int, FlowLink], start: int, end: int) -> Iterator[FlowLink]:
     at = end
-    while at != start and at in came:
-        yield came[at]
-        at = came[at].producer
+    while at != start and at in arrivals:
+        yield arrivals[at]
+        at = arrivals[at].producer
 
 
-def _walk(starts: Collection[int], following: Callable[[int], Collection[int]]) -> set[int]:
-    seen: set[int] = set()
-    waiting = list(starts)
-    while waiting:
-        for place in following(waiting.pop()):
-            if place not in seen:
-                seen.add(place)
-                waiting.append(place)
-    return seen
+def _reachable(starts: Collection[int], following: Callable[[int], Collection[int]]) -> set[int]:
+    reachable: set[int] = set()
+    queue = list(starts)
+    while queue:
+        for place in following(queue.pop()):
+            if place not in reachable:
+                reachable.add(place)
+                queue.append(place)
+    return reachable
 
 
-def _travels(comparison: Comparison) -> Iterator[Travel]:
+def _travels(comparison: Comparison) -> Iterator[FlowLink]:
     """The candidate's links first: a way through what happened last reads better."""
     sides: tuple[tuple[SideName, Side, dict[int, int]], ...] = (
         ("candidate", comparison.candidate, comparison.places[1]),
         ("base", comparison.base, comparison.places[0]),
     )
     for name, side, places in sides:
-        for link in (*side.links, *_assumed(side)):
+        for link in (*side.links, *_implied_links(side)):
             if link.producer in places and link.consumer in places:
-                yield Travel(
+                yield FlowLink(
                     producer=places[link.producer],
                     consumer=places[link.consumer],
                     side=name,
@@ -114,14 +116,14 @@ def _travels(comparison: Comparison) -> Iterator[Travel]:
                 )
 
 
-def _assumed(side: Side) -> Iterator[Link]:
+def _implied_links(side: Side) -> Iterator[Link]:
     """An output step that no recorded link leads to gives what the last model step before it said."""
-    linked = {link.consumer for link in side.links}
-    last = None
+    linked_consumers = {link.consumer for link in side.links}
+    last_model = None
     for step in side.steps:
-        if step.type == StepType.OUTPUT and step.sequence_no not in linked and last is not None:
+        if step.type == StepType.OUTPUT and step.sequence_no not in linked_consumers and last_model is not None:
             yield Link(
-                producer=last, consumer=step.sequence_no, kind=EdgeKind.TEXT, evidence="the last answer before it"
+                producer=last_model, consumer=step.sequence_no, kind=EdgeKind.TEXT, evidence="the last answer before it"
             )
         if step.type == StepType.MODEL:
-            last = step.sequence_no
+            last_model = step.sequence_no

@@ -14,7 +14,7 @@ NOT_RUN: Final[Mapping[str, str]] = {
     Reason.DUPLICATE_SUPPRESSED: "was not called again, because the same call had succeeded",
 }
 # A call that is denied has an answer that the agent is meant to see; these have none.
-_WHY: Final[Mapping[str, str]] = {
+_PLACEHOLDER_REASONS: Final[Mapping[str, str]] = {
     Reason.SIDE_EFFECT_BLOCKED: "it has a side effect",
     Reason.POLICY_FALLBACK: "nothing recorded answers it",
 }
@@ -29,22 +29,22 @@ class _Step(Protocol):
     def status(self) -> str: ...
 
 
-def stands_in(step: _Step | None) -> bool:
+def is_placeholder(step: _Step | None) -> bool:
     """Whether its answer is a placeholder."""
-    return step is not None and step.reason in _WHY
+    return step is not None and step.reason in _PLACEHOLDER_REASONS
 
 
 def idle_side(base: _Step | None, candidate: _Step | None) -> str:
     """The side that did not run a step of both; empty where both ran it."""
-    return "candidate" if stands_in(candidate) else "base" if stands_in(base) else ""
+    return "candidate" if is_placeholder(candidate) else "base" if is_placeholder(base) else ""
 
 
-def untested(base: _Step | None, candidate: _Step | None) -> str:
+def untested_side(base: _Step | None, candidate: _Step | None) -> str:
     """The side that did not run a step that failed in the other: there it neither failed nor passed."""
     side = idle_side(base, candidate)
-    ran = {"candidate": base, "base": candidate}.get(side)
-    return side if ran is not None and not stands_in(ran) and ran.status in FAILED else ""
+    live_step = {"candidate": base, "base": candidate}.get(side)
+    return side if live_step is not None and not is_placeholder(live_step) and live_step.status in FAILED else ""
 
 
-def why(step: _Step) -> str:
-    return _WHY[step.reason]
+def placeholder_reason(step: _Step) -> str:
+    return _PLACEHOLDER_REASONS[step.reason]

@@ -21,7 +21,7 @@ def step_ref(step: None) -> None: ...
 def step_ref(step: SideStep | None) -> StepRef | None: ...
 def step_ref(step: SideStep | None) -> StepRef | None:
     """One side of a pair."""
-    return StepRef.model_validate(_side(step)) if step else None
+    return StepRef.model_validate(_step_fields(step)) if step else None
 
 
 def run_ref(run: RunFacts) -> RunRef:
@@ -37,15 +37,15 @@ def run_ref(run: RunFacts) -> RunRef:
     )
 
 
-def aligned(pairs: Sequence[Pair]) -> list[AlignedPair]:
+def aligned_pairs(pairs: Sequence[Pair]) -> list[AlignedPair]:
     """The pairs as the report lists them; validated in one go, because there are as many as steps."""
-    return _PAIRS.validate_python([_said(pair) for pair in pairs])
+    return _PAIRS.validate_python([_pair_fields(pair) for pair in pairs])
 
 
-def _said(pair: Pair) -> dict[str, object]:
+def _pair_fields(pair: Pair) -> dict[str, object]:
     return {
-        "base": _side(pair.base),
-        "candidate": _side(pair.candidate),
+        "base": _step_fields(pair.base),
+        "candidate": _step_fields(pair.candidate),
         "relation": pair.relation,
         "found_by": pair.found_by,
         "confidence": pair.confidence,
@@ -53,7 +53,7 @@ def _said(pair: Pair) -> dict[str, object]:
     }
 
 
-def _side(step: SideStep | None) -> dict[str, object] | None:
+def _step_fields(step: SideStep | None) -> dict[str, object] | None:
     if step is None:
         return None
     return {

@@ -31,19 +31,19 @@ class SideStep(StoredHeader):
     origin: UUID
 
     @property
-    def called(self) -> str:
+    def display_name(self) -> str:
         """The name a reader knows the step by."""
         return self.tool_name or self.name or self.type
 
     @property
     def role(self) -> str:
         """What the step is for. A turn is named by what was said, many a model step by its model."""
-        return "" if self.type == StepType.TURN or self.is_named_by_model else self.called
+        return "" if self.type == StepType.TURN or self.is_named_by_model else self.display_name
 
     @property
     def tokens(self) -> int | None:
-        known = [count for count in (self.tokens_in, self.tokens_out) if count is not None]
-        return sum(known) if known else None
+        counts = [count for count in (self.tokens_in, self.tokens_out) if count is not None]
+        return sum(counts) if counts else None
 
 
 class Link(NamedTuple):

@@ -13,17 +13,17 @@ from diffing.sequences.text_diff import words
 from traces.core.vocabulary import StepType
 
 Content = Mapping[Hashable, int]
-_NOTHING: Final[Content] = {}
-_IDLE: Final = 0.9  # a user said the same, and only one run did something about it
-_TELLING: Final = 3  # words that a number or an id counts for
-_LONG: Final = 4  # characters from which on it is one
+_NO_CONTENT: Final[Content] = {}
+_EMPTY_TURN: Final = 0.9  # a user said the same, and only one run did something about it
+_ID_WEIGHT: Final = 3  # words that a number or an id counts for
+_MIN_ID_LENGTH: Final = 4  # characters from which on it is one
 
 
 class Look(NamedTuple):
     """What a step is compared by: its row, what it said, which calls it holds, and which tools it asked for."""
 
     step: SideStep
-    said: str
+    text: str
     content: Content
     tools: frozenset[str]
 
@@ -48,13 +48,15 @@ class Subtrees:
         if index not in self._looks:
             step = self._steps[index]
             children = self._children.get(index)
-            content = _content(self._steps[child] for child in children) if children else _NOTHING
-            calls = [self._steps[call] for call in self.asked.get(index, ())]
-            said = " ".join(call.summary for call in calls)
-            self._looks[index] = Look(step, said or step.summary, content, frozenset(call.tool_name for call in calls))
+            content = _content(self._steps[child] for child in children) if children else _NO_CONTENT
+            calls = [self._steps[call] for call in self.calls_by_model.get(index, ())]
+            call_summaries = " ".join(call.summary for call in calls)
+            self._looks[index] = Look(
+                step, call_summaries or step.summary, content, frozenset(call.tool_name for call in calls)
+            )
         return self._looks[index]
 
-    def told(self, call: int) -> int | None:
+    def reader_of(self, call: int) -> int | None:
         """The model step that was told a tool's answer first: the next sibling that is no tool."""
         siblings = self.children(self._parents[call])
         for index in siblings[bisect_right(siblings, call) :]:
@@ -63,52 +65,60 @@ class Subtrees:
         return None
 
     @cached_property
-    def asked(self) -> Mapping[int, Sequence[int]]:
+    def calls_by_model(self) -> Mapping[int, Sequence[int]]:
         """The tool steps that each model step asked for: its next siblings up to one of another type."""
-        found: dict[int, list[int]] = {}
-        for call, model in self.askers.items():
-            found.setdefault(model, []).append(call)
-        return found
+        calls_by_model: dict[int, list[int]] = {}
+        for call, model in self.requesters.items():
+            calls_by_model.setdefault(model, []).append(call)
+        return calls_by_model
 
     @cached_property
-    def askers(self) -> Mapping[int, int]:
+    def requesters(self) -> Mapping[int, int]:
         """By tool step: the model step that asked for it."""
-        return dict(pair for siblings in self._children.values() for pair in _asked(siblings, self._steps))
+        return dict(pair for siblings in self._children.values() for pair in _requested_calls(siblings, self._steps))
 
 
 def likeness(left: Look, right: Look) -> float:
     """From 0 to 1; 0 for steps of different kinds, which never correspond."""
-    one, other = left.step, right.step
-    if one.type != other.type or one.tool_name != other.tool_name or at_odds(left, right):
+    left_step, right_step = left.step, right.step
+    if (
+        left_step.type != right_step.type
+        or left_step.tool_name != right_step.tool_name
+        or have_disjoint_tools(left, right)
+    ):
         return 0.0
-    if one.input_ref == other.input_ref and one.output_ref == other.output_ref:
+    if left_step.input_ref == right_step.input_ref and left_step.output_ref == right_step.output_ref:
         return 1.0
-    said = _said(left, right)
+    row_score = _row_similarity(left, right)
     if not left.content and not right.content:
-        return said
-    if one.type == StepType.TURN and not (left.content and right.content) and _names_the_same(left.said, right.said):
-        return _IDLE * said
-    return 0.55 * said + 0.45 * _shared(left.content, right.content)
+        return row_score
+    if (
+        left_step.type == StepType.TURN
+        and not (left.content and right.content)
+        and _share_identifier(left.text, right.text)
+    ):
+        return _EMPTY_TURN * row_score
+    return 0.55 * row_score + 0.45 * _content_similarity(left.content, right.content)
 
 
-def at_odds(left: Look, right: Look) -> bool:
+def have_disjoint_tools(left: Look, right: Look) -> bool:
     """Whether both asked for tools, and for none in common."""
     return bool(left.tools and right.tools) and left.tools.isdisjoint(right.tools)
 
 
-def _said(left: Look, right: Look) -> float:
+def _row_similarity(left: Look, right: Look) -> float:
     """Agreement of name and of what was said; the same call or the same answer counts whatever was said."""
-    one, other = left.step, right.step
-    name = 1.0 if one.role == other.role else 0.0
-    text = _text(left.said, right.said)
-    if one.input_ref and one.input_ref == other.input_ref:
+    left_step, right_step = left.step, right.step
+    name = 1.0 if left_step.role == right_step.role else 0.0
+    text = _text_similarity(left.text, right.text)
+    if left_step.input_ref and left_step.input_ref == right_step.input_ref:
         text = max(text, 0.9)
-    elif one.output_ref and one.output_ref == other.output_ref:
+    elif left_step.output_ref and left_step.output_ref == right_step.output_ref:
         text = max(text, 0.8)
     return 0.1 * name + 0.9 * text
 
 
-def _asked(siblings: Sequence[int], steps: Sequence[SideStep]) -> Iterator[tuple[int, int]]:
+def _requested_calls(siblings: Sequence[int], steps: Sequence[SideStep]) -> Iterator[tuple[int, int]]:
     """Tool steps among siblings, each with the model step that they follow without another type between."""
     model = None
     for index in siblings:
@@ -120,33 +130,35 @@ def _asked(siblings: Sequence[int], steps: Sequence[SideStep]) -> Iterator[tuple
             yield index, model
 
 
-def _text(left: str, right: str) -> float:
+def _text_similarity(left: str, right: str) -> float:
     """The better of words in order and words in any order."""
     if left == right:
         return 1.0 if left else 0.5
-    one, other = words(left), words(right)
-    return max(_in_common(set(one), set(other)), Indel.normalized_similarity(one, other))
+    left_words, right_words = words(left), words(right)
+    return max(
+        _word_similarity(set(left_words), set(right_words)), Indel.normalized_similarity(left_words, right_words)
+    )
 
 
-def _in_common(left: set[str], right: set[str]) -> float:
+def _word_similarity(left: set[str], right: set[str]) -> float:
     """The share of the words of either that are in both; numbers and ids say more than other words."""
     return _weight(left & right) / max(1, _weight(left | right))
 
 
-def _names_the_same(left: str, right: str) -> bool:
+def _share_identifier(left: str, right: str) -> bool:
     """Whether both name one number or id."""
-    return any(map(_is_telling, set(words(left)) & set(words(right))))
+    return any(map(_is_identifier, set(words(left)) & set(words(right))))
 
 
-def _weight(found: set[str]) -> int:
-    return len(found) + (_TELLING - 1) * sum(map(_is_telling, found))
+def _weight(terms: set[str]) -> int:
+    return len(terms) + (_ID_WEIGHT - 1) * sum(map(_is_identifier, terms))
 
 
-def _is_telling(word: str) -> bool:
-    return len(word) >= _LONG and any(map(str.isdigit, word))
+def _is_identifier(word: str) -> bool:
+    return len(word) >= _MIN_ID_LENGTH and any(map(str.isdigit, word))
 
 
-def _shared(left: Content, right: Content) -> float:
+def _content_similarity(left: Content, right: Content) -> float:
     """Dice over two multisets."""
     total = sum(left.values()) + sum(right.values())
     return 2 * sum(min(count, right.get(key, 0)) for key, count in left.items()) / total if total else 1.0

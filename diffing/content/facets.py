@@ -12,7 +12,7 @@ from diffing.compare.run_side import SideStep
 from diffing.content.message_diff import MessagePair, changed_messages, content_text, key_of, without_call_ids
 from diffing.schemas.report import SectionName
 from diffing.schemas.terms import Category
-from diffing.sequences.json_diff import differ, opened
+from diffing.sequences.json_diff import differ, parse_embedded_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 from traces.payloads.missing_parts import comparable
@@ -59,9 +59,9 @@ class Missing(LookupError):
 
 def facets(pair: Pair, payloads: Payloads, ignoring: Ignoring = NOTHING) -> Iterator[Facet]:
     """The facets of a pair that differs, without what signatures leave out as well; raises `Missing`."""
-    if pair.both is None:
+    if pair.sides is None:
         return
-    base, candidate = pair.both
+    base, candidate = pair.sides
     reader = _READERS.get(StepType(base.type), _other)
     if base.input_ref and candidate.input_ref and base.input_ref != candidate.input_ref:
         given = _load("input", base.input_ref, candidate.input_ref, payloads)
@@ -89,8 +89,8 @@ def _load(what: str, base: str, candidate: str, payloads: Payloads) -> tuple[JSO
 
 def lost_parts(pair: Pair, payloads: Payloads) -> Iterator[str]:
     """What of a pair's payloads cannot be compared because a part of it is lost, one sentence for each."""
-    for what in ("input", "output") if pair.both else ():
-        refs = [getattr(step, f"{what}_ref") for step in pair.both or ()]
+    for what in ("input", "output") if pair.sides else ():
+        refs = [getattr(step, f"{what}_ref") for step in pair.sides or ()]
         if all(refs) and refs[0] != refs[1] and not any(ref not in payloads for ref in refs):
             lost: set[str] = set()
             comparable(payloads[refs[0]], payloads[refs[1]], lost)
@@ -243,8 +243,8 @@ def _tool_given(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator[F
         part="input",
         category="tool",
         form="values",
-        base=opened(base),
-        candidate=opened(candidate),
+        base=parse_embedded_json(base),
+        candidate=parse_embedded_json(candidate),
     )
 
 
@@ -366,7 +366,7 @@ def _other_given(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator[
 
 
 def _other_made(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator[Facet]:
-    if not pair.holds_others:  # what a container gives is what a step in it gave
+    if not pair.is_container:  # what a container gives is what a step in it gave
         yield _value(pair, "run", f"{pair.step.type} output", "structure", base, candidate)
 
 
@@ -380,7 +380,7 @@ def _value(
     part: Part = "output",
 ) -> Facet:
     """Two texts are compared as texts; anything else, and texts that hold JSON, by structure."""
-    left, right = opened(base), opened(candidate)
+    left, right = parse_embedded_json(base), parse_embedded_json(candidate)
     plain = isinstance(left, str) and isinstance(right, str)
     return Facet(
         pair=pair,

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from diffing.sequences.anchors import differing
-from diffing.sequences.json_diff import opened
+from diffing.sequences.anchors import differing_ranges
+from diffing.sequences.json_diff import parse_embedded_json
 from traces.core.canonical import digest
 from traces.core.json_types import JSONValue
 
@@ -50,7 +50,7 @@ def _paired(
     base: Sequence[JSONValue], candidate: Sequence[JSONValue], keys: tuple[list[str], list[str]], head: int
 ) -> list[MessagePair]:
     found: list[MessagePair] = []
-    for mine, theirs in differing(*keys):
+    for mine, theirs in differing_ranges(*keys):
         places = range(head + mine.start, head + mine.stop), range(head + theirs.start, head + theirs.stop)
         found += _stretch(base, candidate, *places)
     return found
@@ -86,7 +86,7 @@ def without_call_ids(calls: JSONValue) -> list[JSONValue]:
     """Tool calls without their ids, which differ in every run."""
     listed = calls if isinstance(calls, list) else []
     named = [call for call in listed if isinstance(call, dict)]
-    return [{"name": call.get("name"), "arguments": opened(call.get("arguments"))} for call in named]
+    return [{"name": call.get("name"), "arguments": parse_embedded_json(call.get("arguments"))} for call in named]
 
 
 def content_text(content: JSONValue) -> str:

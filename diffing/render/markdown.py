@@ -16,7 +16,7 @@ from diffing.report.run_outcomes import doing, not_run
 from diffing.schemas.report import Brief, DiffReport, Section, SectionItem, SectionName, TextDiff, UnchangedLane
 from diffing.schemas.terms import StepRef
 from diffing.sentences.text import closed, shown
-from diffing.sequences.text_diff import shortened
+from diffing.sequences.text_diff import shorten
 
 _SHOWN: Final = 40  # items of a section, and changed steps
 # What terminals obey and editors hide: control characters, and those that turn the direction of writing.
@@ -150,7 +150,7 @@ def _steps(report: DiffReport, also: Collection[UUID]) -> Iterator[str]:
 
 def _named(step: StepRef) -> str:
     """Number, type and name, the name only where it says more than the type."""
-    name = "" if step.name == step.type else f" {escaped(shortened(step.name, 60))}"
+    name = "" if step.name == step.type else f" {escaped(shorten(step.name, 60))}"
     return f"{step.sequence_no} {step.type}{name}"
 
 
@@ -168,7 +168,7 @@ def _section(section: Section, also: Collection[UUID]) -> Iterator[str]:
 
 
 def _item(item: SectionItem) -> Iterator[str]:
-    yield f"\n### {escaped(item.kind.capitalize())}: {escaped(shortened(item.title, 160))}\n"
+    yield f"\n### {escaped(item.kind.capitalize())}: {escaped(shorten(item.title, 160))}\n"
     if item.text:
         yield _text(item.text)
     for change in item.values:

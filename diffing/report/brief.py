@@ -12,7 +12,7 @@ from diffing.schemas.report import AlignedPair, Attribution, Brief, DiffReport, 
 from diffing.schemas.terms import MODEL_NAME, SYSTEM_PROMPT
 from diffing.sentences.proofs import kept
 from diffing.sentences.text import closed
-from diffing.sequences.text_diff import shortened
+from diffing.sequences.text_diff import shorten
 
 _NAMED: Final = 3  # changes named in a line
 _QUOTE: Final = 90  # characters of an answer
@@ -53,7 +53,7 @@ def _outcome(report: DiffReport) -> str:
     )
     if " ".join(candidate.split())[:_KNOWN] in report.attribution.sentence or MARK in base + candidate:
         return ""
-    return closed(f"The answer is “{shortened(candidate, _QUOTE)}” instead of “{shortened(base, _QUOTE)}”")
+    return closed(f"The answer is “{shorten(candidate, _QUOTE)}” instead of “{shorten(base, _QUOTE)}”")
 
 
 def _differing(pairs: list[AlignedPair]) -> str:

@@ -12,7 +12,7 @@ from diffing.attribution import reasoning
 from diffing.attribution.verdict import Case
 from diffing.compare.comparison import Comparison, Pair, compare
 from diffing.compare.data_flow import Flow
-from diffing.compare.references import aligned, run_ref, step_ref
+from diffing.compare.references import aligned_pairs, run_ref, step_ref
 from diffing.compare.run_side import Side
 from diffing.content.facets import Facet, Missing, Payloads, facets, lost_parts
 from diffing.content.similarity import Measure
@@ -61,7 +61,7 @@ def report(
         candidate=run_ref(candidate.run),
         options=options,
         summary=verdict.sentence,
-        pairs=aligned(comparison.pairs),
+        pairs=aligned_pairs(comparison.pairs),
         sections=sections.build(
             comparison,
             sections.Findings(facets=listed, gaps=[*opened.gaps, *_gaps(comparison, seen.probe, payloads)]),
@@ -93,7 +93,7 @@ def examine(base: Side, candidate: Side, load: Load) -> Examined:
     probe = _first_model_pair(rough)
     payloads = load(_refs(chosen, probe, scores.interactions(rough)[: scores.INTERACTIONS]))
     opened = _open(rough, chosen, payloads, base.ignoring)
-    comparison = rough.refined({place: _changes(found) for place, found in opened.facets.items()})
+    comparison = rough.with_changes({place: _changes(found) for place, found in opened.facets.items()})
     flow = Flow(comparison)
     found = reasoning.reason(comparison, opened.facets, flow)
     return Examined(comparison=comparison, opened=opened, flow=flow, found=found, payloads=payloads, probe=probe)
@@ -112,8 +112,8 @@ def _listed(comparison: Comparison, found: Mapping[int, Sequence[Facet]], flow: 
 
 def chosen_pairs(comparison: Comparison) -> list[Pair]:
     """The differing pairs to open: overridden ones, the earliest, and the last, where the answers are."""
-    differing = [pair for pair in comparison.pairs if pair.both and pair.differs and not pair.holds_others]
-    differing = differing or [pair for pair in comparison.pairs if pair.both and pair.differs]
+    differing = [pair for pair in comparison.pairs if pair.sides and pair.differs and not pair.is_container]
+    differing = differing or [pair for pair in comparison.pairs if pair.sides and pair.differs]
     if len(differing) <= OPENED:
         return differing
     overridden = [pair for pair in differing if pair.overridden][:_LAST]
@@ -123,14 +123,14 @@ def chosen_pairs(comparison: Comparison) -> list[Pair]:
 
 def _refs(pairs: Collection[Pair], probe: Pair | None, answers: Collection[scores.Interaction]) -> set[str]:
     wanted = {ref for pair in pairs for ref in _differing_refs(pair)}
-    wanted |= {step.input_ref for step in probe.both} if probe and probe.both else set()
+    wanted |= {step.input_ref for step in probe.sides} if probe and probe.sides else set()
     wanted |= {ref for turn in answers if turn.base != turn.candidate for ref in (turn.base, turn.candidate)}
     return wanted - {""}
 
 
 def _differing_refs(pair: Pair) -> Iterator[str]:
     """Payloads that are not the same on both sides, those of calls with the same signature included."""
-    for step, other in permutations(pair.both or ()):
+    for step, other in permutations(pair.sides or ()):
         if step.input_ref != other.input_ref:
             yield step.input_ref
         if step.output_ref != other.output_ref:
@@ -146,7 +146,7 @@ def _open(comparison: Comparison, chosen: Collection[Pair], payloads: Payloads, 
         except Missing as problem:
             gaps.append((_home(pair), _gap(pair, str(problem))))
         gaps += [(_home(pair), _gap(pair, reason)) for reason in lost_parts(pair, payloads)]
-    unopened = [pair for pair in comparison.pairs if pair.both and pair.differs and not pair.holds_others]
+    unopened = [pair for pair in comparison.pairs if pair.sides and pair.differs and not pair.is_container]
     for name, count in _counts(unopened, {pair.place for pair in chosen}).items():
         gaps.append(
             (
@@ -188,15 +188,15 @@ def _changes(found: Collection[Facet]) -> set[str]:
 
 
 def _first_model_pair(comparison: Comparison) -> Pair | None:
-    models = (pair for pair in comparison.pairs if pair.both and pair.step.type == StepType.MODEL)
+    models = (pair for pair in comparison.pairs if pair.sides and pair.step.type == StepType.MODEL)
     return next(models, None)
 
 
 def _determinism(probe: Pair | None, payloads: Payloads) -> float | None:
     """Of the first model call that both runs made; None when there is none to compare."""
-    if probe is None or probe.both is None:
+    if probe is None or probe.sides is None:
         return None
-    base, candidate = probe.both
+    base, candidate = probe.sides
     return scores.determinism((base, payloads.get(base.input_ref)), (candidate, payloads.get(candidate.input_ref)))
 
 
@@ -205,7 +205,7 @@ def _gaps(comparison: Comparison, probe: Pair | None, payloads: Payloads) -> Ite
     for (kind, words), count in _unrecorded(comparison).items():
         what = f"{words} of {count:,} {kind} step{'' if count == 1 else 's'}"
         yield _NAMES.get(kind, "run"), Unavailable(what=what, reason="one or both runs did not record it")
-    if probe and probe.both and not any(_has_system(payloads.get(step.input_ref)) for step in probe.both):
+    if probe and probe.sides and not any(_has_system(payloads.get(step.input_ref)) for step in probe.sides):
         yield "prompt", Unavailable(what=SYSTEM_PROMPT, reason="the recorded requests of both runs hold none")
     yield from _uncosted(comparison)
 
@@ -214,7 +214,7 @@ def _unrecorded(comparison: Comparison) -> dict[tuple[str, str], int]:
     """How many steps of a type lack what a cause may hide in; an output step has no input, a failed one no answer."""
     counts: Counter[tuple[str, str]] = Counter()
     for pair in comparison.acting:
-        for step in pair.both or ():
+        for step in pair.sides or ():
             if not step.input_ref and step.type != StepType.OUTPUT:
                 counts[step.type, "what was asked"] += 1
             if not step.output_ref and step.status == StepStatus.OK:

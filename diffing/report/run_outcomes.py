@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from diffing.compare.placeholders import idle_side, untested
+from diffing.compare.placeholders import idle_side, untested_side
 from diffing.schemas.report import AlignedPair, DiffReport, RunRef
 from diffing.schemas.terms import StepRef
 from diffing.sentences.text import shown
@@ -103,7 +103,7 @@ def _idle(pairs: Sequence[AlignedPair]) -> Iterator[tuple[str, StepRef]]:
     for pair in pairs:
         if pair.relation != "changed" or kind_of(pair) in _HOLDERS:
             continue
-        side = untested(pair.base, pair.candidate)
+        side = untested_side(pair.base, pair.candidate)
         ran = pair.base if side == "candidate" else pair.candidate
         if side and ran is not None:
             yield side, ran

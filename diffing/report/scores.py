@@ -122,7 +122,7 @@ def deltas(comparison: Comparison) -> Deltas:
     """Candidate minus base, and how many steps differ in what."""
     base, candidate = comparison.base.run, comparison.candidate.run
     counts = Counter(name for pair in comparison.pairs for name in pair.changes)
-    unpaired = sum(pair.both is None for pair in comparison.pairs)
+    unpaired = sum(pair.sides is None for pair in comparison.pairs)
     return Deltas(
         tokens=candidate.tokens_in + candidate.tokens_out - base.tokens_in - base.tokens_out,
         cost_usd=_difference(base.cost_usd, candidate.cost_usd, 8),
@@ -142,7 +142,7 @@ def _calls(side: Side) -> list[SideStep]:
 
 def _semantic_hit(pair: Pair, exact: Mapping[object, int]) -> bool:
     step = pair.candidate
-    return bool(step and pair.both and step.reason == Reason.CACHE_SEMANTIC and call_key(step) not in exact)
+    return bool(step and pair.sides and step.reason == Reason.CACHE_SEMANTIC and call_key(step) not in exact)
 
 
 def _interaction(pair: Pair, base_last: Mapping[int, str], candidate_last: Mapping[int, str]) -> Interaction:
@@ -150,7 +150,7 @@ def _interaction(pair: Pair, base_last: Mapping[int, str], candidate_last: Mappi
     return Interaction(
         base=(base.output_ref or base_last.get(base.sequence_no, "")) if base else "",
         candidate=(candidate.output_ref or candidate_last.get(candidate.sequence_no, "")) if candidate else "",
-        paired=pair.both is not None,
+        paired=pair.sides is not None,
     )
 
 

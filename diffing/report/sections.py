@@ -26,7 +26,7 @@ from diffing.sentences import text
 from diffing.sequences.json_diff import LIMIT as VALUES
 from diffing.sequences.json_diff import value_changes
 from diffing.sequences.ranked_lists import compare as compare_ranks
-from diffing.sequences.ranked_lists import ranked, rewritten
+from diffing.sequences.ranked_lists import rank_documents, rewritten_documents
 from diffing.sequences.text_diff import LIMIT as CHARACTERS
 from diffing.sequences.text_diff import normalise, word_diff
 from traces.core.canonical import digest
@@ -97,7 +97,7 @@ def build(comparison: Comparison, findings: Findings, texts: Texts) -> Sections:
     for facet in _fresh(findings.facets):
         drafts[facet.section].add(_item(facet, texts))
     for pair in comparison.pairs:
-        if pair.relation in {"added", "removed", "moved"} and not pair.holds_others:
+        if pair.relation in {"added", "removed", "moved"} and not pair.is_container:
             drafts[_HOME.get(pair.step.type, "run")].add(_unpaired(pair))
     for item in totals(comparison):
         drafts["run"].add(item)
@@ -128,7 +128,7 @@ def _in_order(items: list[SectionItem]) -> list[SectionItem]:
 def _fresh(facets: Iterable[Facet]) -> Iterable[Facet]:
     """Facets without what an earlier step showed already: a changed system prompt is one difference, not one a step."""
     seen: set[str] = set()
-    for facet in sorted(facets, key=lambda facet: facet.pair.when):
+    for facet in sorted(facets, key=lambda facet: facet.pair.order_key):
         if facet.form == "messages":
             new = tuple(item for item in facet.messages if _unseen(":".join(item.key), seen))
             if new:
@@ -153,7 +153,7 @@ def _text_pairs(facet: Facet) -> list[tuple[str, str]]:
 
 def _documents(facet: Facet) -> list[tuple[str, str]]:
     """The documents that stayed and say something else, as one text."""
-    found = rewritten(facet.base, facet.candidate)
+    found = rewritten_documents(facet.base, facet.candidate)
     return [("\n\n".join(one.base for one in found), "\n\n".join(one.candidate for one in found))] if found else []
 
 
@@ -169,7 +169,9 @@ def _item(facet: Facet, texts: Texts) -> SectionItem:
         similarity=text.similarity if text else None,
         text=text,
         values=_values(facet) if facet.form == "values" else [],
-        ranks=compare_ranks(ranked(facet.base), ranked(facet.candidate)) if facet.form == "ranks" else None,
+        ranks=compare_ranks(rank_documents(facet.base), rank_documents(facet.candidate))
+        if facet.form == "ranks"
+        else None,
         messages=[_message(item, texts) for item in facet.messages[:_MESSAGES]],
     )
 

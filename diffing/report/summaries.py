@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from diffing.attribution.declared_config import declared_settings
 from diffing.compare.comparison import Comparison
-from diffing.compare.placeholders import untested
+from diffing.compare.placeholders import untested_side
 from diffing.compare.run_side import RunFacts, Side
 from diffing.content.facets import Facet
 from diffing.content.similarity import Likeness, reading
@@ -15,7 +15,7 @@ from diffing.sentences import changes as phrases
 from diffing.sentences import text
 from diffing.sequences.json_diff import value_changes
 from diffing.sequences.ranked_lists import compare as compare_ranks
-from diffing.sequences.ranked_lists import ranked, rewritten
+from diffing.sequences.ranked_lists import rank_documents, rewritten_documents
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 
@@ -101,7 +101,7 @@ def _prompt(comparison: Comparison, facets: list[Facet]) -> str:
     asked = [pair for pair in comparison.pairs if pair.step.type in {StepType.MODEL, StepType.PROMPT}]
     if not asked:
         return "Neither run has a prompt."
-    both = [pair for pair in asked if pair.both and all(step.input_ref for step in pair.both)]
+    both = [pair for pair in asked if pair.sides and all(step.input_ref for step in pair.sides)]
     if not both:
         return "No prompts to compare: no request that both runs made is recorded on both sides."
     if any("input" in pair.changes for pair in both):
@@ -114,8 +114,11 @@ def _retrieval(comparison: Comparison, facets: list[Facet]) -> str:
     if found:
         counts: Counter[str] = Counter()
         for facet in found:
-            counts.update(change.op for change in compare_ranks(ranked(facet.base), ranked(facet.candidate)).changes)
-        counts["reworded"] = sum(len(rewritten(facet.base, facet.candidate)) for facet in found)
+            counts.update(
+                change.op
+                for change in compare_ranks(rank_documents(facet.base), rank_documents(facet.candidate)).changes
+            )
+        counts["reworded"] = sum(len(rewritten_documents(facet.base, facet.candidate)) for facet in found)
         kinds = ("added", "removed", "moved", "reworded", "rescored")
         said = ", ".join(f"{counts[op]} {op}" for op in kinds if counts[op])
         return f"{_count(len(found), 'retrieval')} found other documents: {said}."
@@ -155,7 +158,7 @@ def _model(comparison: Comparison, facets: list[Facet]) -> str:
     config = _distinct([facet for facet in facets if facet.part == "config"])
     said = [phrases.cause(facet) for facet in config[:2]]
     changed = {facet.pair.place for facet in facets if facet.part == "output"}
-    paired = sum(bool(pair.both) for pair in comparison.pairs if pair.step.type == StepType.MODEL)
+    paired = sum(bool(pair.sides) for pair in comparison.pairs if pair.step.type == StepType.MODEL)
     if paired:
         differ = "differs" if len(changed) == 1 else "differ"
         said.append(f"{len(changed)} of {_count(paired, 'answer')} {differ}" if changed else "the answers are the same")
@@ -175,7 +178,7 @@ def _output(comparison: Comparison, facets: list[Facet], likeness: Compare) -> s
     final = comparison.final
     if final is None:
         return "Neither run has steps."
-    if final.both is None:
+    if final.sides is None:
         return f"Only the {'base' if final.base else 'candidate'} has a final answer."
     return "The final answers differ." if final.answers_differently else "The final answers are the same."
 
@@ -193,7 +196,7 @@ def _run(comparison: Comparison) -> str:
 def _untested(comparison: Comparison) -> str:
     """Which of the errors are fewer only because a replay did not run the step."""
     for pair in comparison.acting:
-        if side := untested(pair.base, pair.candidate):
+        if side := untested_side(pair.base, pair.candidate):
             other = pair.base if side == "candidate" else pair.candidate
             number = (other or pair.step).sequence_no
             return f" (step {number} failed in one run and was not run in the other, the {side})"

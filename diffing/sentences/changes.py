@@ -9,9 +9,17 @@ from diffing.content.facets import WINDOW, Facet
 from diffing.content.message_diff import call_text
 from diffing.sentences.text import VALUE, as_text, capital, leaf, shown
 from diffing.sequences.json_diff import Change, value_changes
-from diffing.sequences.ranked_lists import Rewritten, ranked, rewritten
+from diffing.sequences.ranked_lists import RewrittenDocument, rank_documents, rewritten_documents
 from diffing.sequences.ranked_lists import compare as compare_ranks
-from diffing.sequences.text_diff import Span, apart, deleted, inserted, normalise, shortened, word_diff
+from diffing.sequences.text_diff import (
+    Span,
+    deleted_text,
+    difference_excerpts,
+    inserted_text,
+    normalise,
+    shorten,
+    word_diff,
+)
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepStatus, StepType
 
@@ -80,7 +88,7 @@ def unpaired(pair: Pair) -> str:
     number = pair.step.sequence_no
     if pair.step.type == StepType.TOOL:
         return f"{'Not calling' if pair.base else 'Calling'} {pair.step.called} at step {number} of the {side}"
-    summary = f" (“{shortened(pair.step.summary, 60)}”)" if pair.step.summary else ""
+    summary = f" (“{shorten(pair.step.summary, 60)}”)" if pair.step.summary else ""
     return f"{'The missing' if pair.base else 'An additional'} {pair.step.type} step {number} of the {side}{summary}"
 
 
@@ -99,18 +107,18 @@ def joined(cause: str, effect: str) -> str:
 def edit(base: str, candidate: str, where: str) -> str:
     """An edit of a text, by the words that went and came."""
     spans = word_diff(normalise(base), normalise(candidate))
-    gone, come = deleted(spans), inserted(spans)
+    gone, come = deleted_text(spans), inserted_text(spans)
     if not base.strip():
-        return f"Giving {where} “{shortened(candidate, QUOTE)}”" if candidate.strip() else f"Changing {where}"
+        return f"Giving {where} “{shorten(candidate, QUOTE)}”" if candidate.strip() else f"Changing {where}"
     if not candidate.strip():
         return f"Removing {where}"
     if come and not gone:
-        return f"Adding “{shortened(come, QUOTE)}” to {where}"
+        return f"Adding “{shorten(come, QUOTE)}” to {where}"
     if gone and not come:
-        return f"Removing “{shortened(gone, QUOTE)}” from {where}"
+        return f"Removing “{shorten(gone, QUOTE)}” from {where}"
     if len(gone) + len(come) <= _FEW or _kept(spans) > _SAME:
-        return f"Changing “{shortened(gone, QUOTE)}” to “{shortened(come, QUOTE)}” in {where}"
-    return f"Rewriting {where} (now “{shortened(candidate, QUOTE)}”)"
+        return f"Changing “{shorten(gone, QUOTE)}” to “{shorten(come, QUOTE)}” in {where}"
+    return f"Rewriting {where} (now “{shorten(candidate, QUOTE)}”)"
 
 
 def noted(facet: Facet) -> str:
@@ -132,13 +140,13 @@ def noted(facet: Facet) -> str:
 def text_note(base: str, candidate: str) -> str:
     """Which words went and came."""
     spans = word_diff(normalise(base), normalise(candidate))
-    gone, come = deleted(spans), inserted(spans)
+    gone, come = deleted_text(spans), inserted_text(spans)
     if gone and come and _kept(spans) < _SAME:  # scraps of two sentences say less than both
         gone, come = base, candidate
     if gone and come:
-        before, after = apart(gone, come, QUOTE)
+        before, after = difference_excerpts(gone, come, QUOTE)
         return f"“{before}” → “{after}”"
-    return f"+ “{shortened(come, QUOTE)}”" if come else f"− “{shortened(gone, QUOTE)}”"
+    return f"+ “{shorten(come, QUOTE)}”" if come else f"− “{shorten(gone, QUOTE)}”"
 
 
 def value_note(change: Change) -> str:
@@ -149,7 +157,7 @@ def value_note(change: Change) -> str:
     if change.op == "removed":
         return f"{name} {shown(change.base)} removed".strip()
     if isinstance(change.base, str) and isinstance(change.candidate, str):
-        base, candidate = map(shown, apart(change.base, change.candidate, VALUE))
+        base, candidate = map(shown, difference_excerpts(change.base, change.candidate, VALUE))
     else:
         base, candidate = shown(change.base), shown(change.candidate)
     return f"{name} {base} → {candidate}".strip()
@@ -182,9 +190,9 @@ def _message_edit(facet: Facet) -> str:
     where = "the user's message" if item.role == "user" else f"a message of the {item.role or 'history'}"
     if item.op == "added":
         new = "a user's message" if item.role == "user" else where
-        return f"Adding {new} (“{shortened(item.candidate, QUOTE)}”)"
+        return f"Adding {new} (“{shorten(item.candidate, QUOTE)}”)"
     if item.op == "removed":
-        return f"Leaving out {where} (“{shortened(item.base, QUOTE)}”)"
+        return f"Leaving out {where} (“{shorten(item.base, QUOTE)}”)"
     return edit(item.base, item.candidate, where)
 
 
@@ -193,13 +201,13 @@ def _window(facet: Facet) -> str:
     first, count = facet.messages[0], len(facet.messages)
     verb = "Dropping" if first.op == "removed" else "No longer dropping"
     what = "an earlier message" if count == 1 else f"{count} earlier messages"
-    return f"{verb} {what} from the context (“{shortened(first.base or first.candidate, QUOTE)}”)"
+    return f"{verb} {what} from the context (“{shorten(first.base or first.candidate, QUOTE)}”)"
 
 
 def _message_note(op: str, role: str, base: str, candidate: str) -> str:
     if op == "changed":
         return f"{role}: {text_note(base, candidate)}"
-    return f"{role} {op}: “{shortened(candidate or base, QUOTE)}”"
+    return f"{role} {op}: “{shorten(candidate or base, QUOTE)}”"
 
 
 def _schemas(facet: Facet) -> str:
@@ -231,22 +239,22 @@ def _setting(change: Change, owner: str) -> str:
 
 
 def _documents(facet: Facet) -> str:
-    changes = compare_ranks(ranked(facet.base), ranked(facet.candidate)).changes
+    changes = compare_ranks(rank_documents(facet.base), rank_documents(facet.candidate)).changes
     added = [change.title or change.document for change in changes if change.op == "added"]
     removed = [change.title or change.document for change in changes if change.op == "removed"]
     name = facet.pair.step.called
-    if new := rewritten(facet.base, facet.candidate):
+    if new := rewritten_documents(facet.base, facet.candidate):
         return _rewritten(new[0], {"reworded": len(new) - 1, "added": len(added), "removed": len(removed)}, name)
     if added and removed:
-        return f"Retrieving “{shortened(added[0], 60)}” instead of “{shortened(removed[0], 60)}” in {name}"
+        return f"Retrieving “{shorten(added[0], 60)}” instead of “{shorten(removed[0], 60)}” in {name}"
     if added:
-        return f"Retrieving “{shortened(added[0], 60)}” as well in {name}"
+        return f"Retrieving “{shorten(added[0], 60)}” as well in {name}"
     if removed:
-        return f"No longer retrieving “{shortened(removed[0], 60)}” in {name}"
+        return f"No longer retrieving “{shorten(removed[0], 60)}” in {name}"
     return f"Changing the order of the documents that {name} found"
 
 
-def _rewritten(first: Rewritten, others: Mapping[str, int], name: str) -> str:
+def _rewritten(first: RewrittenDocument, others: Mapping[str, int], name: str) -> str:
     """Other words in a document, and how many other documents are reworded, new or gone."""
     said = [f"{count} {op}" for op, count in others.items() if count]
     also = f" (of the other documents, {', '.join(said)})" if said else ""
@@ -264,9 +272,9 @@ def _calls_note(facet: Facet) -> str:
     before = ", ".join(call for call in gone if call not in come)
     after = ", ".join(call for call in come if call not in gone)
     if before and after:
-        was, now = apart(before, after, QUOTE)
+        was, now = difference_excerpts(before, after, QUOTE)
         return f"asks {now} instead of {was}"
-    return f"now asks {shortened(after, QUOTE)}" if after else f"no longer asks {shortened(before, QUOTE)}"
+    return f"now asks {shorten(after, QUOTE)}" if after else f"no longer asks {shorten(before, QUOTE)}"
 
 
 def _same_tool_note(base: JSONValue, candidate: JSONValue) -> str:
@@ -288,10 +296,10 @@ def _argument_note(change: Change) -> str:
 
 
 def _rank_note(facet: Facet) -> str:
-    changes = compare_ranks(ranked(facet.base), ranked(facet.candidate)).changes
+    changes = compare_ranks(rank_documents(facet.base), rank_documents(facet.candidate)).changes
     count = {op: sum(change.op == op for change in changes) for op in ("added", "removed", "moved")}
     parts = [f"{number} {op}" for op, number in count.items() if number]
-    if new := rewritten(facet.base, facet.candidate):
+    if new := rewritten_documents(facet.base, facet.candidate):
         parts.append(f"{len(new)} reworded ({text_note(new[0].base, new[0].candidate)})")
     return f"documents: {', '.join(parts) or 'other scores'}"
 
@@ -311,9 +319,9 @@ def _answer(facet: Facet) -> str:
 
 def _failing(facet: Facet, name: str) -> str:
     """A call that failed on one side and was answered on the other; empty where both have an answer."""
-    if facet.pair.both is None or (facet.base is None) == (facet.candidate is None):
+    if facet.pair.sides is None or (facet.base is None) == (facet.candidate is None):
         return ""
-    base, candidate = facet.pair.both
+    base, candidate = facet.pair.sides
     if candidate.status in _FAILING and facet.candidate is None:
         return f"{name} {_FAILING[candidate.status]} instead of answering {shown(facet.base)}"
     if base.status in _FAILING and facet.base is None:

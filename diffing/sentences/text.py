@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from diffing.sequences.text_diff import shortened
+from diffing.sequences.text_diff import shorten
 from traces.core.json_types import JSONValue
 
 VALUE: Final = 60  # characters of a value
@@ -15,7 +15,7 @@ def shown(value: JSONValue) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     if isinstance(value, str):
-        return f"“{shortened(value, VALUE)}”" if " " in value or not value else shortened(value, VALUE)
+        return f"“{shorten(value, VALUE)}”" if " " in value or not value else shorten(value, VALUE)
     if isinstance(value, dict):
         return f"{{{', '.join(list(value)[:4])}{'…' if len(value) > 4 else ''}}}"
     if isinstance(value, list):

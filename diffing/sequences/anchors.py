@@ -14,25 +14,25 @@ def unique_pairs(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tu
     return [(i, places[key]) for i, key in enumerate(left) if key in places and counts[0][key] == 1]
 
 
-def increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def longest_chain(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """The longest chain of pairs that ascends on both sides; `pairs` ascend on the left (patience sorting)."""
     tops: list[int] = []  # right place on top of each pile
     owners: list[int] = []  # which pair that is
-    below: list[int] = []  # for each pair, the pair under it on the pile to the left
+    previous: list[int] = []  # for each pair, the pair under it on the pile to the left
     for index, (_, right) in enumerate(pairs):
         pile = bisect_left(tops, right)
-        below.append(owners[pile - 1] if pile else -1)
+        previous.append(owners[pile - 1] if pile else -1)
         tops[pile : pile + 1] = [right]
         owners[pile : pile + 1] = [index]
     chain = []
     at = owners[-1] if owners else -1
     while at >= 0:
         chain.append(pairs[at])
-        at = below[at]
+        at = previous[at]
     return chain[::-1]
 
 
-def differing(left: Sequence[Hashable], right: Sequence[Hashable]) -> Iterator[tuple[range, range]]:
+def differing_ranges(left: Sequence[Hashable], right: Sequence[Hashable]) -> Iterator[tuple[range, range]]:
     """The stretches of both sides between their longest common subsequence, in order."""
     at_left = at_right = 0
     ends = [

@@ -9,8 +9,8 @@ CELLS: Final = 40_000  # of one table; longer stretches are cut at equal kinds f
 _OPEN: Final = -0.10  # beginning a gap costs more than going on with it: a repeated call is one gap
 _EXTEND: Final = -0.02
 LEAST: Final = 0.36  # below this two steps do not correspond
-_NOTHING: Final = 0.30  # the likeness of unrelated texts: one good pair is worth more than two poor ones
-_NEVER: Final = float("-inf")
+_BASELINE: Final = 0.30  # the likeness of unrelated texts: one good pair is worth more than two poor ones
+_IMPOSSIBLE: Final = float("-inf")
 _WINDOW: Final = 8_000  # steps of a stretch aligned by kind at once
 
 Score = Callable[[int, int], float]
@@ -58,42 +58,42 @@ def _table(left: Sequence[int], right: Sequence[int], score: Score) -> Iterator[
     """
     left, right = left[::-1], right[::-1]
     rows, columns = len(left) + 1, len(right) + 1
-    best = [[(0.0, _NEVER, _NEVER)] + [(_NEVER, _NEVER, _gap(j)) for j in range(1, columns)]]
-    came = [[(0, 0, 0)] * columns]
+    scores = [[(0.0, _IMPOSSIBLE, _IMPOSSIBLE)] + [(_IMPOSSIBLE, _IMPOSSIBLE, _gap(j)) for j in range(1, columns)]]
+    sources = [[(0, 0, 0)] * columns]
     for i in range(1, rows):
-        line = [(_NEVER, _gap(i), _NEVER)]
+        line = [(_IMPOSSIBLE, _gap(i), _IMPOSSIBLE)]
         steps = [(0, 1 if i > 1 else 0, 0)]
         for j in range(1, columns):
             cell, step = _cell(
-                best[i - 1][j - 1], best[i - 1][j], line[j - 1], _worth(score(left[i - 1], right[j - 1]))
+                scores[i - 1][j - 1], scores[i - 1][j], line[j - 1], _worth(score(left[i - 1], right[j - 1]))
             )
             line.append(cell)
             steps.append(step)
-        best.append(line)
-        came.append(steps)
-    yield from _trace(left, right, best, came)
+        scores.append(line)
+        sources.append(steps)
+    yield from _trace(left, right, scores, sources)
 
 
 Cell = tuple[float, float, float]
 
 
-def _cell(corner: Cell, above: Cell, before: Cell, worth: float) -> tuple[Cell, tuple[int, int, int]]:
+def _cell(corner: Cell, upper: Cell, previous: Cell, worth: float) -> tuple[Cell, tuple[int, int, int]]:
     paired_from = _top(corner)
-    down = (above[0] + _OPEN, above[1] + _EXTEND, above[2] + _OPEN)
-    across = (before[0] + _OPEN, before[1] + _OPEN, before[2] + _EXTEND)
-    down_from, across_from = _top(down), _top(across)
-    cell = (corner[paired_from] + worth, down[down_from], across[across_from])
-    return cell, (paired_from, down_from, across_from)
+    downward = (upper[0] + _OPEN, upper[1] + _EXTEND, upper[2] + _OPEN)
+    rightward = (previous[0] + _OPEN, previous[1] + _OPEN, previous[2] + _EXTEND)
+    downward_from, rightward_from = _top(downward), _top(rightward)
+    cell = (corner[paired_from] + worth, downward[downward_from], rightward[rightward_from])
+    return cell, (paired_from, downward_from, rightward_from)
 
 
 def _trace(
-    left: Sequence[int], right: Sequence[int], best: list[list[Cell]], came: list[list[tuple[int, int, int]]]
+    left: Sequence[int], right: Sequence[int], scores: list[list[Cell]], sources: list[list[tuple[int, int, int]]]
 ) -> Iterator[tuple[int, int]]:
     i, j = len(left), len(right)
-    state = _top(best[i][j])
+    state = _top(scores[i][j])
     pairs = []
     while i and j:
-        previous = came[i][j][state]
+        previous = sources[i][j][state]
         if state == 0:
             i, j = i - 1, j - 1
             pairs.append((left[i], right[j]))
@@ -106,7 +106,7 @@ def _trace(
 
 
 def _worth(score: float) -> float:
-    return score - _NOTHING if score >= LEAST else _NEVER
+    return score - _BASELINE if score >= LEAST else _IMPOSSIBLE
 
 
 def _gap(length: int) -> float:

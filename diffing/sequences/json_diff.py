@@ -6,7 +6,7 @@ from typing import Final, Literal, NamedTuple
 
 import orjson
 
-from diffing.sequences.anchors import differing
+from diffing.sequences.anchors import differing_ranges
 from traces.core.canonical import digest, escape_pointer
 from traces.core.json_types import JSONValue
 
@@ -38,14 +38,14 @@ def differ(base: JSONValue, candidate: JSONValue) -> bool:
     return bool(value_changes(base, candidate, 1))
 
 
-def opened(value: JSONValue) -> JSONValue:
+def parse_embedded_json(value: JSONValue) -> JSONValue:
     """A text that holds a JSON object or list as that value: tools often answer with encoded JSON."""
     if isinstance(value, str) and value[:1] in {"{", "["}:
         try:
-            parsed: JSONValue = orjson.loads(value)
+            content: JSONValue = orjson.loads(value)
         except orjson.JSONDecodeError:
             return value
-        return parsed
+        return content
     return value
 
 
@@ -61,13 +61,13 @@ def _differences(path: str, base: JSONValue, candidate: JSONValue) -> Iterator[C
 
 def _object_differences(path: str, base: dict[str, JSONValue], candidate: dict[str, JSONValue]) -> Iterator[Change]:
     for key in sorted({*base, *candidate}):
-        where = f"{path}/{escape_pointer(key)}"
+        pointer = f"{path}/{escape_pointer(key)}"
         if key not in candidate:
-            yield Change(where, "removed", base[key], None)
+            yield Change(pointer, "removed", base[key], None)
         elif key not in base:
-            yield Change(where, "added", None, candidate[key])
+            yield Change(pointer, "added", None, candidate[key])
         else:
-            yield from _differences(where, base[key], candidate[key])
+            yield from _differences(pointer, base[key], candidate[key])
 
 
 def _set_differences(path: str, base: list[JSONValue], candidate: list[JSONValue]) -> Iterator[Change]:
@@ -86,7 +86,7 @@ def _list_differences(path: str, base: list[JSONValue], candidate: list[JSONValu
         yield from _stretch(path, base, candidate, 0, 0)
         return
     left, right = [digest(item) for item in base], [digest(item) for item in candidate]
-    for mine, theirs in differing(left, right):
+    for mine, theirs in differing_ranges(left, right):
         stretch = base[mine.start : mine.stop], candidate[theirs.start : theirs.stop]
         yield from _stretch(path, *stretch, mine.start, theirs.start)
 
@@ -94,8 +94,8 @@ def _list_differences(path: str, base: list[JSONValue], candidate: list[JSONValu
 def _stretch(
     path: str, base: list[JSONValue], candidate: list[JSONValue], base_at: int, candidate_at: int
 ) -> Iterator[Change]:
-    for index, (one, other) in enumerate(zip(base, candidate, strict=False)):
-        yield from _differences(f"{path}/{base_at + index}", one, other)
+    for index, (left, right) in enumerate(zip(base, candidate, strict=False)):
+        yield from _differences(f"{path}/{base_at + index}", left, right)
     for index in range(len(candidate), len(base)):
         yield Change(f"{path}/{base_at + index}", "removed", base[index], None)
     for index in range(len(base), len(candidate)):

@@ -11,11 +11,11 @@ from traces.core.canonical import digest
 from traces.core.json_types import JSONValue
 
 PERSISTENCE: Final = 0.9  # weight of depth in rank-biased overlap: the first ten ranks carry 86 %
-_COMPARED: Final = 1_000  # documents of one list
+_MAX_DOCUMENTS: Final = 1_000  # documents of one list
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Ranked:
+class RankedDocument:
     """A document at its place; `key` identifies it in both lists."""
 
     key: str
@@ -24,7 +24,7 @@ class Ranked:
     text: str = ""
 
 
-class Rewritten(NamedTuple):
+class RewrittenDocument(NamedTuple):
     """A document that both lists have, with other words."""
 
     title: str
@@ -32,27 +32,29 @@ class Rewritten(NamedTuple):
     candidate: str
 
 
-def rewritten(base: JSONValue, candidate: JSONValue) -> list[Rewritten]:
+def rewritten_documents(base: JSONValue, candidate: JSONValue) -> list[RewrittenDocument]:
     """The documents of both lists whose text differs, in the base's order."""
-    new = {item.key: item for item in ranked(candidate)}
-    pairs = [(item, new[item.key]) for item in ranked(base) if item.key in new]
-    return [Rewritten(after.title, before.text, after.text) for before, after in pairs if before.text != after.text]
+    new = {item.key: item for item in rank_documents(candidate)}
+    pairs = [(item, new[item.key]) for item in rank_documents(base) if item.key in new]
+    return [
+        RewrittenDocument(after.title, before.text, after.text) for before, after in pairs if before.text != after.text
+    ]
 
 
-def ranked(documents: JSONValue) -> list[Ranked]:
+def rank_documents(documents: JSONValue) -> list[RankedDocument]:
     """The documents of a retrieval's output, known by id, else by content; a repeat is counted."""
-    listed = documents if isinstance(documents, list) else []
-    seen: dict[str, int] = {}
+    items = documents if isinstance(documents, list) else []
+    counts: dict[str, int] = {}
     result = []
-    for item in listed[:_COMPARED]:
-        one = _ranked(item)
-        seen[one.key] = seen.get(one.key, 0) + 1
-        again = f"{one.key} ({seen[one.key]})" if seen[one.key] > 1 else one.key
-        result.append(replace(one, key=again))
+    for item in items[:_MAX_DOCUMENTS]:
+        document = _ranked_document(item)
+        counts[document.key] = counts.get(document.key, 0) + 1
+        key = f"{document.key} ({counts[document.key]})" if counts[document.key] > 1 else document.key
+        result.append(replace(document, key=key))
     return result
 
 
-def compare(base: Sequence[Ranked], candidate: Sequence[Ranked]) -> RankComparison:
+def compare(base: Sequence[RankedDocument], candidate: Sequence[RankedDocument]) -> RankComparison:
     """Every document of both lists with its move, best candidate rank first, removed ones last."""
     old = {item.key: (rank, item) for rank, item in enumerate(base, 1)}
     new = {item.key: (rank, item) for rank, item in enumerate(candidate, 1)}
@@ -74,10 +76,10 @@ def rank_biased_overlap(base: Sequence[str], candidate: Sequence[str], p: float 
         return 0.0
     overlap = _overlaps(short, long)
     s, n = len(short), len(long)
-    agreed = sum(overlap[d - 1] / d * p**d for d in range(1, n + 1))
-    beyond = sum(overlap[s - 1] * (d - s) / (s * d) * p**d for d in range(s + 1, n + 1))
+    prefix_sum = sum(overlap[d - 1] / d * p**d for d in range(1, n + 1))
+    uneven_sum = sum(overlap[s - 1] * (d - s) / (s * d) * p**d for d in range(s + 1, n + 1))
     tail = ((overlap[n - 1] - overlap[s - 1]) / n + overlap[s - 1] / s) * p**n
-    return min(1.0, (1 - p) / p * (agreed + beyond) + tail)
+    return min(1.0, (1 - p) / p * (prefix_sum + uneven_sum) + tail)
 
 
 def kendall_tau(base: Mapping[str, int], candidate: Mapping[str, int]) -> float | None:
@@ -85,21 +87,21 @@ def kendall_tau(base: Mapping[str, int], candidate: Mapping[str, int]) -> float 
     shared = [key for key in base if key in candidate]
     if len(shared) < 2:
         return None
-    agreeing = sum(
-        1 if (base[one] < base[other]) == (candidate[one] < candidate[other]) else -1
-        for one, other in combinations(shared, 2)
+    concordance = sum(
+        1 if (base[first] < base[second]) == (candidate[first] < candidate[second]) else -1
+        for first, second in combinations(shared, 2)
     )
-    return round(agreeing / (len(shared) * (len(shared) - 1) / 2), 4)
+    return round(concordance / (len(shared) * (len(shared) - 1) / 2), 4)
 
 
-def _ranked(item: JSONValue) -> Ranked:
+def _ranked_document(item: JSONValue) -> RankedDocument:
     if not isinstance(item, dict):
-        return Ranked(key=digest(item), title=str(item)[:80], score=None)
+        return RankedDocument(key=digest(item), title=str(item)[:80], score=None)
     score = item.get("score")
-    known = item.get("id")
+    document_id = item.get("id")
     title = _title(item)
-    return Ranked(
-        key=str(known) if known not in (None, "") else digest(item.get("content"))[:16],
+    return RankedDocument(
+        key=str(document_id) if document_id not in (None, "") else digest(item.get("content"))[:16],
         title=title,
         score=float(score) if isinstance(score, int | float) and not isinstance(score, bool) else None,
         text=_text(item.get("content")),
@@ -112,18 +114,18 @@ def _text(content: JSONValue) -> str:
 
 def _title(item: dict[str, JSONValue]) -> str:
     metadata = item.get("metadata")
-    named = metadata.get("title") if isinstance(metadata, dict) else None
-    for candidate in (item.get("title"), named, item.get("content"), item.get("id")):
+    metadata_title = metadata.get("title") if isinstance(metadata, dict) else None
+    for candidate in (item.get("title"), metadata_title, item.get("content"), item.get("id")):
         if isinstance(candidate, str) and candidate.strip():
             return " ".join(candidate.split())[:80]
     return str(item.get("id") or "")
 
 
-def _change(key: str, old: tuple[int, Ranked] | None, new: tuple[int, Ranked] | None) -> RankChange:
-    shown = (new or old or (0, Ranked(key=key, title="", score=None)))[1]
+def _change(key: str, old: tuple[int, RankedDocument] | None, new: tuple[int, RankedDocument] | None) -> RankChange:
+    document = (new or old or (0, RankedDocument(key=key, title="", score=None)))[1]
     return RankChange(
         document=key,
-        title=shown.title,
+        title=document.title,
         op=_op(old, new),
         base_rank=old[0] if old else None,
         candidate_rank=new[0] if new else None,
@@ -132,7 +134,7 @@ def _change(key: str, old: tuple[int, Ranked] | None, new: tuple[int, Ranked] | 
     )
 
 
-def _op(old: tuple[int, Ranked] | None, new: tuple[int, Ranked] | None) -> str:
+def _op(old: tuple[int, RankedDocument] | None, new: tuple[int, RankedDocument] | None) -> str:
     if old is None:
         return "added"
     if new is None:
@@ -144,13 +146,13 @@ def _op(old: tuple[int, Ranked] | None, new: tuple[int, Ranked] | None) -> str:
 
 def _overlaps(short: Sequence[str], long: Sequence[str]) -> list[int]:
     """How many documents the first d of both lists share, for d = 1 … len(long)."""
-    seen: tuple[set[str], set[str]] = (set(), set())
-    shared, result = 0, []
+    prefixes: tuple[set[str], set[str]] = (set(), set())
+    overlap, result = 0, []
     for depth, key in enumerate(long):
-        seen[1].add(key)
-        shared += key in seen[0]
+        prefixes[1].add(key)
+        overlap += key in prefixes[0]
         if depth < len(short):
-            seen[0].add(short[depth])
-            shared += short[depth] in seen[1]
-        result.append(shared)
+            prefixes[0].add(short[depth])
+            overlap += short[depth] in prefixes[1]
+        result.append(overlap)
     return result

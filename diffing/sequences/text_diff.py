@@ -49,7 +49,7 @@ def word_diff(base: str, candidate: str) -> list[Span]:
     if base == candidate:
         return [Span("equal", base)] if base else []
     if base > candidate:  # one order of comparing, so that swapping the sides swaps the result
-        return [_swapped(span) for span in word_diff(candidate, base)]
+        return [_swap_sides(span) for span in word_diff(candidate, base)]
     left, right = tokens(base), tokens(candidate)
     return _spans(_readable(_changes(left, right), left), left, right)
 
@@ -64,17 +64,17 @@ def words(text: str) -> list[str]:
     return [token.lower() for token in tokens(text) if _WORD.match(token)]
 
 
-def inserted(spans: Sequence[Span]) -> str:
+def inserted_text(spans: Sequence[Span]) -> str:
     """What only the candidate says, in order."""
     return " … ".join(span.text.strip() for span in spans if span.op == "insert" and span.text.strip())
 
 
-def deleted(spans: Sequence[Span]) -> str:
+def deleted_text(spans: Sequence[Span]) -> str:
     """What only the base says, in order."""
     return " … ".join(span.text.strip() for span in spans if span.op == "delete" and span.text.strip())
 
 
-def shortened(text: str, limit: int) -> str:
+def shorten(text: str, limit: int) -> str:
     """The text in one line of at most `limit` characters, cut after a word."""
     line = " ".join(text.split())
     if len(line) <= limit:
@@ -84,23 +84,23 @@ def shortened(text: str, limit: int) -> str:
     return f"{head if space and len(head) > limit // 2 else cut}…"
 
 
-def apart(base: str, candidate: str, limit: int) -> tuple[str, str]:
+def difference_excerpts(base: str, candidate: str, limit: int) -> tuple[str, str]:
     """Both texts in at most `limit` characters, from where they differ on if their beginnings are the same."""
-    one, other = shortened(base, limit), shortened(candidate, limit)
-    if one != other or base == candidate:
-        return one, other
+    base_line, candidate_line = shorten(base, limit), shorten(candidate, limit)
+    if base_line != candidate_line or base == candidate:
+        return base_line, candidate_line
     lines = " ".join(base.split()), " ".join(candidate.split())
-    same = _common(*lines)
-    start = max(0, same - _LEAD)
-    start = lines[0].find(" ", start, same) + 1 or start  # at a word, where one begins there
-    first, second = (f"…{shortened(line[start:], limit - 1)}" for line in lines)
+    common = _common_prefix(*lines)
+    start = max(0, common - _LEAD)
+    start = lines[0].find(" ", start, common) + 1 or start  # at a word, where one begins there
+    first, second = (f"…{shorten(line[start:], limit - 1)}" for line in lines)
     return first, second
 
 
 def _changes(left: list[str], right: list[str]) -> list[_Change]:
     """Equal and differing stretches, the common ends taken off first, the rest in windows."""
-    head = _common(left, right)
-    tail = _common(left[head:][::-1], right[head:][::-1])
+    head = _common_prefix(left, right)
+    tail = _common_prefix(left[head:][::-1], right[head:][::-1])
     changes = [_Change(True, 0, head, 0, head)] if head else []
     changes += _middle(left, right, head, tail)
     if tail:
@@ -122,10 +122,10 @@ def _middle(left: list[str], right: list[str], head: int, tail: int) -> list[_Ch
     return changes
 
 
-def _common(left: Sequence[str], right: Sequence[str]) -> int:
+def _common_prefix(left: Sequence[str], right: Sequence[str]) -> int:
     count = 0
-    for one, other in zip(left, right, strict=False):
-        if one != other:
+    for left_item, right_item in zip(left, right, strict=False):
+        if left_item != right_item:
             break
         count += 1
     return count
@@ -133,22 +133,22 @@ def _common(left: Sequence[str], right: Sequence[str]) -> int:
 
 def _readable(changes: list[_Change], left: list[str]) -> list[_Change]:
     """Changes joined over equal stretches too small to be worth reading between them."""
-    joined: list[_Change] = []
+    result: list[_Change] = []
     for index, change in enumerate(changes):
         inner = 0 < index < len(changes) - 1
         small = change.equal and inner and not _worth_reading(left[change.b0 : change.b1])
         change = change._replace(equal=False) if small else change
-        if joined and joined[-1].equal == change.equal:
-            joined[-1] = joined[-1]._replace(b1=change.b1, c1=change.c1)
+        if result and result[-1].equal == change.equal:
+            result[-1] = result[-1]._replace(b1=change.b1, c1=change.c1)
         else:
-            joined.append(change)
-    return joined
+            result.append(change)
+    return result
 
 
 def _worth_reading(stretch: list[str]) -> bool:
     """Whether an equal stretch between two changes helps the reader: two words, or one long one."""
-    found = [token for token in stretch if _WORD.match(token)]
-    return len(found) > 1 or any(len(token) > 6 for token in found)
+    stretch_words = [token for token in stretch if _WORD.match(token)]
+    return len(stretch_words) > 1 or any(len(token) > 6 for token in stretch_words)
 
 
 def _spans(changes: list[_Change], left: list[str], right: list[str]) -> list[Span]:
@@ -163,5 +163,5 @@ def _spans(changes: list[_Change], left: list[str], right: list[str]) -> list[Sp
     return spans
 
 
-def _swapped(span: Span) -> Span:
+def _swap_sides(span: Span) -> Span:
     return span._replace(op={"insert": "delete", "delete": "insert"}.get(span.op, span.op))

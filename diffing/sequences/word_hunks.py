@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from diffing.sequences.anchors import differing
+from diffing.sequences.anchors import differing_ranges
 
 _TOKEN: Final = re.compile(r"\w+")
-_MOST: Final = 20_000  # characters of a text that is compared word by word
+_MAX_CHARACTERS: Final = 20_000  # characters of a text that is compared word by word
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,32 +23,40 @@ class Hunk:
 
 def hunks(base: str, candidate: str) -> list[Hunk]:
     """The words in which two texts differ; what only one of them has stands beside an empty text."""
-    if max(len(base), len(candidate)) > _MOST:
+    if max(len(base), len(candidate)) > _MAX_CHARACTERS:
         return []
     left, right = list(_TOKEN.finditer(base)), list(_TOKEN.finditer(candidate))
     return [
-        Hunk(base=base[slice(*one)], candidate=candidate[slice(*other)], base_span=one, candidate_span=other)
-        for mine, theirs in differing(_words(left), _words(right))
-        for one, other in [(_span(left, mine), _span(right, theirs))]
+        Hunk(
+            base=base[slice(*base_span)],
+            candidate=candidate[slice(*candidate_span)],
+            base_span=base_span,
+            candidate_span=candidate_span,
+        )
+        for mine, theirs in differing_ranges(_words(left), _words(right))
+        for base_span, candidate_span in [(_span(left, mine), _span(right, theirs))]
     ]
 
 
 def is_copy(value: Hunk, source: Hunk) -> bool:
     """Whether the words of a value stand together in those of an output, on both sides."""
-    return stands_in(value.base, source.base) and stands_in(value.candidate, source.candidate)
+    return contains_words(value.base, source.base) and contains_words(value.candidate, source.candidate)
 
 
 def is_repeated(value: Hunk, source: Hunk) -> bool:
     """The same of a text that was passed on; words that only one side has are as good then."""
     sides = (value.base, source.base), (value.candidate, source.candidate)
-    return all(stands_in(own, other) or not (own or other) for own, other in sides)
+    return all(
+        contains_words(value_words, source_words) or not (value_words or source_words)
+        for value_words, source_words in sides
+    )
 
 
 def _words(matches: Sequence[re.Match[str]]) -> list[str]:
     return [match.group().casefold() for match in matches]
 
 
-def words_of(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     return _words(list(_TOKEN.finditer(text)))
 
 
@@ -59,15 +67,15 @@ def _span(matches: Sequence[re.Match[str]], places: range) -> tuple[int, int]:
     return at, at
 
 
-def stands_in(text: str, other: str) -> bool:
+def contains_words(text: str, source: str) -> bool:
     """Whether the words of a text stand together in another one."""
-    return bool(text) and any(_runs(words_of(text), words_of(other)))
+    return bool(text) and any(_matches_at(split_words(text), split_words(source)))
 
 
-def _runs(words: Sequence[str], others: Sequence[str]) -> Iterator[bool]:
-    return (others[at : at + len(words)] == words for at in range(len(others) - len(words) + 1))
+def _matches_at(words: Sequence[str], source_words: Sequence[str]) -> Iterator[bool]:
+    return (source_words[at : at + len(words)] == words for at in range(len(source_words) - len(words) + 1))
 
 
-def meets(text: str, other: str) -> bool:
+def share_word(text: str, source: str) -> bool:
     """Whether two texts have a word in common."""
-    return not {*words_of(text)}.isdisjoint(words_of(other))
+    return not {*split_words(text)}.isdisjoint(split_words(source))

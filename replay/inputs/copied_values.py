@@ -10,7 +10,7 @@ A single recording shows no more than two equal numbers, which may be chance. Th
 import json
 from collections.abc import Sequence
 
-from diffing.sequences.word_hunks import hunks, meets, stands_in, words_of
+from diffing.sequences.word_hunks import contains_words, hunks, share_word, split_words
 from replay.core.graph import Copied, Link
 from replay.inputs.changes import Change
 from traces.core.json_types import JSONValue
@@ -52,12 +52,12 @@ def _value_now(copied: Copied, change: Change | None) -> str | None:
     if not change.answered:
         return None
     before, after = text_of(change.node.type, change.recorded), text_of(change.node.type, change.current)
-    changed = [hunk for hunk in hunks(before, after) if hunk.base and meets(copied.own, hunk.base)]
+    changed = [hunk for hunk in hunks(before, after) if hunk.base and share_word(copied.own, hunk.base)]
     if not changed:
-        return copied.own if stands_in(copied.own, after) else None
+        return copied.own if contains_words(copied.own, after) else None
     for hunk in changed:
-        if stands_in(copied.other, hunk.candidate):
+        if contains_words(copied.other, hunk.candidate):
             return copied.other
-        if words_of(hunk.base) == words_of(copied.own) and hunk.candidate:
+        if split_words(hunk.base) == split_words(copied.own) and hunk.candidate:
             return hunk.candidate
     return None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from diffing.sequences.text_diff import shortened
+from diffing.sequences.text_diff import shorten
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepStatus, StepType
 
@@ -67,4 +67,4 @@ class StepContent:
 
 
 def quote(text: str) -> str:
-    return shortened(" ".join(text.split()), QUOTE)
+    return shorten(" ".join(text.split()), QUOTE)

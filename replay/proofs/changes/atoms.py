@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from diffing.sentences.changes import edit
 from diffing.sentences.text import shown
-from diffing.sequences.text_diff import shortened
+from diffing.sequences.text_diff import shorten
 from replay.overrides.edits import merge_settings
 from replay.overrides.profile import ModelOverride, Override, OverrideProfile
 from replay.proofs.changes.hunks import Division, divide
@@ -254,7 +254,7 @@ def title(slot: Slot, base: Value, candidate: Value) -> str:
     if slot.category == "messages" and isinstance(candidate, dict):
         whole = candidate.get("message")
         content = whole.get("content") if isinstance(whole, dict) else candidate.get("content")
-        said = shortened(str(content or ""), _QUOTED)
+        said = shorten(str(content or ""), _QUOTED)
         done = {"insert": "Inserting", "delete": "Deleting", "replace": "Replacing"}[str(candidate.get("op"))]
         return f"{done} message {candidate.get('index')} of {where}" + (f": “{said}”" if said else "")
     if slot.category == "arguments" and not isinstance(candidate, Absent):
@@ -284,7 +284,7 @@ _TITLES: Final = {
 def _listed(tools: JSONValue) -> str:
     """Tools by their names."""
     names = [str(tool.get("name")) for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
-    return f"the tools {shortened(', '.join(names), _QUOTED)}" if names else "no tools"
+    return f"the tools {shorten(', '.join(names), _QUOTED)}" if names else "no tools"
 
 
 def _fields(entry: Mapping[str, Any]) -> Iterator[tuple[Slot, JSONValue]]:
@@ -327,7 +327,7 @@ def _said(value: JSONValue) -> str:
         return _said(value["output"])
     if isinstance(value, dict) and value.keys() <= _TOGETHER:
         return " ".join(str(item) for item in value.values())
-    return f"“{shortened(value, _QUOTED)}”" if isinstance(value, str) else shown(value)
+    return f"“{shorten(value, _QUOTED)}”" if isinstance(value, str) else shown(value)
 
 
 def _contents(base: JSONValue, candidate: JSONValue) -> tuple[JSONValue, JSONValue]:

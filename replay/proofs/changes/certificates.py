@@ -68,7 +68,7 @@ def chance(seen: Examined, changes: Collection[Atom], kind: QuestionKind, *, lat
 
 
 def _same(pair: Pair) -> bool:
-    return pair.both is not None and not pair.answers_differently
+    return pair.sides is not None and not pair.answers_differently
 
 
 def _reachable(seen: Examined, places: Collection[int]) -> set[int]:
@@ -76,7 +76,7 @@ def _reachable(seen: Examined, places: Collection[int]) -> set[int]:
     found = set(places)
     waiting = list(places)
     while waiting:
-        for travel in seen.flow.out.get(waiting.pop(), ()):
+        for travel in seen.flow.outgoing.get(waiting.pop(), ()):
             if travel.consumer not in found:
                 found.add(travel.consumer)
                 waiting.append(travel.consumer)

@@ -7,8 +7,8 @@ from typing import Final
 
 from diffing.sentences.changes import edit
 from diffing.sentences.text import shown
-from diffing.sequences.anchors import differing
-from diffing.sequences.text_diff import shortened, tokens
+from diffing.sequences.anchors import differing_ranges
+from diffing.sequences.text_diff import shorten, tokens
 from traces.core.canonical import digest
 from traces.core.json_types import JSONObject, JSONValue
 
@@ -111,9 +111,9 @@ def _joined(pieces: Sequence[str | Part], belong: Callable[[Part, Part], bool]) 
 
 def _title(base: str, candidate: str) -> str:
     if not base.strip() and candidate.strip():
-        return f"Adding “{shortened(candidate, _QUOTED)}”"
+        return f"Adding “{shorten(candidate, _QUOTED)}”"
     if not candidate.strip() and base.strip():
-        return f"Removing “{shortened(base, _QUOTED)}”"
+        return f"Removing “{shorten(base, _QUOTED)}”"
     return edit(base, candidate, "the text")
 
 
@@ -185,7 +185,7 @@ def _named(item: JSONValue) -> str:
     """A document by its id or title, anything else as it is."""
     if isinstance(item, dict):
         name = item.get("id") or item.get("title") or item.get("name") or item.get("content")
-        return f"“{shortened(str(name), _QUOTED)}”" if name else shown(item)
+        return f"“{shorten(str(name), _QUOTED)}”" if name else shown(item)
     return shown(item)
 
 
@@ -193,7 +193,7 @@ def _stretches(base: Sequence[str], candidate: Sequence[str]) -> list[tuple[bool
     """Equal and differing stretches in turn, over both lists."""
     found: list[tuple[bool, range, range]] = []
     at = (0, 0)
-    for mine, theirs in differing(base, candidate):
+    for mine, theirs in differing_ranges(base, candidate):
         if mine.start > at[0] or theirs.start > at[1]:
             found.append((True, range(at[0], mine.start), range(at[1], theirs.start)))
         found.append((False, range(mine.start, mine.stop), range(theirs.start, theirs.stop)))

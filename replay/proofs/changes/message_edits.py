@@ -69,7 +69,7 @@ def entries(found: Found, places: Iterable[int], keys: Iterable[tuple[str, str]]
     undone: list[JSONObject] = []
     for place in places:
         pair = found.pairs[place]
-        if pair.both is None:
+        if pair.sides is None:
             continue
         sides = _messages(found, pair)
         all_of_it = changed_messages(*sides)

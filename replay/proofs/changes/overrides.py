@@ -57,7 +57,7 @@ class Found:
     def continued(self) -> dict[str, dict[int, int]]:
         """By side: the number of the step whose messages a model step goes on, by its own."""
         found: dict[str, dict[int, int]] = {"base": {}, "candidate": {}}
-        for travels in self.seen.flow.into.values():
+        for travels in self.seen.flow.incoming.values():
             for travel in travels:
                 if travel.kind is EdgeKind.HISTORY:
                     ends = [self.pairs[place] for place in (travel.consumer, travel.producer)]
@@ -81,7 +81,7 @@ class Found:
         return step
 
     def _is_paired(self, number: int, side: int) -> bool:
-        return self.pairs[self.seen.comparison.places[side][number]].both is not None
+        return self.pairs[self.seen.comparison.places[side][number]].sides is not None
 
     def _message(self, number: int | None, side: int, index: int) -> JSONValue:
         """A message of a model step's request; None where it has none there."""
@@ -97,7 +97,7 @@ class Found:
         going_on = {
             travel.consumer
             for place in places
-            for travel in self.seen.flow.into.get(place, ())
+            for travel in self.seen.flow.incoming.get(place, ())
             if travel.kind is EdgeKind.HISTORY and travel.producer in known
         }
         return [place for place in places if place not in going_on]

@@ -163,7 +163,7 @@ def _outputs(found: Found, root: Root) -> Iterator[Change]:
 
 def _output(found: Found, root: Root) -> Change:
     """Another answer of the world, of an operator or of code."""
-    base, candidate = root.pair.both or (None, None)
+    base, candidate = root.pair.sides or (None, None)
     if base is None or candidate is None:
         return untestable(root, f"only one of the runs has this step; {RUN_BOTH}")
     left, right = found.outputs(root.pair)
@@ -185,7 +185,7 @@ def _answers(found: Found, root: Root) -> Change:
     for place in root.places:
         pair = found.pairs[place]
         left, right = found.outputs(pair)
-        if pair.both is not None and left != right:
+        if pair.sides is not None and left != right:
             made.append({"match": {"step": number(pair, 0)}, "output": right})
             undone.append({"match": {"step": number(pair, 1)}, "output": left})
     return made_by(root, made, undone) if made else untestable(root, _SAME)

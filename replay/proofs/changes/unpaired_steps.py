@@ -11,7 +11,7 @@ from typing import Final
 from diffing.attribution.unexplained_changes import Atom as Root
 from diffing.attribution.verdict import phrase
 from diffing.compare.comparison import Pair
-from diffing.compare.data_flow import Travel
+from diffing.compare.data_flow import FlowLink
 from diffing.content.message_diff import MessagePair, changed_messages
 from replay.proofs.changes import message_edits
 from replay.proofs.changes.atoms import Change
@@ -33,7 +33,7 @@ class _Group:
     roots: list[Root]
     members: set[int]
     side: int
-    used: dict[int, list[Travel]] = field(default_factory=dict)
+    used: dict[int, list[FlowLink]] = field(default_factory=dict)
 
     @property
     def fed(self) -> set[tuple[int, str]]:
@@ -59,8 +59,8 @@ def _group(found: Found, root: Root) -> _Group:
     group = _Group(roots=[root], members=set(root.places), side=side)
     waiting = list(root.places)
     while waiting:
-        for travel in found.seen.flow.out.get(waiting.pop(), ()):
-            if found.pairs[travel.consumer].both is not None:
+        for travel in found.seen.flow.outgoing.get(waiting.pop(), ()):
+            if found.pairs[travel.consumer].sides is not None:
                 group.used.setdefault(travel.consumer, []).append(travel)
             elif travel.consumer not in group.members:
                 group.members.add(travel.consumer)
@@ -118,11 +118,11 @@ def _fed_by_others(found: Found, place: int, path: str, members: Collection[int]
     whole = not path or found.pairs[place].step.type is not StepType.MODEL
     return any(
         travel.producer not in members and found.seen.flow.carries(travel) and (whole or _message(travel.path) == path)
-        for travel in found.seen.flow.into.get(place, ())
+        for travel in found.seen.flow.incoming.get(place, ())
     )
 
 
-def _given(found: Found, place: int, travels: Sequence[Travel], group: _Group) -> Edits | None:
+def _given(found: Found, place: int, travels: Sequence[FlowLink], group: _Group) -> Edits | None:
     """What gives one step of the base what the candidate's was given, and the other way round; None: not known."""
     pair = found.pairs[place]
     match pair.step.type:

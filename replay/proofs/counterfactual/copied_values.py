@@ -145,7 +145,7 @@ class _Reader:
         before = [
             each
             for each in self.found.pairs
-            if each.both is not None
+            if each.sides is not None
             and each.answers_differently
             and each.step.type in _SOURCES
             and (number(each, 0) or 0) < own[0]
@@ -177,7 +177,7 @@ def _links(copied: Mapping[int, Sequence[Copied]], path: str) -> list[Link]:
 def _texts(found: Found, root: Root, place: int) -> list[_Text] | None:
     """The texts of a place in which a difference shows; None where it is no other text in the same place."""
     pair = found.pairs[place]
-    if pair.both is None or root.facet is None:
+    if pair.sides is None or root.facet is None:
         return None
     left, right = (obj(value) for value in found.inputs(pair))
     if root.facet.kind == "system prompt" or root.facet.messages:

@@ -21,7 +21,7 @@ from diffing.attribution.unexplained_changes import Atom as Root
 from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.data_flow import Flow
 from diffing.compare.run_side import SideStep
-from diffing.sequences.text_diff import shortened
+from diffing.sequences.text_diff import shorten
 from replay.inputs.copied_values import text_of
 from replay.proofs.core.types import Side, Stray
 from traces.core.json_types import JSONValue
@@ -112,7 +112,7 @@ def derivations(comparison: Comparison, flow: Flow, roots: Sequence[Root], copie
     unread = _unread(comparison, flow)
     if not places:
         return Derivations(unread=unread)
-    paired = [pair.both for pair in comparison.pairs if pair.both and not pair.moved]
+    paired = [pair.sides for pair in comparison.pairs if pair.sides and not pair.is_move]
     numbers = [(base.sequence_no, candidate.sequence_no) for base, candidate in paired]
     pairs = [comparison.pairs[place] for place in sorted(places)]
     return Derivations(
@@ -132,7 +132,7 @@ def derivations(comparison: Comparison, flow: Flow, roots: Sequence[Root], copie
 
 def _takes_values(pair: Pair, flow: Flow) -> bool:
     """Whether code put values of an earlier step into an input that differs."""
-    travels = flow.into.get(pair.place, ())
+    travels = flow.incoming.get(pair.place, ())
     return "input" in pair.changes and any(travel.kind is EdgeKind.VALUE and flow.carries(travel) for travel in travels)
 
 
@@ -142,9 +142,9 @@ def _unread(comparison: Comparison, flow: Flow) -> list[Output]:
         _output(pair.base, pair.candidate)
         for pair in comparison.acting
         if pair.step.type == StepType.MODEL
-        and pair.both is not None
+        and pair.sides is not None
         and not pair.answers_differently
-        and not flow.out.get(pair.place)
+        and not flow.outgoing.get(pair.place)
     ]
 
 
@@ -193,7 +193,7 @@ class State:
             if number is None or given is None:
                 continue
             values = (load(given.ref) if given.ref else given.output, *map(load, output.refs))
-            text, base, candidate = (shortened(text_of(output.type, value), _LONGEST) for value in values)
+            text, base, candidate = (shorten(text_of(output.type, value), _LONGEST) for value in values)
             found.append(Stray(step=number, text=text, base=base, candidate=candidate))
         return found[-_LATEST:]
 

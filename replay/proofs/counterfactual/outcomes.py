@@ -12,7 +12,7 @@ from typing import Final, Literal
 import pydantic
 
 from diffing.schemas.evidence import EvidenceQuestion, QuestionKind
-from diffing.sequences.text_diff import normalise, shortened
+from diffing.sequences.text_diff import normalise, shorten
 from replay.checks import checks
 from replay.checks.bounded_matching import Apart
 from replay.checks.checks import Outcome, ToolUse
@@ -108,13 +108,13 @@ def said(asked: EvidenceQuestion, result: Result, apart: Apart) -> str:
         case "tool_calls":
             counts = Counter(used.tool for used in result.tools)
             calls = (f"{tool} {times} times" if times > 1 else tool for tool, times in counts.items())
-            return shortened(", ".join(calls), _SHOWN) or "no tool is called"
+            return shorten(", ".join(calls), _SHOWN) or "no tool is called"
         case "status":
             return "it fails" if _failed(result) else "it completes"
         case "check" | "score":
             return value(asked, result, apart)
         case _:
-            return f"“{shortened(result.answer, _SHOWN)}”" if result.answer.strip() else "no answer"
+            return f"“{shorten(result.answer, _SHOWN)}”" if result.answer.strip() else "no answer"
 
 
 def coarser(kind: QuestionKind) -> list[EvidenceQuestion]:

@@ -32,14 +32,16 @@ def stages(subject: Subject, cause: Atoms) -> list[Stage]:
 def clamped(subject: Subject, number: int) -> tuple[int, StepType, str, str]:
     """The candidate's step, its type, and what its counterpart in the base answered and how that ended."""
     pairs = subject.seen.comparison.pairs
-    base, candidate = next(pair.both for pair in pairs if pair.both is not None and pair.both[1].sequence_no == number)
+    base, candidate = next(
+        pair.sides for pair in pairs if pair.sides is not None and pair.sides[1].sequence_no == number
+    )
     return candidate.sequence_no, StepType(candidate.type), base.output_ref, base.status
 
 
 def _clampable(pair: Pair) -> bool:
-    if pair.both is None or not pair.answers_differently or pair.step.type not in _TYPES:
+    if pair.sides is None or not pair.answers_differently or pair.step.type not in _TYPES:
         return False
-    return pair.step.type != StepType.TOOL or {side.status for side in pair.both} <= _ENDS
+    return pair.step.type != StepType.TOOL or {side.status for side in pair.sides} <= _ENDS
 
 
 def _text(subject: Subject, pair: Pair) -> str:

@@ -92,7 +92,7 @@ def mediators(bench: Bench) -> list[int]:
     steps = bench.candidate.run.steps
     settings, program = bench.candidate.settings, bench.case.pipeline.program
     for pair in bench.comparison.pairs:
-        if pair.base is None or pair.candidate is None or not pair.answers_differently or pair.holds_others:
+        if pair.base is None or pair.candidate is None or not pair.answers_differently or pair.is_container:
             continue
         number = pair.candidate.sequence_no
         if number >= answering_step(bench.candidate.run):

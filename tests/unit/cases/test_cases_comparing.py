@@ -5,7 +5,7 @@ from typing import Any
 
 from diffing.compare.run_side import Side, SideStep
 from diffing.schemas.report import DiffReport
-from diffing.sequences.ranked_lists import compare, ranked
+from diffing.sequences.ranked_lists import compare, rank_documents
 from tests.support.comparing import (
     ACCEPTED,
     PROMPT,
@@ -61,7 +61,7 @@ def test_what_counts_as_a_difference(case: Case) -> None:
 
 @cases("ranks")
 def test_how_documents_moved(case: Case) -> None:
-    base, candidate = (ranked([{"id": name} for name in case[side]]) for side in ("base", "candidate"))
+    base, candidate = (rank_documents([{"id": name} for name in case[side]]) for side in ("base", "candidate"))
     changes = compare(base, candidate).changes
     moved = [[change.document, change.base_rank, change.candidate_rank] for change in changes if change.op == "moved"]
     assert sorted(moved) == case["moved"]

@@ -5,12 +5,12 @@ from typing import cast
 
 import pytest
 
-from diffing.compare.placeholders import stands_in, untested
+from diffing.compare.placeholders import is_placeholder, untested_side
 from diffing.content.similarity import Lexical
 from diffing.report.build import report as made
 from diffing.report.evidence import with_evidence
 from diffing.schemas.report import DiffOptions, DiffReport
-from diffing.sequences.text_diff import apart
+from diffing.sequences.text_diff import difference_excerpts
 from tests.support.comparing import (
     ACCEPTED,
     FIX,
@@ -171,11 +171,11 @@ def test_a_model_is_not_said_to_have_been_asked_the_same_where_it_was_not() -> N
 
 def test_quotations_show_where_texts_differ() -> None:
     start = "The request for your order has been processed. " * 3
-    one, other = apart(f"{start}You get 16 EUR.", f"{start}You get 40 EUR.", 60)
+    one, other = difference_excerpts(f"{start}You get 16 EUR.", f"{start}You get 40 EUR.", 60)
     assert one != other
     assert one.startswith("…")
-    assert apart("a", "b", 60) == ("a", "b")
-    assert max(map(len, apart(start + "x" * 90, start + "y" * 90, 60))) <= 60
+    assert difference_excerpts("a", "b", 60) == ("a", "b")
+    assert max(map(len, difference_excerpts(start + "x" * 90, start + "y" * 90, 60))) <= 60
 
 
 def test_a_check_that_was_not_run_neither_failed_nor_passed() -> None:
@@ -183,8 +183,8 @@ def test_a_check_that_was_not_run_neither_failed_nor_passed() -> None:
     failed = tool("check", "c1", {}, None, status="error")
     waited = replace(failed, status="ok", reason=Reason.POLICY_FALLBACK)
     ran, idle = (side_of([step], store).steps[0] for step in (failed, waited))
-    assert stands_in(idle)
-    assert (untested(ran, idle), untested(idle, ran), untested(ran, ran)) == ("candidate", "base", "")
+    assert is_placeholder(idle)
+    assert (untested_side(ran, idle), untested_side(idle, ran), untested_side(ran, ran)) == ("candidate", "base", "")
 
 
 def test_equal_runs_with_placeholders_have_no_difference() -> None:

@@ -77,7 +77,7 @@ def test_tools_of_other_names_never_correspond() -> None:
 
 def test_a_difference_in_order_alone_is_a_move() -> None:
     found = align(steps_of(lookups(1, 2, 3, 4)), steps_of(lookups(1, 4, 2, 3)))
-    assert [(m.base, m.candidate, m.moved) for m in found] == [
+    assert [(m.base, m.candidate, m.is_move) for m in found] == [
         (0, 0, False),
         (1, 1, False),
         (2, 3, False),
@@ -101,7 +101,7 @@ def test_the_same_lookup_in_another_turn_is_a_move() -> None:
 
     lookup = call("get_order", id=7)
     found = align(steps_of(turns([lookup], [])), steps_of(turns([], [lookup])))
-    assert [(m.base, m.candidate) for m in found if m.moved] == [(2, 3)]
+    assert [(m.base, m.candidate) for m in found if m.is_move] == [(2, 3)]
 
 
 def test_lineage_wins_over_likeness() -> None:
@@ -168,15 +168,15 @@ def test_the_alignment_is_a_partial_injection_that_respects_parents(
             candidate[m.candidate].tool_name,
         )
         parent = parent_of(base, m.base)
-        if not m.moved:
+        if not m.is_move:
             assert (partner[parent] if parent is not None else None) == parent_of(candidate, m.candidate)
 
 
 @given(runs(), runs())
 @settings(max_examples=150, deadline=None)
 def test_swapping_the_sides_swaps_the_alignment(base: Sequence[SideStep], candidate: Sequence[SideStep]) -> None:
-    there = {(m.base, m.candidate, m.found_by, m.moved) for m in align(base, candidate)}
-    back = {(m.candidate, m.base, m.found_by, m.moved) for m in align(candidate, base)}
+    there = {(m.base, m.candidate, m.found_by, m.is_move) for m in align(base, candidate)}
+    back = {(m.candidate, m.base, m.found_by, m.is_move) for m in align(candidate, base)}
     assert there == back
 
 
@@ -254,7 +254,7 @@ def test_the_model_that_asked_for_a_moved_call_moves_with_it() -> None:
         *turn("Where is my order?", 2, model(first, said("Which one?"))),
         *turn("And now cancel it.", 4, model([*later, user("y")], asks), lookup, model(later, said("Cancelled."))),
     ]
-    moved = [(m.base, m.candidate) for m in align(steps_of(base), steps_of(candidate)) if m.moved]
+    moved = [(m.base, m.candidate) for m in align(steps_of(base), steps_of(candidate)) if m.is_move]
     assert moved == [(3, 4), (4, 5)]
 
 
@@ -296,7 +296,7 @@ def test_what_was_said_to_a_moved_calls_answer_moves_with_it() -> None:
         Given(type=StepType.AGENT, name="agent"),
         *turn("Cancel it.", 2, model([*request, user("z")], asks), lookup, model(request[:0], said(f"{found} Yes?"))),
     ]
-    moved = {m.base: m.candidate for m in align(steps_of(base), steps_of(candidate)) if m.moved}
+    moved = {m.base: m.candidate for m in align(steps_of(base), steps_of(candidate)) if m.is_move}
     assert moved == {4: 2, 5: 3, 6: 4}
 
 

@@ -180,7 +180,7 @@ def step(
 
 def pair(base: SideStep | None, candidate: SideStep | None) -> Pair:
     return Pair(
-        place=0, base=base, candidate=candidate, found_by="lineage", confidence=1.0, moved=False, changes=("output",)
+        place=0, base=base, candidate=candidate, found_by="lineage", confidence=1.0, is_move=False, changes=("output",)
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffing.sequences.json_diff import Change, opened, value_changes
+from diffing.sequences.json_diff import Change, parse_embedded_json, value_changes
 from traces.core.json_types import JSONValue
 
 SCALARS = st.none() | st.booleans() | st.integers(-9, 9) | st.sampled_from(["", "a", "b/c", "d~e"])
@@ -45,9 +45,9 @@ def test_a_null_that_appears_is_an_addition() -> None:
 
 
 def test_json_in_a_text_is_opened_and_other_texts_are_not() -> None:
-    assert opened('{"a": 1}') == {"a": 1}
-    assert opened("[not json") == "[not json"
-    assert opened("42") == "42"
+    assert parse_embedded_json('{"a": 1}') == {"a": 1}
+    assert parse_embedded_json("[not json") == "[not json"
+    assert parse_embedded_json("42") == "42"
 
 
 def test_the_number_of_differences_is_bounded() -> None:

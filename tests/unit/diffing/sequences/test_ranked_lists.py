@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from diffing.sequences.ranked_lists import compare, kendall_tau, rank_biased_overlap, ranked
+from diffing.sequences.ranked_lists import compare, kendall_tau, rank_biased_overlap, rank_documents
 from traces.core.json_types import JSONValue
 
 LISTS = st.lists(st.integers(0, 12).map(str), unique=True, max_size=10)
@@ -18,7 +18,7 @@ def documents(*ids: str) -> JSONValue:
 
 
 def test_moves_additions_and_removals_are_told_apart() -> None:
-    found = compare(ranked(documents("A", "C", "D")), ranked(documents("B", "D", "A")))
+    found = compare(rank_documents(documents("A", "C", "D")), rank_documents(documents("B", "D", "A")))
     assert {(c.document, c.op, c.base_rank, c.candidate_rank) for c in found.changes} == {
         ("A", "moved", 1, 3),
         ("D", "moved", 3, 2),
@@ -30,17 +30,17 @@ def test_moves_additions_and_removals_are_told_apart() -> None:
 def test_another_score_at_the_same_rank_is_seen() -> None:
     base: JSONValue = [{"id": "A", "score": 0.9}]
     candidate: JSONValue = [{"id": "A", "score": 0.4}]
-    assert compare(ranked(base), ranked(candidate)).changes[0].op == "rescored"
+    assert compare(rank_documents(base), rank_documents(candidate)).changes[0].op == "rescored"
 
 
 def test_documents_without_ids_are_known_by_their_content() -> None:
     base: JSONValue = [{"content": "one"}, {"content": "two"}]
     candidate: JSONValue = [{"content": "two"}, {"content": "one"}]
-    assert compare(ranked(base), ranked(candidate)).kendall_tau == -1.0
+    assert compare(rank_documents(base), rank_documents(candidate)).kendall_tau == -1.0
 
 
 def test_a_repeated_document_is_counted_by_occurrence() -> None:
-    assert [item.key for item in ranked(documents("A", "A"))] == ["A", "A (2)"]
+    assert [item.key for item in rank_documents(documents("A", "A"))] == ["A", "A (2)"]
 
 
 def test_tau_needs_two_shared_documents() -> None:

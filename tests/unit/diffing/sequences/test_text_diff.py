@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffing.sequences.text_diff import deleted, inserted, normalise, shortened, word_diff
+from diffing.sequences.text_diff import deleted_text, inserted_text, normalise, shorten, word_diff
 
 WORDS = st.lists(
     st.sampled_from(["refund", "the", "order", "of", "42", "EUR,", "not", "now.", "Yes\n"]), max_size=40
@@ -34,12 +34,12 @@ def test_indentation_is_kept() -> None:
 def test_a_long_text_is_compared_in_windows() -> None:
     base = " ".join(str(n) for n in range(30_000))
     spans = word_diff(base, base.replace(" 15000 ", " fifteen "))
-    assert deleted(spans) == "15000"
-    assert inserted(spans) == "fifteen"
+    assert deleted_text(spans) == "15000"
+    assert inserted_text(spans) == "fifteen"
 
 
 def test_shortened_cuts_after_a_word() -> None:
-    assert shortened("one two three four", 12) == "one two…"
+    assert shorten("one two three four", 12) == "one two…"
 
 
 @given(WORDS, WORDS)
@@ -52,7 +52,7 @@ def test_the_spans_spell_both_texts(base: str, candidate: str) -> None:
 @given(WORDS, WORDS)
 def test_swapping_the_sides_swaps_the_spans(base: str, candidate: str) -> None:
     there, back = word_diff(base, candidate), word_diff(candidate, base)
-    assert (inserted(there), deleted(there)) == (deleted(back), inserted(back))
+    assert (inserted_text(there), deleted_text(there)) == (deleted_text(back), inserted_text(back))
 
 
 @given(st.text(max_size=80))
