@@ -1,7 +1,7 @@
 """Chat transcripts with tool calls: benchmark trajectories, `messages` lists, requests with their tools.
 
-A transcript says what was said, not which calls were made: every assistant message is taken as one model call
-whose input is the conversation so far, every tool message as the answer of the call that it names.
+A transcript records messages, not calls. Every assistant message becomes one model call whose input is the
+conversation so far. Every tool message becomes the result of the call that it names.
 """
 
 import re
@@ -24,7 +24,7 @@ from traces.importers.files.source import Source
 
 FORMAT = "chat"
 _IDS = ("run_id", "id", "conversation_id", "session_id", "trace_id")
-# What tells the runs of one evaluation apart, where its name or the name of a session is all that they share.
+# Fields that distinguish the runs of one evaluation when they share its name or a session id.
 _COORDINATES = ("task_id", "sample_id", "trial", "epoch", "attempt")
 _TRIAL = frozenset({*_COORDINATES, "simulation_id", "outcome", "reward", "reward_info", "termination_reason"})
 _NOT_METADATA = frozenset({"messages", "tools", "functions", "traj", "trajectory", "request", "response", "run_id"})
@@ -48,55 +48,63 @@ _SAMPLING = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class _Transcript:
-    """A transcript with its envelope."""
+    """A transcript and the object around it."""
 
     body: JSONObject
     messages: list[JSONValue]
-    where: str
+    location: str
     name: str = ""
     extra: list[JSONValue] = field(default_factory=list)
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
-    """One run for each transcript of the file."""
-    loose: list[TranscriptMessage] = []
+    """Yield one run per transcript of the file."""
+    single_messages: list[TranscriptMessage] = []
     for record in source.records():
         if source.is_lines and is_message(record.value):
-            loose.append(TranscriptMessage(value=record.value, location=record.location))
+            single_messages.append(TranscriptMessage(value=record.value, location=record.location))
             continue
         try:
-            yield from [_run(each) for each in _transcripts(record.value, record.location, source.name)]
+            yield from [_run(transcript) for transcript in _transcripts(record.value, record.location, source.name)]
         except BadFile as problem:
             if not source.is_lines:
                 raise
             source.problems.append(problem)
-    if loose:
-        said = transcripts.drop_unreadable(loose, source.problems)
-        yield _run(_Transcript(body={}, messages=[each.value for each in said], where="", name=source.name), said)
+    if single_messages:
+        messages = transcripts.drop_unreadable(single_messages, source.problems)
+        transcript = _Transcript(
+            body={}, messages=[message.value for message in messages], location="", name=source.name
+        )
+        yield _run(transcript, messages)
 
 
-def _transcripts(value: JSONValue, where: str, name: str) -> Iterator[_Transcript]:
+def _transcripts(value: JSONValue, location: str, name: str) -> Iterator[_Transcript]:
     if isinstance(value, list):
-        if all(is_message(each) for each in value):
-            yield _Transcript(body={}, messages=value, where=where, name=name)
+        if all(is_message(item) for item in value):
+            yield _Transcript(body={}, messages=value, location=location, name=name)
         else:
-            for at, each in enumerate(value):
-                yield from _transcripts(each, f"{where}/{at}", name)
+            for index, item in enumerate(value):
+                yield from _transcripts(item, f"{location}/{index}", name)
         return
     body = obj(value)
     request = obj(body.get("request")) or body
     messages = first(request, "messages", "traj", "trajectory")
     if messages is None:
-        raise BadFile("a chat transcript needs `messages`", where or "/messages")
+        raise BadFile("a chat transcript needs `messages`", location or "/messages")
     answer = normalize_answer(first(body, "response", "choices") and (body.get("response") or body))
     extra = [answer.output["message"]] if answer.output else []
-    given = require_list(messages, f"{where}/messages")
-    yield _Transcript(body={**body, **request}, messages=given, where=where, name=name, extra=extra)
+    yield _Transcript(
+        body={**body, **request},
+        messages=require_list(messages, f"{location}/messages"),
+        location=location,
+        name=name,
+        extra=extra,
+    )
 
 
-def _run(given: _Transcript, lines: list[TranscriptMessage] | None = None) -> RecordedRun:
-    """The run of a transcript; `lines` are its messages where each has a line of its own."""
-    body = given.body
+def _run(transcript: _Transcript, lines: list[TranscriptMessage] | None = None) -> RecordedRun:
+    """Build the run of a transcript; `lines` are its messages if the file has one message per line."""
+    body = transcript.body
     model = _model(body)
     setting = TranscriptSettings(
         model=model,
@@ -107,42 +115,46 @@ def _run(given: _Transcript, lines: list[TranscriptMessage] | None = None) -> Re
         system=body.get("system"),
         agent=text(obj(body.get("config")).get("agent")) or "agent",
     )
-    said = lines or [
-        TranscriptMessage(value=each, location=f"{given.where}/messages/{at}") for at, each in enumerate(given.messages)
+    messages = lines or [
+        TranscriptMessage(value=message, location=f"{transcript.location}/messages/{index}")
+        for index, message in enumerate(transcript.messages)
     ]
-    said += [TranscriptMessage(value=each, location=f"{given.where}/response") for each in given.extra]
-    steps = transcripts.build_steps(said, setting)
-    if not said and not _TRIAL.isdisjoint(body):
+    messages += [
+        TranscriptMessage(value=message, location=f"{transcript.location}/response") for message in transcript.extra
+    ]
+    steps = transcripts.build_steps(messages, setting)
+    if not messages and not _TRIAL.isdisjoint(body):
         steps = [_failed_trial(steps[0], body)]
-    return build_run(_facts(given, said), steps, location=given.where)
+    return build_run(_facts(transcript, messages), steps, location=transcript.location)
 
 
 def _failed_trial(agent: RecordedStep, body: JSONObject) -> RecordedStep:
-    """The agent of a trial that ended before anything was said: it is a run, with what is known of its end."""
+    """Return the failed agent step of a trial that ended before its first message."""
     reason = text(first(body, "error", "termination_reason") or first(obj(body.get("run_info")), "termination_reason"))
-    said = f"the trial ended before any message{': ' if reason else ''}{reason}"
-    return replace(agent, status=StepStatus.ERROR, error=said)
+    error = f"the trial ended before any message{': ' if reason else ''}{reason}"
+    return replace(agent, status=StepStatus.ERROR, error=error)
 
 
 def _model(body: JSONObject) -> str:
-    """The model, where the transcript or the name of its configuration leaves no doubt."""
+    """Return the model, if the transcript or the name of its configuration is unambiguous."""
     config = obj(body.get("config"))
-    named = first(body, "model", "model_name") or first(config, "model", "model_name")
-    if named:
-        return text(named)
+    model = first(body, "model", "model_name") or first(config, "model", "model_name")
+    if model:
+        return text(model)
     return find_model_name(text(first(config, "run", "name"))) or find_model_name(text(body.get("source")))
 
 
-def _facts(given: _Transcript, said: list[TranscriptMessage]) -> RunFacts:
-    body = given.body
+def _facts(transcript: _Transcript, messages: list[TranscriptMessage]) -> RunFacts:
+    body = transcript.body
     metadata = {key: value for key, value in body.items() if key not in _NOT_METADATA | _NOT_PARAMETERS | _SAMPLING}
     scores: JSONObject = {key: value for key, value in obj(body.get("outcome")).items() if value is not None}
     scores |= {key: body[key] for key in ("reward", "score") if body.get(key) is not None}
     return RunFacts(
-        external_id=_own_id(body) or f"chat-{_digest([each.value for each in said], given.where)[:16]}",
+        external_id=_own_id(body)
+        or f"chat-{_digest([message.value for message in messages], transcript.location)[:16]}",
         app=app_name(body.get("app"), body.get("dataset"), body.get("service_name")) or FORMAT,
         format=FORMAT,
-        name=given.name,
+        name=transcript.name,
         tags=_tags(body),
         metadata={**metadata, **({"imported_scores": scores} if scores else {})},
         judgements=benchmark_scores.read_judgements(body),
@@ -150,38 +162,38 @@ def _facts(given: _Transcript, said: list[TranscriptMessage]) -> RunFacts:
 
 
 def _own_id(body: JSONObject) -> str:
-    """The id of the run from everything that identifies it in its file; empty where the file has no ids.
+    """Return the id of the run; empty if the file has no ids.
 
-    A run id may be that of a whole evaluation: then the task and the trial belong to the identity. Where a task and a
-    trial are all that there is, the rest of the transcript does too, because other files repeat them.
+    A run id may name a whole evaluation: then the task and the trial are part of the identity. Without any id, so is
+    the rest of the transcript, because other files repeat the same task and trial.
     """
-    named = text(first(body, *_IDS))
-    place = [part for name in _COORDINATES if (part := text(_coordinate(body, name)))]
-    if named and (not place or _ends_with(named, place)):
-        return named
-    if own := text(first(body, "simulation_id", "id") or first(obj(body.get("run_info")), "simulation_id")):
-        return own
-    if place:
-        return "/".join([named, *place]) if named else f"{'/'.join(place)}-{_digest([body], '')[:16]}"
-    return named
+    run_id = text(first(body, *_IDS))
+    coordinates = [part for name in _COORDINATES if (part := text(_coordinate(body, name)))]
+    if run_id and (not coordinates or _ends_with(run_id, coordinates)):
+        return run_id
+    if trial_id := text(first(body, "simulation_id", "id") or first(obj(body.get("run_info")), "simulation_id")):
+        return trial_id
+    if coordinates:
+        return "/".join([run_id, *coordinates]) if run_id else f"{'/'.join(coordinates)}-{_digest([body], '')[:16]}"
+    return run_id
 
 
 def _coordinate(body: JSONObject, name: str) -> JSONValue:
-    known = body.get(name)
-    return obj(body.get("config")).get(name) if known is None else known
+    value = body.get(name)
+    return obj(body.get("config")).get(name) if value is None else value
 
 
-def _ends_with(named: str, place: list[str]) -> bool:
-    """Whether an id ends with the task and the trial already, as `airline/12#3` does with 12 and 3."""
-    words = re.split(r"[^A-Za-z0-9]+", named)
-    ending = re.split(r"[^A-Za-z0-9]+", "/".join(place))
+def _ends_with(run_id: str, coordinates: list[str]) -> bool:
+    """Return True if an id already ends with the task and the trial, as `airline/12#3` does for 12 and 3."""
+    words = re.split(r"[^A-Za-z0-9]+", run_id)
+    ending = re.split(r"[^A-Za-z0-9]+", "/".join(coordinates))
     return words[-len(ending) :] == ending
 
 
 def _tags(body: JSONObject) -> list[str]:
-    """What a person filters by: the task, the configuration, how it went."""
+    """Return tags to filter by: task, configuration, outcome."""
     config, outcome = obj(body.get("config")), obj(body.get("outcome"))
-    tags = [text(each) for each in items(body.get("tags"))]
+    tags = [text(tag) for tag in items(body.get("tags"))]
     if (task := text(body.get("task_id"))) != "":
         tags.append(f"task:{task}")
     tags += [f"{key}:{text(value)}" for key, value in config.items() if text(value) and key != "agent"]
@@ -195,8 +207,8 @@ def _tags(body: JSONObject) -> list[str]:
     return tags
 
 
-def _digest(value: list[JSONValue], where: str) -> str:
+def _digest(value: list[JSONValue], location: str) -> str:
     try:
         return digest(value)
     except NotCanonical as error:
-        raise BadFile(error.problem, f"{where}{error.where}") from error
+        raise BadFile(error.problem, f"{location}{error.where}") from error

@@ -1,7 +1,7 @@
 """ChatGPT's data export (`conversations.json`): every conversation is a tree of messages.
 
-The branch that ends at `current_node` is the run of the conversation; every other branch on which the model answered
-is a run of its own, which begins with the messages that they share.
+The branch that ends at `current_node` is the run of the conversation. Every other branch with a model answer is a
+separate run that starts with the shared messages.
 """
 
 import re
@@ -23,36 +23,37 @@ from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
 
 FORMAT: Final = "chatgpt"
-_MOST_BRANCHES: Final = 100  # each may repeat a long beginning
-_KEPT: Final = ("title", "gizmo_id", "conversation_template_id", "is_archived", "plugin_ids", "update_time")
+# Each branch may repeat a long shared beginning.
+_MOST_BRANCHES: Final = 100
+_METADATA: Final = ("title", "gizmo_id", "conversation_template_id", "is_archived", "plugin_ids", "update_time")
 _MEMBER: Final = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
 _FAILED: Final = frozenset({"system_error"})
 
 
 def recognises(sample: Sample) -> float:
-    """How sure it is that the file is an export of ChatGPT."""
+    """Return the confidence that the file is a ChatGPT export."""
     if sample.head.startswith(archives.MAGIC):
-        return 1.0 if sample.complete and _exported(sample.head) else 0.0
-    return 1.0 if any(_is_conversation(each) for each in sample.objects) else 0.0
+        return 1.0 if sample.complete and _conversation_files(sample.head) else 0.0
+    return 1.0 if any(_is_conversation(value) for value in sample.objects) else 0.0
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
-    """The runs of every conversation of the file, or of the zip that was sent; a damaged one leaves the others."""
+    """Yield the runs of every conversation in the file or zip; skip damaged conversations."""
     if source.data.startswith(archives.MAGIC):
-        yield from _of_archive(source)
+        yield from _archive_runs(source)
         return
     for record in source.records():
-        listed = record.value if isinstance(record.value, list) else [record.value]
-        for at, value in enumerate(listed):
-            where = f"{record.location}/{at}" if isinstance(record.value, list) else record.location
+        conversations = record.value if isinstance(record.value, list) else [record.value]
+        for index, value in enumerate(conversations):
+            location = f"{record.location}/{index}" if isinstance(record.value, list) else record.location
             try:
-                yield from list(_runs(require_object(value, where), where))
+                yield from list(_runs(require_object(value, location), location))
             except BadFile as problem:
                 source.problems.append(problem)
 
 
-def _exported(data: bytes) -> list[str]:
-    """The members of an export that hold conversations; a long history is spread over several."""
+def _conversation_files(data: bytes) -> list[str]:
+    """List the conversation files of an export; a long history spans several."""
     try:
         names = archives.Archive(data).names
     except BadFile:
@@ -60,9 +61,9 @@ def _exported(data: bytes) -> list[str]:
     return sorted(name for name in names if _MEMBER.fullmatch(name))
 
 
-def _of_archive(source: Source) -> Iterator[RecordedRun]:
+def _archive_runs(source: Source) -> Iterator[RecordedRun]:
     archive = archives.Archive(source.data)
-    for name in _exported(source.data):
+    for name in _conversation_files(source.data):
         member = Source(name=name, data=archive.read(name))
         yield from parse(member)
         source.problems.extend(problem.prefix_location(name) for problem in member.problems)
@@ -73,24 +74,26 @@ def _is_conversation(body: JSONObject) -> bool:
     return bool(nodes) and all({"parent", "children"} & obj(node).keys() for node in nodes)
 
 
-def _runs(body: JSONObject, where: str) -> Iterator[RecordedRun]:
-    nodes = {key: obj(node) for key, node in require_object(body.get("mapping"), f"{where}/mapping").items()}
+def _runs(body: JSONObject, location: str) -> Iterator[RecordedRun]:
+    nodes = {key: obj(node) for key, node in require_object(body.get("mapping"), f"{location}/mapping").items()}
     parents = {text(node.get("parent")) for node in nodes.values()}
     leaves = [key for key in nodes if key not in parents]
     current = text(body.get("current_node"))
     main = _path(nodes, current if current in nodes else (leaves[-1] if leaves else next(iter(nodes), "")))
-    conversation = text(first(body, "conversation_id", "id")) or f"{FORMAT}-{content_id(body, where)}"
-    others = [path for leaf in leaves if leaf not in main and (path := _path(nodes, leaf))]
-    left = [path for path in others if any(_role(nodes[key]) == "assistant" for key in path[_shared(path, main) :])]
-    yield _run(body, nodes, main, conversation, {"other_branches": len(left) or None}, where)
-    for path in left[:_MOST_BRANCHES]:
-        shared = _shared(path, main)
-        facts: JSONObject = {"left_branch_of": conversation, "shared_messages": shared}
-        yield _run(body, nodes, path, f"{conversation}/{path[shared]}", facts, where)
+    conversation = text(first(body, "conversation_id", "id")) or f"{FORMAT}-{content_id(body, location)}"
+    branches = [path for leaf in leaves if leaf not in main and (path := _path(nodes, leaf))]
+    answered_branches = [
+        path for path in branches if any(_role(nodes[key]) == "assistant" for key in path[_shared_length(path, main) :])
+    ]
+    yield _run(body, nodes, main, conversation, {"other_branches": len(answered_branches) or None}, location)
+    for path in answered_branches[:_MOST_BRANCHES]:
+        shared_length = _shared_length(path, main)
+        facts: JSONObject = {"left_branch_of": conversation, "shared_messages": shared_length}
+        yield _run(body, nodes, path, f"{conversation}/{path[shared_length]}", facts, location)
 
 
 def _path(nodes: dict[str, JSONObject], leaf: str) -> list[str]:
-    """The nodes from the root to a leaf."""
+    """Return the nodes from the root to a leaf."""
     path: dict[str, None] = {}
     while leaf in nodes and leaf not in path:
         path[leaf] = None
@@ -98,9 +101,9 @@ def _path(nodes: dict[str, JSONObject], leaf: str) -> list[str]:
     return [*reversed(path)]
 
 
-def _shared(path: Sequence[str], main: Sequence[str]) -> int:
-    both = zip(path, main, strict=False)
-    return next((at for at, (one, other) in enumerate(both) if one != other), min(len(path), len(main) - 1))
+def _shared_length(path: Sequence[str], main: Sequence[str]) -> int:
+    pairs = zip(path, main, strict=False)
+    return next((index for index, (node, twin) in enumerate(pairs) if node != twin), min(len(path), len(main) - 1))
 
 
 def _role(node: JSONObject) -> str:
@@ -108,13 +111,15 @@ def _role(node: JSONObject) -> str:
 
 
 def _run(
-    body: JSONObject, nodes: dict[str, JSONObject], path: list[str], external_id: str, facts: JSONObject, where: str
+    body: JSONObject, nodes: dict[str, JSONObject], path: list[str], external_id: str, facts: JSONObject, location: str
 ) -> RecordedRun:
     model = text(body.get("default_model_slug"))
-    said = _merged(
-        each for key in path for each in _said(obj(nodes[key].get("message")), f"{where}/mapping/{key}/message")
+    messages = _join_answers(
+        message
+        for key in path
+        for message in _recorded_messages(obj(nodes[key].get("message")), f"{location}/mapping/{key}/message")
     )
-    metadata: JSONObject = {key: body[key] for key in _KEPT if key in body}
+    metadata: JSONObject = {key: body[key] for key in _METADATA if key in body}
     return build_run(
         RunFacts(
             external_id=external_id,
@@ -124,28 +129,28 @@ def _run(
             metadata={**metadata, **facts},
         ),
         transcripts.build_steps(
-            said, TranscriptSettings(model=model, provider=normalize_provider("openai"), agent=FORMAT)
+            messages, TranscriptSettings(model=model, provider=normalize_provider("openai"), agent=FORMAT)
         ),
-        location=where,
+        location=location,
     )
 
 
-def _merged(messages: Iterable[TranscriptMessage]) -> list[TranscriptMessage]:
-    """What the assistant said in several messages, with no result between them, was one answer."""
-    merged: list[TranscriptMessage] = []
-    for each in messages:
-        value, before = obj(each.value), obj(merged[-1].value) if merged else {}
-        if value.get("role") == before.get("role") == "assistant":
+def _join_answers(messages: Iterable[TranscriptMessage]) -> list[TranscriptMessage]:
+    """Join consecutive assistant messages without a result between them into one answer."""
+    answers: list[TranscriptMessage] = []
+    for message in messages:
+        value, previous = obj(message.value), obj(answers[-1].value) if answers else {}
+        if value.get("role") == previous.get("role") == "assistant":
             for name in ("content", "tool_calls"):
-                before[name] = [*items(before.get(name)), *items(value.pop(name, None))]
-            before |= value
+                previous[name] = [*items(previous.get(name)), *items(value.pop(name, None))]
+            previous |= value
         else:
-            merged.append(each)
-    return merged
+            answers.append(message)
+    return answers
 
 
-def _said(message: JSONObject, where: str) -> Iterator[TranscriptMessage]:
-    """A node's message; roots and hidden instructions without words are none."""
+def _recorded_messages(message: JSONObject, location: str) -> Iterator[TranscriptMessage]:
+    """Yield the message of a node; none for roots and hidden instructions without text."""
     author = obj(message.get("author"))
     role = text(author.get("role"))
     content = _content(obj(message.get("content")))
@@ -162,37 +167,40 @@ def _said(message: JSONObject, where: str) -> Iterator[TranscriptMessage]:
         }
         value |= {"finish_details": metadata["finish_details"]} if metadata.get("finish_details") else {}
         if recipient != "all":
-            words = "\n".join(text(obj(block).get("text")) for block in content)
-            value |= {"content": [], "tool_calls": [_call(recipient, words)]}
+            code = "\n".join(text(obj(block).get("text")) for block in content)
+            value |= {"content": [], "tool_calls": [_call(recipient, code)]}
     elif role == "tool":
         failed = text(obj(message.get("content")).get("content_type")) in _FAILED
         value |= {"content": _plain(content), **({"is_error": True} if failed else {})}
     hidden = metadata.get("is_visually_hidden_from_conversation") is True
     aside = role == "user" and (hidden or metadata.get("is_user_system_message") is True)
-    yield TranscriptMessage(location=where, value=value, is_injected=aside)
+    yield TranscriptMessage(location=location, value=value, is_injected=aside)
 
 
-def _call(recipient: str, words: str) -> JSONValue:
-    """A message to a tool is a call of it; what it holds is code, or JSON."""
-    arguments = parse_embedded(words)
-    return {"id": "", "name": recipient, "arguments": arguments if isinstance(arguments, dict) else {"input": words}}
+def _call(recipient: str, code: str) -> JSONValue:
+    """Convert a message to a tool into a call; its text is code or JSON."""
+    arguments = parse_embedded(code)
+    return {"id": "", "name": recipient, "arguments": arguments if isinstance(arguments, dict) else {"input": code}}
 
 
 def _content(content: JSONObject) -> list[JSONValue]:
-    """The words of a message in blocks."""
+    """Return the content blocks of a message."""
     match text(content.get("content_type")):
         case "thoughts":
-            thoughts = [obj(each) for each in items(content.get("thoughts"))]
-            return [{"type": "thinking", "thinking": text(first(each, "content", "summary"))} for each in thoughts]
+            thoughts = [obj(thought) for thought in items(content.get("thoughts"))]
+            return [
+                {"type": "thinking", "thinking": text(first(thought, "content", "summary"))} for thought in thoughts
+            ]
         case "reasoning_recap":
-            return []  # how long it thought, as the page shows it
+            # The thinking time, as the page shows it.
+            return []
         case "model_editable_context" | "user_editable_context":
-            words = [text(content.get(name)) for name in ("user_profile", "user_instructions", "model_set_context")]
-            return [{"type": "text", "text": each} for each in words if each.strip()]
+            texts = [text(content.get(name)) for name in ("user_profile", "user_instructions", "model_set_context")]
+            return [{"type": "text", "text": value} for value in texts if value.strip()]
     if "parts" in content:
         return [block for part in items(content["parts"]) for block in _block(part)]
-    said = first(content, "text", "result", "content", "summary")
-    return [{"type": "text", "text": said if isinstance(said, str) else as_text(said)}] if said else []
+    value = first(content, "text", "result", "content", "summary")
+    return [{"type": "text", "text": value if isinstance(value, str) else as_text(value)}] if value else []
 
 
 def _block(part: JSONValue) -> list[JSONValue]:
@@ -204,7 +212,7 @@ def _block(part: JSONValue) -> list[JSONValue]:
 
 
 def _plain(content: list[JSONValue]) -> JSONValue:
-    """A result that is text alone, as a text."""
+    """Return the content of a result as a text if all its blocks are texts."""
     blocks = [obj(block) for block in content]
     if all(block.get("type") == "text" for block in blocks):
         return "\n".join(text(block.get("text")) for block in blocks)

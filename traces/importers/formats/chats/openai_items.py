@@ -25,31 +25,31 @@ _CUT_OFF: Final = {"max_output_tokens": "length", "content_filter": "content_fil
 
 
 def messages_of_items(value: JSONValue) -> list[JSONObject]:
-    """The messages in `value`: what a model produced between two inputs is one message."""
+    """Return the messages in `value`; consecutive items produced by the model form one message."""
     if not isinstance(value, list):
         return normalize_messages(value)
     messages: list[JSONObject] = []
-    produced: list[JSONValue] = []
+    model_items: list[JSONValue] = []
     for item in value:
-        if _is_produced(item):
-            produced.append(item)
+        if _is_model_output(item):
+            model_items.append(item)
             continue
-        messages += _answers(produced)
-        produced = []
+        messages += _answers(model_items)
+        model_items = []
         messages += normalize_messages(
             {**obj(item), "type": "function_call_output"} if _type(item) in _RESULTS else item
         )
-    return messages + _answers(produced)
+    return messages + _answers(model_items)
 
 
 def is_response_output(value: JSONValue) -> bool:
-    """Whether `value` is a list of the items that a response has."""
+    """Return True if `value` is a list of items as in the output of a response."""
     kinds = {_type(item) for item in items(value)}
     return bool(kinds) and kinds <= {*_CALLS, "message", "reasoning"}
 
 
 def answer_of_response(response: JSONObject) -> Answer:
-    """The answer in a response object."""
+    """Return the answer in a response object."""
     usage = normalize_usage(obj(response.get("usage")), "/usage")
     message = next(iter(_answers(items(response.get("output")))), None)
     if message is None:
@@ -59,12 +59,14 @@ def answer_of_response(response: JSONObject) -> Answer:
     return Answer(output={"message": message, "finish_reason": finish}, model=text(response.get("model")), usage=usage)
 
 
-def request_of_response(response: JSONObject, given: JSONValue) -> JSONObject | None:
-    """The request that `response` answers; None when what was said to the model is not recorded."""
-    messages = messages_of_items(given)
+def request_of_response(response: JSONObject, input_items: JSONValue) -> JSONObject | None:
+    """Return the request that `response` answers; None if its messages are not recorded."""
+    messages = messages_of_items(input_items)
     if not messages:
         return None
-    instructions = [{**each, "role": "system"} for each in normalize_messages(response.get("instructions"), "system")]
+    instructions = [
+        {**message, "role": "system"} for message in normalize_messages(response.get("instructions"), "system")
+    ]
     sampling = {name: response[name] for name in _SAMPLING if response.get(name) is not None}
     schema = obj(response.get("text")).get("format")
     return model_input(
@@ -76,45 +78,47 @@ def request_of_response(response: JSONObject, given: JSONValue) -> JSONObject | 
 
 
 def body_of_request(body: JSONObject) -> JSONObject:
-    """The body of a request to either of OpenAI's interfaces as a model step's input."""
+    """Convert the body of a request to either OpenAI API into the input of a model step."""
     schema = obj(body.get("text")).get("format")
-    asked: JSONObject = {key: value for key, value in body.items() if key not in _NOT_SAMPLING and value is not None}
+    request_fields: JSONObject = {
+        key: value for key, value in body.items() if key not in _NOT_SAMPLING and value is not None
+    }
     if obj(schema).get("type") not in (None, "text"):
-        asked["response_format"] = schema
-    request = normalize_request(asked)
+        request_fields["response_format"] = schema
+    request = normalize_request(request_fields)
     if "input" in body:
         request["messages"] = [*items(request["messages"]), *messages_of_items(body["input"])]
     return request
 
 
 def answer_of_body(body: JSONObject) -> Answer:
-    """The answer in a response or in a chat completion."""
+    """Return the answer in a response or a chat completion."""
     return answer_of_response(body) if isinstance(body.get("output"), list) else normalize_answer(body)
 
 
 def failure_of(body: JSONObject) -> str:
-    """The error message of a response that failed."""
+    """Return the error message of a failed response; empty if it succeeded."""
     error = obj(body.get("error"))
     message = text(first(error, "message", "code")) or (text(body.get("error")) if body.get("error") else "")
     return message or (text(body.get("status")) if body.get("status") in ("failed", "cancelled") else "")
 
 
-def _answers(produced: list[JSONValue]) -> list[JSONObject]:
-    """The one message in these items, none when there are none."""
-    if not produced:
+def _answers(model_items: list[JSONValue]) -> list[JSONObject]:
+    """Return the message that these items form: a list of one, or empty without items."""
+    if not model_items:
         return []
     blocks: list[JSONValue] = []
     calls: list[JSONValue] = []
-    for item in produced:
-        given = obj(item)
+    for item in model_items:
+        fields = obj(item)
         if _type(item) in _CALLS:
-            calls.append(given)
+            calls.append(fields)
         elif _type(item) == "reasoning":
-            blocks += [{"type": "thinking", "thinking": words} for words in _reasoning(given)]
+            blocks += [{"type": "thinking", "thinking": thought} for thought in _reasoning(fields)]
         elif _type(item) in ("message", ""):
-            content = given.get("content")
+            content = fields.get("content")
             blocks += content if isinstance(content, list) else [{"type": "text", "text": text(content)}]
-            calls += items(given.get("tool_calls"))
+            calls += items(fields.get("tool_calls"))
         else:
             blocks.append(item)
     return normalize_messages({"role": "assistant", "content": blocks, "tool_calls": calls})
@@ -122,15 +126,17 @@ def _answers(produced: list[JSONValue]) -> list[JSONObject]:
 
 def _reasoning(item: JSONObject) -> list[str]:
     parts = [*items(item.get("summary")), *items(item.get("content"))]
-    return [words for part in parts if (words := text(obj(part).get("text")))]
+    return [thought for part in parts if (thought := text(obj(part).get("text")))]
 
 
-def _is_produced(item: JSONValue) -> bool:
-    """Whether a model made this item."""
-    given = obj(item)
+def _is_model_output(item: JSONValue) -> bool:
+    """Return True if the model produced this item."""
+    fields = obj(item)
     if _type(item) in ("message", ""):
-        return given.get("role") == "assistant"
-    return bool(given) and "role" not in given and _type(item) not in _RESULTS and not _type(item).startswith("input_")
+        return fields.get("role") == "assistant"
+    return (
+        bool(fields) and "role" not in fields and _type(item) not in _RESULTS and not _type(item).startswith("input_")
+    )
 
 
 def _type(item: JSONValue) -> str:

@@ -1,4 +1,4 @@
-"""ShareGPT conversations: `conversations` of `{from, value}`, as data sets for training have them."""
+"""ShareGPT conversations: lists of `{from, value}`, the usual shape of training data sets."""
 
 import re
 from collections.abc import Iterator
@@ -45,17 +45,17 @@ _ROLES: Final = {
 _CALLS: Final = frozenset({"function_call", "tool_call", "function-call"})
 _NOT_METADATA: Final = frozenset({"conversations", "conversation", "tools", "system", "id"})
 _SCORES: Final = ("reward", "score", "rating", "correct", "success", "resolved")
-_TAGGED: Final = re.compile(r"<tool_call>\s*(.*?)\s*(?:</tool_call>|$)", re.S)
+_TAGGED_CALL: Final = re.compile(r"<tool_call>\s*(.*?)\s*(?:</tool_call>|$)", re.S)
 
 
 def recognises(sample: Sample) -> float:
-    """How sure it is that the file holds ShareGPT conversations."""
-    return 1.0 if any(_turns(each) for each in sample.objects) else 0.0
+    """Return the confidence that the file contains ShareGPT conversations."""
+    return 1.0 if any(_turns(body) for body in sample.objects) else 0.0
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
-    """One run for each conversation."""
-    return (_run(body, where) for body, where in source.entries())
+    """Return one run per conversation."""
+    return (_run(body, location) for body, location in source.entries())
 
 
 def _turns(body: JSONObject) -> bool:
@@ -63,9 +63,9 @@ def _turns(body: JSONObject) -> bool:
     return {"from", "value"} <= turn.keys()
 
 
-def _run(body: JSONObject, where: str) -> RecordedRun:
-    listed = require_list(first(body, "conversations", "conversation"), f"{where}/conversations")
-    turns = [obj(each) for each in listed]
+def _run(body: JSONObject, location: str) -> RecordedRun:
+    turn_values = require_list(first(body, "conversations", "conversation"), f"{location}/conversations")
+    turns = [obj(turn) for turn in turn_values]
     model = text(first(body, "model", "model_name"))
     setting = TranscriptSettings(
         model=model,
@@ -73,61 +73,66 @@ def _run(body: JSONObject, where: str) -> RecordedRun:
         system=body.get("system"),
         tools=normalize_tools(body.get("tools") or []),
     )
-    said = list(_messages(turns, f"{where}/conversations"))
+    messages = list(_messages(turns, f"{location}/conversations"))
     return build_run(
         RunFacts(
-            external_id=text(first(body, "id", "conversation_id")) or f"{FORMAT}-{content_id(body, where)}",
+            external_id=text(first(body, "id", "conversation_id")) or f"{FORMAT}-{content_id(body, location)}",
             app=FORMAT,
             format=FORMAT,
             metadata={key: value for key, value in body.items() if key not in _NOT_METADATA},
             judgements=[judgement(name, body[name]) for name in _SCORES if body.get(name) is not None],
         ),
-        transcripts.build_steps(said, setting),
-        location=where,
+        transcripts.build_steps(messages, setting),
+        location=location,
     )
 
 
-def _messages(turns: list[JSONObject], where: str) -> Iterator[TranscriptMessage]:
-    called = False  # whether what was said last, besides results, was a call
-    for at, turn in enumerate(turns):
-        role = _role(turn, f"{where}/{at}")
+def _messages(turns: list[JSONObject], location: str) -> Iterator[TranscriptMessage]:
+    # True if the last turn that is not a result was a call.
+    is_after_call = False
+    for index, turn in enumerate(turns):
+        role = _role(turn, f"{location}/{index}")
         if role == "tool":
-            # the result of a call that stands in a text has no call to answer: the model is shown it as it is
-            value: JSONObject = {"role": "tool" if called else "user", "content": turn.get("value")}
-            yield TranscriptMessage(location=f"{where}/{at}", value=value, is_injected=not called)
+            # A call inside a text has no call id to answer: pass its result to the model as a user message.
+            value: JSONObject = {"role": "tool" if is_after_call else "user", "content": turn.get("value")}
+            yield TranscriptMessage(location=f"{location}/{index}", value=value, is_injected=not is_after_call)
             continue
-        called = _speaker(turn) in _CALLS
-        after = turns[at + 1] if at + 1 < len(turns) else {}
-        yield _said(turn, role, after if _ROLES.get(_speaker(after)) == "tool" else {}, f"{where}/{at}")
+        is_after_call = _speaker(turn) in _CALLS
+        next_turn = turns[index + 1] if index + 1 < len(turns) else {}
+        yield _recorded_message(
+            turn, role, next_turn if _ROLES.get(_speaker(next_turn)) == "tool" else {}, f"{location}/{index}"
+        )
 
 
 def _speaker(turn: JSONObject) -> str:
     return text(turn.get("from")).strip().lower()
 
 
-def _role(turn: JSONObject, where: str) -> str:
+def _role(turn: JSONObject, location: str) -> str:
     if _speaker(turn) not in _ROLES:
-        raise BadFile(f"{_speaker(turn)[:40]!r} is no speaker of a ShareGPT conversation", f"{where}/from")
+        raise BadFile(f"{_speaker(turn)[:40]!r} is not a known speaker of a ShareGPT conversation", f"{location}/from")
     return _ROLES[_speaker(turn)]
 
 
-def _said(turn: JSONObject, role: str, result: JSONObject, where: str) -> TranscriptMessage:
+def _recorded_message(turn: JSONObject, role: str, result: JSONObject, location: str) -> TranscriptMessage:
     content = turn.get("value")
     if _speaker(turn) in _CALLS:
-        return TranscriptMessage(location=where, value={"role": role, "content": None, "tool_calls": _calls(content)})
-    actions = tuple(_tagged(text(content), result)) if role == "assistant" else ()
-    return TranscriptMessage(location=where, value={"role": role, "content": content}, actions=actions)
+        return TranscriptMessage(
+            location=location, value={"role": role, "content": None, "tool_calls": _calls(content)}
+        )
+    actions = tuple(_tagged_calls(text(content), result)) if role == "assistant" else ()
+    return TranscriptMessage(location=location, value={"role": role, "content": content}, actions=actions)
 
 
 def _calls(value: JSONValue) -> list[JSONValue]:
-    """The calls of a turn that is nothing else: one as JSON, or a list of them."""
-    parsed = parse_embedded(value)
-    return [{**obj(each), "id": ""} for each in (parsed if isinstance(parsed, list) else [parsed])]
+    """Parse the JSON of a turn of calls: one call or a list."""
+    calls = parse_embedded(value)
+    return [{**obj(call), "id": ""} for call in (calls if isinstance(calls, list) else [calls])]
 
 
-def _tagged(content: str, result: JSONObject) -> Iterator[TextAction]:
-    """Calls inside an answer's text, as Hermes models write them."""
-    for call in (obj(parse_embedded(found)) for found in _TAGGED.findall(content)):
+def _tagged_calls(content: str, result: JSONObject) -> Iterator[TextAction]:
+    """Yield the calls inside the text of an answer, in the style of Hermes models."""
+    for call in (obj(parse_embedded(match)) for match in _TAGGED_CALL.findall(content)):
         if name := text(call.get("name")):
             yield TextAction(
                 name=name,

@@ -1,7 +1,7 @@
 """UI messages of the Vercel AI SDK: version 4 with `toolInvocations`, later ones with typed tool parts.
 
-One assistant message spans several model calls. A `step-start` begins the next one, and so does anything that is said
-after a result.
+One assistant message spans several model calls. The next call starts at a `step-start`, or at the first part after a
+result that is not a tool part.
 """
 
 from collections.abc import Iterator
@@ -33,36 +33,39 @@ _STATES: Final = frozenset(
     }
 )
 _TYPES: Final = frozenset({"step-start", "dynamic-tool", "tool-invocation"})
-_BODY_KEPT: Final = ("title", "userId", "visibility", "trigger", "metadata")
+_METADATA: Final = ("title", "userId", "visibility", "trigger", "metadata")
 
 
 def recognises(sample: Sample) -> float:
-    """How sure it is that the file holds UI messages with steps or tools; plain ones are any chat's."""
-    for each in sample.objects:
-        for message in [each, *items(each.get("messages"))[:20]]:
+    """Return the confidence that the file has UI messages with steps or tools, which plain chats lack."""
+    for value in sample.objects:
+        for message in [value, *items(value.get("messages"))[:20]]:
             if _is_ui_message(obj(message)):
                 return 1.0
     return 0.0
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
-    """The chats of the file: each with its envelope, or one of loose messages; stored rows name their chat."""
-    loose: dict[str, list[JSONObject]] = {}
+    """Yield the chats of the file: objects with `messages`, and single messages grouped by `chatId`."""
+    messages_by_chat: dict[str, list[JSONObject]] = {}
     for record in source.records():
         for value in record.value if isinstance(record.value, list) else [record.value]:
             body = obj(value)
             if isinstance(body.get("messages"), list):
-                yield _run(body, [obj(each) for each in items(body["messages"])], f"{record.location}/messages")
+                yield _run(body, [obj(message) for message in items(body["messages"])], f"{record.location}/messages")
             else:
-                loose.setdefault(text(body.get("chatId")), []).append(body)
-    for chat, messages in loose.items():
+                messages_by_chat.setdefault(text(body.get("chatId")), []).append(body)
+    for chat, messages in messages_by_chat.items():
         yield _run({"id": chat}, messages, "")
 
 
 def _is_ui_message(message: JSONObject) -> bool:
     if "role" not in message:
         return False
-    if any("toolName" in obj(each) and "state" in obj(each) for each in items(message.get("toolInvocations"))):
+    if any(
+        "toolName" in obj(invocation) and "state" in obj(invocation)
+        for invocation in items(message.get("toolInvocations"))
+    ):
         return True
     return any(_is_tool(obj(part)) or obj(part).get("type") in _TYPES for part in _parts(message))
 
@@ -76,54 +79,59 @@ def _is_tool(part: JSONObject) -> bool:
     return (kind.startswith("tool-") or kind == "dynamic-tool") and text(part.get("state")) in _STATES
 
 
-def _run(body: JSONObject, messages: list[JSONObject], where: str) -> RecordedRun:
-    said = [each for at, message in enumerate(messages) for each in _said(message, f"{where}/{at}")]
+def _run(body: JSONObject, messages: list[JSONObject], location: str) -> RecordedRun:
+    recorded_messages = [
+        recorded_message
+        for index, message in enumerate(messages)
+        for recorded_message in _recorded_messages(message, f"{location}/{index}")
+    ]
     model = text(first(body, "model", "modelId", "selectedChatModel"))
     setting = TranscriptSettings(
         model=model, provider=normalize_provider(None, model.rpartition("/")[2]), system=body.get("system")
     )
-    external_id = text(first(body, "id", "chatId")) or f"chat-{content_id([*messages], where)}"
-    metadata: JSONObject = {key: body[key] for key in _BODY_KEPT if key in body}
+    external_id = text(first(body, "id", "chatId")) or f"chat-{content_id([*messages], location)}"
+    metadata: JSONObject = {key: body[key] for key in _METADATA if key in body}
     return build_run(
         RunFacts(external_id=external_id, app=FORMAT, format=FORMAT, metadata=metadata),
-        transcripts.build_steps(said, setting),
-        location=where,
+        transcripts.build_steps(recorded_messages, setting),
+        location=location,
     )
 
 
-def _said(message: JSONObject, where: str) -> Iterator[TranscriptMessage]:
+def _recorded_messages(message: JSONObject, location: str) -> Iterator[TranscriptMessage]:
     time = first(message, "createdAt", "created_at") or obj(message.get("metadata")).get("createdAt")
     if message.get("role") != "assistant":
         content = [_block(obj(part)) for part in _parts(message)] or message.get("content")
-        yield TranscriptMessage(location=where, value={"role": message.get("role"), "content": content, "ts": time})
+        yield TranscriptMessage(location=location, value={"role": message.get("role"), "content": content, "ts": time})
         return
     steps = list(_steps(message))
-    for at, step in enumerate(steps):
-        own = _own(message) if at == len(steps) - 1 else {}
+    for index, step in enumerate(steps):
+        message_facts = _message_facts(message) if index == len(steps) - 1 else {}
         value: JSONObject = {"role": "assistant", "content": step.content, "tool_calls": [*step.calls], "ts": time}
         yield TranscriptMessage(
-            location=where, value={**value, **own} if len(steps) > 1 else {**value, **own, **_counted(message)}
+            location=location,
+            value={**value, **message_facts} if len(steps) > 1 else {**value, **message_facts, **_usage(message)},
         )
-        yield from (TranscriptMessage(location=where, value={**result, "ts": time}) for result in step.results)
+        yield from (TranscriptMessage(location=location, value={**result, "ts": time}) for result in step.results)
 
 
-def _own(message: JSONObject) -> JSONObject:
-    """What the whole message says of itself, told with its last model call."""
+def _message_facts(message: JSONObject) -> JSONObject:
+    """Return the facts about the whole message, which its last model call carries."""
     metadata = obj(message.get("metadata"))
     model = text(first(metadata, "model", "modelId"))
-    kept: JSONObject = {"metadata": metadata or None, "message_id": message.get("id")}
-    return {**kept, **({"model": model} if model else {})}
+    facts: JSONObject = {"metadata": metadata or None, "message_id": message.get("id")}
+    return {**facts, **({"model": model} if model else {})}
 
 
-def _counted(message: JSONObject) -> JSONObject:
-    """The usage, where the message is one model call: of several it is the sum."""
+def _usage(message: JSONObject) -> JSONObject:
+    """Return the usage of the message, which is a sum if it has several model calls."""
     usage = first(obj(message.get("metadata")), "usage", "totalUsage")
     return {"usage": usage} if isinstance(usage, dict) else {}
 
 
 @dataclass(kw_only=True)
 class _Step:
-    """One model call of an assistant message, and the results of its calls."""
+    """One model call of an assistant message, and the results of its tool calls."""
 
     content: list[JSONValue] = field(default_factory=list)
     calls: list[JSONValue] = field(default_factory=list)
@@ -153,39 +161,39 @@ def _steps(message: JSONObject) -> Iterator[_Step]:
 
 
 def _all_parts(message: JSONObject) -> list[JSONObject]:
-    """The parts; older messages list their tools apart, which were called before the text was said."""
+    """Return all parts; older messages list their tool calls separately, before the text."""
     parts = [obj(part) for part in _parts(message)]
-    named = [part for part in parts if _tool(part) is not None]
-    apart: list[JSONObject] = []
-    last: JSONValue = None
-    for each in items(message.get("toolInvocations")) if not named else []:
-        number = obj(each).get("step")
-        apart += [{"type": "step-start"}] if apart and number != last else []
-        apart.append({"type": "tool-invocation", "toolInvocation": each})
-        last = number
+    tool_parts = [part for part in parts if _tool(part) is not None]
+    tool_list: list[JSONObject] = []
+    last_number: JSONValue = None
+    for invocation in items(message.get("toolInvocations")) if not tool_parts else []:
+        number = obj(invocation).get("step")
+        tool_list += [{"type": "step-start"}] if tool_list and number != last_number else []
+        tool_list.append({"type": "tool-invocation", "toolInvocation": invocation})
+        last_number = number
     if not parts and message.get("content") not in (None, ""):
         parts = [{"type": "text", "text": message["content"]}]
-    return [*apart, *parts]
+    return [*tool_list, *parts]
 
 
 def _tool(part: JSONObject) -> JSONObject | None:
-    """A tool part of any version as `{name, input, state, toolCallId, output?, errorText?}`."""
+    """Convert a tool part of any version to `{name, input, state, toolCallId, output?, errorText?}`."""
     kind = text(part.get("type"))
     if kind == "tool-invocation":
         call = obj(part.get("toolInvocation"))
         return {**call, "name": call.get("toolName"), "input": call.get("args"), "output": call.get("result")}
     if not _is_tool(part):
         return None
-    named = part.get("toolName") if kind == "dynamic-tool" else kind.removeprefix("tool-")
+    name = part.get("toolName") if kind == "dynamic-tool" else kind.removeprefix("tool-")
     return {
         **part,
-        "name": named,
+        "name": name,
         "input": part.get("input") if part.get("input") is not None else part.get("rawInput"),
     }
 
 
 def _result(tool: JSONObject) -> JSONObject | None:
-    """What came of a call; nothing for one that still waits."""
+    """Return the result message of a call; None for an open call."""
     answer: JSONObject = {"role": "tool", "tool_call_id": tool.get("toolCallId")}
     match tool.get("state"):
         case "result" | "output-available":

@@ -1,8 +1,8 @@
-"""The lines of a Claude Code session as the tree that they are: its branches, and its sub-agents.
+"""The tree of lines in a Claude Code session: its branches and its sub-agents.
 
-Lines get lost: one whose parent is not in the file goes on where the line before it ended. Going back in a session and
-asking again leaves the old branch in the file. Two things look like branches and are none: the lines of one answer,
-which share its message id, and the results of calls that were made at once, which each hang at the line of their call.
+Files may lack lines: a line with a missing parent continues at the preceding line. Going back in a session leaves the
+old branch in the file. Two structures look like branches but are not: the lines of one answer, which share its message
+id, and the results of parallel calls, each a child of the line of its call.
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -12,131 +12,135 @@ from typing import Final
 from traces.core.json_types import JSONObject
 from traces.importers.files.json_reader import first, items, obj, text
 
-_MOST_BRANCHES: Final = 100  # each may repeat a long beginning
+# Each branch may repeat a long shared beginning.
+_MOST_BRANCHES: Final = 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Line:
-    """One line of the file, and its place."""
+    """One line of the file and its location."""
 
-    given: JSONObject
-    where: str
+    record: JSONObject
+    location: str
 
     @property
     def id(self) -> str:
-        return text(self.given.get("uuid"))
+        return text(self.record.get("uuid"))
 
     @property
     def parent(self) -> str:
-        """The line before; where the conversation was compacted, the last line before that."""
-        return text(first(self.given, "parentUuid", "logicalParentUuid"))
+        """The id of the parent line; after a compaction, of the last line before it."""
+        return text(first(self.record, "parentUuid", "logicalParentUuid"))
 
-    def placed(self, id: str, parent: str) -> "Line":
-        """The same line under another id and at another place of the tree."""
+    def move(self, id: str, parent: str) -> "Line":
+        """Return a copy of the line with another id and parent."""
         return Line(
-            given={**self.given, "uuid": id, "parentUuid": parent or None, "logicalParentUuid": None}, where=self.where
+            record={**self.record, "uuid": id, "parentUuid": parent or None, "logicalParentUuid": None},
+            location=self.location,
         )
 
     @property
     def is_message(self) -> bool:
-        """Whether it is part of the conversation; others of the tree tell of it, and only connect."""
-        return text(self.given.get("type")) in {"user", "assistant"} and isinstance(self.given.get("message"), dict)
+        """True for a message of the conversation; other lines are events that only connect messages."""
+        return text(self.record.get("type")) in {"user", "assistant"} and isinstance(self.record.get("message"), dict)
 
     @property
     def answer(self) -> str:
-        """The id of the model's answer that it is a part of."""
-        is_answer = self.given.get("type") == "assistant"
-        return text(obj(self.given.get("message")).get("id")) if is_answer else ""
+        """The id of the model answer that the line is part of."""
+        is_answer = self.record.get("type") == "assistant"
+        return text(obj(self.record.get("message")).get("id")) if is_answer else ""
 
     def blocks(self, type: str, field: str) -> list[str]:
-        """`field` of its content blocks of a type."""
-        content = [obj(block) for block in items(obj(self.given.get("message")).get("content"))]
+        """Return `field` of each content block of a type."""
+        content = [obj(block) for block in items(obj(self.record.get("message")).get("content"))]
         return [text(block.get(field)) for block in content if block.get("type") == type]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Branch:
-    """The messages from the root to the end of a branch; `shared` of them begin another one too, that ends later."""
+    """The messages from the root to the end of a branch; `shared_length` of them also start a later branch."""
 
     lines: list[Line]
-    shared: int
+    shared_length: int
 
 
 def branches(lines: Sequence[Line]) -> Iterator[Branch]:
-    """The branches on which a model answered, the one that ends last first; that one whatever it holds."""
+    """Yield the branches with a model answer, the latest end first; the first one even without an answer."""
     tree = _Tree(lines)
-    taken: set[str] = set()
-    found = 0
+    seen_ids: set[str] = set()
+    count = 0
     for end in reversed(tree.messages):
-        new = tree.up(end.id, taken)
-        if not found or (found < _MOST_BRANCHES and any(map(tree.is_answer, new))):
+        new_ids = tree.path_to_root(end.id, seen_ids)
+        if not count or (count < _MOST_BRANCHES and any(map(tree.is_answer, new_ids))):
             branch = tree.branch(end)
-            yield Branch(lines=branch, shared=next(at for at, line in enumerate(branch) if line.id not in taken))
-            taken.update(line.id for line in branch)
-            found += 1
-        taken.update(new)
+            yield Branch(
+                lines=branch, shared_length=next(index for index, line in enumerate(branch) if line.id not in seen_ids)
+            )
+            seen_ids.update(line.id for line in branch)
+            count += 1
+        seen_ids.update(new_ids)
 
 
-def joined(lines: Sequence[Line]) -> list[Line]:
-    """The lines with the gaps between them closed, so that each is somewhere in the tree.
+def close_gaps(lines: Sequence[Line]) -> list[Line]:
+    """Return the lines with all gaps closed, so that each line is in the tree.
 
-    A line whose parent is missing hangs at the line before it. A message without an id of its own comes between the
-    line before it and the next one that hangs there.
+    A line whose parent is missing becomes a child of the preceding line. A message without an id is inserted between
+    the preceding line and the next child of that line.
     """
     ids = {line.id for line in lines if line.id}
     if not ids:
         return list(lines)
-    known: dict[str, Line] = {}
-    moved: dict[str, str] = {}
-    before = ""
+    lines_by_id: dict[str, Line] = {}
+    moved_ids: dict[str, str] = {}
+    previous_id = ""
     for line in lines:
-        twin = known.get(line.id)
-        if twin is not None and twin.given.get("message") == line.given.get("message"):
+        twin = lines_by_id.get(line.id)
+        if twin is not None and twin.record.get("message") == line.record.get("message"):
             continue
         if twin is not None or not line.id:
-            line = line.placed(f"at {line.where}", before)
-            moved[before] = line.id
-        elif line.parent in moved:
-            line = line.placed(line.id, moved.pop(line.parent))
+            line = line.move(f"at {line.location}", previous_id)
+            moved_ids[previous_id] = line.id
+        elif line.parent in moved_ids:
+            line = line.move(line.id, moved_ids.pop(line.parent))
         elif line.parent and line.parent not in ids:
-            line = line.placed(line.id, before)
-        known[line.id] = line
-        before = line.id
-    return list(known.values())
+            line = line.move(line.id, previous_id)
+        lines_by_id[line.id] = line
+        previous_id = line.id
+    return list(lines_by_id.values())
 
 
 def chains(lines: Sequence[Line]) -> list[list[Line]]:
-    """The messages of sub-agents one by one: a line whose parent is not among them begins another.
+    """Group the messages by sub-agent: a line whose parent is missing starts another chain.
 
-    Where a sub-agent is named, a line that was lost does not break its chain.
+    An `agentId` keeps a chain together even if a line is lost.
     """
-    known: dict[str, list[Line]] = {}
-    named: dict[str, list[Line]] = {}
-    found: list[list[Line]] = []
+    chain_by_line: dict[str, list[Line]] = {}
+    chain_by_agent: dict[str, list[Line]] = {}
+    all_chains: list[list[Line]] = []
     for line in lines:
-        agent = text(line.given.get("agentId"))
-        chain = known.get(line.parent)
+        agent = text(line.record.get("agentId"))
+        chain = chain_by_line.get(line.parent)
         if chain is None and agent:
-            chain = named.get(agent)
+            chain = chain_by_agent.get(agent)
         if chain is None:
             chain = []
-            found.append(chain)
+            all_chains.append(chain)
         if agent:
-            named.setdefault(agent, chain)
-        known[line.id] = chain
+            chain_by_agent.setdefault(agent, chain)
+        chain_by_line[line.id] = chain
         if line.is_message:
             chain.append(line)
-    return [chain for chain in found if chain]
+    return [chain for chain in all_chains if chain]
 
 
 class _Tree:
-    """Where each line is, and which belong together though neither is an ancestor of the other."""
+    """The parents of all lines, and the lines that belong together without being ancestors of each other."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self._parents = {line.id: line.parent for line in lines if line.id}
-        # where others have an id, one without is nowhere in the tree
+        # If any line has an id, a line without one is not in the tree.
         self.messages = [line for line in lines if line.is_message and (line.id or not self._parents)]
-        self._places = {line.id: at for at, line in enumerate(self.messages)}
+        self._places = {line.id: index for index, line in enumerate(self.messages)}
         self._answers: dict[str, list[Line]] = {}
         self._results: dict[str, list[Line]] = {}
         for line in self.messages:
@@ -146,34 +150,36 @@ class _Tree:
                 self._results.setdefault(call, []).append(line)
 
     def is_answer(self, id: str) -> bool:
-        """Whether a model said it."""
-        return id in self._places and self.messages[self._places[id]].given.get("type") == "assistant"
+        """Return True if the line is a message from the model."""
+        return id in self._places and self.messages[self._places[id]].record.get("type") == "assistant"
 
-    def up(self, id: str, known: Container[str] = ()) -> dict[str, None]:
-        """From a line to the root, or to what is known."""
+    def path_to_root(self, id: str, stop_ids: Container[str] = ()) -> dict[str, None]:
+        """Return the path from a line up to the root or to the first of `stop_ids`."""
         path: dict[str, None] = {}
-        while id in self._parents and id not in path and id not in known:
+        while id in self._parents and id not in path and id not in stop_ids:
             path[id] = None
             id = self._parents[id]
         return path
 
     def branch(self, end: Line) -> list[Line]:
-        """From the root to `end`, with all lines of its answers, and the results of all their calls."""
+        """Return the lines from the root to `end`, with all lines of its answers and the results of all their calls."""
         if not self._parents:
             return self.messages
-        path = self.up(end.id)
-        told = [self.messages[self._places[id]] for id in reversed(path) if id in self._places]
-        answers = dict.fromkeys(line.answer for line in told if line.answer)
+        path = self.path_to_root(end.id)
+        path_lines = [self.messages[self._places[id]] for id in reversed(path) if id in self._places]
+        answers = dict.fromkeys(line.answer for line in path_lines if line.answer)
         _join(path, (line for answer in answers for line in self._answers[answer]))
-        whole = [self.messages[self._places[id]] for id in path if id in self._places]
-        answered = {call for line in told for call in line.blocks("tool_result", "tool_use_id")}
-        calls = dict.fromkeys(call for line in whole for call in line.blocks("tool_use", "id") if call not in answered)
+        all_lines = [self.messages[self._places[id]] for id in path if id in self._places]
+        answered_calls = {call for line in path_lines for call in line.blocks("tool_result", "tool_use_id")}
+        calls = dict.fromkeys(
+            call for line in all_lines for call in line.blocks("tool_use", "id") if call not in answered_calls
+        )
         _join(path, (line for call in calls for line in self._results.get(call, [])))
         return [self.messages[place] for place in sorted(self._places[id] for id in path if id in self._places)]
 
 
 def _join(path: dict[str, None], lines: Iterable[Line]) -> None:
-    """Add those of the lines that hang at the path."""
+    """Add the lines whose parent is on the path."""
     for line in lines:
         if line.parent in path:
             path[line.id] = None

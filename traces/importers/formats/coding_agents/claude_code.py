@@ -1,9 +1,9 @@
 """Claude Code session files: lines that form a tree, because going back in a session leaves branches behind.
 
-A session's run is the branch that ends last; every other branch on which the model answered is a run of its own, which
-begins with the messages that they share. Sub-agents (`isSidechain`) are nested under the tool call that gave them their
-task, or under the session's agent where none did. A session may be spread over several files of one import, as newer
-versions write each sub-agent to a file of its own; where the session's file is not among them, a sub-agent is a run.
+The run of a session is the branch that ends last. Every other branch with a model answer is a separate run that starts
+with the shared messages. Sub-agents (`isSidechain`) are nested under the tool call that gave them their task, or under
+the session's agent if there is none. A session may span several files of one import, as newer versions write each
+sub-agent to a separate file. Without the session's file, a sub-agent is a run.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,47 +19,48 @@ from traces.importers.common.transcripts import TranscriptMessage, TranscriptSet
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import first, items, obj, text
 from traces.importers.files.source import Source
-from traces.importers.formats.coding_agents.claude_branches import Branch, Line, branches, chains, joined
+from traces.importers.formats.coding_agents.claude_branches import Branch, Line, branches, chains, close_gaps
 from traces.payloads.messages import ModelRequest
 
 FORMAT = "claude-code"
 _SETTING = TranscriptSettings(provider="anthropic", agent="claude-code")
-_KEPT = ("cwd", "gitBranch", "version", "userType", "permissionMode", "forkedFrom")
+_METADATA = ("cwd", "gitBranch", "version", "userType", "permissionMode", "forkedFrom")
 
 
 @dataclass(kw_only=True)
 class _Session:
-    """What the files of one import hold of a session."""
+    """The lines of one session in the files of one import."""
 
-    parts: list[list[Line]] = field(default_factory=list)  # by file
+    # By file.
+    parts: list[list[Line]] = field(default_factory=list)
     titles: list[JSONValue] = field(default_factory=list)
     last: Source
 
     @property
     def lines(self) -> list[Line]:
-        """All lines, the file that begins first before the others; a line that a later file repeats is left out."""
-        ordered = sorted(self.parts, key=lambda part: text(part[0].given.get("timestamp")))
-        found = ordered[0]
-        for part in ordered[1:]:
-            known = {line.id for line in found if line.id}
-            found = [*found, *(line for line in part if line.id not in known)]
-        return found
+        """All lines, files by their start time; lines that a later file repeats are omitted."""
+        first_part, *later_parts = sorted(self.parts, key=lambda part: text(part[0].record.get("timestamp")))
+        lines = first_part
+        for part in later_parts:
+            line_ids = {line.id for line in lines if line.id}
+            lines = [*lines, *(line for line in part if line.id not in line_ids)]
+        return lines
 
 
 def keys(source: Source) -> set[str]:
-    """The sessions that have lines in a file."""
+    """Return the ids of the sessions with lines in a file."""
     try:
-        return {_session_of(given, source) for given, _ in source.objects() if _is_line(given)}
+        return {_session_id(record, source) for record, _ in source.objects() if _is_line(record)}
     except BadFile:
         return set()
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
-    """The runs of each session, which may be spread over several files."""
+    """Yield the runs of each session, which may span several files."""
     sessions: dict[str, _Session] = {}
     for source in sources:
         try:
-            _read(source, sessions, several=len(sources) > 1)
+            _read(source, sessions, qualify_locations=len(sources) > 1)
         except BadFile as problem:
             source.problems.append(problem)
     for session_id, session in sessions.items():
@@ -69,17 +70,18 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
             session.last.problems.append(problem)
 
 
-def _read(source: Source, sessions: dict[str, _Session], *, several: bool) -> None:
+def _read(source: Source, sessions: dict[str, _Session], *, qualify_locations: bool) -> None:
     parts: dict[str, list[Line]] = {}
     titles: list[JSONValue] = []
-    for given, where in source.objects():
-        if given.get("type") == "summary":
-            titles.append(given.get("summary"))
-        elif _is_line(given):
-            line = _checked(Line(given=given, where=where), source.problems)
-            # lines are told apart by their places
-            placed = replace(line, where=f"{source.name}, {where}") if several else line
-            parts.setdefault(_session_of(given, source), []).append(placed)
+    for record, location in source.objects():
+        if record.get("type") == "summary":
+            titles.append(record.get("summary"))
+        elif _is_line(record):
+            line = _drop_unreadable(Line(record=record, location=location), source.problems)
+            if qualify_locations:
+                # Line locations are unique per file only.
+                line = replace(line, location=f"{source.name}, {location}")
+            parts.setdefault(_session_id(record, source), []).append(line)
     for session_id, lines in parts.items():
         session = sessions.setdefault(session_id, _Session(last=source))
         session.parts.append(lines)
@@ -87,78 +89,83 @@ def _read(source: Source, sessions: dict[str, _Session], *, several: bool) -> No
         session.last = source
 
 
-def _is_line(given: JSONObject) -> bool:
-    return given.get("type") != "summary" and ("uuid" in given or "message" in given)
+def _is_line(record: JSONObject) -> bool:
+    return record.get("type") != "summary" and ("uuid" in record or "message" in record)
 
 
-def _session_of(given: JSONObject, source: Source) -> str:
-    return text(given.get("sessionId")) or source.name
+def _session_id(record: JSONObject, source: Source) -> str:
+    return text(record.get("sessionId")) or source.name
 
 
-def _checked(line: Line, skipped: list[BadFile]) -> Line:
-    """The line without a time or counts that cannot be read, which are noted."""
-    message = line.given.get("message")
+def _drop_unreadable(line: Line, problems: list[BadFile]) -> Line:
+    """Return the line without an unreadable time or usage; add these to `problems`."""
+    message = line.record.get("message")
     if not isinstance(message, dict):
         return line
-    said = TranscriptMessage(
-        value={"ts": line.given.get("timestamp"), "usage": message.get("usage")}, location=line.where
+    facts = TranscriptMessage(
+        value={"ts": line.record.get("timestamp"), "usage": message.get("usage")}, location=line.location
     )
-    (sound,) = transcripts.drop_unreadable([said], skipped)
-    if sound is said:
+    (readable_facts,) = transcripts.drop_unreadable([facts], problems)
+    if readable_facts is facts:
         return line
-    kept = {name: value for name, value in message.items() if name != "usage"}
-    if usage := obj(sound.value).get("usage"):
-        kept["usage"] = usage
-    return Line(given={**line.given, "message": kept, "timestamp": obj(sound.value).get("ts")}, where=line.where)
+    fields = {name: value for name, value in message.items() if name != "usage"}
+    if usage := obj(readable_facts.value).get("usage"):
+        fields["usage"] = usage
+    return Line(
+        record={**line.record, "message": fields, "timestamp": obj(readable_facts.value).get("ts")},
+        location=line.location,
+    )
 
 
 def _runs(session_id: str, lines: list[Line], titles: list[JSONValue]) -> Iterator[RecordedRun]:
-    told = joined([line for line in lines if not line.given.get("isSidechain")])
-    agents = chains([line for line in lines if line.given.get("isSidechain")])
-    found = list(branches(told))
-    if not found:
+    main_lines = close_gaps([line for line in lines if not line.record.get("isSidechain")])
+    agents = chains([line for line in lines if line.record.get("isSidechain")])
+    main_branches = list(branches(main_lines))
+    if not main_branches:
         yield from _lone_agents(session_id, agents)
-    for at, branch in enumerate(found):
-        steps = _with_agents(transcripts.build_steps(_messages(branch.lines), _SETTING), agents, also_uncalled=at == 0)
-        if at == 0:
+    for index, branch in enumerate(main_branches):
+        steps = _with_agents(
+            transcripts.build_steps(_messages(branch.lines), _SETTING), agents, also_uncalled=index == 0
+        )
+        if index == 0:
             yield _run(
                 session_id,
                 steps,
                 branch.lines,
                 {
                     "summaries": titles,
-                    "other_branches": len(found) - 1 or None,
-                    "unanswered_messages": _unanswered(told, found),
+                    "other_branches": len(main_branches) - 1 or None,
+                    "unanswered_messages": _unanswered_messages(main_lines, main_branches),
                 },
             )
         else:
             yield _run(
-                f"{session_id}/{branch.lines[branch.shared].id}",
+                f"{session_id}/{branch.lines[branch.shared_length].id}",
                 steps,
                 branch.lines,
-                {"left_branch_of": session_id, "shared_messages": branch.shared},
+                {"left_branch_of": session_id, "shared_messages": branch.shared_length},
             )
 
 
-def _unanswered(lines: Sequence[Line], found: Sequence[Branch]) -> list[JSONValue]:
-    """The messages that are on no branch: what a user took back before a model answered it."""
-    taken = {line.where for branch in found for line in branch.lines}
-    return [line.given["message"] for line in lines if line.is_message and line.where not in taken]
+def _unanswered_messages(lines: Sequence[Line], main_branches: Sequence[Branch]) -> list[JSONValue]:
+    """Return the messages outside all branches: requests withdrawn before a model answered."""
+    locations = {line.location for branch in main_branches for line in branch.lines}
+    return [line.record["message"] for line in lines if line.is_message and line.location not in locations]
 
 
 def _lone_agents(session_id: str, agents: Sequence[list[Line]]) -> Iterator[RecordedRun]:
-    """Sub-agents whose session is in another file."""
+    """Yield the runs of sub-agents whose session is not in the import."""
     for chain in agents:
-        name = text(chain[0].given.get("agentId")) or chain[0].id
-        steps = _nested(transcripts.build_steps(_messages(chain), _SETTING), "", None)
+        name = text(chain[0].record.get("agentId")) or chain[0].id
+        steps = _nest(transcripts.build_steps(_messages(chain), _SETTING), "", None)
         yield _run(f"{session_id}/{name}", steps, chain, {"sub_agent_of": session_id})
 
 
 def _run(external_id: str, steps: list[RecordedStep], lines: Sequence[Line], metadata: JSONObject) -> RecordedRun:
-    begun = lines[0].given
-    kept = {name: begun[name] for name in _KEPT if name in begun}
+    first_record = lines[0].record
+    session_facts = {name: first_record[name] for name in _METADATA if name in first_record}
     return build_run(
-        RunFacts(external_id=external_id, app=FORMAT, format=FORMAT, metadata={**kept, **metadata}),
+        RunFacts(external_id=external_id, app=FORMAT, format=FORMAT, metadata={**session_facts, **metadata}),
         steps,
         location=f"session {external_id}",
     )
@@ -167,80 +174,82 @@ def _run(external_id: str, steps: list[RecordedStep], lines: Sequence[Line], met
 def _with_agents(
     steps: list[RecordedStep], agents: Sequence[Sequence[Line]], *, also_uncalled: bool
 ) -> list[RecordedStep]:
-    """The steps with those of the sub-agents below the calls that gave them their tasks."""
-    for at, chain in enumerate(agents, 1):
+    """Return the steps with each sub-agent's steps below the call that gave it its task."""
+    for number, chain in enumerate(agents, 1):
         inner = transcripts.build_steps(_messages(chain), _SETTING)
         caller = _call_of(inner, steps)
         if caller is None and not also_uncalled:
             continue
-        place = len(steps) if caller is None else caller + 1
-        steps[place:place] = _nested(inner, f"side-{at}/", steps[caller or 0])
+        index = len(steps) if caller is None else caller + 1
+        steps[index:index] = _nest(inner, f"side-{number}/", steps[caller or 0])
     return steps
 
 
 def _call_of(inner: list[RecordedStep], steps: list[RecordedStep]) -> int | None:
-    """The place of the tool call whose arguments hold the first words said to a sub-agent, and that has none yet."""
-    told = next((ModelRequest(step.input).messages for step in inner if step.type is StepType.MODEL), [])
-    tasks = [words for message in told if obj(message).get("role") == "user" and (words := message_text(obj(message)))]
-    taken = {step.parent for step in steps}
-    for place, step in enumerate(steps):
-        if tasks and step.type is StepType.TOOL and step.key not in taken and _holds(step.input, tasks[0]):
-            return place
+    """Return the index of the free tool call whose arguments contain the first message to a sub-agent."""
+    messages = next((ModelRequest(step.input).messages for step in inner if step.type is StepType.MODEL), [])
+    tasks = [
+        task for message in messages if obj(message).get("role") == "user" and (task := message_text(obj(message)))
+    ]
+    busy_calls = {step.parent for step in steps}
+    for index, step in enumerate(steps):
+        if tasks and step.type is StepType.TOOL and step.key not in busy_calls and _has_task(step.input, tasks[0]):
+            return index
     return None
 
 
-def _holds(arguments: JSONValue, task: str) -> bool:
+def _has_task(arguments: JSONValue, task: str) -> bool:
     return any(isinstance(value, str) and value.strip() == task.strip() for value in obj(arguments).values())
 
 
 def _messages(lines: Sequence[Line]) -> list[TranscriptMessage]:
-    """Lines as messages; the lines of one API response are one message, counted once."""
-    told: list[TranscriptMessage] = []
+    """Convert lines to messages; the lines of one API response form one message, with its usage once."""
+    messages: list[TranscriptMessage] = []
     answers: dict[str, JSONObject] = {}
     for line in lines:
-        message = obj(line.given["message"])
-        known = answers.get(line.answer)
-        if known is not None:
-            known["content"] = [*items(known["content"]), *items(message.get("content"))]
-            known["usage"] = first(message, "usage") or known.get("usage")
+        message = obj(line.record["message"])
+        answer = answers.get(line.answer)
+        if answer is not None:
+            answer["content"] = [*items(answer["content"]), *items(message.get("content"))]
+            answer["usage"] = first(message, "usage") or answer.get("usage")
             continue
-        value = _message(line.given, message)
-        compacted = line.given.get("isCompactSummary") is True
-        told.append(
+        value = _message(line.record, message)
+        is_summary = line.record.get("isCompactSummary") is True
+        messages.append(
             TranscriptMessage(
                 value=value,
-                location=line.where,
-                is_injected=compacted or line.given.get("isMeta") is True,
-                resets_history=compacted,
+                location=line.location,
+                is_injected=is_summary or line.record.get("isMeta") is True,
+                resets_history=is_summary,
             )
         )
         if line.answer:
             answers[line.answer] = value
-    return told
+    return messages
 
 
-def _message(given: JSONObject, message: JSONObject) -> JSONObject:
+def _message(record: JSONObject, message: JSONObject) -> JSONObject:
     content = message.get("content")
-    kept = {name: given[name] for name in ("uuid", "requestId", "toolUseResult") if given.get(name)}
-    said = {name: message[name] for name in ("usage", "model", "stop_reason") if message.get(name)}
+    record_fields = {name: record[name] for name in ("uuid", "requestId", "toolUseResult") if record.get(name)}
+    message_fields = {name: message[name] for name in ("usage", "model", "stop_reason") if message.get(name)}
     blocks = list(content) if isinstance(content, list) else content
     return {
-        "role": text(first(message, "role") or given.get("type")),
+        "role": text(first(message, "role") or record.get("type")),
         "content": blocks,
-        "ts": given.get("timestamp"),
-        **said,
-        **kept,
+        "ts": record.get("timestamp"),
+        **message_fields,
+        **record_fields,
     }
 
 
-def _nested(steps: list[RecordedStep], prefix: str, caller: RecordedStep | None) -> list[RecordedStep]:
-    """The steps of a sub-agent below its caller, or by themselves."""
-    above = caller.key if caller else None
+def _nest(steps: list[RecordedStep], prefix: str, caller: RecordedStep | None) -> list[RecordedStep]:
+    """Return the steps of a sub-agent, below its caller if there is one."""
+    caller_key = caller.key if caller else None
     return [
         replace(
             step,
             key=prefix + step.key,
-            parent=above if step.parent is None else prefix + step.parent,
+            parent=caller_key if step.parent is None else prefix + step.parent,
             name="sub-agent" if step.parent is None else step.name,
         )
         for step in steps

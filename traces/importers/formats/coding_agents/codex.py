@@ -1,6 +1,6 @@
 """Codex rollout files: response items, with the session's settings and running token counts between them.
 
-When a conversation gets too long, Codex goes on with a summary (`compacted`): the model calls after it are shown that.
+When a conversation gets too long, Codex replaces it with a summary (`compacted`), which later model calls receive.
 """
 
 import re
@@ -22,7 +22,8 @@ FORMAT = "codex"
 TYPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state"})
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input", "local_shell_call": "action"}
 _RESULTS = frozenset({"function_call_output", "custom_tool_call_output", "local_shell_call_output"})
-_SHOWN = frozenset({"message", *_CALLS, *_RESULTS})  # of a history that took the place of another
+# Item types of a replacement history.
+_HISTORY_TYPES = frozenset({"message", *_CALLS, *_RESULTS})
 _SESSION = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens")
 
@@ -31,32 +32,33 @@ _COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens")
 class _Rollout:
     meta: JSONObject = field(default_factory=dict)
     model: str = ""
-    said: list[TranscriptMessage] = field(default_factory=list)
-    speaking: JSONObject | None = None  # the assistant message that response items still add to
-    counted: JSONObject = field(default_factory=dict)
-    compacted: int = 0
+    messages: list[TranscriptMessage] = field(default_factory=list)
+    # The assistant message that further response items extend.
+    answer: JSONObject | None = None
+    token_counts: JSONObject = field(default_factory=dict)
+    compactions: int = 0
     effort: JSONValue = None
 
 
 @dataclass(kw_only=True)
 class _File:
-    """The records of one rollout file with their places."""
+    """The records of one rollout file with their locations."""
 
     source: Source
     records: list[tuple[JSONObject, str]]
 
     @property
     def session(self) -> str:
-        metas = (obj(given.get("payload")) for given, _ in self.records if given.get("type") == "session_meta")
-        return text(first(next(metas, {}), "session_id", "id")) or _session_in(self.source.name)
+        metas = (obj(record.get("payload")) for record, _ in self.records if record.get("type") == "session_meta")
+        return text(first(next(metas, {}), "session_id", "id")) or _session_in_name(self.source.name)
 
     @property
-    def begun(self) -> str:
-        return next((text(given.get("timestamp")) for given, _ in self.records if given.get("timestamp")), "")
+    def start(self) -> str:
+        return next((text(record.get("timestamp")) for record, _ in self.records if record.get("timestamp")), "")
 
 
 def keys(source: Source) -> set[str]:
-    """The session of a file."""
+    """Return the session id of a file."""
     try:
         return {_File(source=source, records=list(source.objects())).session}
     except BadFile:
@@ -64,53 +66,54 @@ def keys(source: Source) -> set[str]:
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
-    """One run for each session; rollouts that resume one are written to further files."""
+    """Yield one run per session; a resumed session spans several rollout files."""
     sessions: dict[str, list[_File]] = {}
     for source in sources:
         try:
-            read = _File(source=source, records=list(source.objects()))
+            file = _File(source=source, records=list(source.objects()))
         except BadFile as problem:
             source.problems.append(problem)
         else:
-            sessions.setdefault(read.session, []).append(read)
+            sessions.setdefault(file.session, []).append(file)
     for files in sessions.values():
-        ordered = sorted(files, key=lambda each: each.begun)
+        files_by_start = sorted(files, key=lambda file: file.start)
         try:
-            yield _session(ordered)
+            yield _session(files_by_start)
         except BadFile as problem:
-            ordered[-1].source.problems.append(problem)
+            files_by_start[-1].source.problems.append(problem)
 
 
 def _session(files: list[_File]) -> RecordedRun:
     rollout = _Rollout()
-    for given, where in _records(files):
-        payload = obj(given.get("payload"))
-        match given.get("type"):
+    for record, location in _records(files):
+        payload = obj(record.get("payload"))
+        match record.get("type"):
             case "session_meta":
-                rollout.meta = rollout.meta or payload  # a resumed rollout repeats it
+                # A resumed rollout repeats it.
+                rollout.meta = rollout.meta or payload
             case "turn_context":
                 rollout.model, rollout.effort = text(payload.get("model")) or rollout.model, payload.get("effort")
             case "response_item":
-                _item(rollout, payload, given.get("timestamp"), where)
+                _item(rollout, payload, record.get("timestamp"), location)
             case "event_msg" if payload.get("type") == "token_count":
                 _count(rollout, obj(payload.get("info")))
             case "compacted":
-                _compact(rollout, payload, given.get("timestamp"), where)
-    if not rollout.said:
-        raise BadFile("a Codex rollout without any message", "line 1")
-    rollout.said = transcripts.drop_unreadable(rollout.said, files[-1].source.problems)
+                _compact(rollout, payload, record.get("timestamp"), location)
+    if not rollout.messages:
+        raise BadFile("a Codex rollout without messages", "line 1")
+    rollout.messages = transcripts.drop_unreadable(rollout.messages, files[-1].source.problems)
     return _run(rollout, files[0].source.name)
 
 
 def _records(files: list[_File]) -> Iterator[tuple[JSONObject, str]]:
-    """The records of all files in order; what a later file repeats of those before it is left out."""
-    seen: set[str] = set()
-    for at, each in enumerate(files):
-        mine = [digest(given) if len(files) > 1 else "" for given, _ in each.records]
-        for (given, where), name in zip(each.records, mine, strict=True):
-            if at == 0 or name not in seen:
-                yield given, where if len(files) == 1 else f"{each.source.name}, {where}"
-        seen.update(mine)
+    """Yield the records of all files in order; omit records that a later file repeats."""
+    seen_digests: set[str] = set()
+    for index, file in enumerate(files):
+        digests = [digest(record) if len(files) > 1 else "" for record, _ in file.records]
+        for (record, location), record_digest in zip(file.records, digests, strict=True):
+            if index == 0 or record_digest not in seen_digests:
+                yield record, location if len(files) == 1 else f"{file.source.name}, {location}"
+        seen_digests.update(digests)
 
 
 def _run(rollout: _Rollout, name: str) -> RecordedRun:
@@ -122,63 +125,67 @@ def _run(rollout: _Rollout, name: str) -> RecordedRun:
         agent="codex",
         system=first(obj(instructions), "text") or first(meta, "instructions"),
     )
-    kept = ("cwd", "originator", "cli_version", "source", "git", "forked_from_id", "parent_thread_id")
-    metadata: JSONObject = {key: meta[key] for key in kept if meta.get(key)}
+    metadata_fields = ("cwd", "originator", "cli_version", "source", "git", "forked_from_id", "parent_thread_id")
+    metadata: JSONObject = {key: meta[key] for key in metadata_fields if meta.get(key)}
     return build_run(
         RunFacts(
-            external_id=text(first(meta, "session_id", "id")) or _session_in(name),
+            external_id=text(first(meta, "session_id", "id")) or _session_in_name(name),
             app=FORMAT,
             format=FORMAT,
-            metadata={**metadata, "compactions": rollout.compacted or None},
+            metadata={**metadata, "compactions": rollout.compactions or None},
         ),
-        transcripts.build_steps(rollout.said, setting),
+        transcripts.build_steps(rollout.messages, setting),
         location="line 1",
     )
 
 
-def _session_in(name: str) -> str:
-    """The session that a file is named after, where the line that says it is lost."""
+def _session_in_name(name: str) -> str:
+    """Return the session id in a file name, for files without a session line."""
     match = _SESSION.search(name)
     return match[0] if match else name
 
 
-def _item(rollout: _Rollout, item: JSONObject, time: JSONValue, where: str) -> None:
+def _item(rollout: _Rollout, item: JSONObject, time: JSONValue, location: str) -> None:
     kind = text(item.get("type"))
     if kind == "message" and item.get("role") != "assistant":
-        rollout.speaking = None
-        rollout.said.append(TranscriptMessage(value={**item, "ts": time}, location=where))
+        rollout.answer = None
+        rollout.messages.append(TranscriptMessage(value={**item, "ts": time}, location=location))
     elif kind in _RESULTS:
-        rollout.speaking = None
+        rollout.answer = None
         output = item.get("output")
         message: JSONObject = {"role": "tool", "tool_call_id": item.get("call_id"), "content": output, "ts": time}
-        rollout.said.append(TranscriptMessage(value=message, location=where))
+        rollout.messages.append(TranscriptMessage(value=message, location=location))
     elif kind in {"message", "reasoning"} or kind in _CALLS:
-        _speak(rollout, item, kind, time, where)
+        _add_to_answer(rollout, item, kind, time, location)
 
 
-def _compact(rollout: _Rollout, payload: JSONObject, time: JSONValue, where: str) -> None:
-    """What the model is shown from here on: as the rollout says, else the user's requests and the summary."""
-    rollout.compacted += 1
-    rollout.speaking = None
-    shown = [obj(item) for item in items(payload.get("replacement_history")) if obj(item).get("type") in _SHOWN]
-    if not shown:
-        asked = [
-            obj(each.value) for each in rollout.said if obj(each.value).get("role") == "user" and not each.is_injected
+def _compact(rollout: _Rollout, payload: JSONObject, time: JSONValue, location: str) -> None:
+    """Restart the history: with the recorded replacement, or with the user's requests and the summary."""
+    rollout.compactions += 1
+    rollout.answer = None
+    history = [
+        obj(item) for item in items(payload.get("replacement_history")) if obj(item).get("type") in _HISTORY_TYPES
+    ]
+    if not history:
+        requests = [
+            obj(message.value)
+            for message in rollout.messages
+            if obj(message.value).get("role") == "user" and not message.is_injected
         ]
-        shown = [*asked, {"role": "user", "content": payload.get("message")}]
-    rollout.said += [
-        TranscriptMessage(value={**item, "ts": time}, location=where, is_injected=True, resets_history=at == 0)
-        for at, item in enumerate(shown)
+        history = [*requests, {"role": "user", "content": payload.get("message")}]
+    rollout.messages += [
+        TranscriptMessage(value={**item, "ts": time}, location=location, is_injected=True, resets_history=index == 0)
+        for index, item in enumerate(history)
     ]
 
 
-def _speak(rollout: _Rollout, item: JSONObject, kind: str, time: JSONValue, where: str) -> None:
-    """Items of one response, up to the next result or request, are one message."""
-    if rollout.speaking is None:
-        rollout.speaking = {"role": "assistant", "content": [], "tool_calls": [], "ts": time, "model": rollout.model}
+def _add_to_answer(rollout: _Rollout, item: JSONObject, kind: str, time: JSONValue, location: str) -> None:
+    """Add an item to the answer; all items up to the next result or request form one message."""
+    if rollout.answer is None:
+        rollout.answer = {"role": "assistant", "content": [], "tool_calls": [], "ts": time, "model": rollout.model}
         parameters: JSONObject = {"reasoning_effort": rollout.effort} if rollout.effort else {}
-        rollout.said.append(TranscriptMessage(value=rollout.speaking, location=where, parameters=parameters))
-    message = rollout.speaking
+        rollout.messages.append(TranscriptMessage(value=rollout.answer, location=location, parameters=parameters))
+    message = rollout.answer
     message["ts"] = time
     if kind in _CALLS:
         call: JSONObject = {
@@ -188,7 +195,7 @@ def _speak(rollout: _Rollout, item: JSONObject, kind: str, time: JSONValue, wher
         }
         message["tool_calls"] = [*items(message["tool_calls"]), call]
     elif kind == "reasoning":
-        thought = "\n".join(text(obj(each).get("text")) for each in items(first(item, "summary", "content")))
+        thought = "\n".join(text(obj(part).get("text")) for part in items(first(item, "summary", "content")))
         blocks: list[JSONValue] = [{"type": "thinking", "thinking": thought}] if thought else []
         message["content"] = [*items(message["content"]), *blocks]
     else:
@@ -197,19 +204,19 @@ def _speak(rollout: _Rollout, item: JSONObject, kind: str, time: JSONValue, wher
 
 
 def _count(rollout: _Rollout, info: JSONObject) -> None:
-    """Counts are of the whole session so far: a response's own are the difference."""
+    """Add the usage of a response: the difference between the session totals before and after it."""
     total = obj(info.get("total_token_usage"))
-    spent: dict[str, int] = {}
+    usage: dict[str, int] = {}
     for name in _COUNTS:
-        now, before = total.get(name), rollout.counted.get(name, 0)
-        if isinstance(now, int) and isinstance(before, int) and now >= before:
-            spent[name] = now - before
-    rollout.counted = total
-    told = (obj(each.value) for each in reversed(rollout.said) if not each.is_injected)
-    answer = next((message for message in told if message.get("role") == "assistant"), None)
-    if answer is not None and any(spent.values()):
-        # also what was spent beside answers, as on a summary: all steps together are the total
-        known = obj(answer.get("usage"))
-        answer["usage"] = known | {
-            name: count + (parse_token_count(known.get(name), "/usage") or 0) for name, count in spent.items()
+        count, previous_count = total.get(name), rollout.token_counts.get(name, 0)
+        if isinstance(count, int) and isinstance(previous_count, int) and count >= previous_count:
+            usage[name] = count - previous_count
+    rollout.token_counts = total
+    messages = (obj(message.value) for message in reversed(rollout.messages) if not message.is_injected)
+    answer = next((message for message in messages if message.get("role") == "assistant"), None)
+    if answer is not None and any(usage.values()):
+        # Includes usage outside answers, such as for a summary, so that the steps add up to the total.
+        earlier_usage = obj(answer.get("usage"))
+        answer["usage"] = earlier_usage | {
+            name: count + (parse_token_count(earlier_usage.get(name), "/usage") or 0) for name, count in usage.items()
         }

@@ -258,6 +258,6 @@ def test_several_results_answer_several_calls() -> None:
 
 def test_unknown_speaker_is_refused_with_its_place() -> None:
     turns = [{"from": "human", "value": "Hi"}, {"from": "parrot", "value": "Hi"}]
-    with pytest.raises(BadFile, match="'parrot' is no speaker") as refusal:
+    with pytest.raises(BadFile, match="'parrot' is not a known speaker") as refusal:
         read("sharegpt", {"conversations": turns})
     assert refusal.value.where == "/conversations/1/from"

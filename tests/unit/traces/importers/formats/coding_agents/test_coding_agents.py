@@ -178,16 +178,16 @@ def test_every_answer_is_on_a_branch_and_on_each_once(drawn: list[tuple[int, str
     lines = []
     for at, (above, type) in enumerate(drawn):
         parent = None if above > 25 else str(above)  # damaged files have circles, and parents that are not there
-        lines.append(Line(given=line(str(at), parent, type, None if type == "system" else says("x")), where=""))
-    lines.append(Line(given=line("", "0", said="a line without an id"), where=""))
+        lines.append(Line(record=line(str(at), parent, type, None if type == "system" else says("x")), location=""))
+    lines.append(Line(record=line("", "0", said="a line without an id"), location=""))
     found = list(branches(lines))
     told = [each.id for each in lines if each.is_message and each.id]
     for branch in found:
         ids = [each.id for each in branch.lines]
         assert ids == sorted(set(ids), key=told.index), "in the order of the file, none twice"
     on_any = Counter(each.id for branch in found for each in branch.lines)
-    assert all(on_any[each.id] for each in lines if each.given["type"] == "assistant")
-    starts = [branch.lines[branch.shared].id for branch in found]
+    assert all(on_any[each.id] for each in lines if each.record["type"] == "assistant")
+    starts = [branch.lines[branch.shared_length].id for branch in found]
     assert len(set(starts)) == len(starts), "each begins something that no other one does"
     assert not told or told[-1] in [each.id for each in found[0].lines]
 
