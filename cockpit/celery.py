@@ -17,7 +17,7 @@ app.autodiscover_tasks()
 
 @worker_shutting_down.connect(weak=False)
 def _hand_back(**_: Any) -> None:
-    shutdown.begin()
+    shutdown.request()
 
 
 @worker_init.connect(weak=False)

@@ -13,7 +13,7 @@ class ReplayConfig(AppConfig):
     def ready(self) -> None:
         """Whatever is configured wrongly is said at start, not in the middle of a replay."""
         import_module("replay.tasks")  # says who hears of sessions
-        tools.configured()
-        retrieval.configured()
+        tools.configured_tools()
+        retrieval.configured_retrievers()
         configuration.hooks()
         configuration.targets()

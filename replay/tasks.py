@@ -29,24 +29,26 @@ def execute(session_id: str) -> None:
 
     A worker that was asked to end leaves it to another one.
     """
-    if shutdown.begun():
+    if shutdown.is_requested():
         return
     session = UUID(session_id)
     try:
         if runner.execute(session, session_probe.execution_of):
             enqueue.put(COMPARE, session)
     finally:
-        next_ones = [session] if shutdown.begun() else outages.patiently(lambda: _whose_turn_it_is(session))
+        next_ones = (
+            [session] if shutdown.is_requested() else outages.retry_through_outage(lambda: _whose_turn_it_is(session))
+        )
         for waiting in next_ones:
             enqueue.put(EXECUTE, waiting)
-        for proof in outages.patiently(lambda: proving.advance_after(session)):
+        for proof in outages.retry_through_outage(lambda: proving.advance_after(session)):
             enqueue.put(PROVE, proof)
 
 
 @shared_task
 def prove(proof_id: str) -> None:
     """Get on with a proof until it waits for a session, or is over."""
-    for session in [] if shutdown.begun() else proving.advance(UUID(proof_id)):
+    for session in [] if shutdown.is_requested() else proving.advance(UUID(proof_id)):
         enqueue.put(EXECUTE, session)
 
 

@@ -57,7 +57,7 @@ def _providers() -> list[ProviderSetting]:
             base_url=provider.base_url,
             key=_key(provider.api_key_env, providers.api_key(provider)),
         )
-        for provider in providers.configured().values()
+        for provider in providers.configured_providers().values()
     ]
 
 
@@ -71,7 +71,7 @@ def _retrievers() -> list[RetrieverSetting]:
             embeddings={name: embedding.said for name, embedding in one.entry.embeddings.items()},
             variables={name: _key(name, os.environ.get(name, "")) for name in one.variables},
         )
-        for one in retrieval.configured().values()
+        for one in retrieval.configured_retrievers().values()
     ]
 
 

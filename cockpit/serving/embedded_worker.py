@@ -93,10 +93,10 @@ class EmbeddedWorker:
         """Ask the worker to finish; True when it did in time."""
         if self._thread is None:
             return True
-        shutdown.begin()
+        shutdown.request()
         state.should_stop = 0  # type: ignore[assignment]  # the exit code, which celery-types takes for None
         self._thread.join(STOP_LIMIT_S)
         if self._thread.is_alive():
             return False
-        shutdown.over()
+        shutdown.reset()
         return True

@@ -22,7 +22,7 @@ from replay.checks.schemas import Check
 from replay.core.vocabulary import COMPLETED, ENDED, BisectionStatus, ProbeVerdict
 from replay.core.wording import UNFOLLOWED
 from replay.execution import event_log
-from replay.live.matching_process import first_error_apart
+from replay.live.matching_process import first_error_isolated
 from replay.models import Bisection, BisectionProbe, ReplaySession
 from replay.overrides.policy import Budget
 from replay.sessions import create, prepare
@@ -223,7 +223,7 @@ def _verdict(probe: BisectionProbe) -> tuple[ProbeVerdict, JSONObject]:
         return ProbeVerdict.UNCLEAR, {"note": session.error or f"the replay {session.status}"}
     asked = _CHECKS.validate_python(probe.bisection.request["checks"])
     outcome = read_outcome(session.run_id, asked)
-    results = checks.apply(asked, outcome, first_error_apart)
+    results = checks.apply(asked, outcome, first_error_isolated)
     detail: JSONObject = {
         "checks": [result.model_dump(mode="json") for result in results],
         "answer": outcome.answer[:ANSWER_LIMIT],

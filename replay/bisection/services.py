@@ -17,7 +17,7 @@ from replay.core.errors import ReplayRefused
 from replay.core.plan import PlanRefusal
 from replay.core.vocabulary import BisectionStatus
 from replay.execution import task_names
-from replay.live.matching_process import first_error_apart
+from replay.live.matching_process import first_error_isolated
 from replay.models import Bisection
 from replay.sessions import prepare, services
 from replay.sessions.schemas import ReplayRequest
@@ -200,7 +200,7 @@ def _own_refusals(request: BisectRequest) -> list[PlanRefusal]:
 
 
 def _recorded(run: Run, request: BisectRequest) -> list[CheckResult]:
-    return checks.apply(request.checks, read_outcome(run.id, request.checks), first_error_apart)
+    return checks.apply(request.checks, read_outcome(run.id, request.checks), first_error_isolated)
 
 
 def _passes(results: list[CheckResult]) -> bool:

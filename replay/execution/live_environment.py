@@ -10,7 +10,7 @@ from replay.core.calls import Answer, CachedAnswer, Call, OperatorAnswer, Retrie
 from replay.core.errors import CancelRequested, OperatorNeeded, Stopped
 from replay.core.vocabulary import SessionStatus
 from replay.execution.calls import live_models, live_retrieval, live_tools, operator_questions
-from replay.execution.calls.attempts import AttemptJournal, CallFailed
+from replay.execution.calls.attempts import AttemptJournal, CallFailure
 from replay.execution.derived_run import step_rows
 from replay.execution.derived_run.checkpoints import Checkpoints
 from replay.live import availability, retrieval, tools
@@ -53,18 +53,18 @@ class LiveEnvironment:
 
     def tool(self, name: str) -> ToolReview:
         """As decided now: a review that was taken back holds at once."""
-        configured = tools.configured().get(name)
+        configured = tools.configured_tools().get(name)
         return ToolReview(safe=queries.safety(name), executor="" if configured is None else configured.place)
 
     def live_tool(self, call: Call, executor: str) -> Answer | None:
-        tool = tools.configured()[call.called]
+        tool = tools.configured_tools()[call.called]
         return self._live(call, lambda: live_tools.answer(self._journal, self, tool, call))
 
     def retriever(self, call: Call) -> RetrieverMatch:
-        return availability.retriever(call)
+        return availability.match_retriever(call)
 
     def live_retrieval(self, call: Call, serving: RetrieverMatch) -> Answer:
-        retriever = retrieval.configured()[serving.name]
+        retriever = retrieval.configured_retrievers()[serving.name]
         return self._live(call, lambda: live_retrieval.answer(self._journal, retriever, call))
 
     def ask(self, call: Call, why: str = _UNANSWERED, may_run: bool = False) -> OperatorAnswer | None:
@@ -94,5 +94,5 @@ class LiveEnvironment:
         self._checkpoints.before_live_call()
         try:
             return answer()
-        except CallFailed as failed:
+        except CallFailure as failed:
             self._checkpoints.fail(call, failed.answer, failed.stopped)

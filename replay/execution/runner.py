@@ -49,18 +49,18 @@ def execute(session_id: UUID, execution_of: ExecutionOf = ordinary) -> bool:
     owner = leases.new_owner()
     if not leases.claim(session_id, owner):
         return False
-    with _heartbeat(session_id, owner), tools.kept_open(str(session_id)):
+    with _heartbeat(session_id, owner), tools.connection_scope(str(session_id)):
         for _ in range(_MOST_OUTAGES):
             try:
                 return _run(session_id, owner, execution_of)
-            except outages.AWAY as error:
+            except outages.OUTAGE_ERRORS as error:
                 if not outages.is_outage(error):
                     raise
                 connection.close()
                 logger.warning("store_away", session_id=str(session_id), error=str(error).partition("\n")[0])
                 outages.wait_for_storage(error)
             # The replay begins again at the last checkpoint; what was answered meanwhile is stored beside it.
-            if not outages.patiently(lambda: leases.beat(session_id, owner)):
+            if not outages.retry_through_outage(lambda: leases.beat(session_id, owner)):
                 return False
         lost = f"the database or the artifact storage went away {_MOST_OUTAGES} times"
         _end(session_id, owner, SessionStatus.FAILED_EXECUTION, code="dependency_unavailable", error=lost)
@@ -198,7 +198,7 @@ def _heartbeat(session_id: UUID, owner: str) -> Iterator[None]:
             while not done.wait(leases.beat_s()):
                 close_old_connections()
                 # Without the database nobody can take the session over: the next beat is soon enough.
-                if not outages.if_reachable(lambda: leases.beat(session_id, owner), otherwise=True):
+                if not outages.if_reachable(lambda: leases.beat(session_id, owner), fallback=True):
                     break
         finally:
             connection.close()

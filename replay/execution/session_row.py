@@ -55,7 +55,7 @@ class SessionRow:
             raise OwnershipLost
         if cancelled:
             raise CancelRequested
-        if shutdown.begun():
+        if shutdown.is_requested():
             raise HandedBack
 
     def is_unwanted(self, *, again: bool) -> bool:

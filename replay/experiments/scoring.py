@@ -11,7 +11,7 @@ from replay.checks import checks
 from replay.checks.schemas import Check, CheckResult
 from replay.core.vocabulary import COMPLETED
 from replay.experiments import scheduler
-from replay.live.matching_process import first_error_apart
+from replay.live.matching_process import first_error_isolated
 from replay.models import ExperimentRow
 from replay.store.run_outcome import ANSWER_LIMIT, read_outcome
 from traces.core.json_types import JSONObject
@@ -29,7 +29,7 @@ def judge(session_id: UUID) -> None:
         return
     asked = _CHECKS.validate_python(row.experiment.request["checks"])
     outcome = read_outcome(row.session.run_id, asked)
-    results = checks.apply(asked, outcome, first_error_apart)
+    results = checks.apply(asked, outcome, first_error_isolated)
     said: JSONObject = {
         "answer": outcome.answer[:ANSWER_LIMIT],
         "checks": [result.model_dump(mode="json") for result in results],

@@ -7,7 +7,7 @@ import httpx2
 
 from replay.hooks import configuration
 from replay.hooks.configuration import HookEntry, HttpPlace
-from replay.hooks.registry import Ask, Hook, HookFailed, Registry
+from replay.hooks.registry import Ask, Hook, HookFailure, Registry
 from replay.live import egress
 from traces.core.canonical import NotCanonical, digest
 from traces.core.json_types import JSONObject, JSONValue
@@ -43,27 +43,27 @@ def _called(entry: HookEntry, envelope: JSONObject) -> JSONValue:
         answer: JSONValue = configuration.callables()[entry.python or ""].load()(envelope, **entry.settings)
     except Exception as error:
         # Whatever the operator's code raises: the replay goes on without it.
-        raise HookFailed(f"{type(error).__name__}: {error}") from error
+        raise HookFailure(f"{type(error).__name__}: {error}") from error
     return _storable(answer)
 
 
 def _posted(http: HttpPlace, envelope: JSONObject, timeout_s: float) -> JSONValue:
     """The endpoint gets the envelope; an empty answer lets the event pass."""
     if missing := configuration.missing_secrets(http.headers_env):
-        raise HookFailed(f"the environment variable {missing[0]} is not set")
+        raise HookFailure(f"the environment variable {missing[0]} is not set")
     destination = egress.Destination(host=http.host, operator=True)
     try:
         with (
-            egress.limited(lambda: None, most_bytes=2 * _MOST_BYTES, longest_s=timeout_s),
+            egress.read_limits(lambda: None, most_bytes=2 * _MOST_BYTES, longest_s=timeout_s),
             egress.client([destination], connect_s=min(_CONNECT_S, timeout_s), read_s=timeout_s) as client,
         ):
             response = client.post(str(http.url), json=envelope, headers=headers(http, envelope))
-    except (httpx2.HTTPError, egress.EgressRefused, egress.Endless) as error:
-        raise HookFailed(f"{http.host} could not be asked: {type(error).__name__}: {error}") from error
+    except (httpx2.HTTPError, egress.EgressRefusal, egress.EndlessAnswer) as error:
+        raise HookFailure(f"{http.host} could not be asked: {type(error).__name__}: {error}") from error
     if not response.is_success:
-        raise HookFailed(f"{http.host} answered {response.status_code}")
+        raise HookFailure(f"{http.host} answered {response.status_code}")
     if len(response.content) > _MOST_BYTES:
-        raise HookFailed(f"{http.host} answered with more than {_MOST_BYTES // 1024} KiB")
+        raise HookFailure(f"{http.host} answered with more than {_MOST_BYTES // 1024} KiB")
     return _json(http, response)
 
 
@@ -78,7 +78,7 @@ def _json(http: HttpPlace, response: httpx2.Response) -> JSONValue:
     try:
         answer: JSONValue = response.json()
     except ValueError as error:
-        raise HookFailed(f"{http.host} answered with something that is not JSON") from error
+        raise HookFailure(f"{http.host} answered with something that is not JSON") from error
     return _storable(answer)
 
 
@@ -86,5 +86,5 @@ def _storable(answer: JSONValue) -> JSONValue:
     try:
         digest(answer)
     except NotCanonical as error:
-        raise HookFailed(f"its answer is not JSON: {error}") from error
+        raise HookFailure(f"its answer is not JSON: {error}") from error
     return answer

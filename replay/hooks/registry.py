@@ -26,7 +26,7 @@ from traces.core.vocabulary import TOOL_EVENTS, HookEvent
 Ask = Callable[[JSONObject], JSONValue]
 
 
-class HookFailed(Exception):
+class HookFailure(Exception):
     """A hook gave no answer."""
 
 
@@ -70,7 +70,7 @@ class Registry:
                 continue
             try:
                 said.append(Said(hook=hook.name, decision=understood(event, hook.ask(envelope))))
-            except HookFailed as error:
+            except HookFailure as error:
                 failures.append(Failure(hook=hook.name, error=str(error)))
                 if hook.gate and event is HookEvent.PRE_TOOL_USE:
                     said.append(Said(hook=hook.name, decision=Deny(message="it gave no answer")))
@@ -94,7 +94,7 @@ def matches(matcher: str, tool: str) -> bool:
 
 
 def understood(event: HookEvent, answer: JSONValue) -> Decision:
-    """A hook's answer as a decision about this event; raises `HookFailed`. No answer lets the event pass."""
+    """A hook's answer as a decision about this event; raises `HookFailure`. No answer lets the event pass."""
     if answer is None or answer == {}:
         return CONTINUE
     given = {"action": answer} if isinstance(answer, str) else answer
@@ -102,9 +102,9 @@ def understood(event: HookEvent, answer: JSONValue) -> Decision:
         decision = DECISION.validate_python(given)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        raise HookFailed(f"its answer is no decision: {first['msg']}") from error
+        raise HookFailure(f"its answer is no decision: {first['msg']}") from error
     if not isinstance(decision, Allow | Continue) and type(decision) not in _RANKED[event is HookEvent.PRE_TOOL_USE]:
-        raise HookFailed(f"{decision.action!r} is no answer to {event}")
+        raise HookFailure(f"{decision.action!r} is no answer to {event}")
     return decision
 
 

@@ -71,11 +71,11 @@ class HttpDelivery:
     def _post(self, body: JSONValue, first: JSONObject) -> None:
         sent = {"content-type": "application/json", **headers(self.http, first)}
         try:
-            with egress.limited(lambda: None, most_bytes=_MOST_BYTES, longest_s=self.timeout_s):
+            with egress.read_limits(lambda: None, most_bytes=_MOST_BYTES, longest_s=self.timeout_s):
                 response = self.client.post(str(self.http.url), content=as_json(body), headers=sent)
-        except egress.EgressRefused as error:
+        except egress.EgressRefusal as error:
             raise Refused(str(error)) from error
-        except (httpx2.HTTPError, egress.Endless) as error:
+        except (httpx2.HTTPError, egress.EndlessAnswer) as error:
             raise Unreachable(f"{self.http.host}: {type(error).__name__}: {error}") from error
         status = response.status_code
         if status in _WAIT or status >= 500:

@@ -72,11 +72,11 @@ class Langfuse:
             "x_langfuse_public_key": self.keys[0],
         }
         try:
-            with egress.limited(lambda: None, most_bytes=_MOST_BYTES, longest_s=_LONGEST_S):
+            with egress.read_limits(lambda: None, most_bytes=_MOST_BYTES, longest_s=_LONGEST_S):
                 response = self.http.post(self.url, content=as_json(body), headers=headers, auth=self.keys)
-        except egress.EgressRefused as error:
+        except egress.EgressRefusal as error:
             raise Away(str(error), lasting=True) from error
-        except (httpx2.HTTPError, egress.Endless) as error:
+        except (httpx2.HTTPError, egress.EndlessAnswer) as error:
             raise Away(f"{self.place.base_url.host}: {type(error).__name__}: {error}") from error
         return _read(response, events, self.place.base_url.host or "")
 

@@ -134,7 +134,7 @@ class _Export:
         rejected: dict[str, str] = {}
         for attempt in range(_TRIES):
             self._mine(heartbeat_at=datetime.now(UTC))
-            if shutdown.begun():
+            if shutdown.is_requested():
                 raise _Paused("")
             try:
                 receipt = self._sent(left)

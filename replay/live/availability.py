@@ -13,11 +13,11 @@ def provider_name(provider: str, model: str, override: str | None) -> str | None
     return None if found is None else found.name
 
 
-def retriever(call: Call, known: Sequence[retrieval.Retriever] | None = None) -> RetrieverMatch:
+def match_retriever(call: Call, known: Sequence[retrieval.Retriever] | None = None) -> RetrieverMatch:
     """The configured retriever that answers this retrieval live, or why none does."""
     profile = call.edits.retrieval.get("embedding_profile")
     node = call.node
-    return retrieval.serving(
+    return retrieval.find_retriever(
         call.name,
         call.input,
         profile if isinstance(profile, str) else None,

@@ -33,7 +33,7 @@ class Destination:
     operator: bool
 
 
-class EgressRefused(Exception):
+class EgressRefusal(Exception):
     """A live call would have gone where it may not."""
 
     def __init__(self, host: str, why: str) -> None:
@@ -41,7 +41,7 @@ class EgressRefused(Exception):
         self.host = host
 
 
-class Compressed(httpx2.DecodingError):
+class CompressedAnswer(httpx2.DecodingError):
     """An answer is compressed, which nobody asked for; of `response` only status and headers are known."""
 
     def __init__(self, encoding: str, response: httpx2.Response) -> None:
@@ -49,7 +49,7 @@ class Compressed(httpx2.DecodingError):
         self.response = response
 
 
-class Endless(Exception):
+class EndlessAnswer(Exception):
     """An answer goes on for longer, or is larger, than any answer does."""
 
 
@@ -74,11 +74,11 @@ class _Limits:
     def count(self, data: bytes) -> None:
         self.left -= len(data)
         if self.left < 0:
-            self._fail(Endless("it is too large"))
+            self._fail(EndlessAnswer("it is too large"))
 
     def _check(self) -> None:
         if time.monotonic() > self.until:
-            self._fail(Endless("it does not end"))
+            self._fail(EndlessAnswer("it does not end"))
         try:
             self.look()
         except Exception as given_up:
@@ -94,7 +94,7 @@ _limits: ContextVar[_Limits | None] = ContextVar("limits", default=None)
 
 
 @contextmanager
-def limited(look: Callable[[], None], *, most_bytes: int, longest_s: float) -> Iterator[None]:
+def read_limits(look: Callable[[], None], *, most_bytes: int, longest_s: float) -> Iterator[None]:
     """Inside, what is read may have so many bytes and take so long, and `look` is called while nothing comes.
 
     What `look` or a limit raised comes out, whatever the libraries in between made of it.
@@ -172,12 +172,12 @@ def _reached(address: Address) -> Address:
 
 
 def addresses(destination: Destination, port: int) -> list[str]:
-    """The addresses of the host, resolved now and every one of them allowed; raises `EgressRefused`."""
+    """The addresses of the host, resolved now and every one of them allowed; raises `EgressRefusal`."""
     found = socket.getaddrinfo(destination.host, port, type=socket.SOCK_STREAM)
     resolved = list(dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found))
     for text in resolved:
         if why := refusal(destination, ipaddress.ip_address(text)):
-            raise EgressRefused(destination.host, why)
+            raise EgressRefusal(destination.host, why)
     return resolved
 
 
@@ -197,8 +197,8 @@ class _GuardedBackend(httpcore2.SyncBackend):
     ) -> httpcore2.NetworkStream:
         destination = self._allowed.get(host.lower())
         if destination is None:
-            raise EgressRefused(host, "it is not the host of a configured provider")
-        failure: Exception = EgressRefused(host, "it has no address")
+            raise EgressRefusal(host, "it is not the host of a configured provider")
+        failure: Exception = EgressRefusal(host, "it has no address")
         for address in self._resolved(destination, port):
             try:
                 return _LimitedStream(super().connect_tcp(address, port, timeout, local_address, socket_options))
@@ -230,8 +230,8 @@ class _GuardedAsyncBackend(httpcore2.AnyIOBackend):
     ) -> httpcore2.AsyncNetworkStream:
         destination = self._allowed.get(host.lower())
         if destination is None:
-            raise EgressRefused(host, "it is not a configured host")
-        failure: Exception = EgressRefused(host, "it has no address")
+            raise EgressRefusal(host, "it is not a configured host")
+        failure: Exception = EgressRefusal(host, "it has no address")
         try:
             resolved = await anyio.to_thread.run_sync(addresses, destination, port)
         except socket.gaierror as error:
@@ -265,7 +265,7 @@ class _GuardedTransport(httpx2.HTTPTransport):
         response = super().handle_request(request)
         if (encoding := response.headers.get("content-encoding", "").strip().lower()) not in _IDENTITY:
             response.close()
-            raise Compressed(encoding, response)
+            raise CompressedAnswer(encoding, response)
         return response
 
 

@@ -11,7 +11,7 @@ from traces.core.json_types import JSONObject, JSONValue
 LIMIT_S = 5.0
 
 
-def first_error_apart(document: JSONObject, value: JSONValue) -> str:
+def first_error_isolated(document: JSONObject, value: JSONValue) -> str:
     """Where and why a value does not fit, or that it took too long to find out."""
     asked = orjson.dumps({"document": document, "value": value})
     try:

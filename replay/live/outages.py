@@ -23,7 +23,7 @@ _SQLITE: Final = {
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_FULL,
 }
-AWAY: Final = (Error, StorageAway)  # what may be an outage
+OUTAGE_ERRORS: Final = (Error, StorageAway)  # what may be an outage
 Found = TypeVar("Found")
 
 
@@ -40,13 +40,13 @@ def is_outage(error: BaseException) -> bool:
     return state is None or state[:2] in _CLASSES
 
 
-def patiently(work: Callable[[], Found], *, patience_s: float = PATIENCE_S) -> Found:
+def retry_through_outage(work: Callable[[], Found], *, patience_s: float = PATIENCE_S) -> Found:
     """Do a piece of work that an outage may have cut off, until what it needs is back."""
     until, failures = time.monotonic() + patience_s, 0
     while True:
         try:
             return work()
-        except AWAY as error:
+        except OUTAGE_ERRORS as error:
             if not is_outage(error) or time.monotonic() > until:
                 raise
             if not failures:
@@ -59,15 +59,15 @@ def patiently(work: Callable[[], Found], *, patience_s: float = PATIENCE_S) -> F
 def wait_for_storage(error: BaseException) -> None:
     """After an outage of the storage of artifacts: until it answers again. Databases are waited for by asking them."""
     if isinstance(error, StorageAway):
-        patiently(artifact_files.check)
+        retry_through_outage(artifact_files.check)
 
 
-def if_reachable(work: Callable[[], Found], otherwise: Found) -> Found:
+def if_reachable(work: Callable[[], Found], fallback: Found) -> Found:
     """What the work gives, or something else during an outage."""
     try:
         return work()
-    except AWAY as error:
+    except OUTAGE_ERRORS as error:
         if not is_outage(error):
             raise
         connection.close()
-        return otherwise
+        return fallback

@@ -11,24 +11,24 @@ _begun = mmap.mmap(-1, 1)
 _noticed_at: list[float] = []
 
 
-def begin() -> None:
+def request() -> None:
     _begun[0] = 1
 
 
-def begun() -> bool:
+def is_requested() -> bool:
     return _begun[0] == 1
 
 
 def out_of_time() -> bool:
     """Whether a call in the middle has had its grace."""
-    if not begun():
+    if not is_requested():
         return False
     if not _noticed_at:
         _noticed_at.append(time.monotonic())
     return time.monotonic() - _noticed_at[0] > GRACE_S
 
 
-def over() -> None:
+def reset() -> None:
     """The worker has ended, and this process lives on."""
     _begun[0] = 0
     _noticed_at.clear()

@@ -15,8 +15,8 @@ class GivenUp(Exception):
     """Nobody waits for the work any more; its thread ends when it does."""
 
 
-def within(seconds: float, work: Callable[[], _Result], *, stopped: Callable[[], bool]) -> _Result:
-    """What `work` returns or raises; `TimeoutError` after `seconds`, `GivenUp` when `stopped` says so.
+def run_with_timeout(seconds: float, work: Callable[[], _Result], *, is_cancelled: Callable[[], bool]) -> _Result:
+    """What `work` returns or raises; `TimeoutError` after `seconds`, `GivenUp` when `is_cancelled` says so.
 
     The work goes on in its thread, so it has to be something that may run unheeded.
     """
@@ -27,7 +27,7 @@ def within(seconds: float, work: Callable[[], _Result], *, stopped: Callable[[],
         try:
             result, error = done.get(timeout=min(left, _LOOK_S))
         except queue.Empty:
-            if stopped():
+            if is_cancelled():
                 raise GivenUp from None
             continue
         if error is not None:
@@ -36,13 +36,13 @@ def within(seconds: float, work: Callable[[], _Result], *, stopped: Callable[[],
     raise TimeoutError
 
 
-def settled(future: "Future[_Result]", seconds: float, *, stopped: Callable[[], bool]) -> _Result:
-    """What the future comes to; `TimeoutError` after `seconds`, `GivenUp` when `stopped` says so."""
+def await_future(future: "Future[_Result]", seconds: float, *, is_cancelled: Callable[[], bool]) -> _Result:
+    """What the future comes to; `TimeoutError` after `seconds`, `GivenUp` when `is_cancelled` says so."""
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
         if wait([future], timeout=min(left, _LOOK_S)).done:
             return future.result()
-        if stopped():
+        if is_cancelled():
             raise GivenUp
     raise TimeoutError
 

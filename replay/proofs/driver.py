@@ -15,7 +15,7 @@ from diffing.sentences.findings import AssumptionKind
 from diffing.sentences.proofs import assumption
 from replay.core.vocabulary import ProofStatus
 from replay.live import outages, shutdown
-from replay.live.matching_process import first_error_apart
+from replay.live.matching_process import first_error_isolated
 from replay.models import Proof, ProofProbe
 from replay.proofs.changes import certificates
 from replay.proofs.core.schemas import ProofProgress, ProofRequest
@@ -95,7 +95,7 @@ def case_of(subject: Subject, lab: ProbeRunner) -> Case:
         live_cost_usd=cost,
         coarser=outcomes.coarser(kind),
         values={side: outcomes.values(kind, lab.recorded[side]) for side in sides},
-        names={side: outcomes.said(lab.question, lab.recorded[side], first_error_apart) for side in sides},
+        names={side: outcomes.said(lab.question, lab.recorded[side], first_error_isolated) for side in sides},
     )
 
 
@@ -131,7 +131,7 @@ def _climb(proof: Proof) -> list[UUID]:
         for number, made in enumerate(ladder.run(), 1):
             if number > known:
                 _tell(proof, ladder, made.stage)
-            if not Proof.objects.filter(id=proof.id, status=ProofStatus.RUNNING).exists() or shutdown.begun():
+            if not Proof.objects.filter(id=proof.id, status=ProofStatus.RUNNING).exists() or shutdown.is_requested():
                 return []
     except Waits as waits:
         _tell(proof, ladder, ladder.stage)

@@ -14,7 +14,7 @@ from replay.core.graph import Graph
 from replay.core.plan import Plan, PlanRefusal
 from replay.hooks import configuration
 from replay.live import pricing, retrieval, tools
-from replay.live.availability import provider_name, retriever
+from replay.live.availability import match_retriever, provider_name
 from replay.planning import plan_environment, planner
 from replay.planning.plan_cache import PlanCache
 from replay.planning.structural import refuse_structural
@@ -193,10 +193,10 @@ class _Retrievers:
 
     @cached_property
     def _known(self) -> list[retrieval.Retriever]:
-        return list(retrieval.configured().values())
+        return list(retrieval.configured_retrievers().values())
 
     def __call__(self, call: Call) -> RetrieverMatch:
-        return retriever(call, self._known)
+        return match_retriever(call, self._known)
 
 
 def _price(provider: str, model: str, tokens_in: int | None, tokens_out: int | None) -> float | None:

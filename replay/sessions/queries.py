@@ -83,7 +83,7 @@ def configured_providers() -> ProviderList:
                 local=provider.local,
                 description=provider.description,
             )
-            for _, provider in sorted(providers.configured().items())
+            for _, provider in sorted(providers.configured_providers().items())
         ]
     )
 

@@ -62,7 +62,7 @@ def _overdue(trial: Trial) -> tuple[str, str]:
 
 def retrievers() -> RetrieverList:
     """As configured, in their order: the first that serves a step answers it."""
-    return RetrieverList(retrievers=[_retriever(one) for one in retrieval.configured().values()])
+    return RetrieverList(retrievers=[_retriever(one) for one in retrieval.configured_retrievers().values()])
 
 
 def _retriever(one: retrieval.Retriever) -> RetrieverView:

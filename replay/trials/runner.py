@@ -40,27 +40,27 @@ def run(id: UUID) -> None:
 
 
 def _limit_s(trial: Trial) -> float:
-    known = tools.configured() if trial.kind == "tool" else retrieval.configured()
+    known = tools.configured_tools() if trial.kind == "tool" else retrieval.configured_retrievers()
     return known[trial.name].entry.timeout_s if trial.name in known else 0.0
 
 
 def _tool(trial: Trial) -> dict[str, Any]:
-    tool = tools.configured().get(trial.name)
+    tool = tools.configured_tools().get(trial.name)
     if tool is None:
         raise ProviderError(f"this worker has no tool {trial.name!r}", code="not_configured", retryable=False)
     mark = f"trial-{trial.id}"
-    with tools.kept_open(mark):
+    with tools.connection_scope(mark):
         found = tools.run(tool, tools.ToolCall(arguments=trial.input, replay=mark))
     return {"output": found.output, "status": found.status}
 
 
 def _retrieval(trial: Trial, limit_s: float) -> dict[str, Any]:
-    retriever = retrieval.configured().get(trial.name)
+    retriever = retrieval.configured_retrievers().get(trial.name)
     if retriever is None:
         raise ProviderError(f"this worker has no retriever {trial.name!r}", code="not_configured", retryable=False)
     search = search_of(retriever, trial.input, f"trial-{trial.id}")
     try:
-        found = timeouts.within(limit_s, lambda: retrieval.run(retriever, search), stopped=lambda: False)
+        found = timeouts.run_with_timeout(limit_s, lambda: retrieval.run(retriever, search), is_cancelled=lambda: False)
     except TimeoutError as error:
         detail = f"{retriever.name} did not answer in {limit_s:g} s"
         raise ProviderError(detail, code="timeout", retryable=True) from error

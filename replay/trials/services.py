@@ -22,7 +22,7 @@ logger = structlog.get_logger("replay")
 
 def try_tool(request: ToolTrialRequest, *, by: str, key: Key | None = None) -> Trial:
     """Run a tool once, in a worker; raises `ReviewRequired` where nobody has called it safe or confirmed it now."""
-    tool = tools.configured().get(request.name)
+    tool = tools.configured_tools().get(request.name)
     if tool is None:
         raise InvalidReplay(f"nothing is configured to run {request.name!r}", where="/name")
     safe = queries.safety(request.name)
@@ -35,7 +35,7 @@ def try_tool(request: ToolTrialRequest, *, by: str, key: Key | None = None) -> T
 
 def try_retriever(request: RetrieverTrialRequest, *, by: str, key: Key | None = None) -> Trial:
     """Search once, in a worker."""
-    retriever = retrieval.configured().get(request.name)
+    retriever = retrieval.configured_retrievers().get(request.name)
     if retriever is None:
         raise InvalidReplay(f"no retriever {request.name!r} is configured", where="/name")
     known = retriever.entry.embeddings

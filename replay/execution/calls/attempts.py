@@ -28,7 +28,7 @@ _LONGEST_WAIT_S: Final = 900.0  # that `Retry-After` may ask for: a worker waits
 INTERRUPTED: Final = "interrupted"
 
 
-class CallFailed(Exception):
+class CallFailure(Exception):
     """A live call that is given up: `answer` is what the step says of it, `stopped` how the replay ends."""
 
     def __init__(self, answer: Answer, stopped: Stopped) -> None:
@@ -136,7 +136,7 @@ class AttemptJournal:
                     if cost is not None:
                         observers.call_paid(self.row.id, cost)
 
-        outages.patiently(write)
+        outages.retry_through_outage(write)
 
     def conclude(self, attempt: Attempt, status: AttemptStatus, **columns: Any) -> bool:
         """Write how an attempt ended; false when that is written already.
@@ -167,10 +167,10 @@ class AttemptJournal:
             with transaction.atomic():
                 self.conclude(attempt, AttemptStatus.FAILED, **columns)
 
-        outages.patiently(write)
+        outages.retry_through_outage(write)
 
     def retry_after(self, call: Call, attempt: Attempt, error: ProviderError, failures: int, reason: Reason) -> None:
-        """Write that an attempt failed and wait for the next one; raises `CallFailed` where there is none."""
+        """Write that an attempt failed and wait for the next one; raises `CallFailure` where there is none."""
         wait = self._wait_for(error, failures)
         self.fail(attempt, error, wait)
         if wait is None:
@@ -238,7 +238,7 @@ class AttemptJournal:
             detail={**label_key(), "code": error.code, "attempts": failures},
             retries=failures - 1,
         )
-        raise CallFailed(failed, stopped)
+        raise CallFailure(failed, stopped)
 
     def _wait(self, seconds: float, call: Call) -> None:
         """Wait for the next attempt, ready to stop."""
@@ -267,7 +267,7 @@ class Watch:
         self._looked_at = now
         ending = self._again and shutdown.out_of_time()
         # While the database is away nobody can cancel anything.
-        return self._journal.is_late() or ending or outages.if_reachable(self._is_unwanted, otherwise=False)
+        return self._journal.is_late() or ending or outages.if_reachable(self._is_unwanted, fallback=False)
 
     def _is_unwanted(self) -> bool:
         return self._journal.row.is_unwanted(again=self._again)

@@ -66,7 +66,7 @@ class _Stream(Watch):
         if not text:
             return
         self._told_at = time.monotonic()
-        if outages.if_reachable(lambda: self._say(text), otherwise=False):
+        if outages.if_reachable(lambda: self._say(text), fallback=False):
             self._waiting.clear()
             self._offset += len(text)
 

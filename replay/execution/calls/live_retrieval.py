@@ -43,12 +43,16 @@ def search_of(retriever: retrieval.Retriever, input: JSONObject, replay: str) ->
     )
 
 
-def _search(journal: AttemptJournal, retriever: retrieval.Retriever, call: Call, attempt: Attempt) -> retrieval.Found:
+def _search(
+    journal: AttemptJournal, retriever: retrieval.Retriever, call: Call, attempt: Attempt
+) -> retrieval.SearchResult:
     """Give up when the session should end, and after the retriever's own time."""
     search = search_of(retriever, call.input if isinstance(call.input, dict) else {}, str(journal.row.id))
     limit = retriever.entry.timeout_s
     try:
-        return timeouts.within(limit, lambda: retrieval.run(retriever, search), stopped=Watch(journal).cancelled)
+        return timeouts.run_with_timeout(
+            limit, lambda: retrieval.run(retriever, search), is_cancelled=Watch(journal).cancelled
+        )
     except TimeoutError as error:
         detail = f"{retriever.name} did not answer in {limit:g} s"
         raise providers.ProviderError(detail, code="timeout", retryable=True) from error

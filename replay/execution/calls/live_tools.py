@@ -54,12 +54,12 @@ def _run(
     while True:
         attempt = journal.intend(call, tool.place, number, kind="tool")
         started, watch = time.monotonic(), Watch(journal, again=tool.entry.idempotent)
-        asked = tools.ToolCall(arguments=call.input, replay=str(journal.row.id), stopped=watch.cancelled)
+        asked = tools.ToolCall(arguments=call.input, replay=str(journal.row.id), is_cancelled=watch.cancelled)
         try:
             found = tools.run(tool, asked)
         except timeouts.GivenUp as given_up:
             journal.stopped(attempt, given_up, code=INTERRUPTED if tool.entry.idempotent else _UNKNOWN)
-        except tools.ToolFailed as error:
+        except tools.ToolFailure as error:
             failures += 1
             if error.may_have_run and not tool.entry.idempotent:
                 error.code = _UNKNOWN
@@ -83,7 +83,7 @@ def _succeeded(journal: AttemptJournal, attempt: Attempt, found: tools.ToolResul
             if journal.conclude(attempt, AttemptStatus.SUCCEEDED, outcome=outcome, duration_ms=duration_ms):
                 _withdraw_question(journal.row.id, attempt.sequence_no)
 
-    outages.patiently(write)
+    outages.retry_through_outage(write)
     return _restored(attempt)
 
 

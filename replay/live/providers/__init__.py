@@ -1,6 +1,6 @@
 """Live model calls: any provider that speaks the OpenAI or the Anthropic protocol."""
 
-from replay.live.providers.configuration import configured, provider_for, register, unregister
+from replay.live.providers.configuration import configured_providers, provider_for, register, unregister
 from replay.live.providers.types import Cancelled, IsCancelled, ModelAnswer, ModelCall, OnText, Provider, ProviderError
 
 __all__ = [
@@ -11,7 +11,7 @@ __all__ = [
     "ProviderError",
     "answer",
     "close",
-    "configured",
+    "configured_providers",
     "left_out",
     "provider_for",
     "register",
@@ -34,7 +34,7 @@ def left_out(call: ModelCall) -> tuple[str, ...]:
     """What of a call its provider has no place for; nobody is asked. Nothing of one that is not configured."""
     from replay.live.providers import anthropic_protocol, openai_protocol  # noqa: PLC0415 - as above
 
-    provider = configured().get(call.provider)
+    provider = configured_providers().get(call.provider)
     if provider is None:
         return ()
     if provider.protocol == "openai":

@@ -10,7 +10,7 @@ from django.db import Error as DatabaseError
 
 from replay.live import egress, pricing
 from replay.live.providers import anthropic_protocol, openai_protocol
-from replay.live.providers.configuration import api_key, configured
+from replay.live.providers.configuration import api_key, configured_providers
 from replay.live.providers.failures import INCOMPLETE, classified, garbage
 from replay.live.providers.types import (
     Cancelled,
@@ -45,9 +45,11 @@ def answer(call: ModelCall, *, on_text: OnText, cancelled: IsCancelled) -> Model
 
     `on_text` gets every piece of text as it comes. Nothing is retried here.
     """
-    provider = configured().get(call.provider)
+    provider = configured_providers().get(call.provider)
     if provider is None:
-        raise ProviderError(f"provider {call.provider!r} is not configured", code="not_configured", retryable=False)
+        raise ProviderError(
+            f"provider {call.provider!r} is not configured_providers", code="not_configured", retryable=False
+        )
     if cancelled():
         raise Cancelled
     started = time.perf_counter()
@@ -57,7 +59,7 @@ def answer(call: ModelCall, *, on_text: OnText, cancelled: IsCancelled) -> Model
 
 def warm() -> None:
     """Import the SDKs of the configured providers, which takes seconds, before the first call needs them."""
-    for protocol in {provider.protocol for provider in configured().values()}:
+    for protocol in {provider.protocol for provider in configured_providers().values()}:
         _sdk(protocol)
 
 
@@ -81,7 +83,7 @@ def _streamed(
     try:
         client = _client(provider, key)  # its import takes time that is not the provider's
         with (
-            egress.limited(look, most_bytes=_MOST_BYTES, longest_s=_LONGEST_S),
+            egress.read_limits(look, most_bytes=_MOST_BYTES, longest_s=_LONGEST_S),
             _opened(client, provider, arguments) as stream,
         ):
             return _read(provider, stream, protocol.Assembly(provider, on_text), look), left_out
@@ -98,7 +100,7 @@ def _read(provider: Provider, stream: Any, assembly: _Assembly, look: Callable[[
         look()
         characters += assembly.add(piece)
         if characters > _MOST_CHARACTERS:
-            raise egress.Endless("it is too large")
+            raise egress.EndlessAnswer("it is too large")
     try:
         return assembly.result()
     except ProviderError as error:

@@ -23,7 +23,7 @@ _FAMILIES: Final = ((re.compile(r"(gpt-|o[1-9](-|$)|chatgpt-)"), "openai"), (re.
 _registered: dict[str, Provider] = {}
 
 
-def configured() -> dict[str, Provider]:
+def configured_providers() -> dict[str, Provider]:
     """The providers by name; raises `ImproperlyConfigured` naming the entry and the fix."""
     operator = {name: _operator_provider(name, entry) for name, entry in settings.PROVIDERS.items()}
     return {**_registered, **_official(), **operator}
@@ -45,7 +45,7 @@ def provider_for(step_provider: str, model: str, override: str | None) -> Provid
     recorded one, then one that lists the model, then the home of the model's family, because many recordings
     name no provider.
     """
-    known = configured()
+    known = configured_providers()
     if override:
         return known.get(override)
     listing = [provider for provider in known.values() if model in provider.models]

@@ -10,7 +10,7 @@ from typing import Final
 import httpx2
 from pydantic import ValidationError
 
-from replay.live.egress import Compressed, EgressRefused, Endless
+from replay.live.egress import CompressedAnswer, EgressRefusal, EndlessAnswer
 from replay.live.providers.types import Provider, ProviderError
 
 _CODES: Final = {
@@ -53,11 +53,11 @@ def classified(error: Exception, provider: Provider, key: str) -> ProviderError:
     if isinstance(error, ProviderError):
         return error
     for cause in _causes(error):
-        if isinstance(cause, EgressRefused):
+        if isinstance(cause, EgressRefusal):
             return ProviderError(str(cause), code="egress_refused", retryable=False)
-        if isinstance(cause, Compressed) and cause.response.is_error:
+        if isinstance(cause, CompressedAnswer) and cause.response.is_error:
             return _of_status(cause, cause.response.status_code, provider, key)
-        if isinstance(cause, Endless | Compressed):
+        if isinstance(cause, EndlessAnswer | CompressedAnswer):
             return garbage(provider, str(cause), retryable=False)
         if isinstance(cause, httpx2.TimeoutException):
             return ProviderError(f"{provider.name} did not answer in time", code="timeout", retryable=True)

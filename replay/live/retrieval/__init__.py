@@ -1,12 +1,12 @@
 """Live retrieval: Chroma, Qdrant, PostgreSQL with pgvector, and HTTP endpoints, as the operator configured them."""
 
-from replay.live.retrieval.configuration import configured, serving
-from replay.live.retrieval.types import Found, Retriever, Search
+from replay.live.retrieval.configuration import configured_retrievers, find_retriever
+from replay.live.retrieval.types import Retriever, Search, SearchResult
 
-__all__ = ["Found", "Retriever", "Search", "configured", "run", "serving"]
+__all__ = ["Retriever", "Search", "SearchResult", "configured_retrievers", "find_retriever", "run"]
 
 
-def run(retriever: Retriever, search: Search) -> Found:
+def run(retriever: Retriever, search: Search) -> SearchResult:
     """Search once, reading only; raises `ProviderError`. Nothing is retried here."""
     from replay.live.retrieval import dispatch  # noqa: PLC0415 - HTTP clients are slow to import, and most runs need none
 

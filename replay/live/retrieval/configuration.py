@@ -15,19 +15,19 @@ from traces.core.json_types import JSONValue
 VARIABLE: Final = "FORKPOINT_RETRIEVERS"
 
 
-def configured() -> dict[str, Retriever]:
+def configured_retrievers() -> dict[str, Retriever]:
     """The retrievers by name; raises `ImproperlyConfigured` naming the entry and the fix."""
     return {name: _retriever(name, entry) for name, entry in settings.RETRIEVERS.items()}
 
 
-def serving(
+def find_retriever(
     step: str, input: JSONValue, profile: str | None, store: Callable[[], str], known: Sequence[Retriever] | None = None
 ) -> RetrieverMatch:
     """The first retriever, as they are listed, that answers this step; `profile` is what an override demands.
 
     `known` are the configured ones, for who asks for many steps.
     """
-    known = list(configured().values()) if known is None else known
+    known = list(configured_retrievers().values()) if known is None else known
     if not known:
         return RetrieverMatch(why="no retriever is configured")
     if not isinstance(input, dict) or not isinstance(input.get("query"), str):
@@ -78,7 +78,7 @@ def _retriever(name: str, given: object) -> Retriever:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = "".join(f"[{part!r}]" for part in first["loc"])
         raise ImproperlyConfigured(f"{where}{place}: {first['msg']}.") from error
-    known = providers.configured()
+    known = providers.configured_providers()
     for profile, embedding in entry.embeddings.items():
         if embedding.provider is None:
             continue

@@ -2,14 +2,14 @@
 
 from replay.live.providers.types import ProviderError
 from replay.live.retrieval import chroma, embedding, http, pgvector, qdrant
-from replay.live.retrieval.types import Chroma, Found, HttpSearch, Pgvector, Qdrant, Retriever, Search
+from replay.live.retrieval.types import Chroma, HttpSearch, Pgvector, Qdrant, Retriever, Search, SearchResult
 from traces.core.canonical import NotCanonical, digest
 from traces.core.json_types import JSONObject
 
 
-def run(retriever: Retriever, asked: Search) -> Found:
+def run(retriever: Retriever, asked: Search) -> SearchResult:
     """Raises `ProviderError`. Nothing is asked for no documents: not every store takes a zero."""
-    found = _run(retriever, asked) if asked.top_k > 0 else Found(documents=[])
+    found = _run(retriever, asked) if asked.top_k > 0 else SearchResult(documents=[])
     try:
         digest(list(found.documents))
     except NotCanonical as error:
@@ -18,14 +18,14 @@ def run(retriever: Retriever, asked: Search) -> Found:
     return found
 
 
-def _run(retriever: Retriever, asked: Search) -> Found:
+def _run(retriever: Retriever, asked: Search) -> SearchResult:
     store = retriever.entry.store
     if isinstance(store, HttpSearch):
-        return Found(documents=http.search(retriever, store, asked))
+        return SearchResult(documents=http.search(retriever, store, asked))
     name = retriever.embedding(asked.embedding)
     by = retriever.entry.embeddings[name]
     if isinstance(store, Qdrant) and by.engine is not None:
-        return Found(documents=qdrant.search(retriever, store, asked, by, None), embedding=name)
+        return SearchResult(documents=qdrant.search(retriever, store, asked, by, None), embedding=name)
     vector = embedding.vector(by, asked.query)
     documents: list[JSONObject]
     match store:
@@ -35,4 +35,4 @@ def _run(retriever: Retriever, asked: Search) -> Found:
             documents = qdrant.search(retriever, store, asked, by, vector.values)
         case Pgvector():
             documents = pgvector.search(retriever, store, asked, by, vector.values)
-    return Found(documents=documents, embedding=name, tokens=vector.tokens, cost_usd=vector.cost_usd)
+    return SearchResult(documents=documents, embedding=name, tokens=vector.tokens, cost_usd=vector.cost_usd)

@@ -22,7 +22,7 @@ def vector(embedding: Embedding, text: str) -> Vector:
 
 
 def _from_provider(embedding: Embedding, text: str) -> Vector:
-    provider = providers.configured().get(embedding.provider or "")
+    provider = providers.configured_providers().get(embedding.provider or "")
     if provider is None:
         detail = f"provider {embedding.provider!r} is not configured"
         raise ProviderError(detail, code="not_configured", retryable=False)

@@ -60,7 +60,7 @@ def _checked(retriever: Retriever, host: str, port: int) -> dict[str, str]:
         return {}
     try:
         addresses = egress.addresses(egress.Destination(host=host, operator=True), port)
-    except egress.EgressRefused as error:
+    except egress.EgressRefusal as error:
         raise ProviderError(str(error), code="egress_refused", retryable=False) from error
     except socket.gaierror as error:
         detail = f"the connection to {retriever.name} failed: {host}: {error.strerror}"

@@ -50,16 +50,16 @@ class Server:
         method = "GET" if body is None else "POST"
         try:
             with (
-                egress.limited(lambda: None, most_bytes=2 * _MOST_BYTES, longest_s=self.timeout_s),
+                egress.read_limits(lambda: None, most_bytes=2 * _MOST_BYTES, longest_s=self.timeout_s),
                 egress.client([destination], connect_s=_CONNECT_S, read_s=self.timeout_s) as client,
                 client.stream(method, url, headers=dict(self.headers), **request) as response,
             ):
                 return self._read(response, self._body(response))
-        except egress.EgressRefused as error:
+        except egress.EgressRefusal as error:
             raise ProviderError(str(error), code="egress_refused", retryable=False) from error
-        except egress.Compressed as error:
+        except egress.CompressedAnswer as error:
             raise self.garbled(str(error)) from error
-        except (httpx2.TimeoutException, egress.Endless) as error:
+        except (httpx2.TimeoutException, egress.EndlessAnswer) as error:
             detail = f"{self.name} did not answer in {self.timeout_s:g} s"
             raise ProviderError(detail, code="timeout", retryable=True) from error
         except httpx2.TransportError as error:

@@ -210,7 +210,7 @@ class Vector:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class SearchResult:
     """The documents, best first, each `{id, content, score?, distance?, metadata?}`."""
 
     documents: list[JSONObject]

@@ -13,7 +13,7 @@ from replay.live.tools.types import Tool, ToolEntry
 GROUP: Final = "forkpoint.tools"
 
 
-def configured() -> dict[str, Tool]:
+def configured_tools() -> dict[str, Tool]:
     """The tools by name; raises `ImproperlyConfigured` naming the entry and the fix."""
     offered = {name: Tool(name=name, entry=ToolEntry(python=name)) for name in callables()}
     return {**offered, **{name: _tool(name, entry) for name, entry in settings.TOOLS.items()}}
@@ -21,7 +21,7 @@ def configured() -> dict[str, Tool]:
 
 def executors() -> dict[str, str]:
     """What runs each tool, in words."""
-    return {name: tool.place for name, tool in configured().items()}
+    return {name: tool.place for name, tool in configured_tools().items()}
 
 
 @cache

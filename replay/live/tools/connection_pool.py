@@ -17,7 +17,7 @@ class Closable(Protocol):
 
 
 @contextmanager
-def kept_open(replay: str) -> Iterator[None]:
+def connection_scope(replay: str) -> Iterator[None]:
     """Close what calls of this replay leave open, when it ends or waits."""
     try:
         yield

@@ -7,7 +7,7 @@ from traces.core.vocabulary import StepStatus
 
 
 def run(tool: Tool, call: ToolCall) -> ToolResult:
-    """Raises `ToolFailed` where there is no answer; an answer that says "error" is one."""
+    """Raises `ToolFailure` where there is no answer; an answer that says "error" is one."""
     result = _run(tool, call)
     try:
         digest(result.output)

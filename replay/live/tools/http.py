@@ -9,7 +9,7 @@ import httpx2
 
 from replay.live import egress, timeouts
 from replay.live.providers.failures import retry_after_s
-from replay.live.tools.types import HttpTool, Tool, ToolCall, ToolFailed, ToolResult
+from replay.live.tools.types import HttpTool, Tool, ToolCall, ToolFailure, ToolResult
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepStatus
 
@@ -29,42 +29,42 @@ def run(tool: Tool, http: HttpTool, call: ToolCall) -> ToolResult:
     limit = tool.entry.timeout_s
 
     def look() -> None:
-        if call.stopped():
+        if call.is_cancelled():
             raise timeouts.GivenUp
 
     try:
         with (
-            egress.limited(look, most_bytes=2 * _MOST_BYTES, longest_s=limit),
+            egress.read_limits(look, most_bytes=2 * _MOST_BYTES, longest_s=limit),
             egress.client([destination], connect_s=CONNECT_S, read_s=limit) as client,
             client.stream(http.method, str(http.url), headers=headers, **request) as response,
         ):
             return _answered(tool, response, _body(tool, response))
-    except (httpx2.TransportError, egress.EgressRefused, egress.Endless, egress.Compressed) as error:
+    except (httpx2.TransportError, egress.EgressRefusal, egress.EndlessAnswer, egress.CompressedAnswer) as error:
         raise failed(tool, error) from error
 
 
 def secrets(names: Mapping[str, str]) -> dict[str, str]:
-    """The values that the environment holds; raises `ToolFailed` for a variable that is not set."""
+    """The values that the environment holds; raises `ToolFailure` for a variable that is not set."""
     if missing := [variable for variable in names.values() if variable not in os.environ]:
         detail = f"the environment variable {missing[0]} is not set"
-        raise ToolFailed(detail, code="auth", retryable=False, may_have_run=False)
+        raise ToolFailure(detail, code="auth", retryable=False, may_have_run=False)
     return {name: os.environ[variable] for name, variable in names.items()}
 
 
-def failed(tool: Tool, error: Exception) -> ToolFailed:
+def failed(tool: Tool, error: Exception) -> ToolFailure:
     """No answer came. Only what failed before the request went out has certainly not run."""
-    if isinstance(error, egress.EgressRefused):
-        return ToolFailed(str(error), code="egress_refused", retryable=False, may_have_run=False)
-    if isinstance(error, egress.Compressed):
-        return ToolFailed(
+    if isinstance(error, egress.EgressRefusal):
+        return ToolFailure(str(error), code="egress_refused", retryable=False, may_have_run=False)
+    if isinstance(error, egress.CompressedAnswer):
+        return ToolFailure(
             f"{tool.name} answered, but {error}", code="invalid_response", retryable=False, may_have_run=True
         )
     before = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
-    if isinstance(error, httpx2.TimeoutException | egress.Endless):
+    if isinstance(error, httpx2.TimeoutException | egress.EndlessAnswer):
         detail = f"{tool.name} did not answer in {tool.entry.timeout_s:g} s"
-        return ToolFailed(detail, code="timeout", retryable=True, may_have_run=not before)
+        return ToolFailure(detail, code="timeout", retryable=True, may_have_run=not before)
     detail = f"the connection to {tool.name} failed: {type(error).__name__}"
-    return ToolFailed(detail, code="network", retryable=True, may_have_run=not before)
+    return ToolFailure(detail, code="network", retryable=True, may_have_run=not before)
 
 
 def _query(arguments: JSONValue) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def _body(tool: Tool, response: httpx2.Response) -> bytes:
         data += chunk
         if len(data) > _MOST_BYTES:
             detail = f"{tool.name} answered with more than {_MOST_BYTES // 1024**2} MiB"
-            raise ToolFailed(detail, code="invalid_response", retryable=False, may_have_run=True)
+            raise ToolFailure(detail, code="invalid_response", retryable=False, may_have_run=True)
     return data
 
 
@@ -89,7 +89,7 @@ def _answered(tool: Tool, response: httpx2.Response, data: bytes) -> ToolResult:
     if status in _RETRYABLE or status in _REFUSED or 300 <= status < 400:
         # Who refuses credentials may repeat them.
         said = "it refused the credentials" if status in _REFUSED else text[:_ANSWERED_DETAIL]
-        raise ToolFailed(
+        raise ToolFailure(
             f"{tool.name} answered {status}: {said}",
             code=_code(status),
             retryable=status in _RETRYABLE,

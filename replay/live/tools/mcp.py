@@ -17,7 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 from replay.live import egress, timeouts
 from replay.live.tools import connection_pool
 from replay.live.tools.http import CONNECT_S, HEADER, secrets
-from replay.live.tools.types import McpTool, Tool, ToolCall, ToolFailed, ToolResult
+from replay.live.tools.types import McpTool, Tool, ToolCall, ToolFailure, ToolResult
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepStatus
 
@@ -41,7 +41,7 @@ def run(tool: Tool, server: McpTool, call: ToolCall) -> ToolResult:
         return _run(tool, server, call, sent)
     except TimeoutError as error:
         detail = f"{tool.name} did not answer in {tool.entry.timeout_s:g} s"
-        raise ToolFailed(detail, code="timeout", retryable=True, may_have_run=sent.yet) from error
+        raise ToolFailure(detail, code="timeout", retryable=True, may_have_run=sent.yet) from error
     except timeouts.GivenUp:
         raise
     except Exception as error:
@@ -57,7 +57,7 @@ def _run(tool: Tool, server: McpTool, call: ToolCall, sent: _Sent) -> ToolResult
             connection.close()
             connection = Connection(server, call.replay, limit)
         sent.yet = True
-        found = connection.wait(_call(connection.client, server.tool or tool.name, call), limit, call.stopped)
+        found = connection.wait(_call(connection.client, server.tool or tool.name, call), limit, call.is_cancelled)
     except BaseException:
         connection.close()
         raise
@@ -107,12 +107,12 @@ class Connection:
         return True
 
     def wait(
-        self, work: Coroutine[Any, Any, _Result], limit_s: float, stopped: Callable[[], bool] = lambda: False
+        self, work: Coroutine[Any, Any, _Result], limit_s: float, is_cancelled: Callable[[], bool] = lambda: False
     ) -> _Result:
-        """What the work returns; raises `TimeoutError`, and `GivenUp` where `stopped` says so."""
+        """What the work returns; raises `TimeoutError`, and `GivenUp` where `is_cancelled` says so."""
         waiting = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
-            return timeouts.settled(waiting, limit_s, stopped=stopped)
+            return timeouts.await_future(waiting, limit_s, is_cancelled=is_cancelled)
         finally:
             waiting.cancel()
 
@@ -172,19 +172,19 @@ async def _transport(server: McpTool, replay: str) -> AsyncIterator[Any]:
         yield stdio_client(given, errlog=nowhere)
 
 
-def _failed(tool: Tool, error: BaseException, sent: _Sent) -> ToolFailed:
+def _failed(tool: Tool, error: BaseException, sent: _Sent) -> ToolFailure:
     """The SDK's task groups wrap what went wrong."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    if isinstance(error, ToolFailed):
+    if isinstance(error, ToolFailure):
         return error
-    if isinstance(error, egress.EgressRefused):
-        return ToolFailed(str(error), code="egress_refused", retryable=False, may_have_run=False)
+    if isinstance(error, egress.EgressRefusal):
+        return ToolFailure(str(error), code="egress_refused", retryable=False, may_have_run=False)
     if isinstance(error, FileNotFoundError | PermissionError):
         detail = f"the command of {tool.name} cannot be run: {error.strerror}"
-        return ToolFailed(detail, code="tool_unavailable", retryable=False, may_have_run=False)
+        return ToolFailure(detail, code="tool_unavailable", retryable=False, may_have_run=False)
     detail = f"the MCP server of {tool.name} failed: {type(error).__name__}: {error}"
-    return ToolFailed(detail, code="network", retryable=True, may_have_run=sent.yet)
+    return ToolFailure(detail, code="network", retryable=True, may_have_run=sent.yet)
 
 
 def _output(found: Any) -> JSONValue:

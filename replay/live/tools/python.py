@@ -14,7 +14,7 @@ from typing import IO, Any, Final
 from replay.live import timeouts
 from replay.live.tools import connection_pool
 from replay.live.tools.configuration import callables
-from replay.live.tools.types import Tool, ToolCall, ToolFailed, ToolResult
+from replay.live.tools.types import Tool, ToolCall, ToolFailure, ToolResult
 from traces.core.vocabulary import StepStatus
 
 _CHILD: Final = Path(__file__).with_name("child_process.py")
@@ -25,7 +25,7 @@ def run(tool: Tool, name: str, call: ToolCall) -> ToolResult:
     """Call it with the arguments as keywords; an exception of its own is its answer, as the agent would see it."""
     process = connection_pool.take(call.replay, f"python {name}", lambda: Process(tool, callables()[name], call.replay))
     try:
-        answer = process.ask(dict(call.arguments) if isinstance(call.arguments, dict) else {}, call.stopped)
+        answer = process.ask(dict(call.arguments) if isinstance(call.arguments, dict) else {}, call.is_cancelled)
     except BaseException:
         process.kill()
         raise
@@ -54,13 +54,13 @@ class Process:
             loaded = self._asked({"callable": point.value, "path": sys.path, "replay": replay}, may_have_run=False)
             if "cannot" in loaded:
                 detail = f"{point.name} cannot be loaded: {loaded['cannot']}"
-                raise ToolFailed(detail, code="tool_unavailable", retryable=False, may_have_run=False)
+                raise ToolFailure(detail, code="tool_unavailable", retryable=False, may_have_run=False)
         except BaseException:
             self.kill()
             raise
 
-    def ask(self, arguments: dict[str, Any], stopped: Callable[[], bool]) -> dict[str, Any]:
-        return self._asked(arguments, may_have_run=True, stopped=stopped)
+    def ask(self, arguments: dict[str, Any], is_cancelled: Callable[[], bool]) -> dict[str, Any]:
+        return self._asked(arguments, may_have_run=True, is_cancelled=is_cancelled)
 
     def close(self) -> None:
         """Let it end by itself, for it has answered; then see to it."""
@@ -92,7 +92,7 @@ class Process:
         return line
 
     def _asked(
-        self, value: dict[str, Any], *, may_have_run: bool, stopped: Callable[[], bool] = lambda: False
+        self, value: dict[str, Any], *, may_have_run: bool, is_cancelled: Callable[[], bool] = lambda: False
     ) -> dict[str, Any]:
         if self._process.stdin is None:
             raise AssertionError("it is a pipe")
@@ -100,18 +100,18 @@ class Process:
         try:
             self._process.stdin.write(json.dumps(value) + "\n")
             self._process.stdin.flush()
-            line = timeouts.within(limit, self._read, stopped=stopped)
+            line = timeouts.run_with_timeout(limit, self._read, is_cancelled=is_cancelled)
         except timeouts.GivenUp:
             self._abandoned = True
             raise
         except TimeoutError as error:
             self._abandoned = True
             detail = f"{self.tool.name} did not answer in {limit:g} s and was ended"
-            raise ToolFailed(detail, code="timeout", retryable=True, may_have_run=may_have_run) from error
+            raise ToolFailure(detail, code="timeout", retryable=True, may_have_run=may_have_run) from error
         except BrokenPipeError:
             line = ""
         if not line:
             detail = f"the process of {self.tool.name} ended without an answer"
-            raise ToolFailed(detail, code="tool_died", retryable=True, may_have_run=may_have_run)
+            raise ToolFailure(detail, code="tool_died", retryable=True, may_have_run=may_have_run)
         answer: dict[str, Any] = json.loads(line)
         return answer

@@ -78,12 +78,12 @@ class Tool:
 class ToolCall:
     """`replay` is the id of the session, by which code that runs can tell that this is a replay.
 
-    While the tool runs, `stopped` is asked now and then; where it says so the call ends with `deadlines.GivenUp`.
+    While the tool runs, `is_cancelled` is asked now and then; where it says so the call ends with `deadlines.GivenUp`.
     """
 
     arguments: JSONValue
     replay: str
-    stopped: Callable[[], bool] = lambda: False
+    is_cancelled: Callable[[], bool] = lambda: False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +92,7 @@ class ToolResult:
     status: StepStatus = field(default=StepStatus.OK)
 
 
-class ToolFailed(ProviderError):
+class ToolFailure(ProviderError):
     """There is no answer. `may_have_run`: the tool may have done its work all the same."""
 
     def __init__(

@@ -40,10 +40,10 @@ class Asking:
             named = availability.provider_name(call.provider, call.model, call.override_provider)
             return "model" in self.policy.allow and named is not None and not self.untold(call, named)
         if call.type is StepType.TOOL:
-            reviewed = queries.safety(call.called) is True and call.called in tools.configured()
+            reviewed = queries.safety(call.called) is True and call.called in tools.configured_tools()
             return "tool" in self.policy.allow and reviewed
         served = call.type is StepType.RETRIEVAL and "retrieval" in self.policy.allow
-        return served and bool(availability.retriever(call).name)
+        return served and bool(availability.match_retriever(call).name)
 
     def why_not(self, call: Call, *, unpaid: bool) -> str:
         """Why nobody is asked for the missing answer."""

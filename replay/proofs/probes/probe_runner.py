@@ -18,7 +18,7 @@ from replay.core.graph import Graph
 from replay.core.vocabulary import COMPLETED, ENDED
 from replay.engine.replayer import Replayer
 from replay.execution import event_log
-from replay.live.matching_process import first_error_apart
+from replay.live.matching_process import first_error_isolated
 from replay.models import Proof, ProofProbe, ReplaySession
 from replay.overrides.policy import Budget as SessionBudget
 from replay.overrides.policy import Policy
@@ -83,7 +83,7 @@ class ProbeRunner:
         sides: tuple[Side, Side] = ("base", "candidate")
         self.recorded = {side: self._recorded(side) for side in sides}
         self.values = {
-            side: outcomes.value(self.question, result, first_error_apart) for side, result in self.recorded.items()
+            side: outcomes.value(self.question, result, first_error_isolated) for side, result in self.recorded.items()
         }
 
     # The lab of the ladder
@@ -253,7 +253,7 @@ class ProbeRunner:
         run: UUID | None = None,
     ) -> Seen:
         try:
-            value = outcomes.value(self.question, result, first_error_apart)
+            value = outcomes.value(self.question, result, first_error_isolated)
         except Unknown as unknown:
             return Seen(outcome="needs_live", missing=str(unknown), live_calls=live, cost_usd=cost, run=run)
         kind = self.question.kind
@@ -262,7 +262,7 @@ class ProbeRunner:
             outcome=outcome,
             value=value,
             values=outcomes.values(kind, result),
-            said=outcomes.said(self.question, result, first_error_apart),
+            said=outcomes.said(self.question, result, first_error_isolated),
             executed_steps=executed,
             cached_calls=cached,
             borrowed=borrowed,

@@ -11,7 +11,7 @@ from replay.core.calls import Answer, Call, ToolReview
 from replay.core.context import ReplayContext
 from replay.core.graph import Node
 from replay.engine.replayer import Replayer
-from replay.live.matching_process import first_error_apart
+from replay.live.matching_process import first_error_isolated
 from replay.overrides.policy import Policy
 from replay.proofs.changes.atoms import Absent, Change
 from replay.proofs.core.types import Allowance, Ask, Case, Seen
@@ -148,7 +148,7 @@ class ProgramLab(UnaidedLab):
         return outcomes.classify(self._value(answer), base=base, candidate=candidate)
 
     def _value(self, answer: str) -> str:
-        return outcomes.value(self.question, Result(answer=answer), first_error_apart)
+        return outcomes.value(self.question, Result(answer=answer), first_error_isolated)
 
     # What the changes are in truth
 

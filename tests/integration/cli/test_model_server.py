@@ -89,7 +89,7 @@ def test_whole_answers_equal_streamed_ones(served: str) -> None:
 
 
 def test_it_says_what_it_is(served: str) -> None:
-    found = providers.configured()["local"]
+    found = providers.configured_providers()["local"]
     assert found.local
     assert "not an LLM" in found.description
     assert found.models == MODELS
@@ -99,7 +99,7 @@ def test_an_operators_provider_keeps_the_name(settings: Settings) -> None:
     settings.PROVIDERS = {"local": {"protocol": "openai", "base_url": "http://127.0.0.1:9/v1"}}
     try:
         assert provider.start().name == "local-demo"
-        assert providers.configured()["local"].base_url == "http://127.0.0.1:9/v1"
+        assert providers.configured_providers()["local"].base_url == "http://127.0.0.1:9/v1"
         chosen = providers.provider_for("local", SMALL, None)
         assert chosen is not None
         assert chosen.name == "local-demo"

@@ -37,7 +37,7 @@ def _no_queue(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Iterator[N
     settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": "http://127.0.0.1:9/v1"}}
     held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
     yield
-    shutdown.over()
+    shutdown.reset()
 
 
 @pytest.fixture
@@ -177,11 +177,11 @@ def test_a_worker_that_is_asked_to_end_gives_a_hanging_call_up_and_hands_its_ses
     session = launch()
     worker = in_thread(session)
     wait_for(server)
-    shutdown.begin()
+    shutdown.request()
     worker.join(5)
     assert not worker.is_alive()
     assert (status(session), session.owner, session.lost_workers) == ("pending", "", 0)
-    shutdown.over()
+    shutdown.reset()
     let_go.set()
     server.respond = answer
     runner.execute(session.id)

@@ -205,7 +205,7 @@ def test_after_a_crash_a_finished_search_is_not_made_again_and_an_open_one_is(
     session = launch()
     really = retrieval.run
 
-    def dies(*arguments: Any) -> retrieval.Found:
+    def dies(*arguments: Any) -> retrieval.SearchResult:
         really(*arguments)
         raise KeyboardInterrupt
 
@@ -285,6 +285,6 @@ def test_embedding_a_query_costs_what_the_provider_asks(settings: Settings) -> N
 def test_a_mistake_in_the_configuration_is_named_at_start(settings: Settings, entry: Any, says: str) -> None:
     settings.RETRIEVERS = {"kb": entry}
     with pytest.raises(ImproperlyConfigured) as mistake:
-        retrieval.configured()
+        retrieval.configured_retrievers()
     assert "FORKPOINT_RETRIEVERS['kb']" in str(mistake.value)
     assert says in str(mistake.value)

@@ -266,5 +266,5 @@ def test_a_host_that_is_not_there_ends_the_replay_after_its_retries(settings: Se
 def test_a_wrong_configuration_names_its_place(settings: Settings, entry: Any, says: str) -> None:
     settings.TOOLS = {"get_order": entry}
     with pytest.raises(ImproperlyConfigured) as refused:
-        tools.configured()
+        tools.configured_tools()
     assert says in str(refused.value)

@@ -31,7 +31,7 @@ def vectors(settings: Settings) -> Iterator[ProviderServer]:
 def retriever(settings: Settings, entry: dict[str, Any], **more: Any) -> retrieval.Retriever:
     vector = {"vector": "dense"} if "qdrant" in entry else {}
     settings.RETRIEVERS = {"library": {**entry, "embeddings": {"small": {**SMALL, **vector}}, **more}}
-    return retrieval.configured()["library"]
+    return retrieval.configured_retrievers()["library"]
 
 
 def find(
@@ -119,7 +119,7 @@ def test_the_query_is_embedded_with_the_profile_that_was_asked_for(vectors: Prov
     entry = stores.chroma()
     profiles = {"small": SMALL, "large": {**SMALL, "model": "large", "dimensions": 6}}
     settings.RETRIEVERS = {"library": {**entry, "embeddings": profiles, "embedding": "small"}}
-    one = retrieval.configured()["library"]
+    one = retrieval.configured_retrievers()["library"]
     for profile in ("large", None, "as recorded elsewhere"):
         found = retrieval.run(one, retrieval.Search(query="gift", top_k=1, filters={}, embedding=profile, replay="r1"))
         assert (found.tokens, found.cost_usd) == (4, None)  # nobody knows the price of this provider
@@ -131,7 +131,7 @@ def test_the_query_is_embedded_with_the_profile_that_was_asked_for(vectors: Prov
 def test_qdrant_embeds_the_text_itself(settings: Settings) -> None:
     profiles = {"words": {"engine": "qdrant/bm25", "vector": "words"}}
     settings.RETRIEVERS = {"library": {**stores.qdrant(), "embeddings": profiles}}
-    found = find(retrieval.configured()["library"], query="gift")
+    found = find(retrieval.configured_retrievers()["library"], query="gift")
     assert texts(found) == ["gift"]
 
 
@@ -211,7 +211,7 @@ def endpoint() -> Iterator[ProviderServer]:
 def over_http(settings: Settings, running: ProviderServer, **more: Any) -> retrieval.Retriever:
     names = {"documents": "/found/hits", "id": "key", "content": "text", "score": "rank"}
     settings.RETRIEVERS = {"search": {"http": {"url": f"{running.base_url}/search", **names, **more}}}
-    return retrieval.configured()["search"]
+    return retrieval.configured_retrievers()["search"]
 
 
 def test_an_http_endpoint_gets_the_text_and_is_told_that_this_is_a_replay(
@@ -262,7 +262,7 @@ def test_the_packaged_model_is_asked_for_by_name(settings: Settings, monkeypatch
     settings.RETRIEVERS = {"library": {**stores.chroma(), "embeddings": {"mini": {"local": "all-MiniLM-L6-v2"}}}}
     monkeypatch.setattr(embeddings, "installed", lambda: False)
     with pytest.raises(ProviderError, match="extra `semantic`"):
-        find(retrieval.configured()["library"])
+        find(retrieval.configured_retrievers()["library"])
 
 
 @pytest.mark.semantic
@@ -271,7 +271,7 @@ def test_a_semantic_query_is_embedded_by_the_packaged_model(settings: Settings) 
     made = embeddings.encode(contents)
     entry = stores.chroma(vectors=[made[text] for text in contents])
     settings.RETRIEVERS = {"library": {**entry, "embeddings": {"mini": {"local": "all-MiniLM-L6-v2"}}}}
-    one = retrieval.configured()["library"]
+    one = retrieval.configured_retrievers()["library"]
     # Neither query shares a word with the document that it means.
     assert texts(find(one, query="my package disappeared in the mail"))[0] == "lost"
     assert texts(find(one, query="a voucher as a present"))[0] == "gift"
@@ -294,7 +294,7 @@ def test_an_answer_that_does_not_end_or_is_compressed_is_given_up(endpoint: Prov
     settings.RETRIEVERS["search"]["timeout_s"] = 0.5
     started = time.monotonic()
     with pytest.raises(ProviderError, match=r"did not answer in 0\.5 s"):
-        find(retrieval.configured()["search"])
+        find(retrieval.configured_retrievers()["search"])
     assert time.monotonic() - started < 3
     endpoint.respond = lambda exchange: exchange.status(200, "x", content_encoding="gzip")
     with pytest.raises(ProviderError, match="compressed"):

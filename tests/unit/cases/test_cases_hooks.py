@@ -1,6 +1,6 @@
 """What Krabs says of hooks, case by case; see `test_cases`."""
 
-from replay.hooks.registry import Ask, Hook, HookFailed, Registry, matches
+from replay.hooks.registry import Ask, Hook, HookFailure, Registry, matches
 from tests.unit.cases.test_cases import Case, cases
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import HookEvent
@@ -9,7 +9,7 @@ from traces.core.vocabulary import HookEvent
 def _answering(answer: JSONValue) -> Ask:
     def ask(envelope: JSONObject) -> JSONValue:
         if answer == "fails":
-            raise HookFailed("it broke")
+            raise HookFailure("it broke")
         return answer
 
     return ask

@@ -16,7 +16,7 @@ from replay.experiments.core import matrix
 from replay.experiments.core.aggregation import aggregate
 from replay.experiments.core.schemas import ExperimentRequest, ExperimentRowView, Setting
 from replay.live import matching_process
-from replay.live.matching_process import first_error_apart
+from replay.live.matching_process import first_error_isolated
 from traces.core.json_types import JSONObject
 from traces.core.schema import LabelCounts
 
@@ -186,7 +186,7 @@ def test_samples_ask_again_unless_told_otherwise() -> None:
     ],
 )
 def test_a_check_passes_or_says_why_not(check: Check, answer: str, good: bool) -> None:
-    [result] = checks.apply([check], checks.Outcome(answer=answer), first_error_apart)
+    [result] = checks.apply([check], checks.Outcome(answer=answer), first_error_isolated)
     assert (result.passed, bool(result.detail)) == (good, not good)
 
 
@@ -231,7 +231,7 @@ def test_a_schema_that_is_too_much_is_refused_before(document: JSONObject, why: 
 )
 def test_no_answer_brings_a_schema_check_down(answer: str, why: str) -> None:
     check = JsonSchemaCheck(kind="json_schema", document={"type": "object"})
-    [result] = checks.apply([check], checks.Outcome(answer=answer), first_error_apart)
+    [result] = checks.apply([check], checks.Outcome(answer=answer), first_error_isolated)
     assert why in result.detail
 
 
@@ -249,14 +249,14 @@ def test_no_answer_brings_a_schema_check_down(answer: str, why: str) -> None:
 )
 def test_what_takes_too_long_is_given_up(check: Check, answer: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matching_process, "LIMIT_S", 0.5)
-    [result] = checks.apply([check], checks.Outcome(answer=answer), first_error_apart)
+    [result] = checks.apply([check], checks.Outcome(answer=answer), first_error_isolated)
     assert "took longer" in result.detail
 
 
 def test_a_schema_that_refers_to_itself_holds_for_what_is_nested() -> None:
     check = JsonSchemaCheck(kind="json_schema", document={"type": "object", "additionalProperties": {"$ref": "#"}})
     fits, does_not = (
-        checks.apply([check], checks.Outcome(answer=text), first_error_apart)[0]
+        checks.apply([check], checks.Outcome(answer=text), first_error_isolated)[0]
         for text in ('{"a": {}}', '{"a": {"b": 1}}')
     )
     assert fits.passed
@@ -271,7 +271,9 @@ def test_a_pattern_that_would_take_for_ever_elsewhere_does_not_here(schema: bool
         check = JsonSchemaCheck(kind="json_schema", document={"pattern": pattern})
     answer = "a" * 50_000 + "!"
     started = time.process_time()
-    [result] = checks.apply([check], checks.Outcome(answer=json.dumps(answer) if schema else answer), first_error_apart)
+    [result] = checks.apply(
+        [check], checks.Outcome(answer=json.dumps(answer) if schema else answer), first_error_isolated
+    )
     assert not result.passed
     assert time.process_time() - started < 30  # backtracking would take longer than the universe has
 

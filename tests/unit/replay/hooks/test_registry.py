@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replay.core.hooks import Allow, AppendContext, Continue, Decision, Deny, ModifyArgs, Stop, SystemMessage
-from replay.hooks.registry import Hook, HookFailed, Registry, Said, matches, resolved, understood
+from replay.hooks.registry import Hook, HookFailure, Registry, Said, matches, resolved, understood
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import HookEvent
 
@@ -80,7 +80,7 @@ def test_a_matcher_is_searched_anywhere_in_the_name(matcher: str, tool: str, fou
 def hook(name: str, answer: JSONValue = None, *, fails: bool = False, **options: object) -> Hook:
     def ask(envelope: JSONObject) -> JSONValue:
         if fails:
-            raise HookFailed("away")
+            raise HookFailure("away")
         return answer
 
     return Hook(name=name, ask=ask, **options)  # type: ignore[arg-type]  # options of a hook
@@ -131,5 +131,5 @@ def test_no_answer_lets_an_event_pass(answer: JSONValue) -> None:
     ],
 )
 def test_an_answer_that_means_nothing_is_a_failure(event: HookEvent, answer: JSONValue) -> None:
-    with pytest.raises(HookFailed):
+    with pytest.raises(HookFailure):
         understood(event, answer)

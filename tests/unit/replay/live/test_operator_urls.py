@@ -46,7 +46,7 @@ def test_disguised_addresses_are_refused(url: str, settings: Settings) -> None:
     assert spelling_problem(url)
     settings.TOOLS = {"lookup": {"http": {"url": url}}}
     with pytest.raises(ImproperlyConfigured, match="lookup"):
-        tools.configured()
+        tools.configured_tools()
     settings.PROVIDERS = {"mine": {"protocol": "openai", "base_url": url}}
     with pytest.raises(ImproperlyConfigured, match="mine"):
-        configuration.configured()
+        configuration.configured_retrievers()

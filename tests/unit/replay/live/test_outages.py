@@ -61,7 +61,7 @@ def test_work_is_done_again_until_the_database_is_back(monkeypatch: pytest.Monke
             raise left.pop()
         return "done"
 
-    assert outages.patiently(work) == "done"
+    assert outages.retry_through_outage(work) == "done"
     assert len(slept) == 2
 
 
@@ -70,10 +70,10 @@ def test_a_mistake_is_not_waited_for_and_patience_ends(monkeypatch: pytest.Monke
         raise error
 
     with pytest.raises(IntegrityError):
-        outages.patiently(lambda: fail(_raised(IntegrityError)))
+        outages.retry_through_outage(lambda: fail(_raised(IntegrityError)))
     with pytest.raises(OperationalError):
-        outages.patiently(lambda: fail(_raised(OperationalError)), patience_s=-1)
-    assert outages.if_reachable(lambda: fail(_raised(OperationalError)), otherwise=None) is None
+        outages.retry_through_outage(lambda: fail(_raised(OperationalError)), patience_s=-1)
+    assert outages.if_reachable(lambda: fail(_raised(OperationalError)), fallback=None) is None
 
 
 @pytest.mark.parametrize("given", ["0.9", "nan", "3601", "soon"])

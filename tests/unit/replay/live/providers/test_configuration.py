@@ -25,9 +25,9 @@ def name_for(step_provider: str, model: str, override: str | None = None) -> str
 
 
 def test_official_providers_exist_when_their_key_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert set(providers.configured()) == {"local"}
+    assert set(providers.configured_providers()) == {"local"}
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-secret")
-    provider = providers.configured()["anthropic"]
+    provider = providers.configured_providers()["anthropic"]
     assert (provider.base_url, provider.operator) == ("https://api.anthropic.com", False)
     assert "sk-ant-secret" not in repr(provider)
 
@@ -35,7 +35,7 @@ def test_official_providers_exist_when_their_key_is_set(monkeypatch: pytest.Monk
 def test_a_base_url_in_the_environment_is_the_operators(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://10.0.0.1:8000/v1")
-    assert providers.configured()["openai"].operator
+    assert providers.configured_providers()["openai"].operator
 
 
 def test_the_recorded_provider_answers_then_one_that_lists_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,7 +58,7 @@ def test_a_registered_provider_gives_way_to_the_operators() -> None:
     registered = Provider(name="local", protocol="openai", base_url="http://127.0.0.1:1/v1", local=True)
     providers.register(registered)
     try:
-        assert not providers.configured()["local"].local
+        assert not providers.configured_providers()["local"].local
     finally:
         providers.unregister("local")
 
@@ -78,6 +78,6 @@ def test_a_registered_provider_gives_way_to_the_operators() -> None:
 def test_a_wrong_entry_is_refused_by_name(settings: Settings, entry: dict[str, Any], named: str) -> None:
     settings.PROVIDERS = {"mine": entry}
     with pytest.raises(ImproperlyConfigured, match=named) as raised:
-        providers.configured()
+        providers.configured_providers()
     assert "mine" in str(raised.value)
     assert "sk-1" not in str(raised.value)

@@ -34,7 +34,7 @@ FILTERS = st.dictionaries(
 
 
 def asked(step: str, input: JSONValue = None, profile: str | None = None, store: str = "") -> RetrieverMatch:
-    return retrieval.serving(step, {"query": "q"} if input is None else input, profile, lambda: store)
+    return retrieval.find_retriever(step, {"query": "q"} if input is None else input, profile, lambda: store)
 
 
 @pytest.mark.parametrize(

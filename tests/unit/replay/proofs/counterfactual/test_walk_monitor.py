@@ -12,7 +12,7 @@ from replay.core.calls import Answer, CachedAnswer, Call, OperatorAnswer, Retrie
 from replay.core.context import ReplayContext
 from replay.core.events import StepsReused
 from replay.engine.replayer import Replayer
-from replay.live.matching_process import first_error_apart
+from replay.live.matching_process import first_error_isolated
 from replay.overrides.policy import Policy
 from replay.overrides.profile import OverrideProfile
 from replay.proofs.counterfactual.coupling import Coupling, Recorded
@@ -177,10 +177,10 @@ def test_the_questions_tell_outcomes_apart_each_in_its_way() -> None:
     less = Result(answer="You get 40.00 EUR back, on 2026-05-01.")
     for kind, same in (("answer", [one, other]), ("answer_facts", [one, other, worded])):
         asked = question(kind, [])  # type: ignore[arg-type]  # one of the kinds
-        values = [value(asked, result, first_error_apart) for result in (one, other, worded, less)]
+        values = [value(asked, result, first_error_isolated) for result in (one, other, worded, less)]
         assert [found == values[0] for found in values] == [result in same for result in (one, other, worded, less)]
     exact, status = question("answer_exact", []), question("status", [])
-    assert value(exact, one, first_error_apart) != value(exact, other, first_error_apart)
-    assert [value(status, each, first_error_apart) for each in (one, other)] == ["completed", "failed"]
-    assert said(status, other, first_error_apart) == "it fails"
+    assert value(exact, one, first_error_isolated) != value(exact, other, first_error_isolated)
+    assert [value(status, each, first_error_isolated) for each in (one, other)] == ["completed", "failed"]
+    assert said(status, other, first_error_isolated) == "it fails"
     assert classify("x", base="b", candidate="x") == "candidate"
