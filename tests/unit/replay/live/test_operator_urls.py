@@ -49,4 +49,4 @@ def test_disguised_addresses_are_refused(url: str, settings: Settings) -> None:
         tools.configured_tools()
     settings.PROVIDERS = {"mine": {"protocol": "openai", "base_url": url}}
     with pytest.raises(ImproperlyConfigured, match="mine"):
-        configuration.configured_retrievers()
+        configuration.configured_providers()
