@@ -55,8 +55,8 @@ class Match(NamedTuple):
 def align(base: Sequence[SideStep], candidate: Sequence[SideStep]) -> list[Match]:
     """Pair steps one to one, sorted by base index; unpaired steps do not appear."""
     if _sorts_after(base, candidate):
-        mirrored = _Alignment(candidate, base).run()
-        matches = [match._replace(base=match.candidate, candidate=match.base) for match in mirrored]
+        swapped_matches = _Alignment(candidate, base).run()
+        matches = [match._replace(base=match.candidate, candidate=match.base) for match in swapped_matches]
     else:
         matches = _Alignment(base, candidate).run()
     return sorted(matches)
@@ -122,7 +122,7 @@ class _Alignment:
         right_set = set(right)
         fixed_pairs = [(i, self.partner[i]) for i in left if self.partner.get(i) in right_set]
         for i_part, j_part in _stretches(left, right, longest_chain(fixed_pairs)):
-            open_left, open_right = self._unmatched(i_part, j_part)
+            open_left, open_right = self._open_steps(i_part, j_part)
             if open_left and open_right:
                 self._align_segment(open_left, open_right)
 
@@ -154,10 +154,10 @@ class _Alignment:
                 self._add(Match(models[0][0], models[1][0], "sequence", 0.5))
 
     def _open_models(self, left: Sequence[int], right: Sequence[int]) -> tuple[list[int], list[int]]:
-        i_unmatched, j_unmatched = self._unmatched(left, right)
+        open_left, open_right = self._open_steps(left, right)
         return (
-            [i for i in i_unmatched if self.left[i].type == StepType.MODEL],
-            [j for j in j_unmatched if self.right[j].type == StepType.MODEL],
+            [i for i in open_left if self.left[i].type == StepType.MODEL],
+            [j for j in open_right if self.right[j].type == StepType.MODEL],
         )
 
     def _crosses(self, i: int, j: int, siblings: Sequence[int]) -> bool:
@@ -178,7 +178,7 @@ class _Alignment:
         self, left: list[int], right: list[int], key: "Key", found_by: FoundBy, confidence: float
     ) -> list[tuple[list[int], list[int]]]:
         """Pair the steps whose key is unique on both sides; return the stretches between those pairs."""
-        left, right = self._unmatched(left, right)
+        left, right = self._open_steps(left, right)
         pairs = unique_pairs([key(self.left[i]) for i in left], [key(self.right[j]) for j in right])
         unique = [(left[i], right[j]) for i, j in pairs]
         chain = longest_chain(unique)
@@ -195,7 +195,7 @@ class _Alignment:
         parts = [(left, right)]
         # A pair splits its stretch, and another kind may be unique in one of the parts.
         while parts:
-            i_part, j_part = self._unmatched(*parts.pop())
+            i_part, j_part = self._open_steps(*parts.pop())
             if i_part and j_part and (chain := self._match_unique_kinds(i_part, j_part)):
                 parts += _stretches(i_part, j_part, chain)
                 continue
@@ -213,7 +213,7 @@ class _Alignment:
             for i, j in zip(left, right, strict=True):
                 self._add(Match(i, j, "sequence", 0.5))
 
-    def _unmatched(self, left: Sequence[int], right: Sequence[int]) -> tuple[list[int], list[int]]:
+    def _open_steps(self, left: Sequence[int], right: Sequence[int]) -> tuple[list[int], list[int]]:
         """The steps of two stretches that have no partner yet."""
         return [i for i in left if i not in self.partner], [j for j in right if j not in self.used_rights]
 

@@ -1,4 +1,4 @@
-"""Two runs set side by side: every step with its partner, and what differs before any payload is opened."""
+"""Comparison of two runs: paired steps, and the differences that are visible without their payloads."""
 
 from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
@@ -13,14 +13,16 @@ from diffing.schemas.report import FoundBy, Relation
 from diffing.sequences.anchors import unique_pairs
 from traces.core.vocabulary import Reason, StepType
 
-COST: Final = 0.0001  # US dollars; smaller differences of cost are rounding
-DURATION: Final = 0.10  # share of the base's duration; smaller differences are jitter
+# US dollars; smaller differences of cost are rounding.
+COST: Final = 0.0001
+# Share of the base's duration; smaller differences are jitter.
+DURATION: Final = 0.10
 _CONTENT: Final = frozenset({"input", "output", "status", "model", "parameters"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """Two steps that correspond, or one that has no partner. `place` is its index in the comparison."""
+    """Two corresponding steps, or one step without a partner. `place` is the pair's index in the comparison."""
 
     place: int
     base: SideStep | None
@@ -43,7 +45,7 @@ class Pair:
 
     @cached_property
     def differs(self) -> bool:
-        """Whether it says or asks something else; tokens, cost and time alone do not count."""
+        """True if the input, output, status, model or parameters differ; tokens, cost and time do not count."""
         return self.sides is None or not _CONTENT.isdisjoint(self.changes)
 
     @cached_property
@@ -60,7 +62,7 @@ class Pair:
 
     @property
     def order_key(self) -> tuple[int, int, list[str]]:
-        """Orders pairs the same whichever side is the base: of moved steps each side has another order."""
+        """Sort key that does not depend on which side is the base; moved steps have another order on each side."""
         steps = self.sides or (self.step, self.step)
         numbers = [step.sequence_no for step in steps]
         return sum(numbers), min(numbers), sorted(step.input_ref + step.output_ref for step in steps)
@@ -71,13 +73,13 @@ class Pair:
 
     @property
     def overridden(self) -> bool:
-        """Whether the operator decided what one side answered."""
+        """True if an operator overrode the output of one side."""
         return any(side is not None and side.reason == Reason.OPERATOR_OVERRIDE for side in (self.base, self.candidate))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Both runs and their pairs in reading order."""
+    """Two runs and their pairs in reading order."""
 
     base: Side
     candidate: Side
@@ -85,7 +87,7 @@ class Comparison:
 
     @cached_property
     def places(self) -> tuple[dict[int, int], dict[int, int]]:
-        """The place of a pair by its sequence number in base and in candidate."""
+        """The place of a pair by its sequence number in the base and in the candidate."""
         return (
             {pair.base.sequence_no: pair.place for pair in self.pairs if pair.base},
             {pair.candidate.sequence_no: pair.place for pair in self.pairs if pair.candidate},
@@ -93,18 +95,20 @@ class Comparison:
 
     @cached_property
     def acting(self) -> Sequence[Pair]:
-        """The pairs that do something themselves; containers only where there is nothing else."""
+        """The pairs that are not containers; all pairs if there are only containers."""
         return [pair for pair in self.pairs if not pair.is_container] or self.pairs
 
     @cached_property
     def _ordered_numbers(self) -> tuple[list[int], list[int]]:
-        """The numbers on both sides of the steps that are paired in their order."""
+        """The sequence numbers, on both sides, of the steps that are paired in order."""
         pairs = [pair.sides for pair in self.pairs if pair.sides and not pair.is_move]
         return sorted(base.sequence_no for base, _ in pairs), sorted(candidate.sequence_no for _, candidate in pairs)
 
     def turn(self, place: int) -> int:
-        """When a pair has its turn, the same whichever side is the base: of what stands between two pairs on one side
-        only, neither comes first."""
+        """The order of a pair, independent of which side is the base.
+
+        Unpaired steps between two pairs have the same turn: neither side comes first.
+        """
         pair = self.pairs[place]
         preceding = [
             bisect_left(positions, step.sequence_no)
@@ -115,18 +119,20 @@ class Comparison:
 
     @cached_property
     def final(self) -> Pair | None:
-        """The pair that holds the final answer: the last output step, else the last model step."""
+        """The pair with the final answer: the last output step, else the last model step."""
         for step_type in (StepType.OUTPUT, StepType.MODEL):
             candidates = [pair for pair in self.pairs if pair.step.type == step_type]
-            shared = [pair for pair in candidates if pair.sides]
+            both_sides = [pair for pair in candidates if pair.sides]
             if candidates:
-                return max(shared or candidates, key=lambda pair: pair.step.sequence_no)
+                return max(both_sides or candidates, key=lambda pair: pair.step.sequence_no)
         return self.pairs[-1] if self.pairs else None
 
     @cached_property
     def resampled_places(self) -> frozenset[int]:
-        """The places of model steps that made one request on both sides and are not paired, for it was answered
-        differently: each corresponds to the step that asked for the same call, or to none."""
+        """The places of model steps whose request occurs on both sides, answered differently, without being paired.
+
+        Each of them is paired with the model that requested the same call, or with none.
+        """
         sides = (self.base.steps, self.candidate.steps)
         requests = [[_request(step) for step in steps] for steps in sides]
         place_pairs = [
@@ -138,18 +144,18 @@ class Comparison:
 
     @cached_property
     def run_inputs(self) -> frozenset[str]:
-        """What the runs and their turns were given, in one line each: what their containers say."""
+        """The inputs of the runs and their turns, as one-line summaries of their containers."""
         steps = (*self.base.steps, *self.candidate.steps)
         return frozenset(step.summary for step in steps if step.type in CONTAINERS and step.summary)
 
     def with_changes(self, changes: Mapping[int, Collection[str]]) -> "Comparison":
-        """With the content changes of opened pairs as their payloads show them, by place."""
+        """Replace the content changes of pairs by those that their payloads show; `changes` are by place."""
         pairs = [_refine_pair(pair, changes[pair.place]) if pair.place in changes else pair for pair in self.pairs]
         return Comparison(base=self.base, candidate=self.candidate, pairs=pairs)
 
     @property
     def derived(self) -> bool:
-        """Whether one of the runs derives from the other, or both from one, over any number of forks."""
+        """True if one run derives from the other, or both from a third, over any number of forks."""
         base, candidate = self.base.run, self.candidate.run
         if base.id == candidate.id:
             return base.source_run is not None
@@ -169,7 +175,7 @@ def _refine_pair(pair: Pair, fields: Collection[str]) -> Pair:
 
 
 def compare(base: Side, candidate: Side) -> Comparison:
-    """Align the steps and note what differs by their rows alone."""
+    """Align the steps and list their differences, without payloads."""
     return Comparison(base=base, candidate=candidate, pairs=_pairs(base.steps, candidate.steps))
 
 
@@ -183,7 +189,7 @@ Row = tuple[int | None, int | None, Match | None]
 
 
 def _reading_order(matches: Sequence[Match], base_count: int, candidate_count: int) -> list[Row]:
-    """In the candidate's order, with what only the base has before the next pair of the base's order."""
+    """Rows in the candidate's order; steps of the base alone come before the next pair of the base."""
     by_candidate = {match.candidate: match for match in matches}
     matched_bases = {match.base for match in matches}
     rows: list[Row] = []
@@ -215,13 +221,13 @@ def _pair(place: int, row: Row, base: Sequence[SideStep], candidate: Sequence[Si
 
 
 def _own_name(step: SideStep, partner: SideStep) -> SideStep:
-    """A model step that is replayed with another model has the name of the step it replays: that of the first model."""
+    """Name a model step by its own model: a replay with another model inherits the recorded step's name."""
     is_inherited = step.type == StepType.MODEL and step.name == partner.name == partner.model != step.model
     return replace(step, name=step.model) if is_inherited and step.model else step
 
 
 def _changes(base: SideStep, candidate: SideStep) -> list[str]:
-    """What differs, by name. An input that one side did not record is no change; the report says it is missing."""
+    """Names of the differing fields. An input that one side did not record is not a change, but a gap."""
     differences = {
         "input": not _same_request(base, candidate) and bool(base.input_ref and candidate.input_ref),
         "output": base.output_ref != candidate.output_ref,
@@ -235,7 +241,7 @@ def _changes(base: SideStep, candidate: SideStep) -> list[str]:
 
 
 def _same_request(base: SideStep, candidate: SideStep) -> bool:
-    """Equal inputs, or calls that differ only in what their signatures leave out."""
+    """True if the inputs are equal, or differ only in fields that signatures leave out."""
     same_signature = bool(base.signature) and base.signature == candidate.signature
     return base.input_ref == candidate.input_ref or same_signature
 

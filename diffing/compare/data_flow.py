@@ -1,4 +1,4 @@
-"""How changes travel: the provenance of both runs over pairs of steps."""
+"""Data flow: the recorded provenance of both runs, as links between pairs of steps."""
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -10,12 +10,13 @@ from diffing.compare.run_side import Link, Side
 from traces.core.vocabulary import EdgeKind, StepType
 
 SideName = Literal["base", "candidate"]
-_HISTORY_COST: Final = 3  # a link by history says less than two links that name what was passed on
+# A link by history is less specific than two links that name the content that was passed on.
+_HISTORY_COST: Final = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FlowLink:
-    """Pair `consumer` used what pair `producer` gave, on one side; both are places in the comparison."""
+    """Pair `consumer` used the output of pair `producer` on one side; both are places in the comparison."""
 
     producer: int
     consumer: int
@@ -26,7 +27,7 @@ class FlowLink:
 
 
 class Flow:
-    """The links of both runs by pair, looked up from either end."""
+    """The links of both runs, by producer and by consumer."""
 
     def __init__(self, comparison: Comparison) -> None:
         self._pairs = comparison.pairs
@@ -37,29 +38,29 @@ class Flow:
             self.incoming.setdefault(travel.consumer, []).append(travel)
 
     def after(self, places: Collection[int]) -> set[int]:
-        """Every place that a change at `places` can have come to."""
+        """Every place that a change at `places` can have reached."""
         return _reachable(
             places, lambda place: [travel.consumer for travel in self.outgoing.get(place, ()) if self.carries(travel)]
         )
 
     def before(self, place: int) -> set[int]:
-        """The places from which a change can have come to `place`."""
+        """The places from which a change can have reached `place`."""
         return _reachable(
             [place], lambda at: [travel.producer for travel in self.incoming.get(at, ()) if self.carries(travel)]
         )
 
     def carries(self, travel: FlowLink) -> bool:
-        """An answer that is the same carries no change; a conversation carries on what its requests held."""
+        """True if a link can carry a change: the producer's answer differs, or the requests of a conversation do."""
         pair = self._pairs[travel.producer]
         return pair.answers_differently or (travel.kind is EdgeKind.HISTORY and pair.differs)
 
     def is_whole(self, travel: FlowLink) -> bool:
-        """Whether all that was given was passed on, rather than words of it that stand among others."""
-        rendered = self._pairs[travel.producer].step.type == StepType.PROMPT
-        return travel.kind is not EdgeKind.VALUE and (travel.kind is not EdgeKind.TEXT or rendered)
+        """True if the whole output was passed on, rather than some words of it."""
+        is_prompt = self._pairs[travel.producer].step.type == StepType.PROMPT
+        return travel.kind is not EdgeKind.VALUE and (travel.kind is not EdgeKind.TEXT or is_prompt)
 
     def path(self, start: int, end: int) -> list[FlowLink]:
-        """The most telling way that a change can have taken from `start` to `end`; empty when there is none."""
+        """The most specific path of a change from `start` to `end`; empty if there is none."""
         arrivals: dict[int, FlowLink] = {}
         costs = {start: 0}
         queue = [(0, start)]
@@ -98,7 +99,7 @@ def _reachable(starts: Collection[int], following: Callable[[int], Collection[in
 
 
 def _travels(comparison: Comparison) -> Iterator[FlowLink]:
-    """The candidate's links first: a way through what happened last reads better."""
+    """All links, those of the candidate first: a path through the newer run reads better."""
     sides: tuple[tuple[SideName, Side, dict[int, int]], ...] = (
         ("candidate", comparison.candidate, comparison.places[1]),
         ("base", comparison.base, comparison.places[0]),
@@ -117,7 +118,7 @@ def _travels(comparison: Comparison) -> Iterator[FlowLink]:
 
 
 def _implied_links(side: Side) -> Iterator[Link]:
-    """An output step that no recorded link leads to gives what the last model step before it said."""
+    """Link output steps without a recorded source to the last model step before them."""
     linked_consumers = {link.consumer for link in side.links}
     last_model = None
     for step in side.steps:

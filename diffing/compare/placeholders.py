@@ -1,11 +1,12 @@
-"""Steps that a replay did not run, and that have a placeholder for their answer. Pure."""
+"""Placeholders: the outputs of steps that a replay did not run. Pure."""
 
 from collections.abc import Mapping
 from typing import Final, Protocol
 
 from traces.core.vocabulary import Reason, StepStatus
 
-MARK: Final = "[Forkpoint]"  # how a placeholder begins
+# The beginning of every placeholder.
+MARK: Final = "[Forkpoint]"
 FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT, StepStatus.DENIED})
 NOT_RUN: Final[Mapping[str, str]] = {
     Reason.SIDE_EFFECT_BLOCKED: "did not run, because it has a side effect",
@@ -13,7 +14,7 @@ NOT_RUN: Final[Mapping[str, str]] = {
     Reason.DENIED: "was not allowed to run",
     Reason.DUPLICATE_SUPPRESSED: "was not called again, because the same call had succeeded",
 }
-# A call that is denied has an answer that the agent is meant to see; these have none.
+# A denied call has an answer that the agent is meant to see. Steps with these reasons have none.
 _PLACEHOLDER_REASONS: Final[Mapping[str, str]] = {
     Reason.SIDE_EFFECT_BLOCKED: "it has a side effect",
     Reason.POLICY_FALLBACK: "nothing recorded answers it",
@@ -21,7 +22,7 @@ _PLACEHOLDER_REASONS: Final[Mapping[str, str]] = {
 
 
 class _Step(Protocol):
-    """What of a step says how it got its answer."""
+    """The fields of a step that say how it got its output."""
 
     @property
     def reason(self) -> str: ...
@@ -30,17 +31,17 @@ class _Step(Protocol):
 
 
 def is_placeholder(step: _Step | None) -> bool:
-    """Whether its answer is a placeholder."""
+    """True if the step's output is a placeholder."""
     return step is not None and step.reason in _PLACEHOLDER_REASONS
 
 
 def idle_side(base: _Step | None, candidate: _Step | None) -> str:
-    """The side that did not run a step of both; empty where both ran it."""
+    """The side that did not run a paired step; empty if both ran it."""
     return "candidate" if is_placeholder(candidate) else "base" if is_placeholder(base) else ""
 
 
 def untested_side(base: _Step | None, candidate: _Step | None) -> str:
-    """The side that did not run a step that failed in the other: there it neither failed nor passed."""
+    """The side that did not run a step that failed in the other: it neither failed nor passed there."""
     side = idle_side(base, candidate)
     live_step = {"candidate": base, "base": candidate}.get(side)
     return side if live_step is not None and not is_placeholder(live_step) and live_step.status in FAILED else ""

@@ -1,4 +1,4 @@
-"""What a report says of the runs and steps it names."""
+"""References to runs and steps in a report."""
 
 from collections.abc import Sequence
 from typing import Final, overload
@@ -20,7 +20,7 @@ def step_ref(step: None) -> None: ...
 @overload
 def step_ref(step: SideStep | None) -> StepRef | None: ...
 def step_ref(step: SideStep | None) -> StepRef | None:
-    """One side of a pair."""
+    """Reference to one side of a pair."""
     return StepRef.model_validate(_step_fields(step)) if step else None
 
 
@@ -38,7 +38,7 @@ def run_ref(run: RunFacts) -> RunRef:
 
 
 def aligned_pairs(pairs: Sequence[Pair]) -> list[AlignedPair]:
-    """The pairs as the report lists them; validated in one go, because there are as many as steps."""
+    """The pairs as the report lists them; validated at once, because there is one per step."""
     return _PAIRS.validate_python([_pair_fields(pair) for pair in pairs])
 
 

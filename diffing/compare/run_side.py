@@ -1,4 +1,4 @@
-"""One side of a comparison: a run and its steps as the pure modules see them, without payloads."""
+"""One side of a comparison: a run and its steps without payloads."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,15 +11,13 @@ from traces.core.step_header import StoredHeader, step_view
 from traces.core.vocabulary import StepType
 from traces.signatures.ignore_rules import NOTHING, Ignoring
 
-CONTAINERS = frozenset({StepType.AGENT, StepType.TURN})  # hold other steps; what they say their children say too
+# Steps that contain other steps and repeat their outputs.
+CONTAINERS = frozenset({StepType.AGENT, StepType.TURN})
 
 
 @step_view
 class SideStep(StoredHeader):
-    """One step.
-
-    `origin` names the recorded step that this one replays, over any number of forks, or the step itself.
-    """
+    """One step. `origin` is the recorded step that it replays, over any number of forks, or the step itself."""
 
     sequence_no: int
     parent_no: int | None
@@ -32,12 +30,12 @@ class SideStep(StoredHeader):
 
     @property
     def display_name(self) -> str:
-        """The name a reader knows the step by."""
+        """The name that a report shows for the step."""
         return self.tool_name or self.name or self.type
 
     @property
     def role(self) -> str:
-        """What the step is for. A turn is named by what was said, many a model step by its model."""
+        """The purpose of the step; empty for turns, named by their message, and for steps named by their model."""
         return "" if self.type == StepType.TURN or self.is_named_by_model else self.display_name
 
     @property
@@ -47,10 +45,7 @@ class SideStep(StoredHeader):
 
 
 class Link(NamedTuple):
-    """The step `consumer` used what the step `producer` gave; both are sequence numbers.
-
-    `path` points into the consumer's input, to where it stands there.
-    """
+    """Step `consumer` used the output of step `producer`; `path` points to it in the consumer's input."""
 
     producer: int
     consumer: int
@@ -61,7 +56,7 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunFacts:
-    """What the report says about a run as a whole."""
+    """Facts about a run as a whole."""
 
     id: UUID
     name: str
@@ -71,8 +66,10 @@ class RunFacts:
     started_at: datetime | None = None
     fork_sequence_no: int | None = None
     source_run: UUID | None = None
-    original: UUID | None = None  # the run that an imported replay says it replayed
-    ancestors: tuple[UUID, ...] = ()  # what it derives from over any number of forks, the nearest first
+    # The source of an imported replay, as declared by the file.
+    original: UUID | None = None
+    # The runs it derives from over any number of forks, the nearest first.
+    ancestors: tuple[UUID, ...] = ()
     tokens_in: int = 0
     tokens_out: int = 0
     cost_usd: float | None = None
@@ -85,7 +82,7 @@ class RunFacts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Side:
-    """A run and its steps by ascending sequence number; their signatures leave out what `ignoring` names."""
+    """A run and its steps by ascending sequence number; signatures leave out the fields in `ignoring`."""
 
     run: RunFacts
     steps: Sequence[SideStep]

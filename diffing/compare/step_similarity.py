@@ -1,4 +1,4 @@
-"""How alike two steps are before any payload is opened: from their rows, their one-line summaries, their children."""
+"""Similarity of two steps without payloads: by their rows, their one-line summaries and their children."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -14,13 +14,16 @@ from traces.core.vocabulary import StepType
 
 Content = Mapping[Hashable, int]
 _NO_CONTENT: Final[Content] = {}
-_EMPTY_TURN: Final = 0.9  # a user said the same, and only one run did something about it
-_ID_WEIGHT: Final = 3  # words that a number or an id counts for
-_MIN_ID_LENGTH: Final = 4  # characters from which on it is one
+# Two turns with the same user message, of which only one contains steps.
+_EMPTY_TURN: Final = 0.9
+# A number or an id counts as this many words.
+_ID_WEIGHT: Final = 3
+# A shorter number is an ordinary word.
+_MIN_ID_LENGTH: Final = 4
 
 
 class Look(NamedTuple):
-    """What a step is compared by: its row, what it said, which calls it holds, and which tools it asked for."""
+    """The features that steps are compared by: row, text, contained calls and requested tools."""
 
     step: SideStep
     text: str
@@ -29,7 +32,7 @@ class Look(NamedTuple):
 
 
 class Subtrees:
-    """The tree over a sequence of steps, what each container holds, and which calls each model step asked for."""
+    """The tree of a run's steps: the contents of each container, and the calls that each model requested."""
 
     def __init__(self, steps: Sequence[SideStep]) -> None:
         self._steps = steps
@@ -44,7 +47,7 @@ class Subtrees:
         return self._children.get(parent, [])
 
     def look(self, index: int) -> Look:
-        """Worked out when first asked for; a model step that asked for calls is known by them."""
+        """The features of a step, computed on first use; a model that requested calls is described by them."""
         if index not in self._looks:
             step = self._steps[index]
             children = self._children.get(index)
@@ -57,7 +60,7 @@ class Subtrees:
         return self._looks[index]
 
     def reader_of(self, call: int) -> int | None:
-        """The model step that was told a tool's answer first: the next sibling that is no tool."""
+        """The model that reads a tool's answer first: the next sibling that is not a tool."""
         siblings = self.children(self._parents[call])
         for index in siblings[bisect_right(siblings, call) :]:
             if self._steps[index].type != StepType.TOOL:
@@ -66,7 +69,7 @@ class Subtrees:
 
     @cached_property
     def calls_by_model(self) -> Mapping[int, Sequence[int]]:
-        """The tool steps that each model step asked for: its next siblings up to one of another type."""
+        """The tool steps that each model requested: its next siblings, up to one of another type."""
         calls_by_model: dict[int, list[int]] = {}
         for call, model in self.requesters.items():
             calls_by_model.setdefault(model, []).append(call)
@@ -74,12 +77,12 @@ class Subtrees:
 
     @cached_property
     def requesters(self) -> Mapping[int, int]:
-        """By tool step: the model step that asked for it."""
+        """The model that requested each tool step."""
         return dict(pair for siblings in self._children.values() for pair in _requested_calls(siblings, self._steps))
 
 
 def likeness(left: Look, right: Look) -> float:
-    """From 0 to 1; 0 for steps of different kinds, which never correspond."""
+    """Similarity from 0 to 1; 0 for steps of different types or tools, which never correspond."""
     left_step, right_step = left.step, right.step
     if (
         left_step.type != right_step.type
@@ -102,12 +105,12 @@ def likeness(left: Look, right: Look) -> float:
 
 
 def have_disjoint_tools(left: Look, right: Look) -> bool:
-    """Whether both asked for tools, and for none in common."""
+    """True if both requested tools, and none in common."""
     return bool(left.tools and right.tools) and left.tools.isdisjoint(right.tools)
 
 
 def _row_similarity(left: Look, right: Look) -> float:
-    """Agreement of name and of what was said; the same call or the same answer counts whatever was said."""
+    """Similarity of name and text; the same input or output raises the similarity of the text."""
     left_step, right_step = left.step, right.step
     name = 1.0 if left_step.role == right_step.role else 0.0
     text = _text_similarity(left.text, right.text)
@@ -119,7 +122,7 @@ def _row_similarity(left: Look, right: Look) -> float:
 
 
 def _requested_calls(siblings: Sequence[int], steps: Sequence[SideStep]) -> Iterator[tuple[int, int]]:
-    """Tool steps among siblings, each with the model step that they follow without another type between."""
+    """Tool steps among siblings, each with the model that precedes it without another type in between."""
     model = None
     for index in siblings:
         if steps[index].type == StepType.MODEL:
@@ -131,7 +134,7 @@ def _requested_calls(siblings: Sequence[int], steps: Sequence[SideStep]) -> Iter
 
 
 def _text_similarity(left: str, right: str) -> float:
-    """The better of words in order and words in any order."""
+    """The higher of two measures: words in order, and words in any order."""
     if left == right:
         return 1.0 if left else 0.5
     left_words, right_words = words(left), words(right)
@@ -141,12 +144,12 @@ def _text_similarity(left: str, right: str) -> float:
 
 
 def _word_similarity(left: set[str], right: set[str]) -> float:
-    """The share of the words of either that are in both; numbers and ids say more than other words."""
+    """Share of words in common; numbers and ids count more."""
     return _weight(left & right) / max(1, _weight(left | right))
 
 
 def _share_identifier(left: str, right: str) -> bool:
-    """Whether both name one number or id."""
+    """True if both contain the same number or id."""
     return any(map(_is_identifier, set(words(left)) & set(words(right))))
 
 
@@ -159,18 +162,18 @@ def _is_identifier(word: str) -> bool:
 
 
 def _content_similarity(left: Content, right: Content) -> float:
-    """Dice over two multisets."""
+    """Dice similarity of two multisets."""
     total = sum(left.values()) + sum(right.values())
     return 2 * sum(min(count, right.get(key, 0)) for key, count in left.items()) / total if total else 1.0
 
 
 def _content(steps: Iterable[SideStep]) -> Content:
-    """What a container is known by: which tools were called in it, and with which arguments."""
+    """The features of a container: its tool calls, with and without arguments."""
     tools = [step for step in steps if step.tool_name]
     return Counter([step.tool_name for step in tools] + [(step.tool_name, step.input_ref) for step in tools])
 
 
 def _parent(step: SideStep, index: int, places: Mapping[int, int]) -> int | None:
-    """The parent's index; a parent that is missing or comes later is none, so the tree has no cycles."""
+    """The index of the parent. A parent that is missing or comes later is ignored, so the tree has no cycles."""
     parent = places.get(step.parent_no) if step.parent_no is not None else None
     return parent if parent is not None and parent < index else None

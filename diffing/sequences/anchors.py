@@ -1,4 +1,4 @@
-"""Anchors: keys that occur once on both sides, and the longest chain of pairs in one order."""
+"""Anchors of an alignment: keys that are unique on both sides, and the longest chain of pairs in order. Pure."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -8,17 +8,19 @@ from rapidfuzz.distance import LCSseq
 
 
 def unique_pairs(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[int, int]]:
-    """Places of the keys that occur exactly once on both sides, by ascending left place; None is no key."""
+    """Positions of the keys that occur exactly once on both sides, by ascending left position; None is no key."""
     counts = Counter(left), Counter(right)
     places = {key: place for place, key in enumerate(right) if key is not None and counts[1][key] == 1}
     return [(i, places[key]) for i, key in enumerate(left) if key in places and counts[0][key] == 1]
 
 
 def longest_chain(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest chain of pairs that ascends on both sides; `pairs` ascend on the left (patience sorting)."""
-    tops: list[int] = []  # right place on top of each pile
-    owners: list[int] = []  # which pair that is
-    previous: list[int] = []  # for each pair, the pair under it on the pile to the left
+    """The longest chain of pairs that ascends on both sides, by patience sorting; `pairs` ascend on the left."""
+    # The right position on top of each pile, and the index of its pair.
+    tops: list[int] = []
+    owners: list[int] = []
+    # For each pair, the pair that was on top of the pile to the left when this one was placed.
+    previous: list[int] = []
     for index, (_, right) in enumerate(pairs):
         pile = bisect_left(tops, right)
         previous.append(owners[pile - 1] if pile else -1)
@@ -33,7 +35,7 @@ def longest_chain(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def differing_ranges(left: Sequence[Hashable], right: Sequence[Hashable]) -> Iterator[tuple[range, range]]:
-    """The stretches of both sides between their longest common subsequence, in order."""
+    """The stretches of both sides that are outside their longest common subsequence, in order."""
     at_left = at_right = 0
     ends = [
         (op.src_start, op.src_end, op.dest_start, op.dest_end)

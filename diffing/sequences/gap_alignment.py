@@ -5,21 +5,27 @@ from typing import Final
 
 from rapidfuzz.distance import LCSseq
 
-CELLS: Final = 40_000  # of one table; longer stretches are cut at equal kinds first
-_OPEN: Final = -0.10  # beginning a gap costs more than going on with it: a repeated call is one gap
+# Cells of one table; longer stretches are first cut where their kinds are equal.
+CELLS: Final = 40_000
+# Opening a gap costs more than extending it, so that repeated calls make one gap.
+_OPEN: Final = -0.10
 _EXTEND: Final = -0.02
-LEAST: Final = 0.36  # below this two steps do not correspond
-_BASELINE: Final = 0.30  # the likeness of unrelated texts: one good pair is worth more than two poor ones
+# Below this similarity, two steps do not correspond.
+LEAST: Final = 0.36
+# The similarity of unrelated texts. Subtracting it makes one good pair worth more than two poor ones.
+_BASELINE: Final = 0.30
 _IMPOSSIBLE: Final = float("-inf")
-_WINDOW: Final = 8_000  # steps of a stretch aligned by kind at once
+# Steps of a stretch that are aligned by kind at once.
+_WINDOW: Final = 8_000
 
 Score = Callable[[int, int], float]
-Key = Callable[[int, bool], Hashable]  # of a step, and whether it stands on the right
+# The key of a step, by its index and whether it is on the right side.
+Key = Callable[[int, bool], Hashable]
 Pairs = list[tuple[int, int]]
 
 
 def align(left: Sequence[int], right: Sequence[int], score: Score, keys: Sequence[Key]) -> Iterator[tuple[int, int]]:
-    """Pairs of `left` and `right`, ascending on both sides; `keys` cut long stretches, the most telling first."""
+    """Pair `left` with `right`, ascending on both sides; `keys` cut long stretches, the most specific first."""
     if not left or not right:
         return
     if len(left) * len(right) <= CELLS:
@@ -35,7 +41,7 @@ def align(left: Sequence[int], right: Sequence[int], score: Score, keys: Sequenc
 
 
 def _equal_runs(left: Sequence[int], right: Sequence[int], key: Key) -> Pairs:
-    """Places with equal keys in one order, found in windows of like share."""
+    """Positions with equal keys in the same order, searched in proportional windows of both sides."""
     windows = -(-max(len(left), len(right)) // _WINDOW)
     pairs: Pairs = []
     for n in range(windows):
@@ -52,9 +58,9 @@ def _share(length: int, n: int, windows: int) -> range:
 
 
 def _table(left: Sequence[int], right: Sequence[int], score: Score) -> Iterator[tuple[int, int]]:
-    """Three states a cell: paired here, a gap on the right (left step alone), a gap on the left.
+    """Align by dynamic programming. A cell has three states: a pair, a gap on the right, a gap on the left.
 
-    Filled from the end, so that it is read from the start: of repeated calls the first is the one that has a partner.
+    The table is filled from the end and read from the start: of repeated calls, the first gets the partner.
     """
     left, right = left[::-1], right[::-1]
     rows, columns = len(left) + 1, len(right) + 1

@@ -1,4 +1,4 @@
-"""Typed difference of two JSON values, by JSON pointer."""
+"""Typed differences of two JSON values, by JSON pointer."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -10,17 +10,19 @@ from diffing.sequences.anchors import differing_ranges
 from traces.core.canonical import digest, escape_pointer
 from traces.core.json_types import JSONValue
 
-LIMIT: Final = 200  # differences listed of one pair of values
-_ALIGNED_ITEMS: Final = 2_000  # longer lists are compared index by index
+# Differences listed for one pair of values.
+LIMIT: Final = 200
+# Longer lists are compared index by index.
+_ALIGNED_ITEMS: Final = 2_000
 
-# Lists under these keys are sets: sources, labels, stop sequences, and what JSON schemas require and allow.
+# Lists under these keys are sets: sources, labels, stop sequences, and the names and values of JSON schemas.
 _SETS: Final = frozenset({"citations", "tags", "stop", "stop_sequences", "required", "enum"})
 
 Op = Literal["added", "removed", "changed"]
 
 
 class Change(NamedTuple):
-    """One difference; an added value has its candidate pointer, the others their base pointer."""
+    """One difference. `path` points into the candidate for an added value, else into the base."""
 
     path: str
     op: Op
@@ -34,12 +36,12 @@ def value_changes(base: JSONValue, candidate: JSONValue, limit: int = LIMIT) -> 
 
 
 def differ(base: JSONValue, candidate: JSONValue) -> bool:
-    """Whether there is any difference."""
+    """True if there is any difference."""
     return bool(value_changes(base, candidate, 1))
 
 
 def parse_embedded_json(value: JSONValue) -> JSONValue:
-    """A text that holds a JSON object or list as that value: tools often answer with encoded JSON."""
+    """Decode a text that contains a JSON object or list; tools often answer with encoded JSON."""
     if isinstance(value, str) and value[:1] in {"{", "["}:
         try:
             content: JSONValue = orjson.loads(value)
@@ -71,7 +73,7 @@ def _object_differences(path: str, base: dict[str, JSONValue], candidate: dict[s
 
 
 def _set_differences(path: str, base: list[JSONValue], candidate: list[JSONValue]) -> Iterator[Change]:
-    """Items that only one side has; neither order nor repetition means anything."""
+    """Items that only one side has, whatever their order and number."""
     left = {digest(item): index for index, item in reversed(list(enumerate(base)))}
     right = {digest(item): index for index, item in reversed(list(enumerate(candidate)))}
     for index in sorted(left[item] for item in left.keys() - right.keys()):
@@ -81,7 +83,7 @@ def _set_differences(path: str, base: list[JSONValue], candidate: list[JSONValue
 
 
 def _list_differences(path: str, base: list[JSONValue], candidate: list[JSONValue]) -> Iterator[Change]:
-    """Items are paired by content first, so that one inserted item is one difference."""
+    """Differences of two lists, paired by content first, so that one inserted item is one difference."""
     if len(base) == len(candidate) or max(len(base), len(candidate)) > _ALIGNED_ITEMS:
         yield from _stretch(path, base, candidate, 0, 0)
         return

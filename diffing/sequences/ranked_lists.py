@@ -10,13 +10,15 @@ from diffing.schemas.report import RankChange, RankComparison
 from traces.core.canonical import digest
 from traces.core.json_types import JSONValue
 
-PERSISTENCE: Final = 0.9  # weight of depth in rank-biased overlap: the first ten ranks carry 86 %
-_MAX_DOCUMENTS: Final = 1_000  # documents of one list
+# Weight of depth in rank-biased overlap: the first ten ranks carry 86 %.
+PERSISTENCE: Final = 0.9
+# Documents of one list that are compared.
+_MAX_DOCUMENTS: Final = 1_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RankedDocument:
-    """A document at its place; `key` identifies it in both lists."""
+    """A document of a list; `key` identifies it in both lists."""
 
     key: str
     title: str
@@ -25,7 +27,7 @@ class RankedDocument:
 
 
 class RewrittenDocument(NamedTuple):
-    """A document that both lists have, with other words."""
+    """A document of both lists whose text differs."""
 
     title: str
     base: str
@@ -33,7 +35,7 @@ class RewrittenDocument(NamedTuple):
 
 
 def rewritten_documents(base: JSONValue, candidate: JSONValue) -> list[RewrittenDocument]:
-    """The documents of both lists whose text differs, in the base's order."""
+    """The documents of both lists whose text differs, in the order of the base."""
     new = {item.key: item for item in rank_documents(candidate)}
     pairs = [(item, new[item.key]) for item in rank_documents(base) if item.key in new]
     return [
@@ -42,7 +44,7 @@ def rewritten_documents(base: JSONValue, candidate: JSONValue) -> list[Rewritten
 
 
 def rank_documents(documents: JSONValue) -> list[RankedDocument]:
-    """The documents of a retrieval's output, known by id, else by content; a repeat is counted."""
+    """The documents of a retrieval's output, identified by id, else by content; repeats get a number."""
     items = documents if isinstance(documents, list) else []
     counts: dict[str, int] = {}
     result = []
@@ -55,7 +57,7 @@ def rank_documents(documents: JSONValue) -> list[RankedDocument]:
 
 
 def compare(base: Sequence[RankedDocument], candidate: Sequence[RankedDocument]) -> RankComparison:
-    """Every document of both lists with its move, best candidate rank first, removed ones last."""
+    """Compare the ranks of all documents, by candidate rank, removed documents last."""
     old = {item.key: (rank, item) for rank, item in enumerate(base, 1)}
     new = {item.key: (rank, item) for rank, item in enumerate(candidate, 1)}
     changes = [_change(key, old.get(key), new[key]) for key in new]
@@ -68,7 +70,7 @@ def compare(base: Sequence[RankedDocument], candidate: Sequence[RankedDocument])
 
 
 def rank_biased_overlap(base: Sequence[str], candidate: Sequence[str], p: float = PERSISTENCE) -> float:
-    """Extrapolated RBO (Webber et al. 2010, equation 32), also of lists of uneven length; 1.0 for two empty ones."""
+    """Extrapolated RBO of lists of any lengths (Webber et al. 2010, equation 32); 1.0 for two empty lists."""
     short, long = sorted((base, candidate), key=len)
     if not long:
         return 1.0
@@ -83,15 +85,15 @@ def rank_biased_overlap(base: Sequence[str], candidate: Sequence[str], p: float 
 
 
 def kendall_tau(base: Mapping[str, int], candidate: Mapping[str, int]) -> float | None:
-    """Tau over the documents in both lists; None under two of them."""
-    shared = [key for key in base if key in candidate]
-    if len(shared) < 2:
+    """Kendall's tau over the documents in both lists; None if they share fewer than two."""
+    common = [key for key in base if key in candidate]
+    if len(common) < 2:
         return None
     concordance = sum(
         1 if (base[first] < base[second]) == (candidate[first] < candidate[second]) else -1
-        for first, second in combinations(shared, 2)
+        for first, second in combinations(common, 2)
     )
-    return round(concordance / (len(shared) * (len(shared) - 1) / 2), 4)
+    return round(concordance / (len(common) * (len(common) - 1) / 2), 4)
 
 
 def _ranked_document(item: JSONValue) -> RankedDocument:
@@ -145,7 +147,7 @@ def _op(old: tuple[int, RankedDocument] | None, new: tuple[int, RankedDocument] 
 
 
 def _overlaps(short: Sequence[str], long: Sequence[str]) -> list[int]:
-    """How many documents the first d of both lists share, for d = 1 … len(long)."""
+    """Number of documents that the first d entries of both lists share, for d = 1 … len(long)."""
     prefixes: tuple[set[str], set[str]] = (set(), set())
     overlap, result = 0, []
     for depth, key in enumerate(long):

@@ -1,7 +1,7 @@
 """Word-level comparison of texts, for reading.
 
-Texts are normalised first (Unicode NFC, line ends, spaces at line ends and runs of spaces inside a line), so
-that a difference nobody can see is none. The result does not depend on which side is called base.
+Texts are normalised first (Unicode NFC, line ends, spaces at line ends and runs of spaces inside a line), so that
+invisible differences do not count. Swapping the texts swaps the result.
 """
 
 import re
@@ -12,13 +12,16 @@ from typing import Final, NamedTuple
 
 from rapidfuzz.distance import LCSseq
 
-LIMIT: Final = 200_000  # characters of one text that are compared; what lies beyond is named, not compared
-_WINDOW: Final = 20_000  # tokens compared at once: the cost of one comparison grows with the square
+# Characters of one text that are compared; a report names the rest as not compared.
+LIMIT: Final = 200_000
+# Tokens compared at once: the cost of one comparison grows with the square.
+_WINDOW: Final = 20_000
 _TOKENS: Final = re.compile(r"\s+|\w+|[^\w\s]")
 _INNER_SPACES: Final = re.compile(r"(?<=\S)[ \t\u00a0]+(?=\S)")
 _LINE_END_SPACES: Final = re.compile(r"[ \t\u00a0]+(?=\n|\Z)")
 _WORD: Final = re.compile(r"\w")
-_LEAD: Final = 20  # characters shown before a difference
+# Characters shown before a difference.
+_LEAD: Final = 20
 
 
 class Span(NamedTuple):
@@ -29,7 +32,7 @@ class Span(NamedTuple):
 
 
 class _Change(NamedTuple):
-    """Tokens base[b0:b1] stand where candidate[c0:c1] stands; `equal` when they are the same."""
+    """Tokens base[b0:b1] correspond to candidate[c0:c1]; `equal`: they are the same."""
 
     equal: bool
     b0: int
@@ -39,23 +42,24 @@ class _Change(NamedTuple):
 
 
 def normalise(text: str) -> str:
-    """The form in which texts are compared."""
+    """Normalise a text for comparison."""
     text = unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n")
     return _LINE_END_SPACES.sub("", _INNER_SPACES.sub(" ", text)).rstrip("\n")
 
 
 def word_diff(base: str, candidate: str) -> list[Span]:
-    """The spans that lead from one normalised text to the other: equal and deleted ones spell the base."""
+    """The spans of two normalised texts: equal and deleted ones make up the base, equal and inserted ones the other."""
     if base == candidate:
         return [Span("equal", base)] if base else []
-    if base > candidate:  # one order of comparing, so that swapping the sides swaps the result
+    # Always compare in the same order, so that swapping the sides swaps the result.
+    if base > candidate:
         return [_swap_sides(span) for span in word_diff(candidate, base)]
     left, right = tokens(base), tokens(candidate)
     return _spans(_readable(_changes(left, right), left), left, right)
 
 
 def tokens(text: str) -> list[str]:
-    """Words, single marks and runs of white space; together they are the text."""
+    """Words, single punctuation marks and runs of white space; joined, they make up the text."""
     return _TOKENS.findall(text)
 
 
@@ -65,17 +69,17 @@ def words(text: str) -> list[str]:
 
 
 def inserted_text(spans: Sequence[Span]) -> str:
-    """What only the candidate says, in order."""
+    """The inserted text, in order."""
     return " … ".join(span.text.strip() for span in spans if span.op == "insert" and span.text.strip())
 
 
 def deleted_text(spans: Sequence[Span]) -> str:
-    """What only the base says, in order."""
+    """The deleted text, in order."""
     return " … ".join(span.text.strip() for span in spans if span.op == "delete" and span.text.strip())
 
 
 def shorten(text: str, limit: int) -> str:
-    """The text in one line of at most `limit` characters, cut after a word."""
+    """Shorten a text to one line of at most `limit` characters, cut after a word."""
     line = " ".join(text.split())
     if len(line) <= limit:
         return line
@@ -85,7 +89,7 @@ def shorten(text: str, limit: int) -> str:
 
 
 def difference_excerpts(base: str, candidate: str, limit: int) -> tuple[str, str]:
-    """Both texts in at most `limit` characters, from where they differ on if their beginnings are the same."""
+    """Shorten both texts to `limit` characters; if they begin alike, start just before the first difference."""
     base_line, candidate_line = shorten(base, limit), shorten(candidate, limit)
     if base_line != candidate_line or base == candidate:
         return base_line, candidate_line
@@ -98,7 +102,7 @@ def difference_excerpts(base: str, candidate: str, limit: int) -> tuple[str, str
 
 
 def _changes(left: list[str], right: list[str]) -> list[_Change]:
-    """Equal and differing stretches, the common ends taken off first, the rest in windows."""
+    """Equal and differing stretches: the common ends, and the middle in windows."""
     head = _common_prefix(left, right)
     tail = _common_prefix(left[head:][::-1], right[head:][::-1])
     changes = [_Change(True, 0, head, 0, head)] if head else []
@@ -132,7 +136,7 @@ def _common_prefix(left: Sequence[str], right: Sequence[str]) -> int:
 
 
 def _readable(changes: list[_Change], left: list[str]) -> list[_Change]:
-    """Changes joined over equal stretches too small to be worth reading between them."""
+    """Join changes over equal stretches that are too short to help a reader."""
     result: list[_Change] = []
     for index, change in enumerate(changes):
         inner = 0 < index < len(changes) - 1
@@ -146,7 +150,7 @@ def _readable(changes: list[_Change], left: list[str]) -> list[_Change]:
 
 
 def _worth_reading(stretch: list[str]) -> bool:
-    """Whether an equal stretch between two changes helps the reader: two words, or one long one."""
+    """True if an equal stretch helps a reader: it has two words, or one long word."""
     stretch_words = [token for token in stretch if _WORD.match(token)]
     return len(stretch_words) > 1 or any(len(token) > 6 for token in stretch_words)
 

@@ -1,4 +1,4 @@
-"""The words in which two texts differ, each beside what stands in its place. Pure."""
+"""Word hunks: the words in which two texts differ, with their counterparts. Pure."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,12 +8,13 @@ from typing import Final
 from diffing.sequences.anchors import differing_ranges
 
 _TOKEN: Final = re.compile(r"\w+")
-_MAX_CHARACTERS: Final = 20_000  # characters of a text that is compared word by word
+# Longer texts are not compared word by word.
+_MAX_CHARACTERS: Final = 20_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Hunk:
-    """Words of two texts that stand in each other's place, with where they stand."""
+    """Differing words of two texts that correspond to each other, with their positions."""
 
     base: str
     candidate: str
@@ -22,7 +23,7 @@ class Hunk:
 
 
 def hunks(base: str, candidate: str) -> list[Hunk]:
-    """The words in which two texts differ; what only one of them has stands beside an empty text."""
+    """The words in which two texts differ; words of only one text have an empty counterpart."""
     if max(len(base), len(candidate)) > _MAX_CHARACTERS:
         return []
     left, right = list(_TOKEN.finditer(base)), list(_TOKEN.finditer(candidate))
@@ -39,12 +40,12 @@ def hunks(base: str, candidate: str) -> list[Hunk]:
 
 
 def is_copy(value: Hunk, source: Hunk) -> bool:
-    """Whether the words of a value stand together in those of an output, on both sides."""
+    """True if an output contains the words of a value as one sequence, on both sides."""
     return contains_words(value.base, source.base) and contains_words(value.candidate, source.candidate)
 
 
 def is_repeated(value: Hunk, source: Hunk) -> bool:
-    """The same of a text that was passed on; words that only one side has are as good then."""
+    """True if an output contains the words of a text that was passed on; one side may be empty in both."""
     sides = (value.base, source.base), (value.candidate, source.candidate)
     return all(
         contains_words(value_words, source_words) or not (value_words or source_words)
@@ -68,7 +69,7 @@ def _span(matches: Sequence[re.Match[str]], places: range) -> tuple[int, int]:
 
 
 def contains_words(text: str, source: str) -> bool:
-    """Whether the words of a text stand together in another one."""
+    """True if `source` contains the words of `text` as one sequence."""
     return bool(text) and any(_matches_at(split_words(text), split_words(source)))
 
 
@@ -77,5 +78,5 @@ def _matches_at(words: Sequence[str], source_words: Sequence[str]) -> Iterator[b
 
 
 def share_word(text: str, source: str) -> bool:
-    """Whether two texts have a word in common."""
+    """True if two texts have a word in common."""
     return not {*split_words(text)}.isdisjoint(split_words(source))
