@@ -8,7 +8,7 @@ from typing import Any, Final
 from cockpit.cli import output
 from cockpit.cli.client import Api
 from cockpit.cli.terminal_safety import harmless
-from replay.core.vocabulary import AT_WORK
+from replay.core.vocabulary import ACTIVE_STATUSES
 
 _POLL_S: Final = 0.1
 
@@ -19,7 +19,7 @@ def follow(api: Api, session: dict[str, Any], on_text: OnText) -> dict[str, Any]
     """The session when it has ended or waits; every piece of text is given on once, in order."""
     after, running = 0, True
     while running:
-        running = session["status"] in AT_WORK
+        running = session["status"] in ACTIVE_STATUSES
         page = api.get(f"/replays/{session['id']}/messages", after=str(after))
         for message in page["messages"]:
             if message["type"] == "text":

@@ -19,8 +19,8 @@ from replay.bisection.core import search
 from replay.bisection.core.schemas import BisectRequest
 from replay.checks import checks
 from replay.checks.schemas import Check
-from replay.core.vocabulary import COMPLETED, ENDED, BisectionStatus, ProbeVerdict
-from replay.core.wording import UNFOLLOWED
+from replay.core.vocabulary import COMPLETED, FINAL_STATUSES, BisectionStatus, ProbeVerdict
+from replay.core.wording import NOT_FOLLOWED
 from replay.execution import event_log
 from replay.live.matching_process import first_error_isolated
 from replay.models import Bisection, BisectionProbe, ReplaySession
@@ -62,7 +62,7 @@ def advance_after(session_id: UUID) -> list[UUID]:
 def advance(bisection_id: UUID) -> list[UUID]:
     """Judge what has ended and begin what is wanted; returns the sessions to queue."""
     for probe in _probes(bisection_id):
-        if not probe.verdict and probe.session.status in ENDED:
+        if not probe.verdict and probe.session.status in FINAL_STATUSES:
             _judge(probe)
     for _ in range(_RACES):
         bisection = Bisection.objects.select_related("run").get(id=bisection_id)
@@ -178,13 +178,13 @@ def _afforded(bisection: Bisection, request: BisectRequest, wanted: _Next, probe
 
 def _calls(probe: BisectionProbe) -> int:
     """The live calls that a probe made, or may still make."""
-    if probe.session.status in ENDED:
+    if probe.session.status in FINAL_STATUSES:
         return probe.session.live_calls
     return int(probe.session.policy["budget"]["max_live_calls"] or probe.session.live_calls)
 
 
 def _cost(probe: BisectionProbe) -> float:
-    if probe.session.status in ENDED:
+    if probe.session.status in FINAL_STATUSES:
         return float(probe.session.cost_usd or Decimal(0))
     return float(probe.session.policy["budget"]["max_cost_usd"] or probe.session.cost_usd or 0)
 
@@ -241,7 +241,7 @@ def _untold(run_id: UUID, session: ReplaySession) -> str:
     unasked = models.exclude(reason__in=(Reason.LIVE_MODEL, Reason.OPERATOR_OVERRIDE))
     if (number := unasked.values_list("sequence_no", flat=True).order_by("sequence_no").first()) is not None:
         return f"step {number} was not answered afresh: nobody answered for its model"
-    return next((text for text in session.divergences if UNFOLLOWED in text), "")
+    return next((text for text in session.divergences if NOT_FOLLOWED in text), "")
 
 
 def _placeholders(run_id: UUID, fork: int) -> QuerySet[Step]:

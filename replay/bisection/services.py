@@ -13,7 +13,7 @@ from replay.bisection.core import search
 from replay.bisection.core.schemas import BisectPlan, BisectPreview, BisectRequest, ForkStep
 from replay.checks import checks
 from replay.checks.schemas import CheckResult
-from replay.core.errors import ReplayRefused
+from replay.core.errors import ReplayRefusal
 from replay.core.plan import PlanRefusal
 from replay.core.vocabulary import BisectionStatus
 from replay.execution import task_names
@@ -51,33 +51,33 @@ def preview(asked: BisectPreview) -> BisectPlan:
         return _plan(request, None, problems)
     try:
         run = find_run(asked.run) if asked.run is not None else failing_run(asked.diff or UUID(int=0), request)
-    except ReplayRefused as refused:
+    except ReplayRefusal as refused:
         return _plan(request, None, [PlanRefusal(code=refused.code, detail=str(refused), where=refused.where)])
     return _plan(request, _prepare(run, request), [])
 
 
 def failing_run(diff_id: UUID, request: BisectRequest) -> Run:
-    """That run of a diff which fails the checks; raises `ReplayRefused` when it is not one of the two."""
+    """That run of a diff which fails the checks; raises `ReplayRefusal` when it is not one of the two."""
     report = diffs.find(diff_id)
     failing = [run for run in (report.base, report.candidate) if not _passes(_recorded(run, request))]
     if len(failing) == 1:
         return failing[0]
     both = "both runs of this diff fail" if failing else "both runs of this diff pass"
     detail = f"{both} these checks: give checks that tell them apart, or bisect one of the runs"
-    raise ReplayRefused(PlanRefusal(code="validation_error", detail=detail, where="/checks"))
+    raise ReplayRefusal(PlanRefusal(code="validation_error", detail=detail, where="/checks"))
 
 
 def start(run: Run, request: BisectRequest, key: Key | None = None, diff_id: UUID | None = None) -> Bisection:
-    """Start a bisection; raises `ReplayRefused`. The same key again returns the one that it started."""
+    """Start a bisection; raises `ReplayRefusal`. The same key again returns the one that it started."""
     said = request.model_dump(mode="json", exclude_unset=True)
     asked: JSONValue = [str(run.id), str(diff_id), said]
     if known := made(_KIND, key, asked):
         return queries.find(known)
     for refusal in _own_refusals(request):
-        raise ReplayRefused(refusal)
+        raise ReplayRefusal(refusal)
     prepared = _prepare(run, request)
     for refusal in prepared.refusals:
-        raise ReplayRefused(refusal)
+        raise ReplayRefusal(refusal)
 
     def make() -> str:
         priced = zip(prepared.forks, prepared.costs, strict=True)

@@ -7,7 +7,7 @@ from replay.calls.handed_results import HandedResults
 from replay.calls.unknown_parts import UnknownParts
 from replay.core.calls import Call
 from replay.core.context import ReplayContext
-from replay.core.graph import Link, Node, numbered
+from replay.core.graph import Link, Node, with_ordinals
 from replay.inputs.changes import Change, Incoming
 from replay.inputs.rebuilt_inputs import Slots, rebuilt_slots, rebuilt_value
 from replay.overrides.edits import Edits
@@ -111,7 +111,7 @@ class CallBuilder:
     def incoming(self, node: Node) -> list[tuple[Link, Change]]:
         """Changes that reach a step, each with its link."""
         found: list[tuple[Link, Change]] = []
-        for link in numbered(self._context.graph, self._handed.links(node.no)):
+        for link in with_ordinals(self._context.graph, self._handed.links(node.no)):
             told = self._state.tasks.incoming(node, link) or self._handed.incoming(node.no, link)
             if (change := told or self._state.changes.get(link.producer)) is not None:
                 found.append((link, change))

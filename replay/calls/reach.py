@@ -14,7 +14,7 @@ from typing import Final
 from replay.calls.handed_results import HandedResults
 from replay.core.context import ReplayContext
 from replay.core.graph import CONTAINERS, Link, Node
-from replay.core.wording import numbered
+from replay.core.wording import step_list
 from replay.detection.implicit_calls import ImplicitCalls
 from replay.inputs.witnesses import is_configuration
 from replay.state.replay_state import ReplayState
@@ -120,12 +120,12 @@ def explanation(assumption: JSONObject) -> str:
         raise TypeError("not an assumption")
     steps, through, content = why["steps"], why["through"], why["content"]
     numbers = [int(str(no)) for no in (*_list(steps), *_list(through))]
-    where = f"{numbered(sorted(set(numbers)))} may have made part of its input"
+    where = f"{step_list(sorted(set(numbers)))} may have made part of its input"
     first = next(iter(_list(content)), None)
     if isinstance(first, dict):
         place = first["path"] or "its input"
         return f"Assumed unaffected: {where}; the origin of {place} is not known ({first['snippet']})"
-    return f"Assumed unaffected, as the steps are from which its input comes: {numbered(sorted(set(numbers)))}"
+    return f"Assumed unaffected, as the steps are from which its input comes: {step_list(sorted(set(numbers)))}"
 
 
 def _list(value: object) -> list[object]:

@@ -11,7 +11,7 @@ from typing import Final
 from replay.core.calls import Answer
 from replay.core.context import ReplayContext
 from replay.core.graph import Node
-from replay.core.wording import numbered, sentence
+from replay.core.wording import sentence, step_list
 from replay.inputs.rebuilt_inputs import message_place
 from replay.state.replay_state import ReplayState
 from traces.core.json_types import JSONObject, JSONValue
@@ -88,7 +88,7 @@ def places(answer: Answer) -> list[int]:
 
 def note(typed: Sequence[int]) -> str:
     """Explain such messages in one sentence; counted from 1."""
-    which = numbered([at + 1 for at in typed]).replace("step", "message", 1)
+    which = step_list([at + 1 for at in typed]).replace("step", "message", 1)
     verbs = (
         "was typed after an answer that changes, and is"
         if len(typed) == 1

@@ -10,8 +10,8 @@ from diffing import queries as diffs
 from diffing.models import DiffReport
 from replay.control_replays.schemas import UnchangedRequest, UnchangedView
 from replay.core.calls import LIVE_REASONS
-from replay.core.errors import ReplayRefused
-from replay.core.vocabulary import COMPLETED, ENDED
+from replay.core.errors import ReplayRefusal
+from replay.core.vocabulary import COMPLETED, FINAL_STATUSES
 from replay.execution import event_log, task_names
 from replay.models import ReplaySession, UnchangedReplay
 from replay.overrides.policy import Policy
@@ -20,7 +20,7 @@ from replay.sessions.schemas import ReplayRequest
 from traces import enqueue
 from traces.models import Run, Step
 
-_ENDED_BADLY = ENDED - COMPLETED
+_ENDED_BADLY = FINAL_STATUSES - COMPLETED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,13 +49,13 @@ def view(diff_id: UUID, asked: UnchangedRequest | None = None) -> UnchangedView:
 
 
 def start(diff_id: UUID, asked: UnchangedRequest) -> UnchangedView:
-    """Start the unchanged replay, or find it; one that ended badly is tried again. Raises `ReplayRefused`."""
+    """Start the unchanged replay, or find it; one that ended badly is tried again. Raises `ReplayRefusal`."""
     report = diffs.find(diff_id)
     lane = _asked(report.base, report.candidate, asked)
     if not _lasting(diff_id):
         prepared = prepare.prepare(lane.request, brief=True)
         for refusal in prepared.plan.refusals:
-            raise ReplayRefused(refusal)
+            raise ReplayRefusal(refusal)
         with transaction.atomic():
             DiffReport.objects.select_for_update().get(id=diff_id)
             if _lasting(diff_id):

@@ -6,7 +6,7 @@ from typing import Final
 
 from replay.core.graph import Graph, Node
 from replay.core.plan import PlanRefusal
-from replay.core.step_selectors import StepsByName, named_by
+from replay.core.step_selectors import StepsByName, matches_name
 from replay.overrides.edits import NO_EDITS, Edits, OverrideValue, merge_settings
 from replay.overrides.policy import Policy
 from replay.overrides.profile import (
@@ -60,7 +60,7 @@ class AppliedProfile:
         found = [
             (index, entry)
             for index, entry in enumerate(self.profile.overrides)
-            if entry.match.step is None and entry.match.type is type and named_by(entry, name, model)
+            if entry.match.step is None and entry.match.type is type and matches_name(entry, name, model)
             if entry.match.includes(at)
         ]
         return _merged(found, type) if found else NO_EDITS

@@ -111,7 +111,7 @@ class ToolReview:
     executor: str = ""
 
 
-UNREVIEWED: Final = ToolReview()
+NO_REVIEW: Final = ToolReview()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from traces.signatures.ignore_rules import NOTHING, Ignoring
 
 
 @dataclass(frozen=True, kw_only=True)
-class Edited:
+class EditedModels:
     """Edited model steps by number: those that are `asked` live, and those whose edits state what is recorded.
 
     Both hold where nothing but its own edits changes what a step is asked.
@@ -35,7 +35,7 @@ class ReplayContext:
     environment: ReplayEnvironment
     ignoring: Ignoring = NOTHING
     brief: bool = False
-    edited: Edited = Edited()
+    edited: EditedModels = EditedModels()
 
     def payload(self, ref: str) -> JSONValue:
         """A recorded value, None without a reference; raises `MissingPart`."""

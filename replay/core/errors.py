@@ -18,7 +18,7 @@ class InvalidReplay(ProblemError):
         self.code = code  # type: ignore[misc]  # each refusal has its own
 
 
-class ReplayRefused(ProblemError):
+class ReplayRefusal(ProblemError):
     """The plan refuses the replay; nothing was started."""
 
     def __init__(self, refusal: PlanRefusal) -> None:
@@ -35,14 +35,14 @@ class SessionConflict(ProblemError):
     status = 409
 
 
-class ReviewRequired(ProblemError):
+class MissingReview(ProblemError):
     """A tool would run that nobody has reviewed as safe."""
 
     code = "tool_review_required"
     status = 409
 
 
-class Stopped(Exception):
+class ReplayFailure(Exception):
     """The replay fails at a step: `code` says why."""
 
     def __init__(self, code: str, detail: str, *, step: int | None = None, finished: bool = False) -> None:
@@ -52,17 +52,17 @@ class Stopped(Exception):
         self.finished = finished  # the failing step was written already
 
 
-class CancelRequested(Exception):
+class CancelRequest(Exception):
     """The operator asked to stop."""
 
 
-class OperatorNeeded(Exception):
+class OperatorWait(Exception):
     """The session waits for the operator's answer."""
 
 
-class HandedBack(Exception):
+class SessionHandover(Exception):
     """This worker was asked to end: the session goes to another one."""
 
 
-class OwnershipLost(Exception):
+class LostOwnership(Exception):
     """Another worker has taken the session over: this one must not write any more."""

@@ -23,7 +23,7 @@ class StepsReused:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Resolved:
+class StepResolved:
     call: Call
     answer: Answer
 
@@ -63,7 +63,7 @@ class Divergence:
     text: str
 
 
-Event = StepsReused | Resolved | StepSkipped | ContainerClosed | Divergence
+Event = StepsReused | StepResolved | StepSkipped | ContainerClosed | Divergence
 
 
 @dataclass(frozen=True, kw_only=True)

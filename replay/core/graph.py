@@ -22,7 +22,7 @@ class Witness:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Copied:
+class CopiedValue:
     """A value at `start` to `end` of a text; `other` is what the other recording has in its place.
 
     `rivals` are all steps of whose outputs the value may be a copy.
@@ -72,7 +72,7 @@ class Link:
     producer_path: str = ""
     nth: int | None = None
     value: str = ""  # what a link of kind value has found
-    copied: tuple[Copied, ...] = ()  # values that two recordings show to be copies
+    copied: tuple[CopiedValue, ...] = ()  # values that two recordings show to be copies
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,7 +212,7 @@ class Graph:
         return reached
 
 
-def numbered(graph: Graph, links: Sequence[Link]) -> Sequence[Link]:
+def with_ordinals(graph: Graph, links: Sequence[Link]) -> Sequence[Link]:
     """The links, those of producers that said the same into one place numbered in their order."""
     alike: dict[tuple[str, str], list[int]] = {}
     for link in links:

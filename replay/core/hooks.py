@@ -65,7 +65,7 @@ class Outcome:
     failures: tuple[Failure, ...] = field(default=())
 
 
-PASSED: Final = Outcome()
+PASS: Final = Outcome()
 
 
 class Hooks(Protocol):
@@ -86,7 +86,7 @@ class NoHooks:
     active = False
 
     def fire(self, event: HookEvent, payload: JSONObject, *, step: int) -> Outcome:
-        return PASSED
+        return PASS
 
     def tell(self, event: str, payload: JSONObject) -> JSONObject:
         return {}

@@ -43,7 +43,7 @@ class StepsByName:
         found = (
             nodes
             for (type, name, model), nodes in self._graph.alike.items()
-            if type is entry.match.type and named_by(entry, name, model)
+            if type is entry.match.type and matches_name(entry, name, model)
         )
         return sorted((node for nodes in found for node in nodes if entry.match.includes(node.no)), key=_number)
 
@@ -52,7 +52,7 @@ def _number(node: Node) -> int:
     return node.no
 
 
-def named_by(entry: Override, name: str, model: str) -> bool:
+def matches_name(entry: Override, name: str, model: str) -> bool:
     """Whether an entry takes in steps of this name and model."""
     match = entry.match
     named = match.name is None or fnmatchcase(name, match.name)

@@ -35,10 +35,10 @@ COMPLETED: Final = frozenset(
     {SessionStatus.COMPLETED_EXACT, SessionStatus.COMPLETED_MIXED, SessionStatus.COMPLETED_SIMULATED}
 )
 FAILED: Final = frozenset({SessionStatus.FAILED_EXECUTION, SessionStatus.FAILED_VALIDATION})
-ENDED: Final = frozenset(status for status in SessionStatus if status.is_final)
-UNFINISHED: Final = frozenset(SessionStatus) - ENDED
+FINAL_STATUSES: Final = frozenset(status for status in SessionStatus if status.is_final)
+OPEN_STATUSES: Final = frozenset(SessionStatus) - FINAL_STATUSES
 # What goes on by itself, and holds a place among those that may run at once.
-AT_WORK: Final = frozenset({SessionStatus.PENDING, SessionStatus.RUNNING})
+ACTIVE_STATUSES: Final = frozenset({SessionStatus.PENDING, SessionStatus.RUNNING})
 
 
 class AttemptStatus(Status):

@@ -11,10 +11,10 @@ from traces.core.vocabulary import Label, Reason
 
 _SHOWN: Final = 60
 _LISTED: Final = 5
-UNFOLLOWED: Final = "which is not followed"
+NOT_FOLLOWED: Final = "which is not followed"
 CUT_SHORT: Final = "The loop was stopped after"
 WITHOUT_OUTPUT: Final = "No output of its own was recorded; steps inside of it are not as recorded"
-GIVEN_OTHERWISE: Final = "Assumed unaffected: its input changed, and nothing inside of it shows what of that it took up"
+CHANGED_INPUT: Final = "Assumed unaffected: its input changed, and nothing inside of it shows what of that it took up"
 RESULT_KEPT: Final = "the recorded result is kept"
 
 _PLANNED: Final[Mapping[str, str]] = {
@@ -69,12 +69,12 @@ def new_calls(calls: Sequence[tuple[str, str]]) -> str:
 
 def ending_derived(numbers: Sequence[int]) -> str:
     """Where the output of a step that holds others comes from."""
-    return sentence(f"its output is that of {numbered(numbers)}")
+    return sentence(f"its output is that of {step_list(numbers)}")
 
 
 def ending_unknown(numbers: Sequence[int]) -> str:
     """Of a step that holds others: its output is kept, and nobody knows whether it should be."""
-    inside = numbered(numbers) if numbers else "the steps"
+    inside = step_list(numbers) if numbers else "the steps"
     return f"Assumed unaffected: what {inside} inside of it may have put into its output cannot be seen"
 
 
@@ -99,7 +99,7 @@ def not_searched(no: int) -> str:
     )
 
 
-def numbered(numbers: Iterable[int]) -> str:
+def step_list(numbers: Iterable[int]) -> str:
     """`step 3`, or `steps 3, 5 to 7 and 9`, the first few of them."""
     distinct = set(numbers)
     ranges = list(islice(_ranges(distinct), _LISTED))
@@ -113,26 +113,26 @@ def numbered(numbers: Iterable[int]) -> str:
     return f"steps {' and '.join(filter(None, (', '.join(shown[:-1]), shown[-1])))}"
 
 
-def unreached(numbers: Iterable[int]) -> list[str]:
+def unreached_steps(numbers: Iterable[int]) -> list[str]:
     """What is said of recorded steps that the replay did not come to."""
     listed = list(numbers)
     if not listed:
         return []
-    return [sentence(f"{numbered(listed)} {'was' if len(listed) == 1 else 'were'} not reached any more.")]
+    return [sentence(f"{step_list(listed)} {'was' if len(listed) == 1 else 'were'} not reached any more.")]
 
 
-def otherwise(no: int, planned: str, reason: str) -> str:
+def deviation(no: int, planned: str, reason: str) -> str:
     """A step that was resolved in another way than planned."""
     was, became = _PLANNED.get(planned, f"was planned as {planned}"), _BECAME.get(reason, "could not be answered")
     return f"Step {no} {was}, but {became}."
 
 
-def asked_otherwise(no: int, tool: str, before: JSONValue, after: JSONValue) -> str:
+def changed_arguments(no: int, tool: str, before: JSONValue, after: JSONValue) -> str:
     """A call of a tool that the recording called here with other arguments."""
     return f"Step {no}: {tool} was asked with {_differences(before, after)}."
 
 
-def asked_newly(no: int, tool: str) -> str:
+def new_call(no: int, tool: str) -> str:
     return f"Step {no}: {tool} was asked, which the recording did not do here."
 
 
@@ -179,6 +179,6 @@ def assumed_warning(numbers: Sequence[int]) -> str:
     """That steps keep their output without proof, and what can be done."""
     subject, verb = ("1 step is", "keeps its") if len(numbers) == 1 else (f"{len(numbers)} steps are", "keep their")
     return (
-        f"{subject} assumed unaffected and {verb} recorded output: {numbered(numbers)}. "
+        f"{subject} assumed unaffected and {verb} recorded output: {step_list(numbers)}. "
         "The agent's code may have made part of the input from what changes; set the value by hand where it did."
     )

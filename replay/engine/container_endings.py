@@ -12,7 +12,7 @@ from typing import Final
 from replay.core.calls import SEVERITY, Answer
 from replay.core.context import ReplayContext
 from replay.core.graph import CHECKS, CONTAINERS, Node
-from replay.core.wording import GIVEN_OTHERWISE, WITHOUT_OUTPUT, ending_unknown
+from replay.core.wording import CHANGED_INPUT, WITHOUT_OUTPUT, ending_unknown
 from replay.inputs.changes import Change
 from replay.inputs.rebuilt_inputs import replaced_in
 from replay.inputs.texts import has_words, leaves_in, texts_in
@@ -65,7 +65,7 @@ class Container:
             label = Label.SIMULATED if self._inside.weakest is Label.EXACT else self._inside.weakest
             return Ending(output=None, label=label, reason=Reason.DERIVED, note=WITHOUT_OUTPUT)
         if rerun is not None:
-            return _assumed(self._recorded, GIVEN_OTHERWISE)
+            return _assumed(self._recorded, CHANGED_INPUT)
         if unchanged and not origins and self._is_explained(unchanged):
             return Ending(output=self._recorded, label=Label.EXACT, reason=Reason.DERIVED, origins=(unchanged[0].no,))
         return self._unknown(self._recorded)

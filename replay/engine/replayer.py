@@ -11,10 +11,10 @@ from replay.calls.foreseen_steps import Dependence
 from replay.calls.unknown_parts import unknown_request
 from replay.core.calls import Answer, Call
 from replay.core.context import ReplayContext
-from replay.core.events import Advance, Divergence, DriverEvent, Event, Resolved
+from replay.core.events import Advance, Divergence, DriverEvent, Event, StepResolved
 from replay.core.graph import Node
 from replay.core.hooks import NO_HOOKS, Hooks, Outcome
-from replay.core.wording import UNFOLLOWED
+from replay.core.wording import NOT_FOLLOWED
 from replay.detection.agent_loops import LOOPED
 from replay.engine.computed_outputs import BEGUN, computed
 from replay.engine.container_outputs import ContainerOutputs
@@ -128,7 +128,7 @@ class Replayer:
         parts = self._parts
         call = parts.calls.of_step(node)
         answer = parts.chain.resolve(call) if node.type in _CALLED else computed(parts, call)
-        yield Resolved(call=call, answer=answer)
+        yield StepResolved(call=call, answer=answer)
         if answer.detail.get(RAN) or answer.detail.get(BEGUN):
             self.state.containers.open_rerun(node, answer)
         else:
@@ -160,7 +160,7 @@ class Replayer:
             call = unknown_request(call, self.state)
         answer = said_in(self._with_recorded_ids(node, parts.chain.resolve(call)), added)
         parts.points.answered(call, answer)
-        yield Resolved(call=call, answer=answer)
+        yield StepResolved(call=call, answer=answer)
         parts.results.settle(node, answer)
         if not same:
             self.state.histories.record_rebuilt(node, plain, edited)
@@ -168,16 +168,18 @@ class Replayer:
             base = parts.calls.messages(node, recorded, edits)[1] if same else edited
             loop = parts.loops.recognition(node)
             if loop.loop is None:
-                yield Divergence(text=f"Step {node.no} asks for other tools than recorded, {UNFOLLOWED}. {loop.said}.")
+                yield Divergence(
+                    text=f"Step {node.no} asks for other tools than recorded, {NOT_FOLLOWED}. {loop.said}."
+                )
             else:
                 yield from LoopFollower(parts, loop.loop, node, call, base, answer).run()
 
-    def _unseen(self, node: Node, edits: Edits, *, repeats: bool) -> Resolved:
+    def _unseen(self, node: Node, edits: Edits, *, repeats: bool) -> StepResolved:
         """Resolve a model step of a plan without building its request."""
         call = self._parts.calls.unseen(node, edits, repeats=repeats)
         answer = self._parts.chain.resolve(call)
         self._parts.results.settle(node, answer)
-        return Resolved(call=call, answer=answer)
+        return StepResolved(call=call, answer=answer)
 
     def _keeps_messages(self, node: Node, edits: Edits) -> bool:
         """True if a model step receives its recorded messages."""

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db import transaction
 
 from replay.core.calls import Answer, CachedAnswer, Call, OperatorAnswer, RetrieverMatch, ToolReview
-from replay.core.errors import CancelRequested, OperatorNeeded, Stopped
+from replay.core.errors import CancelRequest, OperatorWait, ReplayFailure
 from replay.core.vocabulary import SessionStatus
 from replay.execution.calls import live_models, live_retrieval, live_tools, operator_questions
 from replay.execution.calls.attempts import AttemptJournal, CallFailure
@@ -77,16 +77,16 @@ class LiveEnvironment:
             said = question.model_dump(mode="json")
             self._row.leave(SessionStatus.AWAITING_OPERATOR, question=said, current=question.text[:300])
             if ReplaySession.objects.filter(id=self._row.id, cancel_requested=True).exists():
-                raise CancelRequested
+                raise CancelRequest
             self._row.append_messages("session")
-        raise OperatorNeeded
+        raise OperatorWait
 
     def resumed(self, no: int) -> Answer | None:
         row = self._committed.get(no)
         if row is None:
             return None
         if "code" in row.detail:  # the replay failed here, and its worker ended before it could say so
-            raise Stopped(str(row.detail["code"]), row.error, step=no, finished=True)
+            raise ReplayFailure(str(row.detail["code"]), row.error, step=no, finished=True)
         return step_rows.answer_of_row(row, self.payload(row.output_ref) if row.output_ref else None)
 
     def _live(self, call: Call, answer: Callable[[], _Answered]) -> _Answered:

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 
 from diffing import services as diffing
 from replay.core import applied_profile
-from replay.core.errors import CancelRequested, HandedBack, OperatorNeeded, OwnershipLost, Stopped
+from replay.core.errors import CancelRequest, LostOwnership, OperatorWait, ReplayFailure, SessionHandover
 from replay.core.vocabulary import COMPLETED, SessionStatus
 from replay.engine.replayer import Replayer
 from replay.execution import event_log, leases, observers
@@ -96,16 +96,16 @@ def _run(session_id: UUID, owner: str, execution_of: ExecutionOf) -> bool:
     """One replay from the last checkpoint; raises only what the database raises while it is away, and mistakes."""
     try:
         return _replay(session_id, owner, execution_of)
-    except OwnershipLost:
+    except LostOwnership:
         logger.warning("session_taken_over", session_id=str(session_id))
-    except OperatorNeeded:
+    except OperatorWait:
         logger.info("session_waits_for_operator", session_id=str(session_id))
-    except HandedBack:
+    except SessionHandover:
         if leases.give_back(session_id, owner):
             event_log.append(session_id, "session")
-    except CancelRequested:
+    except CancelRequest:
         _end(session_id, owner, SessionStatus.CANCELLED)
-    except Stopped as stopped:
+    except ReplayFailure as stopped:
         _end(session_id, owner, _failure(stopped.code), code=stopped.code, error=str(stopped), step=stopped.step)
     except (MissingPart, StorageRefuses) as failure:
         _end(session_id, owner, _failure(failure.code), code=failure.code, error=str(failure))

@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 from pydantic import BaseModel
 
-from replay.core.errors import CancelRequested, HandedBack, OwnershipLost
+from replay.core.errors import CancelRequest, LostOwnership, SessionHandover
 from replay.core.vocabulary import SessionStatus
 from replay.execution import event_log
 from replay.live import shutdown
@@ -32,14 +32,14 @@ class SessionRow:
         return self.session.run_id
 
     def update(self, **columns: object) -> None:
-        """Write columns; raises `OwnershipLost` where the session is in other hands."""
+        """Write columns; raises `LostOwnership` where the session is in other hands."""
         if not self._mine().filter(status=SessionStatus.RUNNING).update(heartbeat_at=Now(), **columns):
-            raise OwnershipLost
+            raise LostOwnership
 
     def leave(self, after: SessionStatus, **columns: object) -> None:
-        """Work on it no more: another status, and no owner; raises `OwnershipLost` like `update`."""
+        """Work on it no more: another status, and no owner; raises `LostOwnership` like `update`."""
         if not move(self._mine(), SessionStatus.RUNNING, after, owner="", heartbeat_at=Now(), **columns):
-            raise OwnershipLost
+            raise LostOwnership
 
     def _mine(self) -> QuerySet[ReplaySession]:
         return ReplaySession.objects.filter(id=self.id, owner=self.owner)
@@ -52,11 +52,11 @@ class SessionRow:
         """Raise when the operator or this worker wants to stop, or when somebody else owns the session by now."""
         cancelled, owner = ReplaySession.objects.values_list("cancel_requested", "owner").get(id=self.id)
         if owner != self.owner:
-            raise OwnershipLost
+            raise LostOwnership
         if cancelled:
-            raise CancelRequested
+            raise CancelRequest
         if shutdown.is_requested():
-            raise HandedBack
+            raise SessionHandover
 
     def is_unwanted(self, *, again: bool) -> bool:
         """Whether a call that is under way should be given up; `again`: it may be made again."""

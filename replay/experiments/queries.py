@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import Sum
 
 from replay.checks.schemas import CheckResult
-from replay.core.vocabulary import ENDED, FAILED, ExperimentStatus, SessionStatus
+from replay.core.vocabulary import FAILED, FINAL_STATUSES, ExperimentStatus, SessionStatus
 from replay.experiments.core import matrix
 from replay.experiments.core.aggregation import aggregate
 from replay.experiments.core.schemas import (
@@ -83,7 +83,7 @@ def _rows(experiments: Iterable[Experiment]) -> dict[UUID, list[ExperimentRow]]:
 
 def _summary(experiment: Experiment, rows: list[ExperimentRow]) -> ExperimentSummary:
     sessions = [row.session for row in rows]
-    ended = [session for session in sessions if session.status in ENDED]
+    ended = [session for session in sessions if session.status in FINAL_STATUSES]
     costs = [session.cost_usd for session in sessions]
     known = [float(cost) for cost in costs if cost is not None]
     over = len(ended) == len(sessions)

@@ -6,8 +6,8 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
-from replay.core.errors import Stopped
-from replay.core.vocabulary import AT_WORK, SessionStatus
+from replay.core.errors import ReplayFailure
+from replay.core.vocabulary import ACTIVE_STATUSES, SessionStatus
 from replay.execution.observers import SessionObserver
 from replay.models import Experiment, ExperimentRow, ReplaySession
 from traces import notify
@@ -37,7 +37,7 @@ def release(experiment_id: UUID) -> list[UUID]:
     with transaction.atomic():
         experiment = Experiment.objects.select_for_update().get(id=experiment_id)
         rows = ExperimentRow.objects.filter(experiment=experiment)
-        free = experiment.parallel - rows.filter(released=True, session__status__in=AT_WORK).count()
+        free = experiment.parallel - rows.filter(released=True, session__status__in=ACTIVE_STATUSES).count()
         waiting = rows.filter(released=False, session__status=SessionStatus.PENDING).order_by("number")[: max(0, free)]
         chosen = list(waiting.values_list("id", "session_id"))
         rows.filter(id__in=[row for row, _ in chosen]).update(released=True)
@@ -80,9 +80,9 @@ def take_call(experiment_id: UUID, step: int) -> None:
     experiment = Experiment.objects.get(id=experiment_id)
     if experiment.max_live_calls is not None and experiment.live_calls >= experiment.max_live_calls:
         detail = f"the experiment's budget allows {experiment.max_live_calls} live calls"
-        raise Stopped("budget_live_calls", detail, step=step)
+        raise ReplayFailure("budget_live_calls", detail, step=step)
     spent = f"the experiment's budget allows ${experiment.max_cost_usd:g}, and ${experiment.cost_usd:.4f} is spent"
-    raise Stopped("budget_cost", spent, step=step)
+    raise ReplayFailure("budget_cost", spent, step=step)
 
 
 def add_cost(experiment_id: UUID, cost_usd: Decimal) -> None:

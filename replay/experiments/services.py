@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import transaction
 
 from replay.checks import checks
-from replay.core.errors import ReplayRefused
+from replay.core.errors import ReplayRefusal
 from replay.core.plan import PlanRefusal
 from replay.core.vocabulary import COMPLETED, SessionStatus
 from replay.execution import event_log, task_names
@@ -43,14 +43,14 @@ def preview(request: ExperimentRequest) -> ExperimentPlan:
 
 
 def start(request: ExperimentRequest, key: Key | None = None) -> Experiment:
-    """Start an experiment; raises `ReplayRefused`. The same key again returns the one that it started."""
+    """Start an experiment; raises `ReplayRefusal`. The same key again returns the one that it started."""
     asked = request.model_dump(mode="json", exclude_unset=True)
     if known := made(_KIND, key, asked):
         return queries.find(known)
     refusals = _own_refusals(request)
     cells = [] if refusals else plan_cells(request)
     for refusal in refusals or _refusals(cells):
-        raise ReplayRefused(refusal)
+        raise ReplayRefusal(refusal)
 
     def make() -> str:
         experiment = _create(request, cells)

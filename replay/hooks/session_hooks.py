@@ -7,7 +7,7 @@ from typing import Final
 import structlog
 from django.db import transaction
 
-from replay.core.hooks import DECISION, NO_HOOKS, PASSED, Failure, Hooks, Outcome
+from replay.core.hooks import DECISION, NO_HOOKS, PASS, Failure, Hooks, Outcome
 from replay.hooks import callers, configuration, telemetry
 from replay.hooks.registry import Registry
 from replay.models import HookOutcome, ReplaySession
@@ -50,7 +50,7 @@ class SessionHooks:
         if (known := self.known.get((step, event))) is not None:
             return known
         if self._was_told(event, step):
-            return PASSED
+            return PASS
         envelope = self.tell(event, payload)
         tool = payload.get("tool_name")
         outcome = self.registry.fire(event, envelope, tool=tool if isinstance(tool, str) else "")

@@ -2,8 +2,8 @@
 
 from uuid import UUID
 
-from replay.core.hooks import PASSED, Hooks, Outcome
-from replay.core.vocabulary import UNFINISHED
+from replay.core.hooks import PASS, Hooks, Outcome
+from replay.core.vocabulary import OPEN_STATUSES
 from replay.hooks import session_hooks as sessions
 from replay.hooks import telemetry
 from replay.models import ReplaySession
@@ -21,7 +21,7 @@ def begin(session: ReplaySession, *, taken_over: bool) -> Hooks:
 def started(hooks: Hooks, session: ReplaySession) -> Outcome:
     """Tell that the agent starts, with its task."""
     if not hooks.active:
-        return PASSED
+        return PASS
     return hooks.fire(HookEvent.AGENT_START, {"task": _task(session)}, step=0)
 
 
@@ -31,7 +31,7 @@ def ended(session_id: UUID) -> None:
         return
     session = ReplaySession.objects.select_related("source_run").get(id=session_id)
     hooks = sessions.hooks_of(session, taken_over=False)
-    if session.status in UNFINISHED:
+    if session.status in OPEN_STATUSES:
         return
     result = session.error or _result(session)
     payload = {"result": result, "status": session.status}

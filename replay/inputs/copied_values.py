@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 
 from diffing.sequences.word_hunks import contains_words, hunks, share_word, split_words
-from replay.core.graph import Copied, Link
+from replay.core.graph import CopiedValue, Link
 from replay.inputs.changes import Change
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
@@ -45,7 +45,7 @@ def with_copies(text: str, group: Sequence[tuple[Link, Change]], missed: list[Li
     return text
 
 
-def _value_now(copied: Copied, change: Change | None) -> str | None:
+def _value_now(copied: CopiedValue, change: Change | None) -> str | None:
     """New value in the place of a copied one; None if ambiguous."""
     if change is None:
         return copied.own

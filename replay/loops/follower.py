@@ -12,7 +12,7 @@ from replay.calls.call_ids import aligned
 from replay.calls.unknown_parts import unknown_request
 from replay.core import wording
 from replay.core.calls import Answer, Call
-from replay.core.events import Advance, Divergence, DriverEvent, Resolved
+from replay.core.events import Advance, Divergence, DriverEvent, StepResolved
 from replay.core.graph import CONTAINERS, Node
 from replay.detection.implicit_calls import ImplicitCall
 from replay.detection.loops import Loop
@@ -137,7 +137,7 @@ class LoopFollower:
         if source is None:
             answer = replace(answer, detail={**answer.detail, "divergence": _NEW})
             yield from self._tell_new(call)
-        yield Resolved(call=call, answer=replace(answer, source=source))
+        yield StepResolved(call=call, answer=replace(answer, source=source))
         self.calls.came(call, answer)
         yield from self._take(call, answer, source)
         return call, answer, source
@@ -283,7 +283,7 @@ class LoopFollower:
         answer = said_in(self.parts.chain.resolve(call), added)
         points.answered(call, answer)
         answer = self._placed(node, answer)
-        yield Resolved(call=call, answer=answer)
+        yield StepResolved(call=call, answer=answer)
         self.call, self.final, self.output = call, answer, answer.output
         if answer.known:
             return True

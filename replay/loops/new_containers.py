@@ -3,7 +3,7 @@
 from collections.abc import Generator, Sequence
 
 from replay.core.calls import Answer, Call, label_key
-from replay.core.events import Advance, DriverEvent, Resolved
+from replay.core.events import Advance, DriverEvent, StepResolved
 from replay.core.graph import Node
 from replay.detection.loops import Loop
 from replay.loops.replay_parts import ReplayParts
@@ -62,7 +62,7 @@ class NewContainers:
             because=(at.no,),
         )
         label, reason = self._label()
-        yield Resolved(
+        yield StepResolved(
             call=call,
             answer=Answer(
                 action="cache" if label is Label.CACHED else "simulate",

@@ -146,9 +146,9 @@ class TurnCalls:
         """Describe how a new call differs from the recorded one in its place."""
         node = self.in_its_place(call, at)
         if node is None:
-            return wording.asked_newly(call.no, call.called)
+            return wording.new_call(call.no, call.called)
         self._paired.add(node.no)
-        return wording.asked_otherwise(call.no, call.called, self._asked(node)[1], call.input)
+        return wording.changed_arguments(call.no, call.called, self._asked(node)[1], call.input)
 
     def message(self, call: Call, answer: Answer, source: Node | None) -> JSONObject:
         """Format a result as a tool message, in the recorded style if that is known."""

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from replay.core.calls import Answer, Call
-from replay.core.errors import Stopped
-from replay.core.events import Divergence, Event, Resolved, StepSkipped
+from replay.core.errors import ReplayFailure
+from replay.core.events import Divergence, Event, StepResolved, StepSkipped
 from replay.core.graph import Node
 from replay.detection.agent_loops import LOOPED, LoopKey
 from replay.loops.hook_points import Verdict, failed, stop_text, stopped
@@ -36,7 +36,7 @@ def ending(parts: ReplayParts) -> Iterator[None]:
     """End all open turns when the replay ends or fails."""
     try:
         yield
-    except Stopped:
+    except ReplayFailure:
         end(parts, None)
         raise
     end(parts, None)
@@ -51,7 +51,7 @@ def made(parts: ReplayParts, loop: LoopKey, call: Call, verdict: Verdict, answer
     """Make a tool call under hooks, and report its end to them."""
     try:
         found = verdict.denied() or verdict.on(answer())
-    except Stopped as stopped:
+    except ReplayFailure as stopped:
         parts.points.after_tool(loop, call, failed(str(stopped)))
         raise
     parts.points.after_tool(loop, call, found)
@@ -88,7 +88,7 @@ def tool(parts: ReplayParts, node: Node) -> Iterator[Event]:
         if verdict.arguments is not call.input:
             call = _with_arguments(parts, call, node, verdict.arguments)
         answer = made(parts, parts.loops.of(node), call, verdict, lambda: parts.chain.resolve(call))
-    yield Resolved(call=call, answer=answer)
+    yield StepResolved(call=call, answer=answer)
     if not answer.detail.get(RAN):
         parts.results.settle(node, answer)
     yield from parts.subagents.called(call, answer)

@@ -2,14 +2,14 @@
 
 from django.db import models
 
-from replay.core.vocabulary import COMPLETED, UNFINISHED, AttemptStatus, SessionStatus
+from replay.core.vocabulary import COMPLETED, OPEN_STATUSES, AttemptStatus, SessionStatus
 from replay.models.saved_profiles import OverrideProfile, ReplayPolicy
 from traces.core.ids import new_id
 from traces.models import Run
 
 _STATUSES = [(status.value, status.value) for status in SessionStatus]
 # in one order, for what migrations compare
-_UNFINISHED = tuple(status for status in SessionStatus if status in UNFINISHED)
+_UNFINISHED = tuple(status for status in SessionStatus if status in OPEN_STATUSES)
 _COMPLETED = tuple(sorted(COMPLETED))
 
 

@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 
 from replay.core.applied_profile import AppliedProfile, pointer
 from replay.core.calls import Call
-from replay.core.events import Event, Resolved
+from replay.core.events import Event, StepResolved
 from replay.core.graph import CONTAINERS, Graph, Node
 from replay.core.plan import PlannedStep, PlanRefusal
 from replay.overrides.policy import Policy
@@ -59,7 +59,7 @@ def strict(policy: Policy, steps: Sequence[PlannedStep], events: Sequence[Event]
         detail = f"the policy is strict, and step {failing.sequence_no} would {why}"
         yield PlanRefusal(code="policy_conflict", detail=detail, where="/policy/strict", step=failing.sequence_no)
         return
-    resolved = (event for event in events if isinstance(event, Resolved) and event.call.node is None)
+    resolved = (event for event in events if isinstance(event, StepResolved) and event.call.node is None)
     new = next((one for one in resolved if one.answer.label in {Label.SIMULATED, None}), None)
     if new is not None:
         detail = (
@@ -72,7 +72,7 @@ def strict(policy: Policy, steps: Sequence[PlannedStep], events: Sequence[Event]
 def reexecuted(policy: Policy, events: Sequence[Event]) -> Iterator[PlanRefusal]:
     """`order: reexecute` without anything to execute."""
     idle = not_executed(policy, events)
-    live = any(isinstance(event, Resolved) and event.answer.action == "live" for event in events)
+    live = any(isinstance(event, StepResolved) and event.answer.action == "live" for event in events)
     if idle and not live:
         detail = (
             f"`order: reexecute` asks for live calls, and nothing configured can make that of step {idle[0].no} "
@@ -83,7 +83,9 @@ def reexecuted(policy: Policy, events: Sequence[Event]) -> Iterator[PlanRefusal]
 
 def not_executed(policy: Policy, events: Sequence[Event]) -> list[Node]:
     """Steps under `order: reexecute` that a recording answers because nothing can execute them."""
-    resolved = (event for event in events if isinstance(event, Resolved) and event.answer.action in {"reuse", "cache"})
+    resolved = (
+        event for event in events if isinstance(event, StepResolved) and event.answer.action in {"reuse", "cache"}
+    )
     return [one.call.node for one in resolved if one.call.node is not None and policy.reexecutes(one.call.type)]
 
 

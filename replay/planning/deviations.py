@@ -22,7 +22,7 @@ class Deviations:
 
     @property
     def said(self) -> list[str]:
-        return [*self._said, *wording.unreached(self._unreached)]
+        return [*self._said, *wording.unreached_steps(self._unreached)]
 
     def say(self, text: str) -> None:
         """Record a deviation, up to a limit."""
@@ -54,7 +54,7 @@ class Deviations:
     def _compare(self, no: int, label: str, reason: str) -> None:
         expected = self._expected(no)
         if expected != label and (label or expected != "blocked"):
-            self.say(wording.otherwise(no, expected, reason))
+            self.say(wording.deviation(no, expected, reason))
 
     def _expected(self, no: int) -> str:
         """Planned label of a source step, or its action if it has no label."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
 
-from replay.core.calls import UNREVIEWED, Answer, CachedAnswer, Call, OperatorAnswer, RetrieverMatch, ToolReview
+from replay.core.calls import NO_REVIEW, Answer, CachedAnswer, Call, OperatorAnswer, RetrieverMatch, ToolReview
 from replay.planning.shared_walks import Outlooks, Requests, UnknownRequests
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import Label, Reason
@@ -25,7 +25,7 @@ class Sources:
     cached: Callable[[str, Collection[UUID]], CachedAnswer | None]
     provider: Callable[[str, str, str | None], str | None]
     price: Price
-    tool: Callable[[str], ToolReview] = lambda name: UNREVIEWED
+    tool: Callable[[str], ToolReview] = lambda name: NO_REVIEW
     ignoring: Ignoring = NOTHING
     similar: Callable[[Call, float], CachedAnswer | None] = lambda call, threshold: None
     retriever: Callable[[Call], RetrieverMatch] = lambda call: RetrieverMatch(why="no retriever is configured")

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from replay.calls import typed_messages
 from replay.calls.reach import explanation
 from replay.core.calls import ACTIONS
-from replay.core.events import ContainerClosed, Event, Resolved, StepSkipped, StepsReused
+from replay.core.events import ContainerClosed, Event, StepResolved, StepSkipped, StepsReused
 from replay.core.graph import Graph, Node
 from replay.core.plan import PlannedStep
 from replay.core.wording import ending_derived
@@ -33,7 +33,7 @@ def planned_steps(
                 notes = {no: "" if brief else explanation(why) for no, why in event.assumed.items()}
                 found |= {no: _assumed(graph.by_no[no], note) for no, note in notes.items()}
                 found |= {node.no: lost_step(node) for node in lost if event.first <= node.no <= event.last}
-            case Resolved() if event.answer.source is not None or event.call.node is not None:
+            case StepResolved() if event.answer.source is not None or event.call.node is not None:
                 node = event.call.node or event.answer.source
                 if node is not None:
                     found[node.no] = _resolved(node, event, costs.get(event.call.no), brief=brief)
@@ -93,7 +93,7 @@ def lost_step(node: Node) -> PlannedStep:
     )
 
 
-def _resolved(node: Node, event: Resolved, cost: float | None, *, brief: bool) -> PlannedStep:
+def _resolved(node: Node, event: StepResolved, cost: float | None, *, brief: bool) -> PlannedStep:
     answer, call = event.answer, event.call
     because = [] if brief else [no for no in call.because if no != node.no]
     return PlannedStep.model_construct(

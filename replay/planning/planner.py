@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Final, get_args
 
 from replay.core.applied_profile import AppliedProfile, pointer
-from replay.core.context import Edited, ReplayContext
-from replay.core.events import Event, Resolved
+from replay.core.context import EditedModels, ReplayContext
+from replay.core.events import Event, StepResolved
 from replay.core.graph import CONTAINERS, Graph, Node
 from replay.core.plan import Determinism, Plan, PlanAction, PlannedStep, PlanRefusal
-from replay.core.wording import assumed_warning, new_calls, numbered, sentence
+from replay.core.wording import assumed_warning, new_calls, sentence, step_list
 from replay.detection.loops import recognise
 from replay.engine.replayer import Replayer
 from replay.overrides.policy import Policy
@@ -73,7 +73,7 @@ def plan(
 
 
 def _outlook(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sources, *, share: bool) -> Outlook:
-    def walked(edited: Edited) -> Outlook:
+    def walked(edited: EditedModels) -> Outlook:
         environment = PlanEnvironment(sources)
         context = ReplayContext(
             graph=graph,
@@ -93,7 +93,7 @@ def _outlook(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sou
         )
 
     if not share:
-        return walked(Edited())
+        return walked(EditedModels())
     return sources.outlooks.of(
         graph,
         profile,
@@ -201,7 +201,7 @@ def _warnings(
     found = []
     simulates = policy.fallback == "simulate"
     placeholders = [step.sequence_no for step in steps if simulates and step.reason == Reason.POLICY_FALLBACK]
-    blocked = (event.call for event in events if isinstance(event, Resolved) and event.answer.label is None)
+    blocked = (event.call for event in events if isinstance(event, StepResolved) and event.answer.label is None)
     if costs:
         found.append("Live answers may ask for other calls than recorded; later steps are planned as recorded.")
     if None in costs:
@@ -211,10 +211,10 @@ def _warnings(
     if new := _new(events):
         found.append(new_calls([(one.call.called, one.answer.reason or "") for one in new]))
     if idle := [node.no for node in conflicts.not_executed(policy, events)]:
-        found.append(sentence(f"{numbered(idle)} cannot be executed again, and recorded output is reused there."))
+        found.append(sentence(f"{step_list(idle)} cannot be executed again, and recorded output is reused there."))
     if placeholders:
         gets, them = ("gets a placeholder", "it") if len(placeholders) == 1 else ("get placeholders", "them")
-        found.append(sentence(f"{numbered(placeholders)} {gets}, because nothing can answer {them}."))
+        found.append(sentence(f"{step_list(placeholders)} {gets}, because nothing can answer {them}."))
     if assumed := [step.sequence_no for step in steps if step.reason == Reason.ASSUMED_UNAFFECTED]:
         found.append(assumed_warning(assumed))
     if (failing := next(blocked, None)) is not None:
@@ -226,9 +226,9 @@ def _warnings(
     return [*found, *conflicts.budget_warnings(policy, live, cost, steps=count)]
 
 
-def _new(events: Sequence[Event]) -> list[Resolved]:
+def _new(events: Sequence[Event]) -> list[StepResolved]:
     """New calls that are known before anything runs."""
-    resolved = (event for event in events if isinstance(event, Resolved))
+    resolved = (event for event in events if isinstance(event, StepResolved))
     return [one for one in resolved if "divergence" in one.answer.detail and one.call.type not in CONTAINERS]
 
 
@@ -268,7 +268,7 @@ def _unserved(
 ) -> Iterable[PlanRefusal]:
     """Retrievals that an override requests and no retriever can serve."""
     for event in events:
-        if not isinstance(event, Resolved) or not event.call.edits.retrieval or event.answer.known:
+        if not isinstance(event, StepResolved) or not event.call.edits.retrieval or event.answer.known:
             continue
         call, answer = event.call, event.answer
         allowed = "retrieval" in policy.allow

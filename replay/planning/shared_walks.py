@@ -16,8 +16,8 @@ from typing import Final, Protocol
 from replay.calls.foreseen_steps import Dependence
 from replay.core.applied_profile import AppliedProfile
 from replay.core.calls import Call
-from replay.core.context import Edited
-from replay.core.events import Divergence, Event, Resolved, StepSkipped
+from replay.core.context import EditedModels
+from replay.core.events import Divergence, Event, StepResolved, StepSkipped
 from replay.core.graph import Graph, Node
 from replay.core.plan import PlannedStep
 from replay.overrides.edits import Edits
@@ -80,16 +80,16 @@ class Outlooks:
         provider: Provider,
         price: Price,
         requests: Requests,
-        walked: Callable[[Edited], Outlook],
+        walked: Callable[[EditedModels], Outlook],
     ) -> Outlook:
         """Result of a plan: newly `walked`, or a shared one with this plan's costs."""
         served = _served(graph, profile, policy, provider)
         edited = None if served is None else _edited(graph, profile, policy, frozenset(served), requests)
         if served is None or edited is None or not (edited.asked or edited.repeated):
-            return walked(Edited())
+            return walked(EditedModels())
         shared = self._shared(graph, profile, policy, edited, walked)
         if shared is None or not requests.are_new(_relied_on(shared, profile, edited)):
-            return walked(Edited())
+            return walked(EditedModels())
         return _priced(shared, served, price)
 
     def _shared(
@@ -97,8 +97,8 @@ class Outlooks:
         graph: Graph,
         profile: AppliedProfile,
         policy: Policy,
-        edited: Edited,
-        walked: Callable[[Edited], Outlook],
+        edited: EditedModels,
+        walked: Callable[[EditedModels], Outlook],
     ) -> Outlook | None:
         exact, alike = ((policy.model_dump_json(), edited, others) for others in _others(graph, profile))
         for key in (alike, exact):
@@ -121,27 +121,27 @@ class Outlooks:
 
 def _edited(
     graph: Graph, profile: AppliedProfile, policy: Policy, served: frozenset[int], requests: Requests
-) -> Edited | None:
+) -> EditedModels | None:
     """Edited model steps that go live whatever their request is; None if some may not."""
     if policy.reexecutes(StepType.MODEL):
-        return Edited(asked=served)
+        return EditedModels(asked=served)
     steps = [(graph.by_no[no], profile.by_step[no]) for no in sorted(served)]
     repeated = requests.recorded(steps)
     others = [(node, edits) for node, edits in steps if node.no not in repeated]
     if any(edits.messages or edits.prompt for _, edits in others) and graph.repeats_requests:
         return None  # edited messages may stand in requests that nobody edits
     # The first request is looked at before a walk is made for all that are new.
-    return Edited(asked=served - repeated, repeated=repeated) if requests.are_new(others[:1]) else None
+    return EditedModels(asked=served - repeated, repeated=repeated) if requests.are_new(others[:1]) else None
 
 
-def _relied_on(outlook: Outlook, profile: AppliedProfile, edited: Edited) -> list[EditedStep]:
+def _relied_on(outlook: Outlook, profile: AppliedProfile, edited: EditedModels) -> list[EditedStep]:
     steps = (node for node in outlook.dependence.foreseen if node.no not in edited.repeated)
     return [(node, profile.of(node)) for node in steps]
 
 
 def _leaves_the_recording(event: Event) -> bool:
     """True if a loop diverges: its later requests depend on the whole profile."""
-    return isinstance(event, Divergence | StepSkipped) or (isinstance(event, Resolved) and event.call.node is None)
+    return isinstance(event, Divergence | StepSkipped) or (isinstance(event, StepResolved) and event.call.node is None)
 
 
 def _served(
@@ -212,8 +212,8 @@ def _priced(known: Outlook, served: Mapping[int, tuple[str, str]], price: Price)
     """The shared result with this plan's model costs."""
     costs, changed = dict(known.costs), dict[int, float | None]()
     for event in known.events:
-        node = event.call.node if isinstance(event, Resolved) and event.answer.action == "live" else None
-        if isinstance(event, Resolved) and node is not None and node.no in served:
+        node = event.call.node if isinstance(event, StepResolved) and event.answer.action == "live" else None
+        if isinstance(event, StepResolved) and node is not None and node.no in served:
             cost = price(*served[node.no], node.tokens_in, node.tokens_out)
             if cost != costs[event.call.no]:
                 costs[event.call.no] = changed[node.no] = cost

@@ -11,7 +11,7 @@ from diffing import queries as diffs
 from diffing.models import DiffReport
 from diffing.schemas.report import DiffStatus
 from replay.checks import checks
-from replay.core.errors import ReplayRefused, SessionConflict
+from replay.core.errors import ReplayRefusal, SessionConflict
 from replay.core.plan import PlanRefusal
 from replay.core.vocabulary import ProofStatus
 from replay.execution import task_names
@@ -37,14 +37,14 @@ def preview(diff_id: UUID, request: ProofRequest) -> ProofPlan:
 
 
 def start(diff_id: UUID, request: ProofRequest, key: Key | None = None) -> Proof:
-    """Start a proof; raises `ReplayRefused`. The same key again returns the one that it started."""
+    """Start a proof; raises `ReplayRefusal`. The same key again returns the one that it started."""
     diff = _ready(diff_id)
     said = request.model_dump(mode="json", exclude_unset=True)
     asked: JSONValue = [str(diff_id), said]
     if known := made(_KIND, key, asked):
         return queries.find(known)
     for refusal in _refusals(diff, request):
-        raise ReplayRefused(PlanRefusal(code=refusal.code, detail=refusal.detail, where=refusal.where))
+        raise ReplayRefusal(PlanRefusal(code=refusal.code, detail=refusal.detail, where=refusal.where))
 
     def make() -> str:
         checked = [check.model_dump(mode="json") for check in request.checks]

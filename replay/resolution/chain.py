@@ -10,7 +10,7 @@ from replay.calls.reach import explanation
 from replay.core.calls import Answer, CachedAnswer, Call, label_key
 from replay.core.environment import ReplayEnvironment
 from replay.core.graph import CHECKS, Node
-from replay.core.wording import numbered, sentence
+from replay.core.wording import sentence, step_list
 from replay.overrides.policy import Policy
 from replay.resolution.lost_recordings import are_refused
 from replay.resolution.lost_recordings import cause as lost_cause
@@ -288,7 +288,7 @@ class ResolverChain:
         if not call.changed and call.node is not None and call.node.lost:
             return in_words(call.node.lost)
         if call.underived:
-            return f"what {numbered(call.underived)} now gives for part of its input is not known"
+            return f"what {step_list(call.underived)} now gives for part of its input is not known"
         if not call.complete:
             return "the recording does not hold this step's input"
         if call.type is StepType.MODEL and "model" not in self.policy.allow:

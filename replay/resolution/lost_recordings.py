@@ -6,7 +6,7 @@ from typing import Final
 from replay.core.calls import label_key
 from replay.core.events import Event, StepsReused
 from replay.core.plan import PlanRefusal
-from replay.core.wording import numbered, sentence
+from replay.core.wording import sentence, step_list
 from replay.overrides.policy import Policy
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Cause
@@ -38,7 +38,7 @@ def refusals(policy: Policy, lost: Mapping[int, LostPayloads], reused: Sequence[
 def warnings(lost: Mapping[int, LostPayloads], fork: int) -> Iterator[str]:
     """The warning about inherited steps, which a plan does not list."""
     if numbers := sorted(no for no in lost if no < fork):
-        yield sentence(f"{numbered(numbers)} before the fork cannot be verified: {in_words(lost[numbers[0]])}.")
+        yield sentence(f"{step_list(numbers)} before the fork cannot be verified: {in_words(lost[numbers[0]])}.")
 
 
 def refusal_text(policy: Policy, no: int, lost: LostPayloads) -> str:

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
-from replay.core.errors import ReplayRefused, SessionConflict
+from replay.core.errors import ReplayRefusal, SessionConflict
 from replay.core.plan import Plan, PlanRefusal
 from replay.core.vocabulary import COMPLETED, SessionStatus
 from replay.execution import event_log, leases, observers, runner, task_names
@@ -36,7 +36,7 @@ def preview(request: ReplayRequest, *, untouched: bool = True) -> Plan:
 
 
 def launch(request: ReplayRequest, key: Key | None = None) -> ReplaySession:
-    """Start a replay; raises `ReplayRefused`. The same key again returns the session that it started.
+    """Start a replay; raises `ReplayRefusal`. The same key again returns the session that it started.
 
     A replay that its plan already fails, being strict or wanting what cannot be read, is kept as a session that
     failed validation.
@@ -47,7 +47,7 @@ def launch(request: ReplayRequest, key: Key | None = None) -> ReplaySession:
     prepared = prepare.prepare(request, brief=True)
     refusals = prepared.plan.refusals
     if refusal := next((refusal for refusal in refusals if not _fails_validation(refusal)), None):
-        raise ReplayRefused(refusal)
+        raise ReplayRefusal(refusal)
 
     def make() -> str:
         session = create.create(prepared)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from replay.core.calls import SEVERITY, Answer, Call
-from replay.core.events import Event, Resolved, StepSkipped, StepsReused
+from replay.core.events import Event, StepResolved, StepSkipped, StepsReused
 from replay.core.graph import Graph, Node
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import Label
@@ -43,9 +43,9 @@ class OpenContainers:
             case StepsReused():
                 for no in event.assumed:
                     self._not_exact(self._graph.by_no[no], Label.SIMULATED)
-            case Resolved(call=Call(node=None)):
+            case StepResolved(call=Call(node=None)):
                 self._mark_unrecorded(event.call.parent, event.answer.label)
-            case Resolved(call=Call(node=Node() as node)) if event.answer.label is not Label.EXACT:
+            case StepResolved(call=Call(node=Node() as node)) if event.answer.label is not Label.EXACT:
                 self._not_exact(node, event.answer.label)
             case StepSkipped():
                 self._around(event.node)

@@ -5,7 +5,7 @@ from functools import partial
 import structlog
 from django.db import transaction
 
-from replay.core.errors import InvalidReplay, ReviewRequired
+from replay.core.errors import InvalidReplay, MissingReview
 from replay.core.vocabulary import TrialStatus
 from replay.execution import task_names
 from replay.live import retrieval, tools
@@ -21,14 +21,14 @@ logger = structlog.get_logger("replay")
 
 
 def try_tool(request: ToolTrialRequest, *, by: str, key: Key | None = None) -> Trial:
-    """Run a tool once, in a worker; raises `ReviewRequired` where nobody has called it safe or confirmed it now."""
+    """Run a tool once, in a worker; raises `MissingReview` where nobody has called it safe or confirmed it now."""
     tool = tools.configured_tools().get(request.name)
     if tool is None:
         raise InvalidReplay(f"nothing is configured to run {request.name!r}", where="/name")
     safe = queries.safety(request.name)
     if not safe and not request.confirmed:
         why = "nobody has reviewed it" if safe is None else "it was reviewed as a side effect"
-        raise ReviewRequired(f"{request.name!r} may do something that cannot be undone: {why}. Confirm that it may run")
+        raise MissingReview(f"{request.name!r} may do something that cannot be undone: {why}. Confirm that it may run")
     trial = Trial(kind="tool", name=request.name, input=request.arguments, executor=tool.place, confirmed=not safe)
     return _start(trial, by=by, key=key)
 

@@ -13,7 +13,7 @@ from cockpit.cli.commands.import_files import run_id
 from cockpit.cli.commands.runs import pages
 from cockpit.cli.errors import Exit, exit_for
 from cockpit.cli.options import POLICIES, PROFILES
-from replay.core.vocabulary import AT_WORK, COMPLETED, SessionStatus
+from replay.core.vocabulary import ACTIVE_STATUSES, COMPLETED, SessionStatus
 
 _STRICT: Final = frozenset({"strict", "artifact_missing"})  # error codes of what a strict policy refuses
 _POLL_S: Final = 0.05
@@ -110,7 +110,7 @@ def _followed(api: Api, session: dict[str, Any], on_text: follow.OnText | None) 
     try:
         if on_text is not None:
             session = follow.follow(api, session, on_text)
-        while session["status"] in AT_WORK:
+        while session["status"] in ACTIVE_STATUSES:
             time.sleep(wait)
             wait = min(wait * 1.2, _SLOWEST_POLL_S)
             session = api.get(f"/replays/{session['id']}")

@@ -6,7 +6,7 @@ from typing import Final
 
 from replay.bisection.core.schemas import BisectResult, CommitStep, Counted, ForkResult, ForkStep, Reproduction, Rescue
 from replay.bisection.core.search import Findings, Settings, Tally, Turn, by_chance, confidence, turn
-from replay.core.wording import numbered
+from replay.core.wording import step_list
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +86,7 @@ def _rescued(told: Told, rescue: Rescue, commit: CommitStep | None) -> str:
         return _committed(told, commit)
     if rescue == "not_rescued":
         tried = [told.forks[place].sequence_no for place, tally in sorted(told.found.places.items()) if tally.clear]
-        return f"{how} does not help: tried from {numbered(tried)} on, it always failed."
+        return f"{how} does not help: tried from {step_list(tried)} on, it always failed."
     return ""
 
 
@@ -149,7 +149,7 @@ def _remarks(told: Told, at: Turn | None) -> Iterator[str]:
     if at is not None and not at.monotone:
         failed = _numbers(told, lambda place, tally: place < at.last and not tally.passed and tally.failed > 0)
         yield (
-            f"The steps do not turn once: answered afresh from {numbered(failed)} on it failed, though it passes from "
+            f"The steps do not turn once: answered afresh from {step_list(failed)} on it failed, though it passes from "
             f"step {told.forks[at.last].sequence_no} on. More steps were tried to find the last one that helps."
         )
     if at is not None and at.first < at.last:
@@ -157,11 +157,11 @@ def _remarks(told: Told, at: Turn | None) -> Iterator[str]:
         yield f"The earliest step from which answering afresh was seen to help is {named(first)}."
     unknown = _numbers(told, lambda place, tally: not tally.clear and tally.unclear > 0)
     if unknown:
-        yield f"Of answering afresh from {numbered(unknown)} on nothing is known: no probe there can be judged."
+        yield f"Of answering afresh from {step_list(unknown)} on nothing is known: no probe there can be judged."
     assumed = _numbers(told, lambda place, tally: tally.assumed + tally.doubtful > 0)
     if assumed:
         yield (
-            f"From {numbered(assumed)} on, some probes were judged with a placeholder in place of an answer that no "
+            f"From {step_list(assumed)} on, some probes were judged with a placeholder in place of an answer that no "
             "recording has and that may not be asked for live: a real answer could change them."
         )
 

@@ -9,7 +9,7 @@ from typing import Any, Final, NoReturn
 from django.db import transaction
 
 from replay.core.calls import Answer, Call, label_key
-from replay.core.errors import CancelRequested, OwnershipLost, Stopped
+from replay.core.errors import CancelRequest, LostOwnership, ReplayFailure
 from replay.core.hooks import Hooks
 from replay.core.vocabulary import AttemptStatus
 from replay.execution import observers
@@ -31,7 +31,7 @@ INTERRUPTED: Final = "interrupted"
 class CallFailure(Exception):
     """A live call that is given up: `answer` is what the step says of it, `stopped` how the replay ends."""
 
-    def __init__(self, answer: Answer, stopped: Stopped) -> None:
+    def __init__(self, answer: Answer, stopped: ReplayFailure) -> None:
         super().__init__(str(stopped))
         self.answer = answer
         self.stopped = stopped
@@ -141,7 +141,7 @@ class AttemptJournal:
     def conclude(self, attempt: Attempt, status: AttemptStatus, **columns: Any) -> bool:
         """Write how an attempt ended; false when that is written already.
 
-        Raises `OwnershipLost` when the worker that took the session over has given the attempt up.
+        Raises `LostOwnership` when the worker that took the session over has given the attempt up.
         """
         for name, value in {"status": status, **columns}.items():
             setattr(attempt, name, value)
@@ -151,7 +151,7 @@ class AttemptJournal:
             return True
         if Attempt.objects.filter(id=attempt.id, status=attempt.status).exists():
             return False  # the connection was lost right after the commit
-        raise OwnershipLost
+        raise LostOwnership
 
     def fail(self, attempt: Attempt, error: ProviderError, wait: float | None) -> None:
         """Write that an attempt failed, and after how many seconds the next one goes out."""
@@ -182,7 +182,7 @@ class AttemptJournal:
         self.interrupt(attempt, code)
         self.row.check()
         self.check_deadline(attempt.sequence_no)
-        raise CancelRequested from cancelled
+        raise CancelRequest from cancelled
 
     def interrupt(self, attempt: Attempt, code: str = INTERRUPTED) -> None:
         """Write that nobody waits for an attempt any more."""
@@ -201,7 +201,7 @@ class AttemptJournal:
     def check_deadline(self, step: int) -> None:
         if self.is_late():
             limit = self.policy.budget.deadline_s
-            raise Stopped("budget_deadline", f"the budget allows {limit:g} s", step=step)
+            raise ReplayFailure("budget_deadline", f"the budget allows {limit:g} s", step=step)
 
     def is_late(self) -> bool:
         """Whether the session has had all the time that its budget allows."""
@@ -212,10 +212,12 @@ class AttemptJournal:
         budget, spent = self.policy.budget, self._spent
         self.check_deadline(call.no)
         if first and budget.max_live_calls is not None and self._calls >= budget.max_live_calls:
-            raise Stopped("budget_live_calls", f"the budget allows {budget.max_live_calls} live calls", step=call.no)
+            raise ReplayFailure(
+                "budget_live_calls", f"the budget allows {budget.max_live_calls} live calls", step=call.no
+            )
         if budget.max_cost_usd is not None and spent is not None and float(spent) >= budget.max_cost_usd:
             why = f"the budget allows ${budget.max_cost_usd:g}, and ${float(spent):.4f} is spent"
-            raise Stopped("budget_cost", why, step=call.no)
+            raise ReplayFailure("budget_cost", why, step=call.no)
 
     def _wait_for(self, error: ProviderError, failures: int) -> float | None:
         """Seconds until the next attempt, or None when there is none."""
@@ -228,7 +230,7 @@ class AttemptJournal:
         tried = "" if failures == 1 else f" after {failures} attempts"
         if (error.retry_after_s or 0.0) > _LONGEST_WAIT_S:
             tried += f"; it asks to wait for {error.retry_after_s:,.0f} s, and {_LONGEST_WAIT_S:g} s are the most"
-        stopped = Stopped(error.code, f"step {call.no}: {error}{tried}", step=call.no)
+        stopped = ReplayFailure(error.code, f"step {call.no}: {error}{tried}", step=call.no)
         failed = Answer(
             action="live",
             label=Label.SIMULATED,

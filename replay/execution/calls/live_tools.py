@@ -23,7 +23,7 @@ class Operator(Protocol):
     """Whoever watches the session."""
 
     def ask(self, call: Call, why: str, may_run: bool = False) -> OperatorAnswer | None:
-        """What the operator answered; None: to go on by policy. Raises `OperatorNeeded` where nothing was said yet."""
+        """What the operator answered; None: to go on by policy. Raises `OperatorWait` where nothing was said yet."""
 
 
 def answer(journal: AttemptJournal, operator: Operator, tool: tools.Tool, call: Call) -> Answer | None:

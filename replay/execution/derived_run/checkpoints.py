@@ -7,7 +7,7 @@ from typing import Final, NoReturn
 from django.db import transaction
 
 from replay.core.calls import Answer, Call
-from replay.core.errors import Stopped
+from replay.core.errors import ReplayFailure
 from replay.execution.calls.attempts import AttemptJournal
 from replay.execution.derived_run import step_rows
 from replay.execution.messages import StepsMessage
@@ -104,7 +104,7 @@ class Checkpoints:
             "unused_calls": list(self.deviations.unused),
         }
 
-    def fail(self, call: Call, failed: Answer, stopped: Stopped) -> NoReturn:
+    def fail(self, call: Call, failed: Answer, stopped: ReplayFailure) -> NoReturn:
         """Write the step that failed, so that the run shows where and why, and end the replay."""
         row = step_rows.row(call, failed, self.session.source_run_id, self.save)
         self.flush()
@@ -126,7 +126,7 @@ class Checkpoints:
         written = sum(self.counts.values())
         self._journal.check_deadline(written + 1)
         if most is not None and written >= most:
-            raise Stopped("budget_steps", f"the budget allows {most} steps", step=written + 1)
+            raise ReplayFailure("budget_steps", f"the budget allows {most} steps", step=written + 1)
         return count if most is None else min(count, most - written)
 
     def _keyed(self, row: StepRow) -> StepRow:

@@ -7,7 +7,7 @@ from django.db import transaction
 from replay.calls.reach import explanation
 from replay.core.calls import label_key
 from replay.core.context import ReplayContext
-from replay.core.errors import Stopped
+from replay.core.errors import ReplayFailure
 from replay.core.events import StepsReused
 from replay.execution.derived_run import step_rows
 from replay.execution.derived_run.checkpoints import Checkpoints
@@ -88,7 +88,7 @@ class ReusedSteps:
         no = min(event.assumed)
         if self._policy.strict and no + event.offset > self._checkpoints.last:
             why = f"step {no} would be assumed unaffected: {explanation(event.assumed[no])}"
-            raise Stopped("strict", why, step=no)
+            raise ReplayFailure("strict", why, step=no)
 
     def _renumber(self, first: int, last: int, event: StepsReused, state: ReplayState) -> None:
         lost = self._lost(first, last)
@@ -114,7 +114,7 @@ class ReusedSteps:
         lost = self._inspector.steps(self._source, first, last)
         if lost and are_refused(self._policy):
             no = min(lost)
-            raise Stopped(ARTIFACT_MISSING, refusal_text(self._policy, no, lost[no]), step=no)
+            raise ReplayFailure(ARTIFACT_MISSING, refusal_text(self._policy, no, lost[no]), step=no)
         return lost
 
     def _compare_with_plan(self, event: StepsReused, context: ReplayContext) -> None:

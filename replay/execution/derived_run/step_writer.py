@@ -8,8 +8,8 @@ from django.db import transaction
 
 from replay.core.calls import Answer, Call
 from replay.core.context import ReplayContext
-from replay.core.errors import CancelRequested, HandedBack, Stopped
-from replay.core.events import ContainerClosed, Divergence, Event, Resolved, StepSkipped, StepsReused
+from replay.core.errors import CancelRequest, ReplayFailure, SessionHandover
+from replay.core.events import ContainerClosed, Divergence, Event, StepResolved, StepSkipped, StepsReused
 from replay.engine.computed_outputs import BEGUN
 from replay.engine.replayer import Replayer
 from replay.execution import observers
@@ -55,7 +55,7 @@ class StepWriter:
                 see(event)
                 self._write(event, replayer.context, replayer.state)
                 self._checkpoints.flush_in_time()
-        except (CancelRequested, HandedBack, MissingPart, Stopped):
+        except (CancelRequest, SessionHandover, MissingPart, ReplayFailure):
             self._checkpoints.flush()
             raise
 
@@ -80,7 +80,7 @@ class StepWriter:
         match event:
             case StepsReused():
                 self._keep(event, context, state)
-            case Resolved():
+            case StepResolved():
                 self._resolved(event, context)
             case StepSkipped():
                 self._left_out(event, state)
@@ -101,7 +101,7 @@ class StepWriter:
             self._touched.add(state.parent_of(event.node.parent))
         self._checkpoints.deviations.left_out(event.node, told=event.told)
 
-    def _resolved(self, event: Resolved, context: ReplayContext) -> None:
+    def _resolved(self, event: StepResolved, context: ReplayContext) -> None:
         call, answer = event.call, event.answer
         node = call.node or answer.source
         if answer.label is not Label.EXACT:
@@ -134,14 +134,14 @@ class StepWriter:
             error=said,
             detail={**answer.detail, "code": code},
         )
-        self._checkpoints.fail(call, failed, Stopped(code, said, step=call.no))
+        self._checkpoints.fail(call, failed, ReplayFailure(code, said, step=call.no))
 
     def _will_close(self, event: ContainerClosed) -> None:
         self._closed.append(event)
         self._checkpoints.deviations.closed(event.node.no, event.label, event.reason)
         if self._policy.strict and event.label is Label.SIMULATED:
             why = f"step {event.no} ({event.node.called}): it would be simulated ({event.reason})"
-            raise Stopped("strict", why, step=event.no)
+            raise ReplayFailure("strict", why, step=event.no)
 
     def _close(self, event: ContainerClosed) -> None:
         step = Step.objects.filter(run_id=self._row.run_id, sequence_no=event.no)

@@ -11,7 +11,7 @@ from diffing.compare.comparison import Pair
 from diffing.content.facets import SYSTEM_ROLES
 from diffing.content.message_diff import MessagePair, changed_messages
 from diffing.sequences.word_hunks import Hunk, hunks, is_copy, is_repeated
-from replay.core.graph import Copied, Graph, Link
+from replay.core.graph import CopiedValue, Graph, Link
 from replay.inputs.copied_values import text_of
 from replay.proofs.changes.overrides import Found, number, obj
 from replay.proofs.core.types import Side
@@ -69,7 +69,7 @@ def loaded_links(stored: dict[str, Any]) -> Links:
                 producer=link["producer"],
                 kind=EdgeKind.VALUE,
                 consumer_path=link["path"],
-                copied=tuple(Copied(**{**each, "rivals": frozenset(each["rivals"])}) for each in link["copied"]),
+                copied=tuple(CopiedValue(**{**each, "rivals": frozenset(each["rivals"])}) for each in link["copied"]),
             )
             for link in found
         )
@@ -128,7 +128,10 @@ class _Reader:
 
         What was changed from outside and is repeated in it stays as the replayed side has it.
         """
-        copied: tuple[dict[int, list[Copied]], dict[int, list[Copied]]] = (defaultdict(list), defaultdict(list))
+        copied: tuple[dict[int, list[CopiedValue]], dict[int, list[CopiedValue]]] = (
+            defaultdict(list),
+            defaultdict(list),
+        )
         for hunk in hunks(text.base, text.candidate):
             sources = [source for source in self._before(pair) if any(is_copy(hunk, one) for one in self._of(source))]
             if not sources and not any(place < pair.place and is_repeated(hunk, one) for place, one in self.given):
@@ -160,14 +163,14 @@ class _Reader:
         return self._hunks[pair.place]
 
 
-def _copied(hunk: Hunk, side: int, sources: Sequence[Pair]) -> Copied:
+def _copied(hunk: Hunk, side: int, sources: Sequence[Pair]) -> CopiedValue:
     own, other = (hunk.base, hunk.candidate) if side == 0 else (hunk.candidate, hunk.base)
     start, end = hunk.base_span if side == 0 else hunk.candidate_span
     rivals = frozenset(no for source in sources if (no := number(source, side)) is not None)
-    return Copied(start=start, end=end, own=own, other=other, rivals=rivals)
+    return CopiedValue(start=start, end=end, own=own, other=other, rivals=rivals)
 
 
-def _links(copied: Mapping[int, Sequence[Copied]], path: str) -> list[Link]:
+def _links(copied: Mapping[int, Sequence[CopiedValue]], path: str) -> list[Link]:
     return [
         Link(producer=producer, kind=EdgeKind.VALUE, consumer_path=path, copied=tuple(values))
         for producer, values in copied.items()

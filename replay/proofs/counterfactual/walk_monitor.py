@@ -6,9 +6,9 @@ from typing import Final
 
 from diffing.content.facets import answer_text
 from replay.core.calls import LIVE_REASONS, Answer, Call
-from replay.core.events import Divergence, Event, Resolved, StepsReused
+from replay.core.events import Divergence, Event, StepResolved, StepsReused
 from replay.core.graph import CHECKS, CONTAINERS, Graph, Node
-from replay.core.wording import CUT_SHORT, RESULT_KEPT, UNFOLLOWED
+from replay.core.wording import CUT_SHORT, NOT_FOLLOWED, RESULT_KEPT
 from replay.proofs.counterfactual.coupling import Coupling
 from replay.proofs.counterfactual.derivations import Derivations, Given, State, UnknownState
 from replay.proofs.counterfactual.outcomes import Result, Used
@@ -18,7 +18,7 @@ from traces.core.vocabulary import Label, Reason, StepStatus, StepType
 CALLED: Final = frozenset({StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
 _WORLD: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
 FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT})
-_LOST: Final = (UNFOLLOWED, RESULT_KEPT, CUT_SHORT)
+_LOST: Final = (NOT_FOLLOWED, RESULT_KEPT, CUT_SHORT)
 _GUESSED: Final = frozenset({Reason.POLICY_FALLBACK, Reason.SIDE_EFFECT_BLOCKED})
 Payload = Callable[[str], JSONValue]
 
@@ -80,7 +80,7 @@ class Watch:
                 self.assumed += len(event.assumed)
                 for no in range(event.first, event.last + 1):
                     self._kept(self.graph.by_no[no], no + event.offset, payload)
-            case Resolved():
+            case StepResolved():
                 self._resolved(event)
             case Divergence() if any(lost in event.text for lost in _LOST):
                 raise Lost(event.text)
@@ -129,7 +129,7 @@ class Watch:
             signature = self.coupling.alike(node.signature)
             self.tools.append(Used(tool=node.called, signature=signature, arguments=arguments))
 
-    def _resolved(self, event: Resolved) -> None:
+    def _resolved(self, event: StepResolved) -> None:
         call, given = event.call, event.answer
         if call.node is not None:
             self._arrive(call.node.no)

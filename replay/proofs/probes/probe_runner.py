@@ -15,7 +15,7 @@ from django.db import IntegrityError, transaction
 from diffing.schemas.evidence import EvidenceQuestion
 from replay.core.calls import Call
 from replay.core.graph import Graph
-from replay.core.vocabulary import COMPLETED, ENDED
+from replay.core.vocabulary import COMPLETED, FINAL_STATUSES
 from replay.engine.replayer import Replayer
 from replay.execution import event_log
 from replay.live.matching_process import first_error_isolated
@@ -354,7 +354,7 @@ class ProbeRunner:
         """What came of a session; raises `Waits` while it goes on."""
         setup = self.setup(ask)
         session = ReplaySession.objects.get(id=row.session_id or UUID(int=0))
-        if session.status not in ENDED:
+        if session.status not in FINAL_STATUSES:
             raise Waits(session.id)
         cost = None if session.cost_usd is None else float(session.cost_usd)
         spent: dict[str, Any] = {"live_calls": session.live_calls, "cost_usd": cost, "run": session.run_id}

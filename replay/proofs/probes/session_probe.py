@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from uuid import UUID
 
 from replay.core.calls import CachedAnswer, Call
-from replay.core.errors import Stopped
+from replay.core.errors import ReplayFailure
 from replay.core.events import Event
 from replay.core.graph import Graph
 from replay.execution.calls.attempts import AttemptJournal
@@ -71,7 +71,7 @@ class ProbeExecution(Execution):
         try:
             self._watch.see(event, self._payloads)
         except (Missed, Lost, MissingPart) as missed:
-            raise Stopped(MISSED, str(missed)) from missed
+            raise ReplayFailure(MISSED, str(missed)) from missed
 
 
 class _ProbeEnvironment(LiveEnvironment):

@@ -8,7 +8,7 @@ from uuid import UUID
 from replay.core.applied_profile import apply_profile
 from replay.core.calls import Answer, CachedAnswer, Call, OperatorAnswer, RetrieverMatch, ToolReview
 from replay.core.context import ReplayContext
-from replay.core.events import Event, Resolved
+from replay.core.events import Event, StepResolved
 from replay.core.graph import Graph, Node
 from replay.engine.replayer import Replayer
 from replay.overrides.policy import Policy
@@ -125,13 +125,13 @@ def replay(
     engine = Engine(source, settings, model)
     context = ReplayContext(graph=source.graph, profile=applied, policy=policy or POLICY, environment=engine)
     events = list(Replayer(context).run())
-    resolved = [event for event in events if isinstance(event, Resolved)]
+    resolved = [event for event in events if isinstance(event, StepResolved)]
     return Outcome(answer=_answer(source, events), resolved=len(resolved), live=engine.live_models)
 
 
 def _answer(source: Source, events: list[Event]) -> str:
     for event in reversed(events):
-        if isinstance(event, Resolved) and event.call.type is StepType.OUTPUT:
+        if isinstance(event, StepResolved) and event.call.type is StepType.OUTPUT:
             return text_of(event.answer.output)
     return source.answer
 

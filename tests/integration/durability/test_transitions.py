@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from diffing.models import DiffReport
 from diffing.schemas.report import DiffStatus
-from replay.core.vocabulary import ENDED, TrialStatus
+from replay.core.vocabulary import FINAL_STATUSES, TrialStatus
 from replay.models import ReplaySession, Trial
 from replay.sessions import services
 from replay.sessions.schemas import ReplayRequest
@@ -64,7 +64,7 @@ def test_that_a_cancelled_session_stays_cancelled() -> None:
     session = services.launch(ReplayRequest(run=str(record(order_desk()).run_id), fork_step=2))
     services.cancel(session.id)
     ended = ReplaySession.objects.get(id=session.id)
-    assert ended.status in ENDED
+    assert ended.status in FINAL_STATUSES
     assert services.cancel(session.id).ended_at == ended.ended_at
 
 

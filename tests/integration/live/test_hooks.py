@@ -13,7 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.test import Client
 from pytest_django import Settings
 
-from replay.core.errors import OwnershipLost
+from replay.core.errors import LostOwnership
 from replay.execution import runner, task_names
 from replay.execution.calls import live_models
 from replay.hooks import configuration, telemetry
@@ -271,7 +271,7 @@ def test_a_takeover_heeds_the_stored_decision_and_does_not_ask_again(
 
 
 def _taken_away(*_: Any) -> Any:
-    raise OwnershipLost
+    raise LostOwnership
 
 
 def test_a_wrong_configuration_names_its_place(settings: Settings) -> None:

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from pytest_django import Settings
 
-from replay.core.errors import ReplayRefused, SessionConflict
+from replay.core.errors import ReplayRefusal, SessionConflict
 from replay.execution import runner, task_names
 from replay.live import providers
 from replay.models import Attempt, ReplaySession, SessionMessage
@@ -385,6 +385,6 @@ def test_a_finished_replay_has_its_diff(server: ProviderServer) -> None:
 
 def test_a_blocked_source_is_refused(server: ProviderServer) -> None:
     run = Run.objects.get(id=record(dataclasses.replace(order_desk(), metadata={"redaction": "blocked"})).run_id)
-    with pytest.raises(ReplayRefused) as refused:
+    with pytest.raises(ReplayRefusal) as refused:
         replay(run)
     assert refused.value.code == "privacy_blocked"

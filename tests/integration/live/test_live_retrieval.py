@@ -9,7 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 from pytest_django import Settings
 
-from replay.core.errors import ReplayRefused
+from replay.core.errors import ReplayRefusal
 from replay.core.plan import Plan
 from replay.execution import leases, runner, task_names
 from replay.live import retrieval
@@ -247,7 +247,7 @@ def test_a_search_ends_when_its_time_is_over_and_when_the_operator_cancels(
 
 
 def test_the_budget_holds_for_searches(endpoint: ProviderServer) -> None:
-    with pytest.raises(ReplayRefused, match="the budget allows no live calls"):
+    with pytest.raises(ReplayRefusal, match="the budget allows no live calls"):
         replay(budget={"max_live_calls": 0})
     assert replay(budget={"max_live_calls": 1}).live_calls == 1
     assert len(endpoint.seen) == 1

@@ -15,7 +15,7 @@ from pytest_django import Settings
 
 from cockpit.demo.agent import loading
 from replay import tasks
-from replay.core.errors import Stopped
+from replay.core.errors import ReplayFailure
 from replay.execution import runner, task_names
 from replay.experiments import queries, scheduler, services
 from replay.live import providers
@@ -309,7 +309,7 @@ def test_a_call_beyond_the_budget_of_the_whole_is_not_made(spent: dict[str, Any]
     if code is None:
         scheduler.take_call(experiment.id, 3)
     else:
-        with pytest.raises(Stopped) as refused:
+        with pytest.raises(ReplayFailure) as refused:
             scheduler.take_call(experiment.id, 3)
         assert (refused.value.code, refused.value.step) == (code, 3)
     experiment.refresh_from_db()

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from cockpit.http import tokens
-from replay.core.errors import ReplayRefused
+from replay.core.errors import ReplayRefusal
 from replay.models import ToolDecision
 from replay.sessions import prepare, services
 from replay.tool_review import queries as tool_review_queries
@@ -186,7 +186,7 @@ def test_a_replay_that_would_run_an_unreviewed_tool_is_refused_with_the_tools() 
     assert (refusal.code, refusal.where, refusal.step) == ("tool_review_required", "/policy/allow", 4)
     assert "'get_order', 'search_policy'" in refusal.detail
     asked: Any = {"run": str(run.id), "policy": {"allow": ["tool"], "order": "reexecute"}}
-    with pytest.raises(ReplayRefused) as refused:
+    with pytest.raises(ReplayRefusal) as refused:
         services.launch(prepare.parse(asked))
     assert (refused.value.code, refused.value.status) == ("tool_review_required", 422)
 

@@ -44,7 +44,7 @@ from diffing.report.scores import reading, regression_score, tool_accuracy
 from diffing.schemas.report import ToolAccuracy
 from replay.core.calls import Call
 from replay.core.errors import InvalidReplay
-from replay.core.events import Event, Resolved
+from replay.core.events import Event, StepResolved
 from replay.core.graph import CONTAINERS
 from replay.execution.calls.attempts import back_off
 from replay.live.pricing import price
@@ -289,7 +289,7 @@ def _new(events: list[Event]) -> list[list[str]]:
     return [
         [event.call.called, f"{event.answer.label} {event.answer.reason}"]
         for event in events
-        if isinstance(event, Resolved) and event.answer.detail.get("divergence") and event.call.tool_name
+        if isinstance(event, StepResolved) and event.answer.detail.get("divergence") and event.call.tool_name
     ]
 
 
@@ -314,7 +314,7 @@ def test_what_becomes_of_a_retrieval(case: Case) -> None:
     found = labels(events)
     assert {no: found[int(no)] for no in case["labels"]} == case["labels"]
     if "documents" in case:
-        output = next(event.answer.output for event in events if isinstance(event, Resolved) and event.call.no == 1)
+        output = next(event.answer.output for event in events if isinstance(event, StepResolved) and event.call.no == 1)
         assert isinstance(output, dict)
         assert [document["id"] for document in output["documents"]] == case["documents"]  # type: ignore[union-attr, index, call-overload]  # documents of the fixture
 

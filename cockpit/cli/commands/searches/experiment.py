@@ -11,7 +11,7 @@ from cockpit.cli.client import Api, connected
 from cockpit.cli.commands.import_files import run_id
 from cockpit.cli.commands.replay import with_local_model
 from cockpit.cli.errors import Exit, Failure
-from replay.core.vocabulary import COMPLETED, ENDED, ExperimentStatus
+from replay.core.vocabulary import COMPLETED, FINAL_STATUSES, ExperimentStatus
 from traces.core import duplicate_keys
 
 _POLL_S: Final = 0.2
@@ -84,7 +84,7 @@ def _is_unjudged(row: dict[str, Any]) -> bool:
 def _tell(found: dict[str, Any], told: set[int]) -> None:
     """A line for each row that has ended since."""
     for row in found["results"]:
-        if row["number"] not in told and row["status"] in ENDED:
+        if row["number"] not in told and row["status"] in FINAL_STATUSES:
             told.add(row["number"])
             output.note(f"{_named(row)}, sample {row['sample']}: {row['status'].replace('_', ' ')}")
 

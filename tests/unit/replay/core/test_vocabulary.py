@@ -11,11 +11,11 @@ import pytest
 from diffing.schemas.evidence import GateStatus
 from diffing.schemas.report import DiffStatus
 from replay.core.vocabulary import (
-    AT_WORK,
+    ACTIVE_STATUSES,
     COMPLETED,
-    ENDED,
     FAILED,
-    UNFINISHED,
+    FINAL_STATUSES,
+    OPEN_STATUSES,
     AttemptStatus,
     BisectionStatus,
     ExperimentStatus,
@@ -52,9 +52,9 @@ _FIELDS: Final = ("status", "verdict", "session_status")
 
 
 def test_that_the_groups_of_sessions_cover_every_status() -> None:
-    assert set(SessionStatus) == ENDED | UNFINISHED
-    assert COMPLETED | FAILED | {SessionStatus.CANCELLED} == ENDED
-    assert AT_WORK | {SessionStatus.AWAITING_OPERATOR} == UNFINISHED
+    assert set(SessionStatus) == FINAL_STATUSES | OPEN_STATUSES
+    assert COMPLETED | FAILED | {SessionStatus.CANCELLED} == FINAL_STATUSES
+    assert ACTIVE_STATUSES | {SessionStatus.AWAITING_OPERATOR} == OPEN_STATUSES
 
 
 def test_that_no_status_is_spelled_in_code() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from replay.core.calls import Call
-from replay.core.events import Resolved
+from replay.core.events import StepResolved
 from replay.overrides.policy import Policy, ToolRules
 from tests.support.agent_runs import (
     ANSWER,
@@ -135,7 +135,7 @@ def test_an_agent_is_not_run_again_where_that_is_not_allowed(policy: Policy, why
 def test_a_blocked_tool_that_is_an_agent_is_denied_and_not_run_for_another_task() -> None:
     run = agent_run(((RESEARCH,), ANSWER))
     went = changed(run, 0, calls(BRIDGE), says("So be it."), policy=Policy(tools=ToolRules(block=["research"])))
-    denied = [event.answer for event in went.events if isinstance(event, Resolved) and event.call.type == "tool"]
+    denied = [event.answer for event in went.events if isinstance(event, StepResolved) and event.call.type == "tool"]
     assert [answer.status for answer in denied] == ["denied"]
     assert len(went.models) == 2
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
-from replay.core.events import ContainerClosed, Event, Resolved, StepSkipped
+from replay.core.events import ContainerClosed, Event, StepResolved, StepSkipped
 from replay.inputs.texts import has_words
 from tests.support.agent_runs import ANSWER, NESTED, RESEARCH, agent_run
 from tests.unit.replay.engine.test_replayer import Replay, labels, replay
@@ -164,8 +164,12 @@ def test_what_holds_something_that_is_not_as_recorded_is_exact_only_for_its_own_
 @given(forks())
 def test_an_agent_whose_words_are_its_last_answer_says_the_one_of_this_replay(fork: Replay) -> None:
     events = list(fork.execute(alike(fork)))
-    answers = {event.call.node.no: event.answer for event in events if isinstance(event, Resolved) and event.call.node}
-    beyond = (isinstance(event, Resolved) and (event.call.node is None or not event.answer.label) for event in events)
+    answers = {
+        event.call.node.no: event.answer for event in events if isinstance(event, StepResolved) and event.call.node
+    }
+    beyond = (
+        isinstance(event, StepResolved) and (event.call.node is None or not event.answer.label) for event in events
+    )
     if any(isinstance(event, StepSkipped) for event in events) or any(beyond):
         return
     for closed in ends(events).values():

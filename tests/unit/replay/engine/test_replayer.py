@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replay.core.applied_profile import apply_profile
-from replay.core.calls import UNREVIEWED, Answer, CachedAnswer, Call, OperatorAnswer, RetrieverMatch, ToolReview
+from replay.core.calls import NO_REVIEW, Answer, CachedAnswer, Call, OperatorAnswer, RetrieverMatch, ToolReview
 from replay.core.context import ReplayContext
 from replay.core.environment import ReplayEnvironment
-from replay.core.events import ContainerClosed, Event, Resolved, StepSkipped, StepsReused
+from replay.core.events import ContainerClosed, Event, StepResolved, StepSkipped, StepsReused
 from replay.core.graph import Graph
 from replay.core.plan import Plan
 from replay.engine.replayer import Replayer
@@ -58,7 +58,7 @@ class MemoryEnvironment:
         return Answer(action="live", label=Label.SIMULATED, reason=Reason.LIVE_MODEL, output=output)
 
     def tool(self, name: str) -> ToolReview:
-        return UNREVIEWED
+        return NO_REVIEW
 
     def live_tool(self, call: Call, executor: str) -> Answer | None:
         raise AssertionError(f"{call.called} is not reviewed and must not run")
@@ -128,7 +128,7 @@ def labels(events: list[Event]) -> dict[int, str]:
             case StepsReused():
                 found.update(dict.fromkeys(range(event.first, event.last + 1), "exact source_output_reused"))
                 found.update(dict.fromkeys(event.assumed, "simulated assumed_unaffected"))
-            case Resolved() if (node := event.call.node or event.answer.source) is not None:
+            case StepResolved() if (node := event.call.node or event.answer.source) is not None:
                 found[node.no] = f"{event.answer.label} {event.answer.reason or ''}"
             case StepSkipped():
                 found[event.node.no] = "unreached"
@@ -146,8 +146,8 @@ def planned(of: Plan) -> dict[int, str]:
     }
 
 
-def resolved(events: list[Event], no: int) -> Resolved:
-    return next(event for event in events if isinstance(event, Resolved) and event.call.no == no)
+def resolved(events: list[Event], no: int) -> StepResolved:
+    return next(event for event in events if isinstance(event, StepResolved) and event.call.no == no)
 
 
 WRONG: JSONValue = {"match": {"step": 4}, "tool": {"output": {"status": "not found"}}}
@@ -279,7 +279,7 @@ def test_strict_plans_name_the_failing_step() -> None:
 def test_strict_plans_see_new_calls() -> None:
     call = Call(no=8, parent=None, type=StepType.TOOL, name="refund", input={})
     answer = Answer(action="simulate", label=Label.SIMULATED, reason=Reason.SIDE_EFFECT_BLOCKED)
-    event = Resolved(call=call, answer=answer)
+    event = StepResolved(call=call, answer=answer)
     (refusal,) = conflicts.strict(Policy(strict=True), [], [event])
     assert (refusal.where, refusal.step, "refund" in refusal.detail) == ("/policy/strict", 8, True)
     assert list(conflicts.strict(Policy(), [], [event])) == []
@@ -350,7 +350,7 @@ def test_every_source_step_is_accounted_for_once_and_numbers_have_no_gap(fork: R
             case StepsReused():
                 numbers += range(event.first + event.offset, event.last + event.offset + 1)
                 seen += range(event.first, event.last + 1)
-            case Resolved():
+            case StepResolved():
                 numbers.append(event.call.no)
                 node = event.answer.source or event.call.node
                 seen += [] if node is None else [node.no]

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from replay.core.graph import Graph, Link, Node, numbered
+from replay.core.graph import Graph, Link, Node, with_ordinals
 from replay.inputs.changes import Change
 from replay.inputs.rebuilt_inputs import flat, rebuilt_slots, replaced_in
 from traces.core.json_types import JSONValue
@@ -37,7 +37,7 @@ def test_of_several_that_said_the_same_only_the_one_that_changed_is_replaced() -
     links = [Link(producer=no, kind=EdgeKind.TEXT, consumer_path="/messages/0/content") for no in (3, 1, 2)]
     messages: list[JSONValue] = [{"role": "user", "content": "\n".join([same, same, same])}]
     changed = said(2, same, "This part is wrong.")
-    incoming = [(link, changed) for link in numbered(graph, links) if link.producer == 2]
+    incoming = [(link, changed) for link in with_ordinals(graph, links) if link.producer == 2]
     [message] = flat(rebuilt_slots(messages, None, incoming))
     assert isinstance(message, dict)
     assert message["content"] == "\n".join([same, "This part is wrong.", same])

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from replay.core.calls import Call
-from replay.core.errors import Stopped
-from replay.core.events import Divergence, Event, Resolved, StepSkipped
-from replay.core.hooks import PASSED, AppendContext, Deny, Hooks, ModifyArgs, Outcome, Stop, SystemMessage
+from replay.core.errors import ReplayFailure
+from replay.core.events import Divergence, Event, StepResolved, StepSkipped
+from replay.core.hooks import PASS, AppendContext, Deny, Hooks, ModifyArgs, Outcome, Stop, SystemMessage
 from replay.engine.replayer import Replayer
 from replay.overrides.policy import Policy
 from tests.support.agent_runs import Asks, Says, agent_run
@@ -35,7 +35,7 @@ class Listener:
 
     active = True
 
-    def __init__(self, decide: Callable[[HookEvent, JSONObject], Outcome] = lambda event, payload: PASSED) -> None:
+    def __init__(self, decide: Callable[[HookEvent, JSONObject], Outcome] = lambda event, payload: PASS) -> None:
         self.decide = decide
         self.heard: list[Heard] = []
 
@@ -79,7 +79,7 @@ def test_whatever_hooks_decide_every_source_step_is_accounted_for_once(
 ) -> None:
     def decide(event: HookEvent, payload: JSONObject) -> Outcome:
         if random.random() < 0.6:
-            return PASSED
+            return PASS
         chosen: Outcome = random.choice(BEFORE if event is HookEvent.PRE_TOOL_USE else SAYS)
         return chosen
 
@@ -91,7 +91,7 @@ def test_whatever_hooks_decide_every_source_step_is_accounted_for_once(
     balance = Counter(heard.events)
     assert balance["turn_start"] == balance["turn_end"]
     assert balance["pre_tool_use"] == balance["post_tool_use"] + balance["post_tool_use_failure"]
-    denied = [event for event in events if isinstance(event, Resolved) and event.answer.reason is Reason.DENIED]
+    denied = [event for event in events if isinstance(event, StepResolved) and event.answer.reason is Reason.DENIED]
     assert all(event.answer.detail["hook"] and event.answer.status is StepStatus.DENIED for event in denied)
 
 
@@ -101,7 +101,7 @@ def decides(on: HookEvent, outcome: Outcome, *, once: bool = True) -> Listener:
     def decide(event: HookEvent, payload: JSONObject) -> Outcome:
         if event is on and waiting:
             return waiting.pop() if once else waiting[0]
-        return PASSED
+        return PASS
 
     return Listener(decide)
 
@@ -128,11 +128,11 @@ def as_recorded(of: Replay) -> Callable[[Call], JSONObject]:
     return model
 
 
-def models(events: list[Event]) -> list[Resolved]:
-    return [event for event in events if isinstance(event, Resolved) and event.call.type is StepType.MODEL]
+def models(events: list[Event]) -> list[StepResolved]:
+    return [event for event in events if isinstance(event, StepResolved) and event.call.type is StepType.MODEL]
 
 
-def asked(event: Resolved) -> list[JSONValue]:
+def asked(event: StepResolved) -> list[JSONValue]:
     input: Any = event.call.input
     messages: list[JSONValue] = input["messages"]
     return messages
@@ -186,8 +186,8 @@ def test_a_turn_that_fails_is_over_and_its_call_has_failed() -> None:
     heard = Listener()
 
     def broken(call: Call) -> JSONObject:
-        raise Stopped("provider_error", "down", step=call.no)
+        raise ReplayFailure("provider_error", "down", step=call.no)
 
-    with pytest.raises(Stopped, match="down"):
+    with pytest.raises(ReplayFailure, match="down"):
         walked(of, heard, broken)
     assert heard.events == ["turn_start", "turn_end"]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from replay.core.calls import Call
-from replay.core.events import ContainerClosed, Divergence, Event, Resolved, StepSkipped
+from replay.core.events import ContainerClosed, Divergence, Event, StepResolved, StepSkipped
 from replay.overrides.policy import Policy
 from tests.support.agent_runs import (
     AGE,
@@ -76,7 +76,7 @@ class Went:
     @property
     def tools(self) -> list[str]:
         """The derived tool steps in order: called, label, and the recorded step that answered."""
-        found = [event for event in self.events if isinstance(event, Resolved) and event.call.type is StepType.TOOL]
+        found = [event for event in self.events if isinstance(event, StepResolved) and event.call.type is StepType.TOOL]
         return [
             f"{event.call.called} {event.answer.label}{f' {event.answer.source.no}' if event.answer.source else ''}"
             for event in found
@@ -104,7 +104,7 @@ class Went:
 
     @property
     def models(self) -> list[int]:
-        found = [event for event in self.events if isinstance(event, Resolved)]
+        found = [event for event in self.events if isinstance(event, StepResolved)]
         return [event.call.no for event in found if event.call.type is StepType.MODEL]
 
 
@@ -137,7 +137,7 @@ def test_a_call_in_parallel_that_nobody_asks_for_is_gone_and_the_other_stays(sha
 
 def test_new_steps_lie_in_containers_as_recorded_ones_do() -> None:
     went = changed(agent_run(PARALLEL, shape="nodes"), 0, calls(AGE), calls(OTHER), says("done"))
-    around = {event.call.no: event.call for event in went.events if isinstance(event, Resolved)}
+    around = {event.call.no: event.call for event in went.events if isinstance(event, StepResolved)}
     assert [step.name for step in around.values() if step.type is StepType.AGENT] == ["tools", "agent"]
     parents = [around[no].parent for no in went.models]
     assert parents[2] is not None

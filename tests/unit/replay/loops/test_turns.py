@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from replay.core.calls import CachedAnswer
-from replay.core.events import Resolved
+from replay.core.events import StepResolved
 from replay.engine.replayer import Replayer
 from replay.overrides.policy import Policy
 from tests.support.replay_runs import ORDERS, POLICY, Asks, Says, Turn, order_desk
@@ -32,7 +32,7 @@ def talk(*conversation: tuple[str, tuple[Turn, ...]]) -> RecordedRun:
 def outcomes(run: RecordedRun, *entries: JSONValue, fork: int = 1) -> list[str]:
     """The tool steps from the fork on: what they are called, how they ended, and why."""
     events = replay(*entries, run=run, fork=fork).execute()
-    found = [event for event in events if isinstance(event, Resolved) and event.call.type is StepType.TOOL]
+    found = [event for event in events if isinstance(event, StepResolved) and event.call.type is StepType.TOOL]
     return [f"{event.call.called} {event.answer.status} {event.answer.reason}" for event in found]
 
 
@@ -102,7 +102,7 @@ def test_what_was_done_once_does_not_stand_for_doing_it_twice(to: str, reason: s
     ]
     fork = replay(asking(4, Asks("send_email", {"to": to}, None)), run=replace(run, steps=tuple(steps)))
     replayer = Replayer(fork.context(Remembers(payloads=fork.payloads)))
-    found = [event for event in replayer.run() if isinstance(event, Resolved) and event.call.type is StepType.TOOL]
+    found = [event for event in replayer.run() if isinstance(event, StepResolved) and event.call.type is StepType.TOOL]
     assert [event.answer.reason for event in found] == [reason]
 
 

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from replay.core.calls import Call
-from replay.core.events import Divergence, Event, Resolved, StepSkipped, StepsReused
+from replay.core.events import Divergence, Event, StepResolved, StepSkipped, StepsReused
 from replay.overrides.policy import Policy
 from tests.support.agent_runs import Asks, Says, Turn, agent_run
 from tests.unit.replay.engine.test_replayer import Replay, labels, planned
@@ -123,7 +123,7 @@ def alike(fork: Replay) -> Any:
 
 def _underived(events: Sequence[Event]) -> set[int]:
     """The steps for whose input nobody can say what the new answers make of it."""
-    resolved = (event for event in events if isinstance(event, Resolved) and event.call.underived)
+    resolved = (event for event in events if isinstance(event, StepResolved) and event.call.underived)
     return {event.call.node.no for event in resolved if event.call.node is not None}
 
 
@@ -176,7 +176,7 @@ def test_whatever_models_say_every_source_step_is_accounted_for_once(
         return {"content": None, "tool_calls": calls}
 
     events = list(fork.execute(model))
-    assert all("signature" in event.answer.detail for event in events if isinstance(event, Resolved))
+    assert all("signature" in event.answer.detail for event in events if isinstance(event, StepResolved))
     numbers, seen = accounted(events)
     assert numbers == list(range(fork.fork, fork.fork + len(numbers)))
     repeated = [no for no in seen if seen.count(no) > 1]
@@ -193,7 +193,7 @@ def accounted(events: list[Event]) -> tuple[list[int], list[int]]:
             case StepsReused():
                 numbers += range(event.first + event.offset, event.last + event.offset + 1)
                 seen += range(event.first, event.last + 1)
-            case Resolved():
+            case StepResolved():
                 numbers.append(event.call.no)
                 node = event.answer.source or event.call.node
                 seen += [] if node is None else [node.no]

@@ -3,7 +3,7 @@
 import json
 
 from diffing.sequences.word_hunks import hunks, is_copy
-from replay.core.graph import Copied, Link, Node
+from replay.core.graph import CopiedValue, Link, Node
 from replay.inputs.changes import Change
 from replay.inputs.copied_values import with_copies
 from replay.proofs.changes.overrides import Found
@@ -34,7 +34,7 @@ def found_copies(base: list[Given], candidate: list[Given]) -> Copies:
 def copied(text: str, before: str, now: str, *, rivals: frozenset[int] = frozenset({2})) -> tuple[str, list[Link]]:
     """A text into which 45 was copied, after the counter answers otherwise, and the links that could not be filled."""
     start = text.index("45")
-    value = Copied(start=start, end=start + 2, own="45", other="17", rivals=rivals)
+    value = CopiedValue(start=start, end=start + 2, own="45", other="17", rivals=rivals)
     link = Link(producer=2, kind=EdgeKind.VALUE, consumer_path="/messages/1/content", copied=(value,))
     change = Change(node=NODE, recorded={"message": said(before)}, current={"message": said(now)})
     missed: list[Link] = []
