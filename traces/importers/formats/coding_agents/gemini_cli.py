@@ -1,7 +1,7 @@
-"""Gemini CLI: recorded chats (one document, or lines that amend each other), checkpoints, and logs of prompts.
+"""Gemini CLI: recorded chats (one document, or lines with changes), checkpoints, and prompt logs.
 
-In a chat of lines a message with a known id replaces the one before it, `$set` amends the session, and `$rewindTo`
-takes a message and all after it back. Results stand inside the calls that they answer.
+In a chat of lines, a message with a known id updates the earlier one, `$set` updates the session, and `$rewindTo`
+deletes a message and all later ones. Results are part of their calls.
 """
 
 from collections.abc import Iterator
@@ -21,38 +21,38 @@ from traces.importers.files.source import Source
 FORMAT: Final = "gemini-cli"
 _SETTING: Final = TranscriptSettings(provider="google", agent=FORMAT)
 _TYPES: Final = frozenset({"user", "gemini", "info", "error", "warning"})
-_KEPT: Final = ("projectHash", "summary", "directories", "kind", "activeExtensionName")
-_REFUSED: Final = frozenset({"cancelled", "rejected"})
+_METADATA: Final = ("projectHash", "summary", "directories", "kind", "activeExtensionName")
+_DENIAL_STATES: Final = frozenset({"cancelled", "rejected"})
 
 
 def recognises(sample: Sample) -> float:
-    """How sure it is that the file was written by Gemini CLI."""
+    """Return the confidence that Gemini CLI wrote the file."""
     objects = sample.objects
-    if any(_is_session(each) or _is_record(each) or _is_prompt(each) for each in objects):
+    if any(_is_session(value) or _is_record(value) or _is_prompt(value) for value in objects):
         return 1.0
-    contents = [obj(item) for each in objects for item in items(each.get("history"))] or objects
-    said = [each for each in contents if isinstance(each.get("parts"), list)]
-    # other programs write lists of contents too: the chat importer is less sure of them
-    return 0.7 if any(each.get("role") == "model" for each in said) else 0.0
+    contents = [obj(item) for value in objects for item in items(value.get("history"))] or objects
+    messages = [content for content in contents if isinstance(content.get("parts"), list)]
+    # Other programs write lists of contents too. The chat importer reports a lower confidence for them.
+    return 0.7 if any(message.get("role") == "model" for message in messages) else 0.0
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
-    """The session of the file; a log of prompts holds several."""
+    """Yield the session of the file, or the sessions of a prompt log."""
     values = [(record.value, record.location) for record in source.records()]
     if source.is_lines:
-        yield _session(_replayed([(obj(value), where) for value, where in values]), "")
+        yield _session(_session_from_lines([(obj(value), location) for value, location in values]), "")
         return
-    value, where = values[0]
-    listed = [obj(each) for each in items(value)]
-    if any(_is_prompt(each) for each in listed):
-        yield from _prompts(listed, where)
+    value, location = values[0]
+    entries = [obj(entry) for entry in items(value)]
+    if any(_is_prompt(entry) for entry in entries):
+        yield from _prompts(entries, location)
     elif isinstance(value, list) or "history" in obj(value):
-        contents = listed if isinstance(value, list) else require_list(obj(value)["history"], f"{where}/history")
-        yield _checkpoint([obj(each) for each in contents], obj(value), where)
+        contents = entries if isinstance(value, list) else require_list(obj(value)["history"], f"{location}/history")
+        yield _checkpoint([obj(content) for content in contents], obj(value), location)
     else:
         body = obj(value)
-        messages = [obj(each) for each in require_list(body.get("messages"), f"{where}/messages")]
-        yield _session({**body, "messages": [*messages]}, f"{where}/messages")
+        messages = [obj(message) for message in require_list(body.get("messages"), f"{location}/messages")]
+        yield _session({**body, "messages": [*messages]}, f"{location}/messages")
 
 
 def _is_session(body: JSONObject) -> bool:
@@ -63,44 +63,51 @@ def _is_session(body: JSONObject) -> bool:
 
 
 def _is_record(body: JSONObject) -> bool:
-    typed = text(body.get("type")) in _TYPES and {"id", "timestamp", "content"} <= body.keys()
-    return (typed and "uuid" not in body) or isinstance(body.get("$set"), dict) or "$rewindTo" in body
+    has_record_type = text(body.get("type")) in _TYPES and {"id", "timestamp", "content"} <= body.keys()
+    return (has_record_type and "uuid" not in body) or isinstance(body.get("$set"), dict) or "$rewindTo" in body
 
 
 def _is_prompt(body: JSONObject) -> bool:
     return {"sessionId", "messageId", "type", "message"} <= body.keys() and isinstance(body.get("message"), str)
 
 
-def _replayed(lines: list[tuple[JSONObject, str]]) -> JSONObject:
-    """The session as its lines leave it."""
+def _session_from_lines(lines: list[tuple[JSONObject, str]]) -> JSONObject:
+    """Apply the lines in order and return the resulting session."""
     session: JSONObject = {}
     messages: dict[str, JSONObject] = {}
-    for line, where in lines:
+    for line, location in lines:
         if "$rewindTo" in line:
             ids = list(messages)
-            back_to = text(line["$rewindTo"])
-            for taken_back in ids[ids.index(back_to) :] if back_to in messages else ids:
-                del messages[taken_back]
+            rewind_id = text(line["$rewindTo"])
+            for message_id in ids[ids.index(rewind_id) :] if rewind_id in messages else ids:
+                del messages[message_id]
         elif isinstance(line.get("$set"), dict):
-            amended = dict(obj(line["$set"]))
-            if isinstance(amended.get("messages"), list):
-                listed = [obj(each) for each in items(amended.pop("messages"))]
-                messages = {text(each.get("id")) or f"{where}/{at}": each for at, each in enumerate(listed)}
-            session |= amended
+            changes = dict(obj(line["$set"]))
+            if isinstance(changes.get("messages"), list):
+                new_messages = [obj(message) for message in items(changes.pop("messages"))]
+                messages = {
+                    text(message.get("id")) or f"{location}/{index}": message
+                    for index, message in enumerate(new_messages)
+                }
+            session |= changes
         elif "type" in line:
-            key = text(line.get("id")) or where
+            key = text(line.get("id")) or location
             messages[key] = {**messages.get(key, {}), **line}
         else:
             session |= line
     return {**session, "messages": [*messages.values()]}
 
 
-def _session(body: JSONObject, where: str) -> RecordedRun:
-    messages = [obj(each) for each in items(body.get("messages"))]
-    said = [each for at, message in enumerate(messages) for each in _said(message, f"{where}/{at}")]
+def _session(body: JSONObject, location: str) -> RecordedRun:
+    messages = [obj(message) for message in items(body.get("messages"))]
+    recorded_messages = [
+        recorded_message
+        for index, message in enumerate(messages)
+        for recorded_message in _recorded_messages(message, f"{location}/{index}")
+    ]
     notices = [message for message in messages if text(message.get("type")) in {"info", "error", "warning"}]
-    session_id = text(body.get("sessionId")) or content_id([*messages], where)
-    metadata: JSONObject = {key: body[key] for key in _KEPT if key in body}
+    session_id = text(body.get("sessionId")) or content_id([*messages], location)
+    metadata: JSONObject = {key: body[key] for key in _METADATA if key in body}
     return build_run(
         RunFacts(
             external_id=session_id,
@@ -109,35 +116,37 @@ def _session(body: JSONObject, where: str) -> RecordedRun:
             failed=bool(messages) and messages[-1].get("type") == "error",
             metadata={**metadata, "notices": [*notices]},
         ),
-        transcripts.build_steps(said, _SETTING),
+        transcripts.build_steps(recorded_messages, _SETTING),
         location=f"session {session_id}",
     )
 
 
-def _said(message: JSONObject, where: str) -> Iterator[TranscriptMessage]:
-    """A record as messages; what the program itself said is a notice, no part of the conversation."""
+def _recorded_messages(message: JSONObject, location: str) -> Iterator[TranscriptMessage]:
+    """Yield the messages of a record; notices of the program are not part of the conversation."""
     if message.get("type") == "user":
-        yield from _content({"role": "user", "parts": _parts(message.get("content"))}, where, message.get("timestamp"))
+        yield from _content(
+            {"role": "user", "parts": _parts(message.get("content"))}, location, message.get("timestamp")
+        )
     elif message.get("type") == "gemini":
-        calls = [obj(each) for each in items(message.get("toolCalls"))]
-        yield TranscriptMessage(location=where, value=_answer(message, calls))
-        for at, call in enumerate(calls):
-            if call.get("result") is not None or text(call.get("status")) in {"error", *_REFUSED}:
-                yield TranscriptMessage(location=f"{where}/toolCalls/{at}", value=_result(call))
+        calls = [obj(call) for call in items(message.get("toolCalls"))]
+        yield TranscriptMessage(location=location, value=_answer(message, calls))
+        for index, call in enumerate(calls):
+            if call.get("result") is not None or text(call.get("status")) in {"error", *_DENIAL_STATES}:
+                yield TranscriptMessage(location=f"{location}/toolCalls/{index}", value=_result(call))
 
 
 def _answer(message: JSONObject, calls: list[JSONObject]) -> JSONObject:
     thoughts: list[JSONValue] = [
-        {"type": "thinking", "thinking": ": ".join(text(obj(each).get(name)) for name in ("subject", "description"))}
-        for each in items(message.get("thoughts"))
+        {"type": "thinking", "thinking": ": ".join(text(obj(thought).get(name)) for name in ("subject", "description"))}
+        for thought in items(message.get("thoughts"))
     ]
-    called: list[JSONValue] = [
+    tool_calls: list[JSONValue] = [
         {"id": call.get("id"), "name": call.get("name"), "arguments": call.get("args")} for call in calls
     ]
     return {
         "role": "assistant",
-        "content": [*thoughts, *(_part(each) for each in _parts(message.get("content")))],
-        "tool_calls": called,
+        "content": [*thoughts, *(_part(part) for part in _parts(message.get("content")))],
+        "tool_calls": tool_calls,
         "ts": message.get("timestamp"),
         "usage": _usage(obj(message.get("tokens"))),
         **({"model": message["model"]} if message.get("model") else {}),
@@ -145,19 +154,19 @@ def _answer(message: JSONObject, calls: list[JSONObject]) -> JSONObject:
 
 
 def _usage(counts: JSONObject) -> JSONObject:
-    """Gemini counts thoughts apart from the rest of the output."""
+    """Normalize the usage; Gemini counts thoughts separately from the rest of the output."""
     output, thoughts = counts.get("output"), counts.get("thoughts")
     if isinstance(output, int) and isinstance(thoughts, int):
         output += thoughts
-    named = {"input_tokens": counts.get("input"), "output_tokens": output, "cached_tokens": counts.get("cached")}
-    kept = {"thoughts": thoughts, "tool": counts.get("tool")}
-    return {name: count for name, count in {**named, **kept}.items() if count is not None}
+    totals = {"input_tokens": counts.get("input"), "output_tokens": output, "cached_tokens": counts.get("cached")}
+    details = {"thoughts": thoughts, "tool": counts.get("tool")}
+    return {name: count for name, count in {**totals, **details}.items() if count is not None}
 
 
 def _result(call: JSONObject) -> JSONObject:
     status, display = text(call.get("status")), call.get("resultDisplay")
-    answers = [obj(obj(each).get("functionResponse")) for each in _parts(call.get("result"))]
-    response = obj(next((each.get("response") for each in answers if each), None))
+    responses = [obj(obj(part).get("functionResponse")) for part in _parts(call.get("result"))]
+    response = obj(next((answer.get("response") for answer in responses if answer), None))
     content = response.get("output")
     if content is None:
         content = as_text(response) if response else call.get("result")
@@ -168,58 +177,62 @@ def _result(call: JSONObject) -> JSONObject:
         "content": content if content is None or isinstance(content, str) else as_text(content),
         "ts": call.get("timestamp"),
         **({"error": problem} if status == "error" or response.get("error") else {}),
-        **({"denied": True} if status in _REFUSED else {}),
+        **({"denied": True} if status in _DENIAL_STATES else {}),
     }
 
 
-def _prompts(listed: list[JSONObject], where: str) -> Iterator[RecordedRun]:
-    """Logs of prompts: what users asked, by session."""
+def _prompts(prompts: list[JSONObject], location: str) -> Iterator[RecordedRun]:
+    """Yield one run per session of a prompt log, which has only the requests of users."""
     sessions: dict[str, list[TranscriptMessage]] = {}
-    for at, prompt in enumerate(listed):
+    for index, prompt in enumerate(prompts):
         value: JSONObject = {"role": "user", "content": prompt.get("message"), "ts": prompt.get("timestamp")}
         sessions.setdefault(text(prompt.get("sessionId")), []).append(
-            TranscriptMessage(value=value, location=f"{where}/{at}")
+            TranscriptMessage(value=value, location=f"{location}/{index}")
         )
-    for session_id, said in sessions.items():
+    for session_id, messages in sessions.items():
         yield build_run(
             RunFacts(external_id=f"{session_id}/prompts", app=FORMAT, format=FORMAT, metadata={"only_prompts": True}),
-            transcripts.build_steps(said, _SETTING),
+            transcripts.build_steps(messages, _SETTING),
             location=f"session {session_id}",
         )
 
 
-def _checkpoint(contents: list[JSONObject], body: JSONObject, where: str) -> RecordedRun:
-    said = [each for at, content in enumerate(contents) for each in _content(content, f"{where}/{at}", None)]
+def _checkpoint(contents: list[JSONObject], body: JSONObject, location: str) -> RecordedRun:
+    messages = [
+        message for index, content in enumerate(contents) for message in _content(content, f"{location}/{index}", None)
+    ]
     metadata: JSONObject = {key: body[key] for key in ("authType",) if key in body}
     return build_run(
-        RunFacts(external_id=f"gemini-{content_id([*contents], where)}", app=FORMAT, format=FORMAT, metadata=metadata),
-        transcripts.build_steps(said, _SETTING),
-        location=where,
+        RunFacts(
+            external_id=f"gemini-{content_id([*contents], location)}", app=FORMAT, format=FORMAT, metadata=metadata
+        ),
+        transcripts.build_steps(messages, _SETTING),
+        location=location,
     )
 
 
-def _content(content: JSONObject, where: str, time: JSONValue) -> Iterator[TranscriptMessage]:
-    """A content of Gemini's API; results in it are messages of their own."""
+def _content(content: JSONObject, location: str, time: JSONValue) -> Iterator[TranscriptMessage]:
+    """Yield the messages in one content of Gemini's API; each result becomes a separate message."""
     parts = _parts(content.get("parts"))
     rest = [_part(part) for part in parts if "functionResponse" not in obj(part)]
     for part in parts:
         if "functionResponse" in obj(part):
-            answer = obj(obj(part)["functionResponse"])
-            call: JSONObject = {"id": answer.get("id"), "result": [part], "timestamp": time}
-            yield TranscriptMessage(location=where, value=_result(call))
+            response = obj(obj(part)["functionResponse"])
+            call: JSONObject = {"id": response.get("id"), "result": [part], "timestamp": time}
+            yield TranscriptMessage(location=location, value=_result(call))
     if rest:
-        yield TranscriptMessage(location=where, value={"role": content.get("role"), "content": rest, "ts": time})
+        yield TranscriptMessage(location=location, value={"role": content.get("role"), "content": rest, "ts": time})
 
 
 def _parts(content: JSONValue) -> list[JSONValue]:
-    """Gemini's content: a text, a part, or a list of both."""
-    listed = content if isinstance(content, list) else [] if content in (None, "") else [content]
-    return [{"text": each} if isinstance(each, str) else each for each in listed]
+    """Return the parts of Gemini content: a text, a part, or a list of both."""
+    parts = content if isinstance(content, list) else [] if content in (None, "") else [content]
+    return [{"text": part} if isinstance(part, str) else part for part in parts]
 
 
 def _part(part: JSONValue) -> JSONValue:
-    given = obj(part)
-    if "text" in given:
-        thought = given.get("thought") is True
-        return {"type": "thinking", "thinking": given["text"]} if thought else {"type": "text", "text": given["text"]}
+    fields = obj(part)
+    if "text" in fields:
+        thought = fields.get("thought") is True
+        return {"type": "thinking", "thinking": fields["text"]} if thought else {"type": "text", "text": fields["text"]}
     return part

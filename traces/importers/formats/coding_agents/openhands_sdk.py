@@ -1,4 +1,4 @@
-"""Events of the OpenHands agent SDK: typed by `kind`, with the calls of one response in events of their own."""
+"""Events of the OpenHands agent SDK, typed by `kind`; every call of a response is a separate event."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -27,27 +27,29 @@ KINDS: Final = frozenset(
 )
 
 
-def session_of(events: Sequence[JSONObject], where: str) -> Session:
-    """The session of a list of events."""
+def session_of(events: Sequence[JSONObject], location: str) -> Session:
+    """Build the session of a list of events."""
     session = Session()
     answers: dict[str, JSONObject] = {}
-    for at, event in enumerate(events):
-        place, kind = f"{where}/{at}", text(event.get("kind"))
+    for index, event in enumerate(events):
+        event_location, kind = f"{location}/{index}", text(event.get("kind"))
         match kind:
             case "SystemPromptEvent":
                 session.tools = normalize_tools(event.get("tools") or [])
-                _say(session, event, {"role": "system", "content": _words(event.get("system_prompt"))}, place)
+                _append(
+                    session, event, {"role": "system", "content": _words(event.get("system_prompt"))}, event_location
+                )
             case "MessageEvent":
-                _message(session, event, place)
+                _message(session, event, event_location)
             case "ActionEvent":
-                _action(session, event, answers, place)
+                _action(session, event, answers, event_location)
             case "Condensation":
                 offset = event.get("summary_offset")
                 session.condense(
                     items(event.get("forgotten_event_ids")),
                     text(event.get("summary")),
                     offset if isinstance(offset, int) else 1,
-                    place,
+                    event_location,
                 )
             case "ConversationErrorEvent":
                 session.failed = True
@@ -55,29 +57,29 @@ def session_of(events: Sequence[JSONObject], where: str) -> Session:
             case "ConversationStateUpdateEvent":
                 _state(session, event)
             case _ if kind in _RESULTS:
-                _say(session, event, _result(event), place)
+                _append(session, event, _result(event), event_location)
     return session
 
 
-def _say(session: Session, event: JSONObject, value: JSONObject, where: str) -> None:
-    session.say(TranscriptMessage(value={**value, "ts": event.get("timestamp")}, location=where), event.get("id"))
+def _append(session: Session, event: JSONObject, value: JSONObject, location: str) -> None:
+    session.append(TranscriptMessage(value={**value, "ts": event.get("timestamp")}, location=location), event.get("id"))
 
 
-def _message(session: Session, event: JSONObject, where: str) -> None:
+def _message(session: Session, event: JSONObject, location: str) -> None:
     message = obj(event.get("llm_message"))
     content = [*_thoughts(message), *_blocks(message.get("content"))]
-    kept = {"tool_calls": message["tool_calls"]} if items(message.get("tool_calls")) else {}
+    tool_calls = {"tool_calls": message["tool_calls"]} if items(message.get("tool_calls")) else {}
     role = "assistant" if event.get("source") == "agent" else text(message.get("role")) or "user"
-    _say(session, event, {"role": role, "content": content, **kept}, where)
+    _append(session, event, {"role": role, "content": content, **tool_calls}, location)
 
 
-def _action(session: Session, event: JSONObject, answers: dict[str, JSONObject], where: str) -> None:
-    """A call; those of one response are one answer."""
+def _action(session: Session, event: JSONObject, answers: dict[str, JSONObject], location: str) -> None:
+    """Add a call; the calls of one response form one answer."""
     response = text(event.get("llm_response_id"))
-    known = answers.get(response) if response else None
+    answer = answers.get(response) if response else None
     call = _call(event)
-    if known is not None:
-        known["tool_calls"] = [*items(known["tool_calls"]), call]
+    if answer is not None:
+        answer["tool_calls"] = [*items(answer["tool_calls"]), call]
     else:
         content = [*_thoughts(event), *_blocks(event.get("thought"))]
         value: JSONObject = {
@@ -88,19 +90,19 @@ def _action(session: Session, event: JSONObject, answers: dict[str, JSONObject],
             **({"llm_response_id": response} if response else {}),
         }
         answers[response] = value
-        session.say(TranscriptMessage(value=value, location=where), event.get("id"))
+        session.append(TranscriptMessage(value=value, location=location), event.get("id"))
     if text(event.get("tool_name")) == "finish":
         session.output = text(obj(event.get("action")).get("message")) or session.output
 
 
 def _call(event: JSONObject) -> JSONObject:
-    given = obj(event.get("tool_call"))
-    function = obj(given.get("function")) or given
+    tool_call = obj(event.get("tool_call"))
+    function = obj(tool_call.get("function")) or tool_call
     arguments = first(function, "arguments")
     if arguments is None:
         arguments = {key: value for key, value in obj(event.get("action")).items() if key != "kind"}
     return {
-        "id": text(event.get("tool_call_id")) or text(given.get("id")),
+        "id": text(event.get("tool_call_id")) or text(tool_call.get("id")),
         "name": text(event.get("tool_name")) or text(function.get("name")),
         "arguments": arguments,
     }
@@ -130,8 +132,8 @@ def _error(observation: JSONObject) -> str:
     error = observation.get("error")
     if isinstance(error, str) and error:
         return error
-    failed = observation.get("is_error") is True or error is True
-    return (_words(observation.get("content")) or "error") if failed else ""
+    is_failure = observation.get("is_error") is True or error is True
+    return (_words(observation.get("content")) or "error") if is_failure else ""
 
 
 def _state(session: Session, event: JSONObject) -> None:
@@ -144,15 +146,15 @@ def _state(session: Session, event: JSONObject) -> None:
 
 
 def _thoughts(source: JSONObject) -> list[JSONValue]:
-    blocks = [each for each in items(source.get("thinking_blocks")) if obj(each).get("type") == "thinking"]
+    blocks = [block for block in items(source.get("thinking_blocks")) if obj(block).get("type") == "thinking"]
     thought = text(source.get("reasoning_content"))
     return blocks or ([{"type": "thinking", "thinking": thought}] if thought else [])
 
 
 def _blocks(content: JSONValue) -> list[JSONValue]:
-    """Content blocks as the product writes them, without what the SDK keeps beside them."""
-    listed = content if isinstance(content, list) else [content] if content else []
-    return [_block(each) for each in listed if each not in ("", {}, None)]
+    """Normalize content blocks; drop the additional fields of the SDK."""
+    values = content if isinstance(content, list) else [content] if content else []
+    return [_block(value) for value in values if value not in ("", {}, None)]
 
 
 def _block(value: JSONValue) -> JSONValue:
@@ -163,4 +165,4 @@ def _block(value: JSONValue) -> JSONValue:
 
 
 def _words(content: JSONValue) -> str:
-    return "\n".join(text(obj(each).get("text")) for each in _blocks(content) if obj(each).get("text"))
+    return "\n".join(text(obj(block).get("text")) for block in _blocks(content) if obj(block).get("text"))

@@ -1,4 +1,4 @@
-"""What events of OpenHands make up, whichever version wrote them."""
+"""An OpenHands session, independent of the version that wrote its events."""
 
 from dataclasses import dataclass, field, replace
 
@@ -9,10 +9,11 @@ from traces.importers.files.json_reader import obj
 
 @dataclass(kw_only=True)
 class Session:
-    """The conversation so far, and the facts around it."""
+    """The conversation so far and the facts about it."""
 
-    said: list[TranscriptMessage] = field(default_factory=list)
-    events: list[JSONValue] = field(default_factory=list)  # the id of the event of each message
+    messages: list[TranscriptMessage] = field(default_factory=list)
+    # The event id of each message.
+    events: list[JSONValue] = field(default_factory=list)
     tools: list[JSONValue] = field(default_factory=list)
     model: str = ""
     output: str = ""
@@ -20,25 +21,31 @@ class Session:
     has_costs: bool = False
     metadata: JSONObject = field(default_factory=dict)
 
-    def say(self, said: TranscriptMessage, event: JSONValue) -> None:
-        self.said.append(said)
-        self.events.append(event)
+    def append(self, message: TranscriptMessage, event_id: JSONValue) -> None:
+        self.messages.append(message)
+        self.events.append(event_id)
 
-    def condense(self, forgotten: list[JSONValue], summary: str, offset: int, where: str) -> None:
-        """Show the model only what was not forgotten from here on, with the summary in its place."""
-        gone = {each for each in forgotten if isinstance(each, str | int)}
-        last = next((at for at in range(len(self.said) - 1, -1, -1) if self.said[at].resets_history), 0)
-        kept = [
-            (said, event)
-            for said, event in zip(self.said[last:], self.events[last:], strict=True)
-            if not (isinstance(event, str | int) and event in gone)
+    def condense(self, forgotten_ids: list[JSONValue], summary: str, offset: int, location: str) -> None:
+        """Restart the history without the forgotten events, with the summary in their place."""
+        dropped_ids = {event_id for event_id in forgotten_ids if isinstance(event_id, str | int)}
+        last = next(
+            (index for index in range(len(self.messages) - 1, -1, -1) if self.messages[index].resets_history), 0
+        )
+        remaining = [
+            (message, event_id)
+            for message, event_id in zip(self.messages[last:], self.events[last:], strict=True)
+            if not (isinstance(event_id, str | int) and event_id in dropped_ids)
         ]
         if summary:
-            message: JSONObject = {"role": "user", "content": summary}
-            kept.insert(min(max(offset, 0), len(kept)), (TranscriptMessage(value=message, location=where), None))
-        for at, (said, event) in enumerate(kept):
-            # said again later than it was first said
-            value: JSONObject = {key: item for key, item in obj(said.value).items() if key != "ts"}
-            self.say(replace(said, value=value, is_injected=True, resets_history=at == 0, actions=()), event)
+            summary_message: JSONObject = {"role": "user", "content": summary}
+            remaining.insert(
+                min(max(offset, 0), len(remaining)), (TranscriptMessage(value=summary_message, location=location), None)
+            )
+        for index, (message, event_id) in enumerate(remaining):
+            # The repeated message has no time: its original time lies before the condensation.
+            value: JSONObject = {key: item for key, item in obj(message.value).items() if key != "ts"}
+            self.append(
+                replace(message, value=value, is_injected=True, resets_history=index == 0, actions=()), event_id
+            )
         count = self.metadata.get("condensations")
         self.metadata["condensations"] = (count if isinstance(count, int) else 0) + 1

@@ -1,7 +1,7 @@
 """SWE-agent trajectories (`.traj`): the history of messages, and a list of steps with action and observation.
 
-The history shows what the model was told; the trajectory shows what ran, and in newer versions the exact request of
-each step (`query`). Either may be missing: demonstrations have no trajectory, some data sets have no history.
+The history contains the messages to and from the model. The trajectory contains the actions, and in newer versions the
+exact request of each step (`query`). Demonstrations lack the trajectory, some data sets lack the history.
 """
 
 from bisect import bisect_left
@@ -25,35 +25,35 @@ from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
 
 FORMAT: Final = "swe-agent"
-_KEPT: Final = ("environment", "info", "target", "resolved", "exit_status", "eval_logs", "patch", "generated_patch")
+_METADATA: Final = ("environment", "info", "target", "resolved", "exit_status", "eval_logs", "patch", "generated_patch")
 _STEP_FIELDS: Final = frozenset({"action", "observation"})
 _HISTORY_FIELDS: Final = frozenset({"message_type", "is_demo", "thought"})
-_MAPPED: Final = frozenset({"action", "observation", "response", "thought", "query", "messages"})
+_MAPPED_FIELDS: Final = frozenset({"action", "observation", "response", "thought", "query", "messages"})
 
 
 def recognises(sample: Sample) -> float:
-    """How sure it is that the file holds trajectories of SWE-agent."""
-    return 1.0 if any(_is_trajectory(each) for each in sample.objects) else 0.0
+    """Return the confidence that the file contains SWE-agent trajectories."""
+    return 1.0 if any(_is_trajectory(body) for body in sample.objects) else 0.0
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
-    """One run for each trajectory of the file, and for each attempt of one that was retried."""
+    """Yield one run per trajectory of the file, and one per attempt of a retried trajectory."""
     for record in source.records():
-        listed = record.value if isinstance(record.value, list) else [record.value]
-        for value in listed:
+        trajectories = record.value if isinstance(record.value, list) else [record.value]
+        for value in trajectories:
             body = obj(value)
-            attempts = [obj(each) for each in items(body.get("attempts"))]
-            for at, attempt in enumerate(attempts or [body]):
-                where = f"{record.location}/attempts/{at}" if attempts else record.location
-                shared: JSONObject = {key: body[key] for key in ("replay_config", "environment") if key in body}
-                yield _run({**shared, **attempt}, where, f"attempt-{at + 1}" if attempts else "")
+            attempts = [obj(attempt) for attempt in items(body.get("attempts"))]
+            for index, attempt in enumerate(attempts or [body]):
+                location = f"{record.location}/attempts/{index}" if attempts else record.location
+                common_fields: JSONObject = {key: body[key] for key in ("replay_config", "environment") if key in body}
+                yield _run({**common_fields, **attempt}, location, f"attempt-{index + 1}" if attempts else "")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trajectory:
-    """What a trajectory says about its run besides the conversation."""
+    """A conversation and the facts about its run."""
 
-    said: list[TranscriptMessage]
+    messages: list[TranscriptMessage]
     setting: TranscriptSettings
     instance: str
     info: JSONObject
@@ -62,33 +62,35 @@ class Trajectory:
     metadata: JSONObject = field(default_factory=dict)
 
 
-def run_of(given: Trajectory, where: str, suffix: str = "") -> RecordedRun:
-    """The run of a trajectory: its totals belong to the agent, its submission is the output."""
-    exit_status = text(first(given.info, "exit_status"))
+def build_trajectory_run(trajectory: Trajectory, location: str, suffix: str = "") -> RecordedRun:
+    """Build the run of a trajectory: its totals go to the agent step, its submission is the output."""
+    exit_status = text(first(trajectory.info, "exit_status"))
     steps = transcripts.replace_output(
-        transcripts.build_steps(given.said, given.setting), text(given.info.get("submission"))
+        transcripts.build_steps(trajectory.messages, trajectory.setting), text(trajectory.info.get("submission"))
     )
-    steps[0] = _with_totals(steps[0], obj(given.info.get("model_stats")), f"{where}/info/model_stats")
-    parts = (given.instance or given.format, content_id(given.identity, where), suffix)
-    tags = (f"task:{given.instance}" if given.instance else "", f"exit:{exit_status}" if exit_status else "")
+    steps[0] = _with_totals(steps[0], obj(trajectory.info.get("model_stats")), f"{location}/info/model_stats")
+    parts = (trajectory.instance or trajectory.format, content_id(trajectory.identity, location), suffix)
+    tags = (f"task:{trajectory.instance}" if trajectory.instance else "", f"exit:{exit_status}" if exit_status else "")
     return build_run(
         RunFacts(
             external_id="-".join(part for part in parts if part),
-            app=given.format,
-            format=given.format,
+            app=trajectory.format,
+            format=trajectory.format,
             failed=bool(exit_status) and "submitted" not in exit_status.lower(),
             tags=[tag for tag in tags if tag],
-            metadata={"instance_id": given.instance, **given.metadata},
-            judgements=_judgements(given, exit_status),
+            metadata={"instance_id": trajectory.instance, **trajectory.metadata},
+            judgements=_judgements(trajectory, exit_status),
         ),
         steps,
-        location=where,
+        location=location,
     )
 
 
-def _judgements(given: Trajectory, exit_status: str) -> list[RecordedJudgement]:
-    resolved = [given.metadata[name] for name in ("resolved", "target") if isinstance(given.metadata.get(name), bool)]
-    judgements = [judgement("resolved", value) for value in resolved[:1]]
+def _judgements(trajectory: Trajectory, exit_status: str) -> list[RecordedJudgement]:
+    verdicts = [
+        trajectory.metadata[name] for name in ("resolved", "target") if isinstance(trajectory.metadata.get(name), bool)
+    ]
+    judgements = [judgement("resolved", value) for value in verdicts[:1]]
     return [*judgements, termination(exit_status)] if exit_status else judgements
 
 
@@ -99,138 +101,156 @@ def _is_trajectory(body: JSONObject) -> bool:
         return True
     if first_step.keys() >= {"role", "text"} and "instance_id" in body:
         return True
-    history = [obj(each) for each in items(body.get("history"))[:3]]
-    return any("role" in each and not each.keys().isdisjoint(_HISTORY_FIELDS) for each in history) or (
+    history = [obj(message) for message in items(body.get("history"))[:3]]
+    return any("role" in message and not message.keys().isdisjoint(_HISTORY_FIELDS) for message in history) or (
         "info" in body and isinstance(body.get("trajectory"), list) and isinstance(body.get("history"), list)
     )
 
 
-def _run(body: JSONObject, where: str, suffix: str) -> RecordedRun:
+def _run(body: JSONObject, location: str, suffix: str) -> RecordedRun:
     config = obj(parse_embedded(body.get("replay_config")))
     problem = obj(config.get("problem_statement"))
     model = text(first(obj(obj(config.get("agent")).get("model")), "name")) or text(body.get("model_name"))
-    listed = items(body.get("trajectory"))
-    said = _dataset(listed, where) if _is_dataset(listed) else _exchanges(body, problem, where)
+    steps = items(body.get("trajectory"))
+    messages = _dataset_messages(steps, location) if _is_dataset(steps) else _history_messages(body, problem, location)
     info = {**{key: body[key] for key in ("exit_status",) if key in body}, **obj(body.get("info"))}
-    return run_of(
+    return build_trajectory_run(
         Trajectory(
-            said=said,
+            messages=messages,
             setting=TranscriptSettings(model=model, provider=normalize_provider(None, model), agent=FORMAT),
             instance=text(first(body, "instance_id")) or text(problem.get("id")),
             info=info,
             format=FORMAT,
-            identity=[body.get("history"), listed],
-            metadata={**{key: body[key] for key in _KEPT if key in body}, "exit_reason": _exit_reason(listed)},
+            identity=[body.get("history"), steps],
+            metadata={**{key: body[key] for key in _METADATA if key in body}, "exit_reason": _exit_reason(steps)},
         ),
-        where,
+        location,
         suffix,
     )
 
 
-def _exit_reason(listed: list[JSONValue]) -> str:
-    """Why the program ended the run: the thought of a last step in which no model was asked."""
-    last = obj(listed[-1]) if listed else {}
-    return "" if text(last.get("response")) or text(last.get("action")) else text(last.get("thought"))
+def _exit_reason(steps: list[JSONValue]) -> str:
+    """Return the reason why the program ended the run: the thought of a last step without a model call."""
+    last_step = obj(steps[-1]) if steps else {}
+    return "" if text(last_step.get("response")) or text(last_step.get("action")) else text(last_step.get("thought"))
 
 
-def _is_dataset(listed: list[JSONValue]) -> bool:
-    """Whether a trajectory is a list of messages with their text, as data sets for training have it."""
-    return bool(listed) and {"role", "text"} <= obj(listed[0]).keys()
+def _is_dataset(steps: list[JSONValue]) -> bool:
+    """Return True if a trajectory is a list of messages with `text`, as in training data sets."""
+    return bool(steps) and {"role", "text"} <= obj(steps[0]).keys()
 
 
-def _dataset(listed: list[JSONValue], where: str) -> list[TranscriptMessage]:
-    messages = [obj(each) for each in listed]
+def _dataset_messages(steps: list[JSONValue], location: str) -> list[TranscriptMessage]:
+    messages = [obj(message) for message in steps]
     history: list[JSONValue] = [
         {"role": message.get("role"), "content": first(message, "text", "system_prompt")} for message in messages
     ]
-    return _Conversation(history=history, steps=[], where=where, name="trajectory").said()
+    return _Conversation(history=history, steps=[], location=location, name="trajectory").recorded_messages()
 
 
-def _exchanges(body: JSONObject, problem: JSONObject, where: str) -> list[TranscriptMessage]:
+def _history_messages(body: JSONObject, problem: JSONObject, location: str) -> list[TranscriptMessage]:
     history = items(body.get("history"))
     if not history and (request := text(first(problem, "text", "problem_statement"))):
         history = [{"role": "user", "content": request}]
-    return _Conversation(history=history, steps=items(body.get("trajectory")), where=where).said()
+    return _Conversation(history=history, steps=items(body.get("trajectory")), location=location).recorded_messages()
 
 
 @dataclass(kw_only=True)
 class _Conversation:
-    """The history with the steps of the trajectory beside the answers that they belong to."""
+    """The history, and the steps of the trajectory to match with its answers."""
 
     history: list[JSONValue]
     steps: list[JSONValue]
-    where: str
+    location: str
     name: str = "history"
-    at: int = 0  # the first step of the trajectory that no answer was found for
+    # The index of the first step that is not matched with an answer yet.
+    next_step: int = 0
 
-    def said(self) -> list[TranscriptMessage]:
-        messages = [obj(each) for each in self.history]
-        answers = [at for at, message in enumerate(messages) if _is_answer(message)]
-        begin = answers[0] if answers else len(messages)
-        asked = [at for at, message in enumerate(messages[:begin]) if message.get("role") == "user"]
-        found: list[TranscriptMessage] = []
-        for at, message in enumerate(messages):
-            where = f"{self.where}/{self.name}/{at}"
+    def recorded_messages(self) -> list[TranscriptMessage]:
+        messages = [obj(message) for message in self.history]
+        answer_indexes = [index for index, message in enumerate(messages) if _is_answer(message)]
+        first_answer = answer_indexes[0] if answer_indexes else len(messages)
+        request_indexes = [
+            index for index, message in enumerate(messages[:first_answer]) if message.get("role") == "user"
+        ]
+        recorded_messages: list[TranscriptMessage] = []
+        for index, message in enumerate(messages):
+            location = f"{self.location}/{self.name}/{index}"
             if _is_answer(message):
-                found += self._answer(message, messages[at + 1 : at + 2], where)
+                recorded_messages += self._answer(message, messages[index + 1 : index + 2], location)
             else:
-                aside = text(message.get("role")) not in {"tool", "system"} and at != (asked[-1] if asked else -1)
-                found.append(TranscriptMessage(value=_message(message), location=where, is_injected=aside))
-        return found + self._left(len(self.steps))
+                is_injected = text(message.get("role")) not in {"tool", "system"} and index != (
+                    request_indexes[-1] if request_indexes else -1
+                )
+                recorded_messages.append(
+                    TranscriptMessage(value=_message(message), location=location, is_injected=is_injected)
+                )
+        return recorded_messages + self._steps_before(len(self.steps))
 
-    def _answer(self, message: JSONObject, after: list[JSONObject], where: str) -> Iterator[TranscriptMessage]:
-        """An answer of the history with its step, after the steps that the history leaves out."""
-        place = self._place(message)
-        if place is None:
+    def _answer(
+        self, message: JSONObject, next_messages: list[JSONObject], location: str
+    ) -> Iterator[TranscriptMessage]:
+        """Yield an answer of the history with its step, after the steps missing in the history."""
+        step_number = self._find_step(message)
+        if step_number is None:
             step: JSONObject = {}
-            observed = obj(after[0]).get("content") if after and after[0].get("role") != "assistant" else None
-            actions = _actions({"action": message.get("action"), "observation": observed})
+            observation = (
+                obj(next_messages[0]).get("content")
+                if next_messages and next_messages[0].get("role") != "assistant"
+                else None
+            )
+            actions = _actions({"action": message.get("action"), "observation": observation})
         else:
-            yield from self._left(place)
-            step = obj(self.steps[place])
-            self.at = place + 1
+            yield from self._steps_before(step_number)
+            step = obj(self.steps[step_number])
+            self.next_step = step_number + 1
             actions = _actions(step)
         calls = items(message.get("tool_calls"))
         yield TranscriptMessage(
-            value=_message(message), location=where, actions=() if calls else actions, request_messages=_shown(step)
+            value=_message(message),
+            location=location,
+            actions=() if calls else actions,
+            request_messages=_request_messages(step),
         )
 
-    def _place(self, message: JSONObject) -> int | None:
-        """The next step of the trajectory that ran what this answer says."""
-        for words in (message_text(message), text(message.get("action"))):
-            places = self.places.get(words.strip(), [])
-            if (nth := bisect_left(places, self.at)) < len(places):
-                return places[nth]
+    def _find_step(self, message: JSONObject) -> int | None:
+        """Return the index of the next step with the response or action of this answer."""
+        for content in (message_text(message), text(message.get("action"))):
+            candidates = self.step_index.get(content.strip(), [])
+            if (index := bisect_left(candidates, self.next_step)) < len(candidates):
+                return candidates[index]
         return None
 
     @cached_property
-    def places(self) -> dict[str, list[int]]:
-        """Steps by what was said, and by what was run."""
-        places: dict[str, list[int]] = {}
-        for at, step in enumerate(self.steps):
-            for words in {text(obj(step).get(name)).strip() for name in ("response", "action")} - {""}:
-                places.setdefault(words, []).append(at)
-        return places
+    def step_index(self) -> dict[str, list[int]]:
+        """Step indexes by response text and by action."""
+        step_index: dict[str, list[int]] = {}
+        for index, step in enumerate(self.steps):
+            for step_text in {text(obj(step).get(name)).strip() for name in ("response", "action")} - {""}:
+                step_index.setdefault(step_text, []).append(index)
+        return step_index
 
-    def _left(self, end: int) -> list[TranscriptMessage]:
-        """Steps of which the history has no answer: refused ones, and the last, whose result nobody was told."""
-        left: list[TranscriptMessage] = []
-        for at in range(self.at, end):
-            step, where = obj(self.steps[at]), f"{self.where}/trajectory/{at}"
+    def _steps_before(self, end: int) -> list[TranscriptMessage]:
+        """Return the messages of steps missing in the history: rejected ones, and the last one."""
+        messages: list[TranscriptMessage] = []
+        for index in range(self.next_step, end):
+            step, location = obj(self.steps[index]), f"{self.location}/trajectory/{index}"
             if not text(step.get("response")) and not text(step.get("action")).strip():
                 continue
             answer: JSONObject = {"role": "assistant", "content": step.get("response")}
-            left.append(
-                TranscriptMessage(value=answer, location=where, actions=_actions(step), request_messages=_shown(step))
+            messages.append(
+                TranscriptMessage(
+                    value=answer, location=location, actions=_actions(step), request_messages=_request_messages(step)
+                )
             )
             if text(step.get("observation")):
-                left.append(
+                messages.append(
                     TranscriptMessage(
-                        value={"role": "user", "content": step["observation"]}, location=where, is_injected=True
+                        value={"role": "user", "content": step["observation"]}, location=location, is_injected=True
                     )
                 )
-        self.at = max(self.at, end)
-        return left
+        self.next_step = max(self.next_step, end)
+        return messages
 
 
 def _is_answer(message: JSONObject) -> bool:
@@ -238,13 +258,13 @@ def _is_answer(message: JSONObject) -> bool:
 
 
 def _message(message: JSONObject) -> JSONObject:
-    """A message of the history as the model was shown it."""
+    """Return a message of the history in the form that the model received."""
     ids = items(message.get("tool_call_ids"))
     content = message.get("content")
     if thoughts := items(message.get("thinking_blocks")):
         content = [*thoughts, *(content if isinstance(content, list) else [{"type": "text", "text": content}])]
-    kept = {name: message[name] for name in ("tool_calls", "function_call") if message.get(name)}
-    return {"role": message.get("role"), "content": content, **kept, **({"tool_call_id": ids[0]} if ids else {})}
+    calls = {name: message[name] for name in ("tool_calls", "function_call") if message.get(name)}
+    return {"role": message.get("role"), "content": content, **calls, **({"tool_call_id": ids[0]} if ids else {})}
 
 
 def _actions(step: JSONObject) -> tuple[TextAction, ...]:
@@ -252,24 +272,28 @@ def _actions(step: JSONObject) -> tuple[TextAction, ...]:
     if not command:
         return ()
     name = command.split(maxsplit=1)[0][:60]
-    rest: JSONObject = {
-        key: item for key, item in step.items() if key not in _MAPPED and item not in (None, "", {}, [])
+    other_fields: JSONObject = {
+        key: item for key, item in step.items() if key not in _MAPPED_FIELDS and item not in (None, "", {}, [])
     }
     output = step.get("observation")
     status = StepStatus.OK if output is not None else StepStatus.PARTIAL
-    return (TextAction(name=name, arguments={"command": command}, output=output, status=status, attributes=rest),)
+    return (
+        TextAction(name=name, arguments={"command": command}, output=output, status=status, attributes=other_fields),
+    )
 
 
-def _shown(step: JSONObject) -> JSONValue:
-    """The messages of the step's request; older versions do not record them, some write an empty one."""
-    listed = [_message(obj(each)) for each in items(first(step, "query", "messages")) if obj(each).get("role")]
-    return [dict(each) for each in listed] or None
+def _request_messages(step: JSONObject) -> JSONValue:
+    """Return the messages of the step's request; None in versions that record none or an empty list."""
+    request_messages = [
+        _message(obj(message)) for message in items(first(step, "query", "messages")) if obj(message).get("role")
+    ]
+    return [dict(message) for message in request_messages] or None
 
 
-def _with_totals(root: RecordedStep, stats: JSONObject, where: str) -> RecordedStep:
+def _with_totals(root: RecordedStep, stats: JSONObject, location: str) -> RecordedStep:
     return replace(
         root,
-        tokens_in=parse_token_count(stats.get("tokens_sent"), where),
-        tokens_out=parse_token_count(stats.get("tokens_received"), where),
+        tokens_in=parse_token_count(stats.get("tokens_sent"), location),
+        tokens_out=parse_token_count(stats.get("tokens_received"), location),
         cost_usd=parse_cost(first(stats, "instance_cost", "total_cost")),
     )
