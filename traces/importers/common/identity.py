@@ -1,13 +1,13 @@
-"""Identity of recordings that name none: their content."""
+"""Content digests as identifiers of recordings that have none."""
 
 from traces.core.canonical import NotCanonical, digest
 from traces.core.json_types import JSONValue
 from traces.importers.files.errors import BadFile
 
 
-def content_id(value: JSONValue, where: str) -> str:
-    """A short digest: the same recording has it in every file."""
+def content_id(value: JSONValue, location: str) -> str:
+    """Return a short digest, equal for the same recording in any file."""
     try:
         return digest(value)[:16]
     except NotCanonical as error:
-        raise BadFile(error.problem, f"{where}{error.where}") from error
+        raise BadFile(error.problem, f"{location}{error.where}") from error

@@ -10,12 +10,13 @@ from traces.core.vocabulary import JudgementKind
 from traces.importers.common.messages import as_text
 from traces.ingest.outcome_rules import TERMINATION
 
-_LARGEST: Final = 1e300  # any larger integer is no float
-# Booleans that state whether the run did its task; of others (`is_toxic`) it is not known which value is good.
+# A larger integer may not convert to a float.
+_LARGEST: Final = 1e300
+# Booleans that state success. For others, such as `is_toxic`, it is unknown which value is good.
 _VERDICTS: Final = frozenset(
     {"success", "passed", "pass", "correct", "is_correct", "resolved", "solved", "is_successful", "completed_task"}
 )
-# Reasons with which benchmarks and agents end runs that were cut off.
+# Termination reasons of benchmarks and agents for runs that were cut off.
 _CUT_OFF: Final = frozenset(
     {
         "max_steps",
@@ -50,20 +51,20 @@ def judgement(
     at: datetime | None = None,
     step: str | None = None,
 ) -> RecordedJudgement:
-    """A named score of any type: a number is a score, a boolean that states success a verdict, all else a note."""
-    kind, number, words = _read(name, value)
-    comment = ": ".join(part for part in (words, text) if part)
+    """Build a judgement: a score from a number, a verdict from a success flag, else a note."""
+    kind, number, value_text = _classify(name, value)
+    comment = ": ".join(part for part in (value_text, text) if part)
     return RecordedJudgement(name=name, kind=kind, value=number, text=comment, by=author, at=at, step=step)
 
 
 def termination(reason: str) -> RecordedJudgement:
-    """Why the run ended; a run that was cut off failed, unless a score says more."""
+    """Build the judgement for a termination reason: a failure if the run was cut off, else a note."""
     cut_off = reason.strip().lower().replace("-", "_").replace(" ", "_") in _CUT_OFF
     kind = JudgementKind.FAIL if cut_off else JudgementKind.NOTE
     return RecordedJudgement(name=TERMINATION, kind=kind, text=reason)
 
 
-def _read(name: str, value: JSONValue) -> tuple[JudgementKind, float | None, str]:
+def _classify(name: str, value: JSONValue) -> tuple[JudgementKind, float | None, str]:
     if isinstance(value, bool):
         if name.lower() in _VERDICTS:
             return (JudgementKind.PASS if value else JudgementKind.FAIL), None, ""

@@ -36,37 +36,37 @@ _ENVELOPE: Final = frozenset({"role", "choices", "candidates", "generations", "p
 
 
 def normalize_messages(value: JSONValue, role: str = "user") -> list[JSONObject]:
-    """The messages in `value`: a list of them, one, or a text said by `role`."""
+    """Return the messages in `value`: a list of messages, a single message, or a text by `role`."""
     value = parse_message_json(value)
     if isinstance(value, list):
         return [message for item in value for message in normalize_messages(item, role)]
     if isinstance(value, dict):
-        return _messages_of_object(value, role)
+        return _normalize_object(value, role)
     return [{"role": role, "content": value}] if isinstance(value, str) and value else []
 
 
 def parse_message_json(value: JSONValue) -> JSONValue:
-    """Messages or an answer that an attribute holds as JSON text; any other text is what somebody said."""
-    parsed = parse_embedded(value)
-    heads = parsed if isinstance(parsed, list) else [parsed]
-    if parsed is not value and heads and all(not _ENVELOPE.isdisjoint(obj(head)) for head in heads):
-        return parsed
+    """Parse messages or an answer stored as JSON text; return any other text unchanged."""
+    message_json = parse_embedded(value)
+    heads = message_json if isinstance(message_json, list) else [message_json]
+    if message_json is not value and heads and all(not _ENVELOPE.isdisjoint(obj(head)) for head in heads):
+        return message_json
     return value
 
 
 def normalize_tools(value: JSONValue) -> list[JSONValue]:
-    """Tool schemas as `{name, description?, parameters?}`."""
+    """Convert tool schemas to `{name, description?, parameters?}`."""
     value = parse_embedded(value)
-    found: list[JSONValue] = []
+    tools: list[JSONValue] = []
     for item in value if isinstance(value, list) else [value]:
         tool = obj(parse_embedded(item))
-        declared = first(tool, "functionDeclarations", "function_declarations")
-        found += normalize_tools(declared) if declared is not None else [_tool(tool)] if tool else []
-    return found
+        declarations = first(tool, "functionDeclarations", "function_declarations")
+        tools += normalize_tools(declarations) if declarations is not None else [_normalize_tool(tool)] if tool else []
+    return tools
 
 
 def normalize_tool_call(value: JSONValue) -> JSONObject:
-    """`{id, name, arguments}` with parsed arguments, from any client's call."""
+    """Convert any client's call to `{id, name, arguments}` with parsed arguments."""
     call = obj(value)
     function = obj(first(call, "function", "functionCall", "function_call")) or call
     arguments = first(function, "arguments", "args", "input", "parameters")
@@ -80,17 +80,17 @@ def normalize_tool_call(value: JSONValue) -> JSONObject:
 
 
 def normalize_arguments(value: JSONValue) -> JSONValue:
-    """Arguments parsed; those of a decorated Python function without the wrapping that its tracer adds."""
+    """Parse arguments; unwrap the `{args: [], kwargs}` that tracers write for decorated Python functions."""
     if value is None or value == "":
         return {}
-    parsed = parse_embedded(value)
-    if isinstance(parsed, dict) and parsed.keys() == {"args", "kwargs"} and parsed["args"] == []:
-        return parsed["kwargs"]
-    return parsed
+    arguments = parse_embedded(value)
+    if isinstance(arguments, dict) and arguments.keys() == {"args", "kwargs"} and arguments["args"] == []:
+        return arguments["kwargs"]
+    return arguments
 
 
 def message_text(message: JSONValue) -> str:
-    """The text of a message, of its text blocks when it has several."""
+    """Return the text of a message, or its text blocks joined by line breaks."""
     content = obj(message).get("content")
     if isinstance(content, list):
         return "\n".join(text(obj(block).get("text")) for block in content if obj(block).get("type") == "text")
@@ -98,19 +98,18 @@ def message_text(message: JSONValue) -> str:
 
 
 def first_request(messages: Sequence[JSONValue]) -> str:
-    """What the user asked first."""
-    return next(
-        (message_text(each) for each in messages if obj(each).get("role") == "user" and message_text(each).strip()), ""
-    )
+    """Return the text of the first user message that has one."""
+    requests = (message_text(message) for message in messages if obj(message).get("role") == "user")
+    return next((request for request in requests if request.strip()), "")
 
 
 def as_text(value: JSONValue) -> str:
-    """A tool's result as the text that a model is shown."""
+    """Convert a tool's result to the text that a model receives."""
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
 def is_message(value: JSONValue) -> bool:
-    """Whether `value` looks like one message of a conversation."""
+    """Return whether `value` looks like one message of a conversation."""
     message = obj(value)
     role = message.get("role")
     return (
@@ -121,29 +120,29 @@ def is_message(value: JSONValue) -> bool:
 
 
 def is_conversation_item(value: JSONValue) -> bool:
-    """Whether `value` names a speaker, or is a bare call or result: what `messages_of` can read as it was meant."""
+    """Return whether `normalize_messages` understands `value`: it names a role, or is a bare call or result."""
     item = obj(value)
     return text(first(item, "role", "type")) in _KNOWN_ROLES or _type(item) in _BARE_ITEMS or item.get("lc") == 1
 
 
-def _messages_of_object(value: JSONObject, role: str) -> list[JSONObject]:
+def _normalize_object(value: JSONObject, role: str) -> list[JSONObject]:
     if value.get("lc") == 1 and "kwargs" in value:
         name = text(items(value.get("id"))[-1]) if items(value.get("id")) else ""
-        return _messages_of_object({"role": name, **obj(value["kwargs"])}, role)
+        return _normalize_object({"role": name, **obj(value["kwargs"])}, role)
     if _type(value) in _BARE_ITEMS:
-        return _split("assistant", [value], {})
-    said_by = _role(value, role)
+        return _split_content("assistant", [value], {})
+    speaker = _normalize_role(value, role)
     extra: JSONObject = {"name": value["name"]} if isinstance(value.get("name"), str) and value["name"] else {}
     calls = [normalize_tool_call(call) for call in items(value.get("tool_calls"))]
     if isinstance(value.get("function_call"), dict):
         calls.append(normalize_tool_call(value["function_call"]))
-    if said_by == "tool" and not isinstance(value.get("parts"), list) and not _has_results(value.get("content")):
+    if speaker == "tool" and not isinstance(value.get("parts"), list) and not _has_results(value.get("content")):
         return [_tool_message(value, extra)]
-    return _split(said_by, _said_content(value), extra, calls)
+    return _split_content(speaker, _content_of_message(value), extra, calls)
 
 
-def _said_content(value: JSONObject) -> JSONValue:
-    """An empty text is something said; only what is absent is nothing."""
+def _content_of_message(value: JSONObject) -> JSONValue:
+    """Return a message's content. An empty text counts as content; only an absent field does not."""
     if isinstance(value.get("parts"), list):
         return value["parts"]
     return value["content"] if value.get("content") is not None else value.get("text")
@@ -153,9 +152,9 @@ def _type(block: JSONValue) -> str:
     return text(obj(block).get("type"))
 
 
-def _role(value: JSONObject, default: str) -> str:
-    given = text(first(value, "role", "type"))
-    return _ROLES.get(given, given if given in _KNOWN_ROLES else default)
+def _normalize_role(value: JSONObject, default: str) -> str:
+    role_name = text(first(value, "role", "type"))
+    return _ROLES.get(role_name, role_name if role_name in _KNOWN_ROLES else default)
 
 
 def _has_results(content: JSONValue) -> bool:
@@ -164,50 +163,58 @@ def _has_results(content: JSONValue) -> bool:
 
 def _tool_message(value: JSONObject, extra: JSONObject) -> JSONObject:
     call_id = text(first(value, "tool_call_id", "id", "toolCallId"))
-    content = _content(_blocks(value.get("content")))
+    content = _collapse_blocks(_normalize_blocks(value.get("content")))
     return {"role": "tool", "content": content, **({"tool_call_id": call_id} if call_id else {}), **extra}
 
 
-def _split(role: str, content: JSONValue, extra: JSONObject, calls: list[JSONObject] | None = None) -> list[JSONObject]:
-    """Tool results become messages of their own, before what the same turn says; calls join their message."""
-    found = list(calls or [])
+def _split_content(
+    role: str, content: JSONValue, extra: JSONObject, calls: list[JSONObject] | None = None
+) -> list[JSONObject]:
+    """Split tool results off into messages of their own, before the rest; calls join the rest's message."""
+    tool_calls = list(calls or [])
     results: list[JSONObject] = []
     rest: list[JSONValue] = []
-    for block in _blocks(content):
+    for block in _normalize_blocks(content):
         kind = _type(block)
         if kind in _CALL_TYPES or "functionCall" in obj(block):
-            found.append(normalize_tool_call(block))
+            tool_calls.append(normalize_tool_call(block))
         elif kind in _RESULT_TYPES or "functionResponse" in obj(block):
             results.append(_result_message(obj(block)))
         else:
             rest.append(block)
-    if results and not rest and not found:
+    if results and not rest and not tool_calls:
         return results
-    message: JSONObject = {"role": role, "content": _content(rest), **extra}
-    if found:
-        # an empty text beside tool calls is how some clients write "nothing said"
-        message |= {"content": message["content"] or None, "tool_calls": [dict(call) for call in found]}
+    message: JSONObject = {"role": role, "content": _collapse_blocks(rest), **extra}
+    if tool_calls:
+        # Some clients write an empty text beside tool calls where there is no text.
+        message |= {"content": message["content"] or None, "tool_calls": [dict(call) for call in tool_calls]}
     return [*results, message]
 
 
 def _result_message(block: JSONObject) -> JSONObject:
     answer = obj(block.get("functionResponse")) or block
     result = first(answer, "content", "response", "result", "output")
-    content = _content(_blocks(result)) if isinstance(result, list) else "" if result is None else as_text(result)
+    content = (
+        _collapse_blocks(_normalize_blocks(result))
+        if isinstance(result, list)
+        else ""
+        if result is None
+        else as_text(result)
+    )
     call_id = text(first(answer, "tool_use_id", "tool_call_id", "call_id", "id", "toolCallId"))
     return {"role": "tool", "content": content, **({"tool_call_id": call_id} if call_id else {})}
 
 
-def _blocks(content: JSONValue) -> list[JSONValue]:
-    """Content as typed blocks."""
+def _normalize_blocks(content: JSONValue) -> list[JSONValue]:
+    """Convert content to typed blocks."""
     if isinstance(content, list):
-        return [_block(each) for each in content]
+        return [_normalize_block(block) for block in content]
     if content is None:
         return []
     return [{"type": "text", "text": as_text(content)}]
 
 
-def _block(value: JSONValue) -> JSONValue:
+def _normalize_block(value: JSONValue) -> JSONValue:
     block = obj(value)
     if isinstance(value, str):
         return {"type": "text", "text": value}
@@ -218,8 +225,8 @@ def _block(value: JSONValue) -> JSONValue:
     return value
 
 
-def _content(blocks: list[JSONValue]) -> JSONValue:
-    """One text block is its text: clients write a plain text either way."""
+def _collapse_blocks(blocks: list[JSONValue]) -> JSONValue:
+    """Replace a single text block by its text, since clients write a plain text either way."""
     if not blocks:
         return None
     only = obj(blocks[0])
@@ -228,11 +235,12 @@ def _content(blocks: list[JSONValue]) -> JSONValue:
     return list(blocks)
 
 
-def _tool(tool: JSONObject) -> JSONObject:
+def _normalize_tool(tool: JSONObject) -> JSONObject:
     function = obj(tool.get("function")) or tool
     if "name" not in function:
-        return tool  # a tool of the provider's own, named by its type alone
+        # A tool built into the provider's API has a type only.
+        return tool
     parameters = parse_embedded(first(function, "parameters", "input_schema", "inputSchema", "json_schema"))
-    described = {"description": function.get("description"), "parameters": parameters}
-    kept: JSONObject = {"name": function["name"], **{key: item for key, item in described.items() if item}}
-    return kept if parameters is not None or "type" not in tool or tool["type"] == "function" else tool | kept
+    optional = {"description": function.get("description"), "parameters": parameters}
+    schema: JSONObject = {"name": function["name"], **{key: item for key, item in optional.items() if item}}
+    return schema if parameters is not None or "type" not in tool or tool["type"] == "function" else tool | schema

@@ -11,7 +11,7 @@ from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import first, items, kind, obj, parse_embedded, text
 
 _MOST_TOKENS: Final = 2**31 - 1
-# Of a request body, these are not sampling parameters; the rest is kept as one.
+# Fields of a request body that are not sampling parameters. All others are.
 _NOT_PARAMETERS: Final = frozenset(
     {
         "model",
@@ -44,6 +44,16 @@ _PARAMETER_NAMES: Final = {
     "frequencyPenalty": "frequency_penalty",
     "presencePenalty": "presence_penalty",
 }
+_FINISH_REASONS: Final = {
+    "tool_call": "tool_calls",
+    "tool_use": "tool_calls",
+    "tool-calls": "tool_calls",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "STOP": "stop",
+    "MAX_TOKENS": "length",
+}
 _PROVIDERS: Final = {
     "az.ai.openai": "azure",
     "azure.ai.openai": "azure",
@@ -73,7 +83,7 @@ _MODEL_FAMILIES: Final = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Usage:
-    """Tokens and cost of one call; `tokens_in` counts the cached ones too. None: the recording does not say."""
+    """Tokens and cost of one call. `tokens_in` includes cached tokens. None means not recorded."""
 
     tokens_in: int | None = None
     tokens_out: int | None = None
@@ -83,7 +93,7 @@ class Usage:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """A model's answer as a step's output, with what its envelope says besides."""
+    """A model's answer as a step's output, with the model and usage of its envelope."""
 
     output: JSONObject | None
     model: str = ""
@@ -91,64 +101,59 @@ class Answer:
 
 
 def normalize_request(body: JSONObject) -> JSONObject:
-    """A request body as a model step's input: messages, tools, parameters, response format."""
+    """Convert a request body to a model step's input: messages, tools, parameters, response format."""
     messages = normalize_messages(first(body, "messages", "input", "contents", "prompt"))
     system = [
-        {**each, "role": "system"} for each in normalize_messages(first(body, "system", "instructions"), "system")
+        {**message, "role": "system"} for message in normalize_messages(first(body, "system", "instructions"), "system")
     ]
     tools = normalize_tools(first(body, "tools", "functions") or [])
     parameters = normalize_parameters({key: value for key, value in body.items() if key not in _NOT_PARAMETERS})
-    return model_input([*_joined(system), *messages], tools, parameters, body.get("response_format"))
+    return model_input([*_join_instructions(system), *messages], tools, parameters, body.get("response_format"))
 
 
 def model_input(
     messages: list[JSONObject], tools: list[JSONValue], parameters: JSONObject, response_format: JSONValue = None
 ) -> JSONObject:
-    """A model step's input, without the fields that say nothing."""
+    """Build a model step's input without empty fields."""
     optional: JSONObject = {"tools": tools, "parameters": parameters, "response_format": response_format}
-    return {"messages": [dict(each) for each in messages], **{key: value for key, value in optional.items() if value}}
+    return {
+        "messages": [dict(message) for message in messages],
+        **{key: value for key, value in optional.items() if value},
+    }
 
 
-def normalize_parameters(given: JSONObject) -> JSONObject:
-    """Sampling parameters under their common names, numbers as numbers; an infinite limit is no limit."""
-    named = {_PARAMETER_NAMES.get(key, key): _number(value) for key, value in given.items()}
-    return {key: value for key, value in named.items() if value is not None and not _infinite(value)}
+def normalize_parameters(parameters: JSONObject) -> JSONObject:
+    """Give sampling parameters their common names, parse numbers, and drop infinite limits."""
+    values = {_PARAMETER_NAMES.get(key, key): _parse_number(value) for key, value in parameters.items()}
+    return {key: value for key, value in values.items() if value is not None and not _is_infinite(value)}
 
 
-def normalize_answer(value: JSONValue, finish: str = "") -> Answer:
-    """An answer in any shape: a response envelope, messages, a message, a text, or an object said as JSON."""
+def normalize_answer(value: JSONValue, reason: str = "") -> Answer:
+    """Convert an answer in any shape: a response envelope, messages, a message, a text, or an object."""
     value = parse_message_json(value)
     if value is None or value == "" or value == [] or value == {}:
         return Answer(output=None)
     body = obj(value)
-    choice = obj(next(iter(items(first(body, "choices", "candidates"))), None)) or _generation(body)
+    choice = obj(next(iter(items(first(body, "choices", "candidates"))), None)) or _first_generation(body)
     message = _answer_message(choice or body, value)
-    reason = finish or text(first(choice or body, "finish_reason", "finishReason", "stop_reason"))
+    reason = reason or text(first(choice or body, "finish_reason", "finishReason", "stop_reason"))
     usage = obj(first(body, "usage", "usage_metadata", "usageMetadata"))
     output: JSONObject = {"message": message, **({"finish_reason": normalize_finish_reason(reason)} if reason else {})}
     return Answer(output=output, model=text(body.get("model")), usage=normalize_usage(usage, "/usage"))
 
 
-def normalize_finish_reason(given: str) -> str:
-    """Finish reasons in OpenAI's words, where they mean the same."""
-    same = {
-        "tool_call": "tool_calls",
-        "tool_use": "tool_calls",
-        "tool-calls": "tool_calls",
-        "end_turn": "stop",
-        "stop_sequence": "stop",
-        "max_tokens": "length",
-        "STOP": "stop",
-        "MAX_TOKENS": "length",
-    }
-    return same.get(given, given)
+def normalize_finish_reason(reason: str) -> str:
+    """Translate a finish reason to OpenAI's equivalent, where one exists."""
+    return _FINISH_REASONS.get(reason, reason)
 
 
-def normalize_usage(usage: JSONObject, where: str) -> Usage:
-    """Token counts in any client's words."""
+def normalize_usage(usage: JSONObject, location: str) -> Usage:
+    """Read token counts under any client's field names."""
     details = obj(first(usage, "prompt_tokens_details", "input_tokens_details", "input_token_details"))
-    given = first(usage, "prompt_tokens", "input_tokens", "promptTokens", "inputTokens", "input", "promptTokenCount")
-    out = first(
+    input_count = first(
+        usage, "prompt_tokens", "input_tokens", "promptTokens", "inputTokens", "input", "promptTokenCount"
+    )
+    output_count = first(
         usage,
         "completion_tokens",
         "output_tokens",
@@ -157,39 +162,41 @@ def normalize_usage(usage: JSONObject, where: str) -> Usage:
         "output",
         "candidatesTokenCount",
     )
-    cached = first(details, "cached_tokens", "cache_read")
-    if cached is None:
-        cached = first(usage, "cached_tokens", "cached_input_tokens", "cachedInputTokens", "cachedContentTokenCount")
-    tokens_in, tokens_cached = parse_token_count(given, where), parse_token_count(cached, where)
+    cached_count = first(details, "cached_tokens", "cache_read")
+    if cached_count is None:
+        cached_count = first(
+            usage, "cached_tokens", "cached_input_tokens", "cachedInputTokens", "cachedContentTokenCount"
+        )
+    tokens_in, tokens_cached = parse_token_count(input_count, location), parse_token_count(cached_count, location)
     if "cache_read_input_tokens" in usage or "cache_creation_input_tokens" in usage:
-        # Anthropic counts what came from or went into the cache apart from the rest of the input
-        tokens_cached = parse_token_count(usage.get("cache_read_input_tokens"), where)
-        written = parse_token_count(usage.get("cache_creation_input_tokens"), where)
-        tokens_in = (tokens_in or 0) + (tokens_cached or 0) + (written or 0)
+        # Anthropic's `input_tokens` excludes cache reads and writes.
+        tokens_cached = parse_token_count(usage.get("cache_read_input_tokens"), location)
+        cache_writes = parse_token_count(usage.get("cache_creation_input_tokens"), location)
+        tokens_in = (tokens_in or 0) + (tokens_cached or 0) + (cache_writes or 0)
     cost = first(usage, "total_cost", "totalCost", "estimated_cost_usd", "cost")
     return Usage(
         tokens_in=tokens_in,
-        tokens_out=parse_token_count(out, where),
+        tokens_out=parse_token_count(output_count, location),
         tokens_cached=tokens_cached,
         cost_usd=parse_cost(cost),
     )
 
 
-def parse_token_count(value: JSONValue, where: str) -> int | None:
-    """A token count; None when absent; raises `BadFile` when it cannot be one."""
+def parse_token_count(value: JSONValue, location: str) -> int | None:
+    """Return a token count, or None when absent. Raises `BadFile` for an invalid count."""
     if value is None or value == "" or isinstance(value, bool | list | dict):
         return None
     try:
         count = int(value)
     except (ValueError, OverflowError) as error:
-        raise BadFile(f"{text(value)[:40]!r} is not a token count", where) from error
+        raise BadFile(f"{text(value)[:40]!r} is not a token count", location) from error
     if not 0 <= count <= _MOST_TOKENS:
-        raise BadFile(f"{count} is not a token count", where)
+        raise BadFile(f"{count} is not a token count", location)
     return count
 
 
 def parse_cost(value: JSONValue) -> Decimal | None:
-    """A cost in US dollars; zero is what programs write that do not know the price, so it is unknown."""
+    """Return a cost in US dollars, or None. Zero counts as unknown: programs write it without a price list."""
     if value is None or isinstance(value, bool | list | dict):
         return None
     try:
@@ -199,48 +206,50 @@ def parse_cost(value: JSONValue) -> Decimal | None:
     return round(cost, 8) if cost.is_finite() and 0 < cost < 10**5 else None
 
 
-def normalize_provider(given: JSONValue, model: str = "") -> str:
-    """The provider's usual name, from what the recording says, else from the model's family."""
-    said = text(given).strip().lower()
-    if said:
-        return _PROVIDERS.get(
-            said, said.split(".")[0] if said.startswith(("openai.", "anthropic.", "google.")) else said
-        )
-    name = model.lower()
-    return next((provider for prefix, provider in _MODEL_FAMILIES if name.startswith(prefix)), "")
+def normalize_provider(name: JSONValue, model: str = "") -> str:
+    """Return the provider's usual name, from the recorded name, else from the model's family."""
+    recorded_name = text(name).strip().lower()
+    if recorded_name in _PROVIDERS:
+        return _PROVIDERS[recorded_name]
+    if recorded_name.startswith(("openai.", "anthropic.", "google.")):
+        return recorded_name.split(".")[0]
+    if recorded_name:
+        return recorded_name
+    model_name = model.lower()
+    return next((provider for prefix, provider in _MODEL_FAMILIES if model_name.startswith(prefix)), "")
 
 
 def _answer_message(choice: JSONObject, value: JSONValue) -> JSONObject:
-    said = first(choice, "message", "content", "text") if "role" not in choice and "parts" not in choice else choice
-    if isinstance(said, dict | list) and (found := normalize_messages(said, "assistant")):
-        return _one(found)
-    if isinstance(value, list) and (found := normalize_messages(value, "assistant")):
-        return _one(found)
-    return {"role": "assistant", "content": said if isinstance(said, str) else as_text(value)}
+    answer = first(choice, "message", "content", "text") if "role" not in choice and "parts" not in choice else choice
+    if isinstance(answer, dict | list) and (messages := normalize_messages(answer, "assistant")):
+        return _last_assistant_message(messages)
+    if isinstance(value, list) and (messages := normalize_messages(value, "assistant")):
+        return _last_assistant_message(messages)
+    return {"role": "assistant", "content": answer if isinstance(answer, str) else as_text(value)}
 
 
-def _one(found: list[JSONObject]) -> JSONObject:
-    """The answer in a list of messages: the last that the assistant said."""
-    return next((each for each in reversed(found) if each.get("role") == "assistant"), found[-1])
+def _last_assistant_message(messages: list[JSONObject]) -> JSONObject:
+    """Return the last message of the assistant, else the last message."""
+    return next((message for message in reversed(messages) if message.get("role") == "assistant"), messages[-1])
 
 
-def _generation(body: JSONObject) -> JSONObject:
-    """LangChain's answer: a list of lists of generations."""
+def _first_generation(body: JSONObject) -> JSONObject:
+    """Return the first generation of a LangChain answer, which is a list of lists of generations."""
     level: JSONValue = body.get("generations")
     while isinstance(level, list) and level:
         level = level[0]
     return obj(level)
 
 
-def _joined(system: list[JSONObject]) -> list[JSONObject]:
-    """System instructions given in blocks are one system message."""
+def _join_instructions(system: list[JSONObject]) -> list[JSONObject]:
+    """Join several system messages into one."""
     if len(system) < 2:
         return system
-    return [{"role": "system", "content": "\n\n".join(as_text(each.get("content")) for each in system)}]
+    return [{"role": "system", "content": "\n\n".join(as_text(message.get("content")) for message in system)}]
 
 
-def _number(value: JSONValue) -> JSONValue:
-    """Numbers that a client wrote as texts."""
+def _parse_number(value: JSONValue) -> JSONValue:
+    """Parse a number that a client wrote as text; return other values unchanged."""
     if not isinstance(value, str) or kind(parse_embedded(value)) != "a text":
         return parse_embedded(value)
     try:
@@ -252,5 +261,5 @@ def _number(value: JSONValue) -> JSONValue:
     return int(number) if number.is_integer() and "." not in value else number
 
 
-def _infinite(value: JSONValue) -> bool:
+def _is_infinite(value: JSONValue) -> bool:
     return value in {"inf", "Infinity"} if isinstance(value, str) else isinstance(value, float) and math.isinf(value)

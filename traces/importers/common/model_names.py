@@ -12,9 +12,9 @@ _AGENT: Final = re.compile(r"agent[_ -](.*?)(?:[_ -]user|$)")
 
 
 def find_model_name(name: str) -> str:
-    """The one model that `name` names; the agent's, when it names the simulated user's too; else nothing."""
-    lowered = name.lower()
-    named = set(_NAME.findall(lowered))
-    if len(named) > 1 and (part := _AGENT.search(lowered)):
-        named = set(_NAME.findall(part[1]))
-    return named.pop() if len(named) == 1 else ""
+    """Return the only model in `name`, or the agent's if it also names the simulated user's; else ""."""
+    lowercase_name = name.lower()
+    matches = set(_NAME.findall(lowercase_name))
+    if len(matches) > 1 and (part := _AGENT.search(lowercase_name)):
+        matches = set(_NAME.findall(part[1]))
+    return matches.pop() if len(matches) == 1 else ""

@@ -1,10 +1,10 @@
-"""From the steps of a recording, in any order, to a run: tree, order, times, identity, name."""
+"""Assembly of a run from recorded steps in any order: tree, order, times, identity, name."""
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from traces.core.canonical import NotCanonical, digest
 from traces.core.json_types import JSONObject, JSONValue
@@ -12,8 +12,8 @@ from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedSte
 from traces.core.vocabulary import JudgementKind, RunStatus, StepStatus, StepType
 from traces.importers.common.messages import first_request
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import items, obj, text
-from traces.payloads.messages import ModelRequest
+from traces.importers.files.json_reader import obj, text
+from traces.payloads.messages import ModelAnswer, ModelRequest
 
 MOST_STEPS: Final = 500_000
 _BARE: Final = frozenset({StepType.AGENT, StepType.TURN})
@@ -30,9 +30,9 @@ _CONTAINERS: Final = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunFacts:
-    """What a source says about a run besides its steps.
+    """A source's record of a run without its steps.
 
-    `title` is the name that somebody gave to the run; `name` is used where there is none and no step shows a request.
+    `title` is the run's explicit name. `name` is the fallback if there is no title and no step contains a request.
     """
 
     external_id: str
@@ -50,11 +50,11 @@ class RunFacts:
 
 
 def build_run(facts: RunFacts, steps: Sequence[RecordedStep], *, location: str = "") -> RecordedRun:
-    """The run of these steps, which are in causal order already."""
+    """Build the run of these steps, which must be in causal order. Raises `BadFile` for no steps or too many."""
     if not steps:
-        raise BadFile("there is no step in this recording", location)
+        raise BadFile("this recording has no steps", location)
     if len(steps) > MOST_STEPS:
-        raise BadFile(f"more than {MOST_STEPS} steps in one run", location)
+        raise BadFile(f"the run has more than {MOST_STEPS} steps", location)
     starts = [step.started_at for step in steps if step.started_at]
     ends = [end for step in steps if (end := step.ended_at or step.started_at)]
     return RecordedRun(
@@ -62,19 +62,21 @@ def build_run(facts: RunFacts, steps: Sequence[RecordedStep], *, location: str =
         name=_line(facts.title, _NAME_LENGTH) or run_name(steps, facts.name or facts.external_id),
         app=_line(facts.app, _NAME_LENGTH) or facts.format,
         format=facts.format,
-        steps=_linked(tuple(_clean(step) for step in steps)),
+        steps=_drop_missing_links(tuple(_fit_step(step) for step in steps)),
         environment=_line(facts.environment, 60),
         status=_status(facts, steps),
         started_at=facts.started_at or min(starts, default=None),
         ended_at=facts.ended_at or max(ends, default=None),
-        tags=tuple(dict.fromkeys(tag for each in facts.tags if (tag := _line(each, 100)))),
-        metadata=obj(_plain({key: value for key, value in facts.metadata.items() if value not in (None, "", [], {})})),
-        judgements=_judged(facts.judgements, steps),
+        tags=tuple(dict.fromkeys(tag for tag_value in facts.tags if (tag := _line(tag_value, 100)))),
+        metadata=obj(
+            _replace_nul({key: value for key, value in facts.metadata.items() if value not in (None, "", [], {})})
+        ),
+        judgements=_fit_judgements(facts.judgements, steps),
     )
 
 
 def is_empty(run: RecordedRun) -> bool:
-    """Whether the recording names no more than its agent: no step holds a payload, an error or a time."""
+    """Return whether a run has only agents and turns without payload, error or time."""
     return all(
         step.type in _BARE
         and step.input is None
@@ -87,90 +89,104 @@ def is_empty(run: RecordedRun) -> bool:
 
 
 def sort_causally(steps: Sequence[RecordedStep], *, location: str = "") -> list[RecordedStep]:
-    """By start time, parents before their children; a parent that is not there is noted and left out."""
-    merged = {step.key: step for step in steps}
-    known = [_adopted(step, merged) for step in merged.values()]
-    depths = _depths({step.key: step.parent for step in known}, location)
+    """Sort by start time, parents before children; a missing parent becomes an attribute."""
+    by_key = {step.key: step for step in steps}
+    steps = [_adopt_orphan(step, by_key) for step in by_key.values()]
+    depths = _depths({step.key: step.parent for step in steps}, location)
     starts: dict[str, datetime] = {}
-    for step in sorted(known, key=lambda each: depths[each.key]):
-        above = starts[step.parent] if step.parent else _START
-        starts[step.key] = max(step.started_at or above, above)
-    return sorted(known, key=lambda each: (starts[each.key], depths[each.key], each.ended_at or starts[each.key]))
+    for step in sorted(steps, key=lambda step: depths[step.key]):
+        parent_start = starts[step.parent] if step.parent else _START
+        starts[step.key] = max(step.started_at or parent_start, parent_start)
+    return sorted(steps, key=lambda step: (starts[step.key], depths[step.key], step.ended_at or starts[step.key]))
 
 
 def merge_records(older: JSONObject, newer: JSONObject) -> JSONObject:
-    """Two records of one thing: what the newer says, and what only the older says; objects field by field."""
-    merged = dict(older)
+    """Merge two records of the same object, field by field; the newer value wins unless it is null."""
+    result = dict(older)
     for key, value in newer.items():
-        known = merged.get(key)
-        if isinstance(known, dict) and isinstance(value, dict):
-            merged[key] = merge_records(known, value)
-        elif value is not None or key not in merged:
-            merged[key] = value
-    return merged
+        older_value = result.get(key)
+        if isinstance(older_value, dict) and isinstance(value, dict):
+            result[key] = merge_records(older_value, value)
+        elif value is not None or key not in result:
+            result[key] = value
+    return result
 
 
-def run_name(steps: Sequence[RecordedStep], otherwise: str) -> str:
-    """The first thing that a user asked, in one line."""
-    before: Sequence[JSONValue] = []
+def run_name(steps: Sequence[RecordedStep], default: str) -> str:
+    """Return the user's first request in one line, else the first task in a step's input, else `default`."""
+    previous: Sequence[JSONValue] = []
     for step in steps:
         messages = ModelRequest(step.input).messages
-        # a conversation grows: what the call before was shown holds no request, or it would have been returned
-        known = (
-            len(before) if before and len(messages) >= len(before) and messages[len(before) - 1] is before[-1] else 0
-        )
-        if request := first_request(messages[known:]):
+        # The messages of the previous call contain no request, so only later ones are searched.
+        if request := first_request(messages[_shared_prefix(previous, messages) :]):
             return _line(request, _NAME_LENGTH)
-        before = messages or before
-    asked = next((found for step in steps if (found := _asked(step.input))), "")
-    return _line(asked or otherwise, _NAME_LENGTH)
+        previous = messages or previous
+    task = next((request for step in steps if (request := _task_text(step.input))), "")
+    return _line(task or default, _NAME_LENGTH)
+
+
+def _shared_prefix(previous: Sequence[JSONValue], messages: Sequence[JSONValue]) -> int:
+    """Return the length of `previous` if `messages` continues it, else 0."""
+    length = len(previous)
+    return length if 0 < length <= len(messages) and messages[length - 1] is previous[-1] else 0
 
 
 def container_type(name: str) -> StepType:
-    """The type of a span that only groups others: by its name where that says it, else an agent's work."""
+    """Infer the type of a span that only groups others from its name; the default is agent."""
     return next((type for pattern, type in _CONTAINERS if pattern.search(name)), StepType.AGENT)
 
 
 def app_name(*candidates: JSONValue) -> str:
-    """The first candidate that names an application."""
-    names = (text(each).strip() for each in candidates)
-    return next((each for each in names if each and each != "default" and not each.startswith("unknown_service")), "")
+    """Return the first candidate that names an application."""
+    names = (text(name).strip() for name in candidates)
+    return next((name for name in names if name and name != "default" and not name.startswith("unknown_service")), "")
 
 
 def match_calls(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
-    """Tool steps without a call id get that of the earlier model call with their name and arguments."""
-    open_calls: list[tuple[str, str, str]] = []
-    matched: list[RecordedStep] = []
+    """Give tool steps without a call id that of an earlier model's call with the same name and arguments."""
+    open_calls: list[_Call] = []
+    result: list[RecordedStep] = []
     for step in steps:
         if step.type is StepType.MODEL:
-            open_calls += [each for each in _calls_in(step.output) if each not in open_calls]
+            open_calls += [call for call in _calls_in(step.output) if call not in open_calls]
         elif step.type is StepType.TOOL:
-            step = _with_call(step, open_calls)
-        matched.append(step)
-    return matched
+            step = _assign_call_id(step, open_calls)
+        result.append(step)
+    return result
 
 
 def called_tool_names(outputs: Iterable[JSONValue]) -> frozenset[str]:
-    """The names of all tools that these model outputs call."""
-    return frozenset(name for output in outputs for name, _, _ in _calls_in(output))
+    """Return the names of all tools that these model outputs call."""
+    return frozenset(call.name for output in outputs for call in _calls_in(output))
 
 
-def _with_call(step: RecordedStep, open_calls: list[tuple[str, str, str]]) -> RecordedStep:
+class _Call(NamedTuple):
+    """A model's tool call, with the digest of its arguments."""
+
+    name: str
+    arguments: str
+    id: str
+
+
+def _assign_call_id(step: RecordedStep, open_calls: list[_Call]) -> RecordedStep:
+    """Assign the id of the first matching open call, and close that call."""
     if step.call_id:
-        open_calls[:] = [call for call in open_calls if call[2] != step.call_id]
+        open_calls[:] = [call for call in open_calls if call.id != step.call_id]
         return step
-    wanted = (step.called, _digest(step.input))
-    found = next((call for call in open_calls if call[:2] == wanted), None)
-    if found is None:
+    arguments = _digest(step.input)
+    match = next((call for call in open_calls if (call.name, call.arguments) == (step.called, arguments)), None)
+    if match is None:
         return step
-    open_calls.remove(found)
-    return replace(step, call_id=found[2])
+    open_calls.remove(match)
+    return replace(step, call_id=match.id)
 
 
-def _calls_in(output: JSONValue) -> list[tuple[str, str, str]]:
-    calls = [obj(call) for call in items(obj(obj(output).get("message")).get("tool_calls"))]
+def _calls_in(output: JSONValue) -> list[_Call]:
+    """Return the tool calls of a model's output that have an id."""
     return [
-        (text(call.get("name")), _digest(call.get("arguments")), text(call["id"])) for call in calls if call.get("id")
+        _Call(text(call.get("name")), _digest(call.get("arguments")), text(call["id"]))
+        for call in ModelAnswer(output).calls
+        if call.get("id")
     ]
 
 
@@ -181,45 +197,45 @@ def _digest(value: JSONValue) -> str:
         raise BadFile(error.problem, error.where) from error
 
 
-def _asked(value: JSONValue) -> str:
-    """A request in an input that is no conversation."""
+def _task_text(value: JSONValue) -> str:
+    """Return the request in an input that is not a conversation."""
     if isinstance(value, str):
         return value
-    given = obj(value)
-    named = (given.get(key) for key in ("task", "query", "question", "input", "prompt"))
-    return next((each for each in named if isinstance(each, str) and each.strip()), "")
+    body = obj(value)
+    candidates = (body.get(key) for key in ("task", "query", "question", "input", "prompt"))
+    return next((candidate for candidate in candidates if isinstance(candidate, str) and candidate.strip()), "")
 
 
 def _status(facts: RunFacts, steps: Sequence[RecordedStep]) -> RunStatus:
-    """A run failed when its source says so or a root step did; one failed tool is the agent's to handle."""
+    """Return `FAILED` if the source says so or a root step failed; the agent handles failed tools itself."""
     if facts.failed or any(step.status is StepStatus.ERROR for step in steps if step.parent is None):
         return RunStatus.FAILED
     return RunStatus.COMPLETED
 
 
-def _adopted(step: RecordedStep, known: dict[str, RecordedStep]) -> RecordedStep:
-    if step.parent is None or step.parent in known:
+def _adopt_orphan(step: RecordedStep, by_key: dict[str, RecordedStep]) -> RecordedStep:
+    if step.parent is None or step.parent in by_key:
         return step
     return replace(step, parent=None, attributes={**step.attributes, "missing_parent": step.parent})
 
 
-def _depths(parents: dict[str, str | None], where: str) -> dict[str, int]:
+def _depths(parents: dict[str, str | None], location: str) -> dict[str, int]:
     depths: dict[str, int] = {}
     for key in parents:
         path: list[str] = []
-        at: str | None = key
-        while at is not None and at not in depths:
-            if at in path[-1:] or len(path) > len(parents):
-                raise BadFile(f"the parents of step {at!r} form a cycle", where)
-            path.append(at)
-            at = parents[at]
-        base = depths[at] if at is not None else -1
-        depths |= {each: base + count for count, each in enumerate(reversed(path), 1)}
+        current: str | None = key
+        while current is not None and current not in depths:
+            if current in path[-1:] or len(path) > len(parents):
+                raise BadFile(f"the parents of step {current!r} form a cycle", location)
+            path.append(current)
+            current = parents[current]
+        base = depths[current] if current is not None else -1
+        depths |= {ancestor: base + count for count, ancestor in enumerate(reversed(path), 1)}
     return depths
 
 
-def _linked(steps: tuple[RecordedStep, ...]) -> tuple[RecordedStep, ...]:
-    """Links to what is not in the run are no links."""
+def _drop_missing_links(steps: tuple[RecordedStep, ...]) -> tuple[RecordedStep, ...]:
+    """Drop links to steps that are not in the run."""
     keys = {step.key for step in steps}
     return tuple(
         replace(step, links=tuple(link for link in step.links if link in keys)) if step.links else step
@@ -227,13 +243,13 @@ def _linked(steps: tuple[RecordedStep, ...]) -> tuple[RecordedStep, ...]:
     )
 
 
-def _clean(step: RecordedStep) -> RecordedStep:
-    """Names within the store's widths, without the NUL that a database text cannot hold."""
+def _fit_step(step: RecordedStep) -> RecordedStep:
+    """Shorten names to the store's widths, and replace NUL, which database text cannot contain."""
     if step.started_at and step.ended_at and step.ended_at < step.started_at:
-        # clocks of two machines disagree: an end before its start is no end
-        odd: JSONObject = {"recorded_end": step.ended_at.isoformat()}
-        step = replace(step, ended_at=None, attributes={**step.attributes, **odd})
-    held = {
+        # The clocks of two machines disagree.
+        end_note: JSONObject = {"recorded_end": step.ended_at.isoformat()}
+        step = replace(step, ended_at=None, attributes={**step.attributes, **end_note})
+    values = {
         "key": _short_key(step.key),
         "parent": _short_key(step.parent) if step.parent else None,
         "links": tuple(_short_key(link) for link in step.links),
@@ -244,33 +260,37 @@ def _clean(step: RecordedStep) -> RecordedStep:
         "tool_name": _line(step.tool_name, _KEY_LENGTH),
         "call_id": step.call_id.replace("\0", "�"),
     }
-    changed: dict[str, Any] = {name: value for name, value in held.items() if value != getattr(step, name)}
-    return replace(step, **changed) if changed else step
+    changes: dict[str, Any] = {name: value for name, value in values.items() if value != getattr(step, name)}
+    return replace(step, **changes) if changes else step
 
 
-def _judged(judgements: Iterable[RecordedJudgement], steps: Sequence[RecordedStep]) -> tuple[RecordedJudgement, ...]:
-    """Judgements within the store's widths; one of a step that is not in the run is one of the run's notes."""
+def _fit_judgements(
+    judgements: Iterable[RecordedJudgement], steps: Sequence[RecordedStep]
+) -> tuple[RecordedJudgement, ...]:
+    """Shorten judgements to the store's widths; a judgement of a missing step becomes a note on the run."""
     keys = {_short_key(step.key) for step in steps}
-    fitted = []
-    for each in judgements:
-        step = None if each.step is None else _short_key(each.step)
-        missing = step is not None and step not in keys
-        fitted.append(
+    result = []
+    for judgement in judgements:
+        step = None if judgement.step is None else _short_key(judgement.step)
+        is_missing = step is not None and step not in keys
+        result.append(
             replace(
-                each,
-                name=_line(each.name, _NAME_LENGTH) or "judgement",
-                by=_line(each.by, _NAME_LENGTH),
-                step=None if missing else step,
-                kind=JudgementKind.NOTE if missing else each.kind,
-                value=None if missing else each.value,
-                text=(f"step {step}: {each.kind} {each.text}" if missing else each.text).replace("\0", "�"),
+                judgement,
+                name=_line(judgement.name, _NAME_LENGTH) or "judgement",
+                by=_line(judgement.by, _NAME_LENGTH),
+                step=None if is_missing else step,
+                kind=JudgementKind.NOTE if is_missing else judgement.kind,
+                value=None if is_missing else judgement.value,
+                text=(f"step {step}: {judgement.kind} {judgement.text}" if is_missing else judgement.text).replace(
+                    "\0", "�"
+                ),
             )
         )
-    return tuple(fitted)
+    return tuple(result)
 
 
 def _short_key(key: str) -> str:
-    """An identifier that fits, still unique."""
+    """Shorten an identifier, keeping it unique."""
     plain = key.replace("\0", "�")
     return plain if len(plain) <= _KEY_LENGTH else f"{plain[:150]}…{_digest(plain)[:16]}"
 
@@ -280,11 +300,11 @@ def _line(value: str, width: int) -> str:
     return line if len(line) <= width else line[: width - 1].rstrip() + "…"
 
 
-def _plain(value: JSONValue) -> JSONValue:
+def _replace_nul(value: JSONValue) -> JSONValue:
     if isinstance(value, str):
         return value.replace("\0", "�")
     if isinstance(value, list):
-        return [_plain(each) for each in value]
+        return [_replace_nul(item) for item in value]
     if isinstance(value, dict):
-        return {key.replace("\0", "�"): _plain(each) for key, each in value.items()}
+        return {key.replace("\0", "�"): _replace_nul(item) for key, item in value.items()}
     return value

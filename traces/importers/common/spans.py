@@ -1,6 +1,8 @@
-"""From a span of any tracer to a step in the shapes of `traces.core.recorded_run`."""
+"""Conversion of a span from any tracer to a step in the shapes of `traces.core.recorded_run`."""
 
 from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Final
 
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
@@ -10,10 +12,17 @@ from traces.importers.common.model_calls import Answer, Usage, model_input, norm
 from traces.importers.common.times import Span
 from traces.importers.files.json_reader import first, items, obj, parse_embedded, text
 
+_DOCUMENT_FIELDS: Final = frozenset(
+    {"id", "content", "page_content", "text", "pageContent", "document", "score", "metadata"}
+)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SpanFacts:
-    """What a tracer says of one span; `request` and `answer` where it says them apart from input and output."""
+    """A tracer's record of one span. `request` and `answer` are set if the tracer separates them from input and output.
+
+    `is_open` means that the span's end was never recorded.
+    """
 
     key: str
     name: str
@@ -38,24 +47,21 @@ class SpanFacts:
 
 
 def build_step(facts: SpanFacts) -> RecordedStep:
-    """The step that a span recorded."""
-    given, made = _payloads(facts)
-    timeout = facts.failed and ("timeout" in facts.error.lower() or "timed out" in facts.error.lower())
-    failure = StepStatus.TIMEOUT if timeout else StepStatus.ERROR
-    done = StepStatus.PARTIAL if facts.is_open else StepStatus.OK
-    odd: JSONObject = {"recorded_end": facts.times.odd_end} if facts.times.odd_end else {}
+    """Build the step that a span recorded."""
+    step_input, output = _payloads(facts)
+    end_note: JSONObject = {"recorded_end": facts.times.invalid_end} if facts.times.invalid_end else {}
     is_model = facts.type is StepType.MODEL
     return RecordedStep(
         key=facts.key,
         type=facts.type,
         name=facts.name,
         parent=facts.parent,
-        status=failure if facts.failed else done,
+        status=_status(facts),
         error=facts.error if facts.failed else "",
         started_at=facts.times.start,
         ended_at=facts.times.end,
-        input=given,
-        output=made,
+        input=step_input,
+        output=output,
         provider=facts.provider if is_model else "",
         model=facts.model if is_model else "",
         tool_name=(facts.tool_name or facts.name) if facts.type is StepType.TOOL else "",
@@ -66,104 +72,111 @@ def build_step(facts: SpanFacts) -> RecordedStep:
         cost_usd=facts.usage.cost_usd,
         retries=facts.retries,
         links=facts.links,
-        attributes={**facts.attributes, **odd},
+        attributes={**facts.attributes, **end_note},
     )
 
 
 def normalize_documents(value: JSONValue, scores: JSONValue = None) -> list[JSONValue]:
-    """Retrieved documents as `{id, content, score?, metadata?}`."""
-    parsed = parse_embedded(value)
-    listed = items(parsed) or items(first(obj(parsed), "documents", "results", "matches", "output"))
-    marks = items(scores)
-    return [_document(each, marks[at] if at < len(marks) else None, at) for at, each in enumerate(listed)]
+    """Convert retrieved documents to `{id, content, score?, metadata?}`; scores pair up by position."""
+    value = parse_embedded(value)
+    documents = items(value) or items(first(obj(value), "documents", "results", "matches", "output"))
+    pairs = zip_longest(documents, items(scores)[: len(documents)])
+    return [_document(document, score, number) for number, (document, score) in enumerate(pairs, 1)]
+
+
+def _status(facts: SpanFacts) -> StepStatus:
+    if facts.failed:
+        is_timeout = "timeout" in facts.error.lower() or "timed out" in facts.error.lower()
+        return StepStatus.TIMEOUT if is_timeout else StepStatus.ERROR
+    return StepStatus.PARTIAL if facts.is_open else StepStatus.OK
 
 
 def _payloads(facts: SpanFacts) -> tuple[JSONValue, JSONValue]:
+    """Return the step's input and output."""
     match facts.type:
         case StepType.MODEL:
             return facts.request or _request(facts.input), (facts.answer or normalize_answer(facts.output)).output
         case StepType.TOOL:
-            given = None if facts.input is None else normalize_arguments(facts.input)
-            return given, _result(facts.output)
+            arguments = None if facts.input is None else normalize_arguments(facts.input)
+            return arguments, _result(facts.output)
         case StepType.RETRIEVAL:
-            return _query(facts.input), _found(facts.output)
+            return _query(facts.input), _search_result(facts.output)
         case StepType.TURN:
-            asked = normalize_messages(facts.input)
+            messages: list[JSONValue] = [*normalize_messages(facts.input)]
             answer = normalize_answer(facts.output).output
-            message: JSONObject | None = {"message": answer["message"]} if answer else None
-            return ({"messages": [dict(each) for each in asked]} if asked else None), message
+            output: JSONObject | None = {"message": answer["message"]} if answer else None
+            return ({"messages": messages} if messages else None), output
         case _:
-            return _task(facts.input), _said(facts.output)
+            return _task(facts.input), _final_text(facts.output)
 
 
-def _request(given: JSONValue) -> JSONObject | None:
-    body = parse_embedded(given)
+def _request(value: JSONValue) -> JSONObject | None:
+    body = parse_embedded(value)
     if isinstance(body, dict) and not body.keys().isdisjoint({"messages", "contents", "input", "prompt"}):
         return normalize_request(body)
-    messages = normalize_messages(parse_message_json(given))
+    messages = normalize_messages(parse_message_json(value))
     return model_input(messages, [], {}) if messages else None
 
 
 def _result(value: JSONValue) -> JSONValue:
-    """A tool's result: unwrapped where the tracer wraps it."""
-    parsed = parse_embedded(value)
-    if isinstance(parsed, dict) and parsed.keys() == {"output"}:
-        return parsed["output"]
-    return parsed if isinstance(parsed, str) else value
+    """Return a tool's result, unwrapped from the tracer's `{output}`."""
+    result = parse_embedded(value)
+    if isinstance(result, dict) and result.keys() == {"output"}:
+        return result["output"]
+    return result if isinstance(result, str) else value
 
 
-def _query(given: JSONValue) -> JSONValue:
-    parsed = parse_embedded(given)
-    if parsed is None:
+def _query(value: JSONValue) -> JSONValue:
+    query_input = parse_embedded(value)
+    if query_input is None:
         return None
-    if isinstance(parsed, dict):
-        query = first(parsed, "query", "input", "question")
-        rest = {key: item for key, item in parsed.items() if key not in {"query", "input", "question"}}
-        return {"query": query, **rest} if query is not None else parsed
-    return {"query": as_text(parsed)}
+    if isinstance(query_input, dict):
+        query = first(query_input, "query", "input", "question")
+        rest = {key: item for key, item in query_input.items() if key not in {"query", "input", "question"}}
+        return {"query": query, **rest} if query is not None else query_input
+    return {"query": as_text(query_input)}
 
 
-def _found(given: JSONValue) -> JSONValue:
-    documents = normalize_documents(given)
-    return {"documents": documents} if documents else given
+def _search_result(value: JSONValue) -> JSONValue:
+    documents = normalize_documents(value)
+    return {"documents": documents} if documents else value
 
 
-def _document(value: JSONValue, score: JSONValue, at: int) -> JSONObject:
-    given = obj(parse_embedded(value))
-    if not given:
-        return {"id": str(at + 1), "content": as_text(value), **({"score": score} if score is not None else {})}
-    content = first(given, "content", "page_content", "text", "pageContent", "document")
-    known = {"id", "content", "page_content", "text", "pageContent", "document", "score", "metadata"}
+def _document(value: JSONValue, score: JSONValue, number: int) -> JSONObject:
+    document = obj(parse_embedded(value))
+    if not document:
+        return {"id": str(number), "content": as_text(value), **({"score": score} if score is not None else {})}
+    content = first(document, "content", "page_content", "text", "pageContent", "document")
     metadata = {
-        **obj(parse_embedded(given.get("metadata"))),
-        **{key: item for key, item in given.items() if key not in known},
+        **obj(parse_embedded(document.get("metadata"))),
+        **{key: item for key, item in document.items() if key not in _DOCUMENT_FIELDS},
     }
-    optional: JSONObject = {"score": first(given, "score") if score is None else score, "metadata": metadata or None}
+    optional: JSONObject = {"score": first(document, "score") if score is None else score, "metadata": metadata or None}
     return {
-        "id": text(first(given, "id")) or str(at + 1),
+        "id": text(first(document, "id")) or str(number),
         "content": "" if content is None else content,
         **{key: item for key, item in optional.items() if item is not None},
     }
 
 
-def _task(given: JSONValue) -> JSONValue:
-    """An agent's input: its task, or the messages it was given."""
-    parsed = normalize_arguments(given) if given is not None else None
-    if parsed in (None, {}, []):
+def _task(value: JSONValue) -> JSONValue:
+    """Return an agent's input: its task or its messages."""
+    task = normalize_arguments(value) if value is not None else None
+    if task in (None, {}, []):
         return None
     if (
-        isinstance(parsed, dict)
-        and isinstance(parsed.get("messages"), list)
-        and (found := normalize_messages(parsed["messages"]))
+        isinstance(task, dict)
+        and isinstance(task.get("messages"), list)
+        and (messages := normalize_messages(task["messages"]))
     ):
-        return {**parsed, "messages": [dict(each) for each in found]}
-    if isinstance(parsed, list) and parse_message_json(given) is not given and (found := normalize_messages(parsed)):
-        return {"messages": [dict(each) for each in found]}
-    return {"task": parsed} if isinstance(parsed, str) else parsed
+        return {**task, "messages": [dict(message) for message in messages]}
+    if isinstance(task, list) and parse_message_json(value) is not value and (messages := normalize_messages(task)):
+        return {"messages": [dict(message) for message in messages]}
+    return {"task": task} if isinstance(task, str) else task
 
 
-def _said(given: JSONValue) -> JSONValue:
-    parsed = _result(given)
-    if parsed is None or parsed == "":
+def _final_text(value: JSONValue) -> JSONValue:
+    result = _result(value)
+    if result is None or result == "":
         return None
-    return {"text": parsed} if isinstance(parsed, str) else parsed
+    return {"text": result} if isinstance(result, str) else result

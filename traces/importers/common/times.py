@@ -1,4 +1,4 @@
-"""Times as recordings write them: ISO texts with and without a zone, and Unix seconds, milliseconds, nanoseconds."""
+"""Recorded times: ISO texts with or without a zone, and Unix seconds, milliseconds, microseconds or nanoseconds."""
 
 import re
 from dataclasses import dataclass
@@ -12,66 +12,68 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _WHOLE: Final = re.compile(r"-?[0-9]{1,30}")
 _FRACTION: Final = re.compile(r"\.(\d{6})\d+")
 _LAST: Final = 253_402_300_799  # the last second of the year 9999
-_UNITS: Final = ((10**17, 1_000_000_000), (10**14, 1_000_000), (10**11, 1_000))  # above this number: parts of a second
+# A number above the first value is divided by the second to get seconds.
+_UNITS: Final = ((10**17, 1_000_000_000), (10**14, 1_000_000), (10**11, 1_000))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Span:
-    """Start and end; an end before its start is no end, and was recorded as `odd_end`."""
+    """Start and end. An end before the start is moved to `invalid_end`."""
 
     start: datetime | None
     end: datetime | None
-    odd_end: str = ""
+    invalid_end: str = ""
 
 
-def parse_time(value: JSONValue, where: str) -> datetime | None:
-    """`value` as a UTC time; None when absent; raises `BadFile` when it is none or out of range."""
+def parse_time(value: JSONValue, location: str) -> datetime | None:
+    """Return `value` as a UTC time, or None when absent. Raises `BadFile` for an invalid time."""
     if value is None or value == "" or value == 0 or value == "0":
         return None
     if isinstance(value, str) and not _WHOLE.fullmatch(value):
-        return _from_text(value, where)
+        return _parse_iso_text(value, location)
     if isinstance(value, int | float | str) and not isinstance(value, bool):
-        return _from_number(float(value) if isinstance(value, float) else int(value), where)
-    raise BadFile("a time was expected", where)
+        return _parse_unix_time(float(value) if isinstance(value, float) else int(value), location)
+    raise BadFile("a time was expected", location)
 
 
-def parse_span(start: JSONValue, end: JSONValue, where: str) -> Span:
-    """Start and end of one step."""
-    begun, ended = parse_time(start, where), parse_time(end, where)
-    if begun and ended and ended < begun:
-        return Span(start=begun, end=None, odd_end=ended.isoformat())
-    return Span(start=begun, end=ended)
+def parse_span(start: JSONValue, end: JSONValue, location: str) -> Span:
+    """Parse the start and end of a step."""
+    started_at, ended_at = parse_time(start, location), parse_time(end, location)
+    if started_at and ended_at and ended_at < started_at:
+        return Span(start=started_at, end=None, invalid_end=ended_at.isoformat())
+    return Span(start=started_at, end=ended_at)
 
 
 def add_milliseconds(start: datetime | None, milliseconds: JSONValue) -> datetime | None:
-    """The time so many milliseconds later, when both are known."""
+    """Add milliseconds to `start`; return None if either is unknown or the result is out of range."""
     if start is None or isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float):
         return None
     if not 0 <= milliseconds < 10**12:
         return None
     try:
         return start + timedelta(milliseconds=milliseconds)
-    except OverflowError:  # after the year 9999
+    # After the year 9999.
+    except OverflowError:
         return None
 
 
-def _from_text(value: str, where: str) -> datetime:
-    # Prela's HTTP exporter writes an offset and a Z; some clients write nanoseconds.
-    given = value.strip().removesuffix("Z") if re.search(r"[+-]\d\d:?\d\dZ$", value) else value.strip()
+def _parse_iso_text(value: str, location: str) -> datetime:
+    # Prela's HTTP exporter writes both an offset and a Z. Some clients write nanoseconds.
+    iso_text = value.strip().removesuffix("Z") if re.search(r"[+-]\d\d:?\d\dZ$", value) else value.strip()
     try:
-        parsed = datetime.fromisoformat(_FRACTION.sub(r".\1", given))
-        aware = parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
+        time = datetime.fromisoformat(_FRACTION.sub(r".\1", iso_text))
+        aware = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        raise BadFile(f"{value[:60]!r} is not a time", where) from error
+        raise BadFile(f"{value[:60]!r} is not a time", location) from error
     if aware < _EPOCH:
-        raise BadFile(f"{value[:60]!r} lies before 1970", where)
+        raise BadFile(f"{value[:60]!r} lies before 1970", location)
     return aware
 
 
-def _from_number(value: float, where: str) -> datetime:
-    divisor = next((divisor for above, divisor in _UNITS if value > above), 1)
+def _parse_unix_time(value: float, location: str) -> datetime:
+    divisor = next((divisor for threshold, divisor in _UNITS if value > threshold), 1)
     if not 0 <= value / divisor <= _LAST:
-        raise BadFile(f"{str(value)[:40]} is not a time", where)
-    # whole microseconds, by integers: a float of nanoseconds would be off by hundreds
+        raise BadFile(f"{str(value)[:40]} is not a time", location)
+    # Integer arithmetic: a float of nanoseconds would be off by hundreds.
     micro = value * 1_000_000 // divisor if isinstance(value, int) else round(value * 1_000_000 / divisor)
     return _EPOCH + timedelta(microseconds=int(micro))
