@@ -1,6 +1,6 @@
 """ATIF trajectories (`trajectory.json` of Harbor and Terminal-Bench).
 
-An agent that runs out of context goes on in another file, with `-cont-1` and so on after the session's id: one run.
+An agent that runs out of context continues in another file, whose session id ends with `-cont-1` and so on: one run.
 """
 
 import re
@@ -20,10 +20,10 @@ from traces.importers.files.json_reader import first, items, obj, require_list, 
 from traces.importers.files.source import Source, parse_records
 
 FORMAT = "atif"
-_CONTINUED: Final = re.compile(r"(.+)-cont-([1-9]\d{0,5})")
-_KEPT: Final = ("schema_version", "final_metrics", "notes", "extra", "continued_trajectory_ref")
+_CONTINUATION: Final = re.compile(r"(.+)-cont-([1-9]\d{0,5})")
+_METADATA: Final = ("schema_version", "final_metrics", "notes", "extra", "continued_trajectory_ref")
 _ROLES = {"user": "user", "agent": "assistant", "system": "system"}
-_MAPPED = frozenset(
+_MAPPED_FIELDS = frozenset(
     {
         "step_id",
         "source",
@@ -41,57 +41,58 @@ _MAPPED = frozenset(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Part:
-    """One trajectory: a whole session, or what an agent did in it until it ran out of context."""
+    """One trajectory: a whole session, or the part up to the end of the context."""
 
-    given: JSONObject
+    body: JSONObject
     session: str
-    number: int  # 0: the beginning
-    said: list[TranscriptMessage]
+    # 0 is the first part.
+    number: int
+    messages: list[TranscriptMessage]
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
-    """One run for each session, its continuations in it; the same file twice counts once."""
+    """Yield one run per session including its continuations; ignore duplicate files."""
     sessions: dict[str, list[dict[int, _Part]]] = {}
-    for part in parse_records(sources, _part):
-        known = sessions.setdefault(part.session, [])
-        if any(part.number in parts and parts[part.number].given == part.given for parts in known):
+    for part in parse_records(sources, _read_part):
+        copies = sessions.setdefault(part.session, [])
+        if any(part.number in parts and parts[part.number].body == part.body for parts in copies):
             continue
-        free = next((parts for parts in known if part.number not in parts), None)
-        if free is None:
-            known.append(free := {})
-        free[part.number] = part
-    for known in sessions.values():
-        for parts in known:
+        parts_by_number = next((parts for parts in copies if part.number not in parts), None)
+        if parts_by_number is None:
+            copies.append(parts_by_number := {})
+        parts_by_number[part.number] = part
+    for copies in sessions.values():
+        for parts in copies:
             yield _run([parts[number] for number in sorted(parts)])
 
 
 def keys(source: Source) -> set[str]:
-    """The sessions that have a trajectory in a file."""
-    return {part.session for part in parse_records([source], _part)}
+    """Return the ids of the sessions in a file."""
+    return {part.session for part in parse_records([source], _read_part)}
 
 
-def _part(given: JSONValue, where: str) -> Iterator[_Part]:
-    """A trajectory of which a run can be made."""
-    body = require_object(given, where)
-    named = text(first(body, "session_id", "trajectory_id"))
-    if not named:
-        raise BadFile("an ATIF trajectory without `session_id`", f"{where}/session_id")
-    continued = _CONTINUED.fullmatch(named)
-    steps = require_list(body.get("steps"), f"{where}/steps")
-    said = [each for at, step in enumerate(steps) for each in _messages(step, f"{where}/steps/{at}")]
+def _read_part(value: JSONValue, location: str) -> Iterator[_Part]:
+    """Read a trajectory; raise `BadFile` if no run can be built from it."""
+    body = require_object(value, location)
+    session_id = text(first(body, "session_id", "trajectory_id"))
+    if not session_id:
+        raise BadFile("an ATIF trajectory without `session_id`", f"{location}/session_id")
+    match = _CONTINUATION.fullmatch(session_id)
+    steps = require_list(body.get("steps"), f"{location}/steps")
+    messages = [message for index, step in enumerate(steps) for message in _messages(step, f"{location}/steps/{index}")]
     part = _Part(
-        given=body,
-        session=continued[1] if continued else named,
-        number=int(continued[2]) if continued else 0,
-        said=said,
+        body=body,
+        session=match[1] if match else session_id,
+        number=int(match[2]) if match else 0,
+        messages=messages,
     )
     _run([part])
     yield part
 
 
 def _run(parts: Sequence[_Part]) -> RecordedRun:
-    begun, *continued = parts
-    agent = obj(begun.given.get("agent"))
+    first_part, *continuations = parts
+    agent = obj(first_part.body.get("agent"))
     model = text(agent.get("model_name"))
     setting = TranscriptSettings(
         model=model,
@@ -99,37 +100,44 @@ def _run(parts: Sequence[_Part]) -> RecordedRun:
         agent=text(agent.get("name")) or "agent",
         tools=normalize_tools(agent.get("tool_definitions") or []),
     )
-    said = list(begun.said)
-    for part in continued:
-        said += [replace(each, resets_history=at == 0) for at, each in enumerate(part.said)]
-    # a continuation of which the beginning is not there stands for itself
-    external_id = begun.session if begun.number == 0 else text(first(begun.given, "session_id", "trajectory_id"))
+    messages = list(first_part.messages)
+    for part in continuations:
+        messages += [replace(message, resets_history=index == 0) for index, message in enumerate(part.messages)]
+    # A continuation without its first part is a separate run.
+    external_id = (
+        first_part.session if first_part.number == 0 else text(first(first_part.body, "session_id", "trajectory_id"))
+    )
     return build_run(
         RunFacts(
             external_id=external_id,
             app=text(agent.get("name")) or FORMAT,
             format=FORMAT,
-            metadata={"agent": agent, **_kept(begun), "continuations": [_kept(part) for part in continued]},
+            metadata={
+                "agent": agent,
+                **_metadata(first_part),
+                "continuations": [_metadata(part) for part in continuations],
+            },
         ),
-        transcripts.build_steps(said, setting),
+        transcripts.build_steps(messages, setting),
         location=f"session {external_id}",
     )
 
 
-def _kept(part: _Part) -> JSONObject:
-    return {name: part.given[name] for name in _KEPT if name in part.given}
+def _metadata(part: _Part) -> JSONObject:
+    return {name: part.body[name] for name in _METADATA if name in part.body}
 
 
-def _messages(given: JSONValue, where: str) -> Iterator[TranscriptMessage]:
-    step = require_object(given, where)
-    aside = step.get("is_copied_context") is True  # a continuation begins with what it takes over
+def _messages(value: JSONValue, location: str) -> Iterator[TranscriptMessage]:
+    step = require_object(value, location)
+    # A continuation starts with messages copied from the part before it.
+    is_copy = step.get("is_copied_context") is True
     role = _ROLES.get(text(step.get("source")))
     if role is None:
-        raise BadFile(f"{text(step.get('source'))[:40]!r} is no source of an ATIF step", f"{where}/source")
+        raise BadFile(f"{text(step.get('source'))[:40]!r} is not a source of an ATIF step", f"{location}/source")
     content: JSONValue = step.get("message")
     if thought := text(step.get("reasoning_content")):
-        spoken: list[JSONValue] = [{"type": "text", "text": content}] if content else []
-        content = [{"type": "thinking", "thinking": thought}, *spoken]
+        text_blocks: list[JSONValue] = [{"type": "text", "text": content}] if content else []
+        content = [{"type": "thinking", "thinking": thought}, *text_blocks]
     calls: list[JSONValue] = [
         {
             "id": first(obj(call), "tool_call_id"),
@@ -139,25 +147,25 @@ def _messages(given: JSONValue, where: str) -> Iterator[TranscriptMessage]:
         for call in items(step.get("tool_calls"))
     ]
     metrics = obj(step.get("metrics"))
-    rest = {key: value for key, value in step.items() if key not in _MAPPED and value is not None}
+    other_fields = {key: value for key, value in step.items() if key not in _MAPPED_FIELDS and value is not None}
     yield TranscriptMessage(
-        location=where,
-        is_injected=aside,
+        location=location,
+        is_injected=is_copy,
         value={
             "role": role,
             "content": content,
             "ts": step.get("timestamp"),
             **({"tool_calls": calls} if calls else {}),
             **({"usage": metrics, "cost": metrics.get("cost_usd")} if metrics else {}),
-            **rest,
+            **other_fields,
             **({"model": step["model_name"]} if step.get("model_name") else {}),
         },
     )
-    for at, result in enumerate(items(obj(step.get("observation")).get("results"))):
+    for index, result in enumerate(items(obj(step.get("observation")).get("results"))):
         answer = obj(result)
         yield TranscriptMessage(
-            location=f"{where}/observation/results/{at}",
-            is_injected=aside,
+            location=f"{location}/observation/results/{index}",
+            is_injected=is_copy,
             value={
                 "role": "tool",
                 "tool_call_id": text(answer.get("source_call_id")),

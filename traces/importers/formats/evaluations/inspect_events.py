@@ -1,7 +1,7 @@
 """Events of an Inspect sample as steps.
 
-Spans (before: `step` events) contain what happened between their begin and end; the span of a tool call is the tool
-step itself. Model events name their input messages in a pool that all events of a sample share.
+Spans (in older logs: `step` events) contain the events between their begin and end. The span of a tool call is the tool
+step itself. Model events refer to their input messages in a pool that all events of a sample share.
 """
 
 from collections import Counter, deque
@@ -27,7 +27,8 @@ from traces.importers.files.json_reader import first, items, obj, text
 from traces.payloads.conversation import Conversation, Messages
 
 ROOT: Final = "sample"
-_RECENT: Final = 8  # conversations that go on: agents take turns
+# Open conversations: several agents take turns.
+_MAX_CONVERSATIONS: Final = 8
 _ATTACHMENT: Final = "attachment://"
 _USAGE_NAMES: Final = {
     "input_tokens_cache_read": "cache_read_input_tokens",
@@ -39,150 +40,150 @@ _Bounds = list[tuple[JSONValue, ...]]
 
 
 @dataclass(kw_only=True)
-class _Pooled:
-    """The messages in some ranges of a pool, which the ranges of later calls go on with."""
+class _PoolSlice:
+    """The messages in some ranges of a pool; later calls often extend these ranges."""
 
     bounds: _Bounds = field(default_factory=list)
     messages: Conversation = field(default_factory=Conversation)
 
     def is_continued_by(self, bounds: _Bounds) -> bool:
-        """Whether `bounds` are these ranges, the last of them perhaps longer, and perhaps more after it."""
-        last = len(self.bounds) - 1
-        if len(bounds) <= last or bounds[:last] != self.bounds[:last]:
+        """Return True if `bounds` start with these ranges; the last may be longer, and more may follow."""
+        last_index = len(self.bounds) - 1
+        if len(bounds) <= last_index or bounds[:last_index] != self.bounds[:last_index]:
             return False
-        mine, theirs = self.bounds[last], bounds[last]
-        match (*mine, *theirs):
-            case [int(start), int(end), int(begin), int(stop)]:
-                return start == begin and end <= stop
+        range_, continuation = self.bounds[last_index], bounds[last_index]
+        match (*range_, *continuation):
+            case [int(start), int(end), int(next_start), int(next_end)]:
+                return start == next_start and end <= next_end
             case _:
                 return False
 
 
 @dataclass(kw_only=True)
 class _Reading:
-    """Where the reading of a sample's events has arrived."""
+    """The state of reading the events of a sample."""
 
     attachments: JSONObject
     pool: list[JSONValue]
-    # number of a message of Inspect -> where its messages in the normal form begin in the pool
+    # Number of an Inspect message -> start index of its normalized messages in the pool.
     starts: list[int]
-    conversations: deque[_Pooled] = field(default_factory=lambda: deque(maxlen=_RECENT))
+    conversations: deque[_PoolSlice] = field(default_factory=lambda: deque(maxlen=_MAX_CONVERSATIONS))
     steps: list[RecordedStep] = field(default_factory=list)
-    # id of a span -> key of the step that its events are below
+    # Span id -> key of the container of its events.
     owners: dict[str, str] = field(default_factory=dict)
-    # key of a container -> its place among the steps
+    # Container key -> its index in the steps.
     containers: dict[str, int] = field(default_factory=dict)
     tool_spans: set[str] = field(default_factory=set)
     keys: set[str] = field(default_factory=lambda: {ROOT})
     open_steps: list[str] = field(default_factory=list)
-    ignored: Counter[str] = field(default_factory=Counter)
+    ignored_events: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SampleSteps:
-    """The steps of a sample's events, and how many events of other kinds there were."""
+    """The steps of a sample's events, and the number of ignored events by kind."""
 
     steps: list[RecordedStep]
-    ignored: dict[str, int]
+    ignored_events: dict[str, int]
 
 
-def read(sample: JSONObject, where: str) -> SampleSteps:
-    """The steps below the sample's root, in order."""
+def read_steps(sample: JSONObject, location: str) -> SampleSteps:
+    """Read the steps below the root of a sample, in order."""
     attachments = obj(sample.get("attachments"))
-    listed = obj(sample.get("events_data")).get("messages") or sample.get("message_pool")
+    pool_messages = obj(sample.get("events_data")).get("messages") or sample.get("message_pool")
     pool: list[JSONValue] = []
     starts = [0]
-    for each in items(listed):
-        pool += messages(each, attachments)
+    for message in items(pool_messages):
+        pool += normalize_sample_messages(message, attachments)
         starts.append(len(pool))
     reading = _Reading(attachments=attachments, pool=pool, starts=starts)
-    _read(reading, items(sample.get("events")), ROOT, where)
-    return SampleSteps(steps=list(_without_empty(reading)), ignored=dict(reading.ignored))
+    _read_events(reading, items(sample.get("events")), ROOT, location)
+    return SampleSteps(steps=list(_drop_empty_containers(reading)), ignored_events=dict(reading.ignored_events))
 
 
-def messages(value: JSONValue, attachments: JSONObject) -> list[JSONObject]:
-    """A message of Inspect in the normal form."""
-    message = obj(_resolved(value, attachments))
-    calls: list[JSONValue] = [_call(obj(each)) for each in items(message.get("tool_calls"))]
+def normalize_sample_messages(value: JSONValue, attachments: JSONObject) -> list[JSONObject]:
+    """Convert an Inspect message to normalized messages."""
+    message = obj(_resolve_attachments(value, attachments))
+    calls: list[JSONValue] = [_call(obj(call)) for call in items(message.get("tool_calls"))]
     content = message.get("content")
     if isinstance(content, list):
-        content = [_block(obj(each)) if isinstance(each, dict) else each for each in content]
-    known = {"role": message.get("role"), "content": content, "tool_call_id": message.get("tool_call_id")}
-    return normalize_messages({**{key: item for key, item in known.items() if item is not None}, "tool_calls": calls})
+        content = [_block(obj(block)) if isinstance(block, dict) else block for block in content]
+    fields = {"role": message.get("role"), "content": content, "tool_call_id": message.get("tool_call_id")}
+    return normalize_messages({**{key: item for key, item in fields.items() if item is not None}, "tool_calls": calls})
 
 
-def _read(reading: _Reading, events: list[JSONValue], parent: str, where: str) -> None:
+def _read_events(reading: _Reading, events: list[JSONValue], parent: str, location: str) -> None:
     depth = len(reading.open_steps)
-    for at, each in enumerate(events):
-        event, place = obj(each), f"{where}/events/{at}"
-        key = _unused(reading, text(event.get("uuid")) or f"{parent}/{at}")
-        above = reading.owners.get(text(event.get("span_id"))) or (
+    for index, event_value in enumerate(events):
+        event, event_location = obj(event_value), f"{location}/events/{index}"
+        key = _unique_key(reading, text(event.get("uuid")) or f"{parent}/{index}")
+        container_key = reading.owners.get(text(event.get("span_id"))) or (
             reading.open_steps[-1] if len(reading.open_steps) > depth else parent
         )
         kind = text(event.get("event"))
         if kind == "span_begin":
-            _begin_span(reading, event, parent, place)
+            _begin_span(reading, event, parent, event_location)
         elif kind == "step" and event.get("action") == "begin":
-            _begin(reading, _container(event, key, above, place))
+            _begin_container(reading, _container(event, key, container_key, event_location))
             reading.open_steps.append(key)
         elif kind == "step" and len(reading.open_steps) > depth:
-            _end(reading, reading.open_steps.pop(), event, place)
+            _end_container(reading, reading.open_steps.pop(), event, event_location)
         elif kind == "span_end":
-            _end(reading, reading.owners.get(text(event.get("id")), ""), event, place)
-        elif (step := _step(reading, kind, event, key, above, place)) is not None:
+            _end_container(reading, reading.owners.get(text(event.get("id")), ""), event, event_location)
+        elif (step := _step(reading, kind, event, key, container_key, event_location)) is not None:
             reading.steps.append(step)
-            if nested := items(event.get("events")):
-                _read(reading, nested, step.key, place)
+            if inner_events := items(event.get("events")):
+                _read_events(reading, inner_events, step.key, event_location)
         elif kind not in ("step", "sample_init"):
-            reading.ignored[kind or "unknown"] += 1
+            reading.ignored_events[kind or "unknown"] += 1
     del reading.open_steps[depth:]
 
 
-def _unused(reading: _Reading, key: str) -> str:
-    """`key`, or one like it when an earlier event has the same."""
+def _unique_key(reading: _Reading, key: str) -> str:
+    """Return `key`, with a suffix if an earlier event has the same key."""
     if key in reading.keys:
         key = f"{key}~{len(reading.keys)}"
     reading.keys.add(key)
     return key
 
 
-def _begin_span(reading: _Reading, event: JSONObject, parent: str, where: str) -> None:
+def _begin_span(reading: _Reading, event: JSONObject, parent: str, location: str) -> None:
     key = text(event.get("id"))
     if not key or key in reading.owners or key in reading.keys:
         return
     reading.keys.add(key)
-    above = reading.owners.get(text(event.get("parent_id"))) or parent
+    container_key = reading.owners.get(text(event.get("parent_id"))) or parent
     if event.get("type") == "tool":
-        reading.owners[key] = above
+        reading.owners[key] = container_key
         reading.tool_spans.add(key)
     else:
-        _begin(reading, _container(event, key, above, where))
+        _begin_container(reading, _container(event, key, container_key, location))
         reading.owners[key] = key
 
 
-def _begin(reading: _Reading, container: RecordedStep) -> None:
+def _begin_container(reading: _Reading, container: RecordedStep) -> None:
     reading.containers[container.key] = len(reading.steps)
     reading.steps.append(container)
 
 
-def _end(reading: _Reading, key: str, event: JSONObject, where: str) -> None:
-    at = reading.containers.get(key)
-    if at is not None:
-        reading.steps[at] = replace(reading.steps[at], ended_at=parse_time(event.get("timestamp"), where))
+def _end_container(reading: _Reading, key: str, event: JSONObject, location: str) -> None:
+    index = reading.containers.get(key)
+    if index is not None:
+        reading.steps[index] = replace(reading.steps[index], ended_at=parse_time(event.get("timestamp"), location))
 
 
-def _without_empty(reading: _Reading) -> Iterator[RecordedStep]:
-    """The steps without the containers that contain none."""
-    used = {step.parent for step in reading.steps if step.key not in reading.containers}
+def _drop_empty_containers(reading: _Reading) -> Iterator[RecordedStep]:
+    """Yield the steps without empty containers."""
+    used_keys = {step.parent for step in reading.steps if step.key not in reading.containers}
     for step in reversed(reading.steps):
-        if step.key in used:
-            used.add(step.parent)
-    yield from (step for step in reading.steps if step.key not in reading.containers or step.key in used)
+        if step.key in used_keys:
+            used_keys.add(step.parent)
+    yield from (step for step in reading.steps if step.key not in reading.containers or step.key in used_keys)
 
 
-def _container(event: JSONObject, key: str, parent: str, where: str) -> RecordedStep:
+def _container(event: JSONObject, key: str, parent: str, location: str) -> RecordedStep:
     kind, name = text(event.get("type")), text(event.get("name"))
-    times = parse_span(event.get("timestamp"), None, where)
+    times = parse_span(event.get("timestamp"), None, location)
     return build_step(
         SpanFacts(
             key=key,
@@ -195,16 +196,16 @@ def _container(event: JSONObject, key: str, parent: str, where: str) -> Recorded
     )
 
 
-def _step(reading: _Reading, kind: str, event: JSONObject, key: str, parent: str, where: str) -> RecordedStep | None:
-    times = parse_span(event.get("timestamp"), event.get("completed"), where)
+def _step(reading: _Reading, kind: str, event: JSONObject, key: str, parent: str, location: str) -> RecordedStep | None:
+    times = parse_span(event.get("timestamp"), event.get("completed"), location)
     match kind:
         case "model":
-            facts = _model(reading, event, key, times, where)
+            facts = _model(reading, event, key, times, location)
         case "tool":
             facts = _tool(reading, event, key, times)
         case "score":
-            score = obj(_resolved(event.get("score"), reading.attachments))
-            name = text(event.get("scorer")) or _name_of(reading, parent) or "score"
+            score = obj(_resolve_attachments(event.get("score"), reading.attachments))
+            name = text(event.get("scorer")) or _container_name(reading, parent) or "score"
             facts = SpanFacts(
                 key=key,
                 name=name,
@@ -219,7 +220,7 @@ def _step(reading: _Reading, kind: str, event: JSONObject, key: str, parent: str
                 name=text(event.get("approver")) or "approval",
                 type=StepType.SAFETY,
                 times=times,
-                input=obj(_resolved(event.get("call"), reading.attachments)),
+                input=obj(_resolve_attachments(event.get("call"), reading.attachments)),
                 output={name: event[name] for name in ("decision", "explanation") if event.get(name)},
             )
         case "subtask":
@@ -228,20 +229,24 @@ def _step(reading: _Reading, kind: str, event: JSONObject, key: str, parent: str
                 name=text(event.get("name")) or "subtask",
                 type=StepType.AGENT,
                 times=times,
-                input=_resolved(event.get("input"), reading.attachments),
-                output=_resolved(event.get("result"), reading.attachments),
+                input=_resolve_attachments(event.get("input"), reading.attachments),
+                output=_resolve_attachments(event.get("result"), reading.attachments),
             )
         case _:
             return None
     return replace(build_step(facts), parent=parent)
 
 
-def _model(reading: _Reading, event: JSONObject, key: str, times: Span, where: str) -> SpanFacts:
-    output = obj(_resolved(event.get("output"), reading.attachments))
+def _model(reading: _Reading, event: JSONObject, key: str, times: Span, location: str) -> SpanFacts:
+    output = obj(_resolve_attachments(event.get("output"), reading.attachments))
     model = text(event.get("model"))
     usage = {_USAGE_NAMES.get(name, name): count for name, count in obj(output.get("usage")).items()}
-    cached = any(usage.get(name) for name in _USAGE_NAMES.values())
-    counts = usage if cached else {name: n for name, n in usage.items() if name not in _USAGE_NAMES.values()}
+    has_cache_counts = any(usage.get(name) for name in _USAGE_NAMES.values())
+    counts = (
+        usage
+        if has_cache_counts
+        else {name: count for name, count in usage.items() if name not in _USAGE_NAMES.values()}
+    )
     error = text(event.get("error")) or text(output.get("error"))
     facts = {"role": event.get("role"), "cache": event.get("cache"), "working_time": event.get("working_time")}
     retries = event.get("retries")
@@ -257,64 +262,73 @@ def _model(reading: _Reading, event: JSONObject, key: str, times: Span, where: s
         answer=normalize_answer(_choices(output)),
         model=model.split("/", 1)[-1],
         provider=normalize_provider(model.split("/", 1)[0] if "/" in model else "", model),
-        usage=normalize_usage(counts, f"{where}/output/usage"),
+        usage=normalize_usage(counts, f"{location}/output/usage"),
         retries=retries if isinstance(retries, int) and 0 <= retries < 2**31 else 0,
         attributes={name: value for name, value in facts.items() if value is not None},
     )
 
 
 def _request(reading: _Reading, event: JSONObject) -> JSONObject | None:
-    given: Sequence[JSONValue] = [
-        message for each in items(event.get("input")) for message in messages(each, reading.attachments)
+    request_messages: Sequence[JSONValue] = [
+        message
+        for item in items(event.get("input"))
+        for message in normalize_sample_messages(item, reading.attachments)
     ]
     ranges = items(event.get("input_refs"))
     if ranges:
-        given = [*given, *_shown(reading, ranges)] if given else _shown(reading, ranges)
-    if not given:
+        request_messages = (
+            [*request_messages, *_pool_conversation(reading, ranges)]
+            if request_messages
+            else _pool_conversation(reading, ranges)
+        )
+    if not request_messages:
         return None
     config: JSONObject = {name: value for name, value in obj(event.get("config")).items() if value is not None}
     choice = event.get("tool_choice")
     if choice not in (None, "auto") and items(event.get("tools")):
         config["tool_choice"] = choice
     request = model_input([], normalize_tools(event.get("tools") or []), normalize_parameters(config))
-    return {**request, "messages": cast(JSONValue, given)}
+    return {**request, "messages": cast(JSONValue, request_messages)}
 
 
-def _shown(reading: _Reading, ranges: list[JSONValue]) -> Messages:
-    """The messages of the pool in some ranges: the beginning of a conversation that calls before had as well."""
-    bounds = [tuple(items(each)) for each in ranges]
-    for known in reading.conversations:
-        if known.is_continued_by(bounds):
-            fresh = [(known.bounds[-1][1], bounds[len(known.bounds) - 1][1]), *bounds[len(known.bounds) :]]
+def _pool_conversation(reading: _Reading, ranges: list[JSONValue]) -> Messages:
+    """Return the pool messages in some ranges, as an extension of an earlier call's conversation if possible."""
+    bounds = [tuple(items(pair)) for pair in ranges]
+    for conversation in reading.conversations:
+        if conversation.is_continued_by(bounds):
+            new_bounds = [
+                (conversation.bounds[-1][1], bounds[len(conversation.bounds) - 1][1]),
+                *bounds[len(conversation.bounds) :],
+            ]
             break
     else:
-        known, fresh = _Pooled(), bounds
-        reading.conversations.appendleft(known)
-    for each in fresh:
-        for message in _pooled(reading, [*each]):
-            known.messages.append(message)
-    known.bounds = bounds
-    return known.messages.so_far
+        conversation, new_bounds = _PoolSlice(), bounds
+        reading.conversations.appendleft(conversation)
+    for pair in new_bounds:
+        for message in _pool_messages(reading, [*pair]):
+            conversation.messages.append(message)
+    conversation.bounds = bounds
+    return conversation.messages.so_far
 
 
-def _pooled(reading: _Reading, bounds: list[JSONValue]) -> list[JSONValue]:
-    """The messages of the pool from the first of two numbers to before the second."""
+def _pool_messages(reading: _Reading, bounds: list[JSONValue]) -> list[JSONValue]:
+    """Return the pool messages from the first number up to, but not including, the second."""
     match bounds:
         case [int(start), int(end)] if 0 <= start <= end < len(reading.starts):
             return reading.pool[reading.starts[start] : reading.starts[end]]
         case _:
-            raise BadFile(f"{as_text(bounds)[:40]} names no messages of the sample", "/input_refs")
+            raise BadFile(f"{as_text(bounds)[:40]} is not a range of the sample's messages", "/input_refs")
 
 
-def _name_of(reading: _Reading, key: str) -> str:
-    """The name of the container with this key."""
+def _container_name(reading: _Reading, key: str) -> str:
+    """Return the name of a container; empty if the key is unknown."""
     return reading.steps[reading.containers[key]].name if key in reading.containers else ""
 
 
 def _choices(output: JSONObject) -> JSONValue:
-    """The first choice, its message in the normal form."""
+    """Return the first choice with a normalized message; None if the message is empty."""
     choice = obj(next(iter(items(output.get("choices"))), None))
-    answer = next(iter(messages({**obj(choice.get("message")), "role": "assistant"}, {})), None)
+    answer = next(iter(normalize_sample_messages({**obj(choice.get("message")), "role": "assistant"}, {})), None)
     if not choice or answer is None:
         return None
     if answer.get("content") in (None, "") and not answer.get("tool_calls"):
@@ -337,15 +351,15 @@ def _tool(reading: _Reading, event: JSONObject, key: str, times: Span) -> SpanFa
         failed=bool(error),
         error=problem or "error",
         is_open=bool(event.get("pending")),
-        input=_resolved(event.get("arguments"), reading.attachments),
-        output=None if event.get("pending") else _resolved(event.get("result"), reading.attachments),
+        input=_resolve_attachments(event.get("arguments"), reading.attachments),
+        output=None if event.get("pending") else _resolve_attachments(event.get("result"), reading.attachments),
         call_id=text(event.get("id")),
         attributes={name: value for name, value in facts.items() if value is not None},
     )
 
 
 def _call(call: JSONObject) -> JSONObject:
-    """A tool call: Inspect names its function by a text."""
+    """Convert a tool call, whose `function` is a name in Inspect."""
     return {"id": call.get("id"), "name": call.get("function"), "arguments": call.get("arguments")}
 
 
@@ -357,14 +371,14 @@ def _block(block: JSONObject) -> JSONObject:
     return block
 
 
-def _resolved(value: JSONValue, attachments: JSONObject) -> JSONValue:
-    """`value` with the texts that are kept as attachments put back."""
+def _resolve_attachments(value: JSONValue, attachments: JSONObject) -> JSONValue:
+    """Replace references to attachments in `value` by their texts."""
     if isinstance(value, str):
         if not value.startswith(_ATTACHMENT):
             return value
         return attachments.get(value.removeprefix(_ATTACHMENT), value)
     if isinstance(value, list):
-        return [_resolved(each, attachments) for each in value]
+        return [_resolve_attachments(item, attachments) for item in value]
     if isinstance(value, dict):
-        return {key: _resolved(each, attachments) for key, each in value.items()}
+        return {key: _resolve_attachments(item, attachments) for key, item in value.items()}
     return value

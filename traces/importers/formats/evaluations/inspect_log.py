@@ -1,4 +1,4 @@
-"""Logs of Inspect (inspect_ai): JSON logs, `.eval` archives, and single samples out of them.
+"""Logs of Inspect (inspect_ai): JSON logs, `.eval` archives, and single samples from them.
 
 Each sample of each epoch is a run; its scores are judgements.
 """
@@ -40,29 +40,29 @@ _SAMPLE_FACTS: Final = ("target", "choices", "metadata", "model_usage", "total_t
 
 @dataclass(frozen=True, kw_only=True)
 class _Sample:
-    """A sample with the facts of its evaluation."""
+    """A sample and the facts about its evaluation."""
 
     value: JSONObject
     evaluation: JSONObject
-    where: str
+    location: str
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
-    """One run for each sample."""
-    samples = _archived(source) if source.data.startswith(MAGIC) else _listed(source)
-    found = False
+    """Yield one run per sample."""
+    samples = _archive_samples(source) if source.data.startswith(MAGIC) else _log_samples(source)
+    has_samples = False
     for sample in samples:
-        found = True
+        has_samples = True
         try:
             yield _run(sample)
         except BadFile as problem:
             source.problems.append(problem)
-    if not found and not source.problems:
-        raise BadFile("this log of Inspect holds no sample: it is a header, or the samples were not logged", "/samples")
+    if not has_samples and not source.problems:
+        raise BadFile("this Inspect log has no samples: it is a header, or its samples were not logged", "/samples")
 
 
 def recognise(sample: Sample) -> bool:
-    """Whether a file is a log or a sample of Inspect."""
+    """Return True if the file is an Inspect log or sample."""
     if sample.head.startswith(MAGIC):
         try:
             names = Archive(sample.head).names
@@ -74,7 +74,7 @@ def recognise(sample: Sample) -> bool:
 
 
 def _with_nan(source: Source) -> list[Record]:
-    """The document of a log in which a metric is NaN, which Inspect writes and JSON does not know."""
+    """Return the document of a log with NaN metrics, which Inspect writes and JSON forbids."""
     if b"NaN" not in source.data or b'"eval"' not in source.data or source.data[:1] != b"{":
         return []
     try:
@@ -84,7 +84,7 @@ def _with_nan(source: Source) -> list[Record]:
 
 
 def _json(data: bytes) -> JSONValue:
-    """The JSON in `data`, null in the place of numbers that are none."""
+    """Parse the JSON in `data`; NaN and infinities become null."""
     try:
         return json_value(data)
     except BadFile as problem:
@@ -96,28 +96,28 @@ def _json(data: bytes) -> JSONValue:
             raise problem from None
 
 
-def _is_log(given: JSONObject) -> bool:
-    return "task" in obj(given.get("eval")) and "status" in given
+def _is_log(body: JSONObject) -> bool:
+    return "task" in obj(body.get("eval")) and "status" in body
 
 
-def _is_sample(given: JSONObject) -> bool:
-    return {"id", "epoch", "input", "target", "messages"} <= given.keys()
+def _is_sample(body: JSONObject) -> bool:
+    return {"id", "epoch", "input", "target", "messages"} <= body.keys()
 
 
-def _listed(source: Source) -> Iterator[_Sample]:
+def _log_samples(source: Source) -> Iterator[_Sample]:
     source.documents = _with_nan(source)
     for record in source.records():
-        given = require_object(record.value, record.location)
-        if _is_sample(given):
-            yield _Sample(value=given, evaluation={}, where=record.location or "/")
+        body = require_object(record.value, record.location)
+        if _is_sample(body):
+            yield _Sample(value=body, evaluation={}, location=record.location or "/")
             continue
-        evaluation = require_object(given.get("eval"), f"{record.location}/eval")
-        for at, each in enumerate(require_list(given.get("samples") or [], f"{record.location}/samples")):
-            where = f"{record.location}/samples/{at}"
-            yield _Sample(value=require_object(each, where), evaluation=evaluation, where=where)
+        evaluation = require_object(body.get("eval"), f"{record.location}/eval")
+        for index, sample in enumerate(require_list(body.get("samples") or [], f"{record.location}/samples")):
+            location = f"{record.location}/samples/{index}"
+            yield _Sample(value=require_object(sample, location), evaluation=evaluation, location=location)
 
 
-def _archived(source: Source) -> Iterator[_Sample]:
+def _archive_samples(source: Source) -> Iterator[_Sample]:
     archive = Archive(source.data)
     header = next((name for name in _HEADERS if name in archive.names), None)
     evaluation = obj(obj(_json(archive.read(header))).get("eval")) if header else {}
@@ -129,106 +129,112 @@ def _archived(source: Source) -> Iterator[_Sample]:
         except BadFile as problem:
             source.problems.append(problem.prefix_location(name))
         else:
-            yield _Sample(value=value, evaluation=evaluation, where=name)
+            yield _Sample(value=value, evaluation=evaluation, location=name)
 
 
 def _run(sample: _Sample) -> RecordedRun:
-    given, evaluation = sample.value, sample.evaluation
+    body, evaluation = sample.value, sample.evaluation
     task, model = text(evaluation.get("task")), text(evaluation.get("model"))
-    error = obj(given.get("error"))
-    facts: JSONObject = {name: given.get(name) for name in _SAMPLE_FACTS}
-    recorded = inspect_events.read(given, sample.where)
-    has_calls = any(step.type is StepType.MODEL for step in recorded.steps)
+    error = obj(body.get("error"))
+    facts: JSONObject = {name: body.get(name) for name in _SAMPLE_FACTS}
+    sample_steps = inspect_events.read_steps(body, sample.location)
+    has_calls = any(step.type is StepType.MODEL for step in sample_steps.steps)
     steps = (
-        [_root(given, task, sample.where), *recorded.steps] if has_calls else _transcript(given, model, sample.where)
+        [_root(body, task, sample.location), *sample_steps.steps]
+        if has_calls
+        else _transcript(body, model, sample.location)
     )
     return build_run(
         RunFacts(
             external_id=_identity(sample),
             app=app_name(task.rsplit("/", 1)[-1]) or FORMAT,
             format=FORMAT,
-            name=f"{task or 'sample'} {text(given.get('id'))}",
+            name=f"{task or 'sample'} {text(body.get('id'))}",
             failed=bool(error),
-            tags=[*(text(tag) for tag in items(evaluation.get("tags"))), f"sample:{text(given.get('id'))}"],
+            tags=[*(text(tag) for tag in items(evaluation.get("tags"))), f"sample:{text(body.get('id'))}"],
             metadata={
                 **facts,
-                "sample_id": given.get("id"),
-                "epoch": given.get("epoch"),
+                "sample_id": body.get("id"),
+                "epoch": body.get("epoch"),
                 "task": task,
                 "model": model,
                 "run_id": evaluation.get("run_id"),
                 "error": error or None,
-                "other_events": dict(recorded.ignored),
+                "other_events": dict(sample_steps.ignored_events),
             },
-            judgements=list(_judgements(obj(given.get("scores")))),
+            judgements=list(_judgements(obj(body.get("scores")))),
         ),
         steps,
-        location=sample.where,
+        location=sample.location,
     )
 
 
 def _identity(sample: _Sample) -> str:
-    """The sample's own identifier; older logs have only that of their run."""
-    given, evaluation = sample.value, sample.evaluation
-    if key := text(given.get("uuid")):
+    """Return the sample's id, or in older logs, one derived from the id of the run."""
+    body, evaluation = sample.value, sample.evaluation
+    if key := text(body.get("uuid")):
         return key
-    name = f"{text(given.get('id'))}/{text(given.get('epoch'))}"
+    name = f"{text(body.get('id'))}/{text(body.get('epoch'))}"
     run = text(first(evaluation, "eval_id", "run_id"))
-    return f"{run}/{text(evaluation.get('task_id'))}/{name}" if run else f"{name}/{content_id(given, sample.where)}"
+    return f"{run}/{text(evaluation.get('task_id'))}/{name}" if run else f"{name}/{content_id(body, sample.location)}"
 
 
-def _root(given: JSONObject, task: str, where: str) -> RecordedStep:
-    asked = given.get("input")
-    attachments = obj(given.get("attachments"))
-    messages = [message for each in items(asked) for message in inspect_events.messages(each, attachments)]
-    error = text(obj(given.get("error")).get("message"))
-    answer = text(obj(given.get("output")).get("completion"))
+def _root(body: JSONObject, task: str, location: str) -> RecordedStep:
+    task_input = body.get("input")
+    attachments = obj(body.get("attachments"))
+    messages = [
+        message for item in items(task_input) for message in inspect_events.normalize_sample_messages(item, attachments)
+    ]
+    error = text(obj(body.get("error")).get("message"))
+    answer = text(obj(body.get("output")).get("completion"))
     return RecordedStep(
         key=ROOT,
         type=StepType.AGENT,
         name=task or "sample",
-        input={"messages": [dict(each) for each in messages]} if messages else {"task": text(asked)},
+        input={"messages": [dict(message) for message in messages]} if messages else {"task": text(task_input)},
         output={"text": answer} if answer else None,
         status=StepStatus.ERROR if error else StepStatus.OK,
         error=error,
-        started_at=parse_time(given.get("started_at"), where),
-        ended_at=parse_time(given.get("completed_at"), where),
+        started_at=parse_time(body.get("started_at"), location),
+        ended_at=parse_time(body.get("completed_at"), location),
     )
 
 
-def _transcript(given: JSONObject, model: str, where: str) -> list[RecordedStep]:
-    """Steps of a sample whose events were not logged."""
-    attachments = obj(given.get("attachments"))
-    said: list[TranscriptMessage] = []
-    for at, each in enumerate(items(given.get("messages"))):
-        error = obj(obj(each).get("error"))
-        facts = {"error": text(first(error, "message", "type")) or None, "model": obj(each).get("model")}
-        for message in inspect_events.messages(each, attachments):
-            kept = {name: value for name, value in facts.items() if value}
-            said.append(TranscriptMessage(value={**message, **kept}, location=f"{where}/messages/{at}"))
+def _transcript(body: JSONObject, model: str, location: str) -> list[RecordedStep]:
+    """Build the steps of a sample without logged events."""
+    attachments = obj(body.get("attachments"))
+    messages: list[TranscriptMessage] = []
+    for index, entry in enumerate(items(body.get("messages"))):
+        error = obj(obj(entry).get("error"))
+        facts = {"error": text(first(error, "message", "type")) or None, "model": obj(entry).get("model")}
+        for message in inspect_events.normalize_sample_messages(entry, attachments):
+            known_facts = {name: value for name, value in facts.items() if value}
+            messages.append(
+                TranscriptMessage(value={**message, **known_facts}, location=f"{location}/messages/{index}")
+            )
     setting = TranscriptSettings(
         model=model.split("/", 1)[-1], provider=normalize_provider(model.split("/", 1)[0], model)
     )
-    steps = transcripts.build_steps(said, setting)
-    problem = text(obj(given.get("error")).get("message"))
+    steps = transcripts.build_steps(messages, setting)
+    problem = text(obj(body.get("error")).get("message"))
     return [replace(steps[0], error=problem, status=StepStatus.ERROR), *steps[1:]] if problem else steps
 
 
 def _judgements(scores: JSONObject) -> Iterator[RecordedJudgement]:
-    for name, each in scores.items():
-        score = obj(each)
-        words = [text(score.get(part)) for part in ("answer", "explanation") if text(score.get(part))]
+    for name, score_value in scores.items():
+        score = obj(score_value)
+        comments = [text(score.get(part)) for part in ("answer", "explanation") if text(score.get(part))]
         value = score.get("value")
         parts = value.items() if isinstance(value, dict) else [("", value)]
         for part, number in parts:
-            yield _judgement(f"{name}.{part}" if part else name, number, ": ".join(words))
+            yield _judgement(f"{name}.{part}" if part else name, number, ": ".join(comments))
 
 
-def _judgement(name: str, value: JSONValue, words: str) -> RecordedJudgement:
+def _judgement(name: str, value: JSONValue, comment: str) -> RecordedJudgement:
     if isinstance(value, str) and value in _LETTERS:
-        return RecordedJudgement(name=name, kind=_LETTERS[value], text=words)
+        return RecordedJudgement(name=name, kind=_LETTERS[value], text=comment)
     if isinstance(value, bool):
-        return RecordedJudgement(name=name, kind=JudgementKind.PASS if value else JudgementKind.FAIL, text=words)
+        return RecordedJudgement(name=name, kind=JudgementKind.PASS if value else JudgementKind.FAIL, text=comment)
     if value == "P":
-        return judgement(name, _PARTIAL, text=words)
-    return judgement(name, value if not isinstance(value, list) else as_text(value), text=words)
+        return judgement(name, _PARTIAL, text=comment)
+    return judgement(name, value if not isinstance(value, list) else as_text(value), text=comment)

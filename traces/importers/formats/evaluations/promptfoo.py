@@ -1,6 +1,6 @@
 """Results of promptfoo: its JSON output, the summary inside it, and rows as JSON Lines.
 
-Each row is a run: the prompt with its variables, the answer of the provider, and a validator for each assertion.
+Each row is a run: the prompt with its variables, the provider's answer, and a validator per assertion.
 """
 
 from collections.abc import Iterator
@@ -29,12 +29,13 @@ from traces.importers.files.source import Source
 
 FORMAT: Final = "promptfoo"
 _ROOT: Final = "test"
-_PROVIDER_FAILED: Final = 2  # `failureReason` of a row whose provider gave no answer
+# `failureReason` of a row without an answer from the provider.
+_PROVIDER_FAILURE: Final = 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Evaluation:
-    """What an output file states about all of its rows."""
+    """The facts that an output file has for all its rows."""
 
     id: str = ""
     description: str = ""
@@ -46,11 +47,11 @@ class _Evaluation:
 class _Row:
     body: JSONObject
     evaluation: _Evaluation
-    where: str
+    location: str
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
-    """One run for each row."""
+    """Yield one run per row."""
     for record in source.records():
         for row in _rows(record.value, _Evaluation(), record.location):
             try:
@@ -60,38 +61,38 @@ def parse(source: Source) -> Iterator[RecordedRun]:
 
 
 def is_output(value: JSONValue) -> bool:
-    """Whether `value` is an output file, a summary, or a row of results."""
+    """Return True if `value` is an output file, a summary, or a result row."""
     if isinstance(value, list):
         return bool(value) and _is_row(obj(value[0]))
-    given = obj(value)
-    if _is_row(given):
+    body = obj(value)
+    if _is_row(body):
         return True
-    results = given.get("results")
+    results = body.get("results")
     if isinstance(results, list):
         return bool(results) and _is_row(obj(results[0]))
     return isinstance(results, dict) and is_output(results)
 
 
-def _is_row(given: JSONObject) -> bool:
-    return {"vars", "prompt"} <= given.keys() and not given.keys().isdisjoint({"gradingResult", "success"})
+def _is_row(body: JSONObject) -> bool:
+    return {"vars", "prompt"} <= body.keys() and not body.keys().isdisjoint({"gradingResult", "success"})
 
 
-def _rows(value: JSONValue, evaluation: _Evaluation, where: str) -> Iterator[_Row]:
+def _rows(value: JSONValue, evaluation: _Evaluation, location: str) -> Iterator[_Row]:
     if isinstance(value, list):
-        for at, each in enumerate(value):
-            yield from _rows(each, evaluation, f"{where}/{at}")
+        for index, item in enumerate(value):
+            yield from _rows(item, evaluation, f"{location}/{index}")
         return
-    given = require_object(value, where)
-    if "results" not in given:
-        yield _Row(body=given, evaluation=evaluation, where=where)
+    body = require_object(value, location)
+    if "results" not in body:
+        yield _Row(body=body, evaluation=evaluation, location=location)
         return
-    known = _Evaluation(
-        id=text(first(given, "evalId")) or evaluation.id,
-        description=text(obj(given.get("config")).get("description")) or evaluation.description,
-        timestamp=first(given, "timestamp", "createdAt") or evaluation.timestamp,
-        prompts=items(given.get("prompts")),
+    file_evaluation = _Evaluation(
+        id=text(first(body, "evalId")) or evaluation.id,
+        description=text(obj(body.get("config")).get("description")) or evaluation.description,
+        timestamp=first(body, "timestamp", "createdAt") or evaluation.timestamp,
+        prompts=items(body.get("prompts")),
     )
-    yield from _rows(given["results"], known, f"{where}/results")
+    yield from _rows(body["results"], file_evaluation, f"{location}/results")
 
 
 def _run(row: _Row) -> RecordedRun:
@@ -114,11 +115,11 @@ def _run(row: _Row) -> RecordedRun:
             name=description,
             tags=[f"provider:{_label(body)}"] if _label(body) else [],
             metadata=metadata,
-            started_at=parse_time(row.evaluation.timestamp, row.where),
+            started_at=parse_time(row.evaluation.timestamp, row.location),
             judgements=list(_judgements(body)),
         ),
         list(_steps(row)),
-        location=row.where,
+        location=row.location,
     )
 
 
@@ -126,8 +127,10 @@ def _identity(row: _Row) -> str:
     body, evaluation = row.body, row.evaluation
     if key := text(first(body, "id")):
         return key
-    place = [text(body.get(name)) for name in ("testIdx", "promptIdx", "repeatIndex") if body.get(name) is not None]
-    return "/".join([evaluation.id, *place]) if evaluation.id and place else content_id(body, row.where)
+    coordinates = [
+        text(body.get(name)) for name in ("testIdx", "promptIdx", "repeatIndex") if body.get(name) is not None
+    ]
+    return "/".join([evaluation.id, *coordinates]) if evaluation.id and coordinates else content_id(body, row.location)
 
 
 def _label(body: JSONObject) -> str:
@@ -138,13 +141,13 @@ def _label(body: JSONObject) -> str:
 def _steps(row: _Row) -> Iterator[RecordedStep]:
     body = row.body
     model, failure = _model(row), _failure(body)
-    asked = _prompt_text(body)
+    prompt_text = _prompt_text(body)
     messages = items(obj(model.input).get("messages"))
     yield RecordedStep(
         key=_ROOT,
         type=StepType.AGENT,
         name=_label(body) or "test",
-        input={"messages": messages} if messages and asked.startswith("[") else {"task": asked},
+        input={"messages": messages} if messages and prompt_text.startswith("[") else {"task": prompt_text},
         output=model.output and {"text": as_text(obj(body.get("response")).get("output"))},
         status=StepStatus.ERROR if failure else StepStatus.OK,
         error=failure,
@@ -157,19 +160,21 @@ def _steps(row: _Row) -> Iterator[RecordedStep]:
             name=text(obj(body.get("prompt")).get("label"))[:60] or "prompt",
             parent=_ROOT,
             input={"template": _template(row), "variables": variables},
-            output={"text": asked},
+            output={"text": prompt_text},
         )
     yield model
-    for at, each in enumerate(items(obj(body.get("gradingResult")).get("componentResults"))):
-        if isinstance(each, dict):
-            yield _check(each, at)
+    for index, result in enumerate(items(obj(body.get("gradingResult")).get("componentResults"))):
+        if isinstance(result, dict):
+            yield _check(result, index)
 
 
 def _template(row: _Row) -> str:
-    """The prompt before its variables were put in, where the file has it."""
-    at = row.body.get("promptIdx")
-    known = row.evaluation.prompts[at] if isinstance(at, int) and 0 <= at < len(row.evaluation.prompts) else None
-    return text(first(obj(known), "raw", "template")) or text(obj(row.body.get("prompt")).get("label"))
+    """Return the prompt without its variables filled in; its label if the file lacks the template."""
+    index = row.body.get("promptIdx")
+    prompt = (
+        row.evaluation.prompts[index] if isinstance(index, int) and 0 <= index < len(row.evaluation.prompts) else None
+    )
+    return text(first(obj(prompt), "raw", "template")) or text(obj(row.body.get("prompt")).get("label"))
 
 
 def _prompt_text(body: JSONObject) -> str:
@@ -179,13 +184,13 @@ def _prompt_text(body: JSONObject) -> str:
 
 def _model(row: _Row) -> RecordedStep:
     body, response = row.body, obj(row.body.get("response"))
-    provider, model = _named(body)
+    provider, model = _provider_and_model(body)
     counts = obj(first(response, "tokenUsage") or body.get("tokenUsage"))
     usage = normalize_usage(
-        {"input": counts.get("prompt"), "output": counts.get("completion")}, f"{row.where}/tokenUsage"
+        {"input": counts.get("prompt"), "output": counts.get("completion")}, f"{row.location}/tokenUsage"
     )
-    spoken = parse_embedded(_prompt_text(body))
-    messages = normalize_messages(spoken if isinstance(spoken, list) else _prompt_text(body))
+    prompt = parse_embedded(_prompt_text(body))
+    messages = normalize_messages(prompt if isinstance(prompt, list) else _prompt_text(body))
     config = obj(obj(body.get("prompt")).get("config"))
     parameters: JSONObject = {key: value for key, value in config.items() if not isinstance(value, dict | list)}
     failure = _failure(body)
@@ -214,8 +219,8 @@ def _model(row: _Row) -> RecordedStep:
     )
 
 
-def _named(body: JSONObject) -> tuple[str, str]:
-    """Provider and model, out of `openai:chat:gpt-4o-mini` and its like; a script has no model."""
+def _provider_and_model(body: JSONObject) -> tuple[str, str]:
+    """Return provider and model from names like `openai:chat:gpt-4o-mini`; a script has neither."""
     name = text(first(obj(body.get("provider")), "id")) or text(body.get("provider"))
     if "://" in name or ":" not in name:
         return "", ""
@@ -225,33 +230,33 @@ def _named(body: JSONObject) -> tuple[str, str]:
 
 
 def _answer(response: JSONObject) -> JSONValue:
-    """The answer: a text, an object, or the tool calls that a model asked for."""
+    """Return the answer: a text, an object, or a message with tool calls."""
     output = response.get("output")
     calls = items(output)
-    if calls and all(isinstance(obj(each).get("function"), dict) for each in calls):
-        return {"role": "assistant", "content": None, "tool_calls": [normalize_tool_call(each) for each in calls]}
+    if calls and all(isinstance(obj(call).get("function"), dict) for call in calls):
+        return {"role": "assistant", "content": None, "tool_calls": [normalize_tool_call(call) for call in calls]}
     return output
 
 
 def _failure(body: JSONObject) -> str:
-    """Why the provider gave no answer; `error` of a row may also be the reason of a failed assertion."""
+    """Return the provider's error; the `error` of a row may also be the reason of a failed assertion."""
     error = text(obj(body.get("response")).get("error"))
-    if body.get("failureReason") == _PROVIDER_FAILED:
+    if body.get("failureReason") == _PROVIDER_FAILURE:
         return error or text(body.get("error")) or "error"
     return error or ("" if body.get("response") else text(body.get("error")))
 
 
-def _check(result: JSONObject, at: int) -> RecordedStep:
-    """An assertion as a validator."""
+def _check(result: JSONObject, number: int) -> RecordedStep:
+    """Convert the result of an assertion into a validator step."""
     assertion = obj(result.get("assertion"))
-    kept = {name: result[name] for name in ("score", "reason") if result.get(name) is not None}
+    details = {name: result[name] for name in ("score", "reason") if result.get(name) is not None}
     return RecordedStep(
-        key=f"assertion-{at}",
+        key=f"assertion-{number}",
         type=StepType.VALIDATOR,
         parent=_ROOT,
         input=assertion or None,
         name=text(first(assertion, "metric", "type")) or "assertion",
-        output={"passed": result["pass"], **kept} if isinstance(result.get("pass"), bool) else kept or None,
+        output={"passed": result["pass"], **details} if isinstance(result.get("pass"), bool) else details or None,
     )
 
 

@@ -1,4 +1,4 @@
-"""Results of tau-bench (a list of trials) and tau2-bench (simulations of one evaluation); each trial is a run."""
+"""Results of tau-bench (a list of trials) and tau2-bench (simulations of an evaluation); each trial is a run."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -19,12 +19,12 @@ from traces.importers.files.json_reader import first, items, obj, require_list, 
 from traces.importers.files.source import Source
 
 FORMAT: Final = "tau-bench"
-_KEPT: Final = ("seed", "duration", "agent_cost", "user_cost", "reward_info", "mode")
+_METADATA: Final = ("seed", "duration", "agent_cost", "user_cost", "reward_info", "mode")
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Trial:
-    """One trial of a task; `setting` is what its evaluation states about all of them."""
+    """One trial of a task; `setting` applies to all trials of its evaluation."""
 
     body: JSONObject
     messages: list[JSONValue]
@@ -32,11 +32,11 @@ class _Trial:
     metadata: JSONObject
     domain: str
     identity: str
-    where: str
+    location: str
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
-    """One run for each trial."""
+    """Yield one run per trial."""
     for record in source.records():
         for trial in _trials(record.value, record.location):
             try:
@@ -46,53 +46,53 @@ def parse(source: Source) -> Iterator[RecordedRun]:
 
 
 def is_result(value: JSONValue) -> bool:
-    """Whether `value` is a trial, a list of them, or an evaluation with simulations."""
+    """Return True if `value` is a trial, a list of trials, or an evaluation with simulations."""
     if isinstance(value, list):
         return bool(value) and is_result(value[0])
-    given = obj(value)
-    if {"task_id", "traj"} <= given.keys():
+    body = obj(value)
+    if {"task_id", "traj"} <= body.keys():
         return True
-    return isinstance(given.get("simulations"), list) and not given.keys().isdisjoint({"tasks", "info"})
+    return isinstance(body.get("simulations"), list) and not body.keys().isdisjoint({"tasks", "info"})
 
 
-def _trials(value: JSONValue, where: str) -> Iterator[Callable[[], _Trial]]:
-    """Readers of the trials: one that cannot be read leaves the others."""
+def _trials(value: JSONValue, location: str) -> Iterator[Callable[[], _Trial]]:
+    """Yield a reader per trial, so that one bad trial does not affect the others."""
     if isinstance(value, list):
-        for at, each in enumerate(value):
-            yield from _trials(each, f"{where}/{at}")
+        for index, item in enumerate(value):
+            yield from _trials(item, f"{location}/{index}")
         return
-    given = require_object(value, where)
-    if "traj" in given:
-        yield partial(_trial, given, where)
+    body = require_object(value, location)
+    if "traj" in body:
+        yield partial(_trial, body, location)
         return
-    info = obj(given.get("info"))
-    tasks = {text(obj(each).get("id")): each for each in items(given.get("tasks"))}
-    for at, each in enumerate(require_list(given.get("simulations"), f"{where}/simulations")):
-        place = f"{where}/simulations/{at}"
-        yield partial(_simulation, each, info, tasks, place)
+    info = obj(body.get("info"))
+    tasks = {text(obj(task).get("id")): task for task in items(body.get("tasks"))}
+    for index, item in enumerate(require_list(body.get("simulations"), f"{location}/simulations")):
+        trial_location = f"{location}/simulations/{index}"
+        yield partial(_simulation, item, info, tasks, trial_location)
 
 
-def _trial(body: JSONObject, where: str) -> _Trial:
+def _trial(body: JSONObject, location: str) -> _Trial:
     task, trial = text(body.get("task_id")), text(body.get("trial"))
     return _Trial(
         body=body,
-        messages=require_list(body.get("traj"), f"{where}/traj"),
+        messages=require_list(body.get("traj"), f"{location}/traj"),
         setting=TranscriptSettings(),
         metadata={"info": body.get("info")},
         domain="",
-        identity=f"{task}/{trial}-{content_id(body, where)}",
-        where=where,
+        identity=f"{task}/{trial}-{content_id(body, location)}",
+        location=location,
     )
 
 
-def _simulation(value: JSONValue, info: JSONObject, tasks: dict[str, JSONValue], where: str) -> _Trial:
-    body = require_object(value, where)
+def _simulation(value: JSONValue, info: JSONObject, tasks: dict[str, JSONValue], location: str) -> _Trial:
+    body = require_object(value, location)
     agent, environment = obj(info.get("agent_info")), obj(info.get("environment_info"))
     model, task = text(agent.get("llm")), text(body.get("task_id"))
     messages: list[JSONValue] = []
-    for each in require_list(body.get("messages") or [], f"{where}/messages"):
-        several = obj(each).get("tool_messages")
-        messages += items(several) if isinstance(several, list) else [each]
+    for message in require_list(body.get("messages") or [], f"{location}/messages"):
+        tool_messages = obj(message).get("tool_messages")
+        messages += items(tool_messages) if isinstance(tool_messages, list) else [message]
     return _Trial(
         body=body,
         messages=messages,
@@ -101,22 +101,23 @@ def _simulation(value: JSONValue, info: JSONObject, tasks: dict[str, JSONValue],
             provider=normalize_provider(model.split("/", 1)[0] if "/" in model else "", model),
             parameters=normalize_parameters(obj(agent.get("llm_args"))),
         ),
-        metadata={name: body[name] for name in _KEPT if body.get(name) is not None}
+        metadata={name: body[name] for name in _METADATA if body.get(name) is not None}
         | {"task": tasks.get(task), "policy": first(environment, "policy"), "user": info.get("user_info")},
         domain=text(environment.get("domain_name")),
-        identity=text(body.get("id")) or f"{task}/{text(body.get('trial'))}-{content_id(body, where)}",
-        where=where,
+        identity=text(body.get("id")) or f"{task}/{text(body.get('trial'))}-{content_id(body, location)}",
+        location=location,
     )
 
 
 def _run(trial: _Trial) -> RecordedRun:
     body = trial.body
-    said = [
-        TranscriptMessage(value=each, location=f"{trial.where}/messages/{at}") for at, each in enumerate(trial.messages)
+    messages = [
+        TranscriptMessage(value=message, location=f"{trial.location}/messages/{index}")
+        for index, message in enumerate(trial.messages)
     ]
-    steps = transcripts.build_steps(said, trial.setting)
+    steps = transcripts.build_steps(messages, trial.setting)
     if error := text(obj(body.get("info")).get("error")):
-        steps[0] = _failed(steps[0], error)
+        steps[0] = _with_error(steps[0], error)
     task = text(body.get("task_id"))
     facts: JSONObject = {"task_id": body.get("task_id"), "trial": body.get("trial")}
     return build_run(
@@ -127,15 +128,15 @@ def _run(trial: _Trial) -> RecordedRun:
             name=f"task {task}",
             tags=[f"task:{task}", f"trial:{text(body.get('trial'))}"],
             metadata={**facts, **trial.metadata},
-            started_at=parse_time(body.get("start_time"), trial.where),
-            ended_at=parse_time(body.get("end_time"), trial.where),
+            started_at=parse_time(body.get("start_time"), trial.location),
+            ended_at=parse_time(body.get("end_time"), trial.location),
             judgements=benchmark_scores.read_judgements(body),
         ),
         steps,
-        location=trial.where,
+        location=trial.location,
     )
 
 
-def _failed(agent: RecordedStep, error: str) -> RecordedStep:
-    """The agent of a trial that an exception ended."""
+def _with_error(agent: RecordedStep, error: str) -> RecordedStep:
+    """Return the agent step of a trial that ended with an exception."""
     return replace(agent, status=StepStatus.ERROR, error=error)

@@ -1,4 +1,4 @@
-"""Who&When: failed conversations among agents, with the agent and the message that made them fail."""
+"""Who&When: failed conversations among agents, annotated with the agent and message that caused the failure."""
 
 import re
 from collections.abc import Iterator
@@ -17,38 +17,38 @@ from traces.importers.files.source import Source
 
 FORMAT: Final = "who-and-when"
 _ROLES: Final = frozenset({"assistant", "user", "system", "tool", "human"})
-_ASIDE: Final = re.compile(r"\s*\((.*)\)\s*$")
+_REMARK: Final = re.compile(r"\s*\((.*)\)\s*$")
 _NOT_METADATA: Final = frozenset({"history", "system_prompt"})
 
 
 def recognises(sample: Sample) -> float:
-    """How sure it is that the file holds conversations of Who&When."""
-    return 1.0 if any(_is_labelled(each) for each in sample.objects) else 0.0
+    """Return the confidence that the file contains Who&When conversations."""
+    return 1.0 if any(_is_annotated(body) for body in sample.objects) else 0.0
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
-    """One run for each conversation."""
-    return (_run(body, where) for body, where in source.entries())
+    """Return one run per conversation."""
+    return (_run(body, location) for body, location in source.entries())
 
 
-def _is_labelled(body: JSONObject) -> bool:
+def _is_annotated(body: JSONObject) -> bool:
     return isinstance(body.get("history"), list) and not body.keys().isdisjoint({"mistake_agent", "mistake_step"})
 
 
-def _run(body: JSONObject, where: str) -> RecordedRun:
-    history = [obj(each) for each in require_list(body.get("history"), f"{where}/history")]
+def _run(body: JSONObject, location: str) -> RecordedRun:
+    history = [obj(message) for message in require_list(body.get("history"), f"{location}/history")]
     prompts = {name: text(prompt) for name, prompt in obj(body.get("system_prompt")).items()}
     model = text(first(body, "model", "llm_name"))
-    said = [_utterance(message, f"{where}/history/{at}") for at, message in enumerate(history)]
+    utterances = [_utterance(message, f"{location}/history/{index}") for index, message in enumerate(history)]
     team = Team(
         name="team",
-        models={each.speaker: model for each in said} if model else {},
+        models={utterance.speaker: model for utterance in utterances} if model else {},
         instructions=prompts,
-        task=text(body.get("question")) if not any(each.voice is Voice.USER for each in said) else "",
+        task=text(body.get("question")) if not any(utterance.voice is Voice.USER for utterance in utterances) else "",
     )
     question = text(first(body, "question_ID", "question_id", "id"))
-    # both parts of the data set have questions of the same benchmark
-    external_id = "-".join(part for part in (question, content_id([*history], where)) if part)
+    # Both parts of the data set use questions of the same benchmark.
+    external_id = "-".join(part for part in (question, content_id([*history], location)) if part)
     return build_run(
         RunFacts(
             external_id=external_id,
@@ -59,24 +59,24 @@ def _run(body: JSONObject, where: str) -> RecordedRun:
             tags=[f"task:{question}"] if question else [],
             judgements=_judgements(body),
         ),
-        build_steps(said, team),
-        location=where,
+        build_steps(utterances, team),
+        location=location,
     )
 
 
-def _utterance(message: JSONObject, where: str) -> Utterance:
-    """A message; the hand-made part of the data set names speakers in `role`, with a remark in brackets."""
+def _utterance(message: JSONObject, location: str) -> Utterance:
+    """Convert a message; the hand-crafted part names the speaker in `role`, with a remark in parentheses."""
     role, name = text(message.get("role")), text(message.get("name"))
-    given = name or role
-    speaker = name or _ASIDE.sub("", role)
+    label = name or role
+    speaker = name or _REMARK.sub("", role)
     content = join_lines(message.get("content"))
     voice = Voice.CONTEXT if role == "system" else classify_speaker(speaker, content)
-    remark = _ASIDE.search(given)
+    remark = _REMARK.search(label)
     attributes: JSONObject = {"role": role} if role not in _ROLES and role != speaker else {}
     return Utterance(
         speaker=speaker,
         content=content,
-        location=where,
+        location=location,
         voice=voice,
         attributes={**attributes, **({"remark": remark[1]} if remark else {})},
     )
@@ -90,5 +90,5 @@ def _judgements(body: JSONObject) -> Iterator[RecordedJudgement]:
     number = text(body.get("mistake_step")).strip()
     if agent or number:
         step = f"msg-{int(number) + 1}" if number.isascii() and number.isdigit() and len(number) < 7 else None
-        words = ": ".join(part for part in (agent, reason) if part)
-        yield RecordedJudgement(name="mistake", kind=JudgementKind.FAIL, text=words, step=step)
+        comment = ": ".join(part for part in (agent, reason) if part)
+        yield RecordedJudgement(name="mistake", kind=JudgementKind.FAIL, text=comment, step=step)

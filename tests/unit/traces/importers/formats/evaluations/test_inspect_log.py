@@ -125,7 +125,7 @@ def test_epochs_of_a_sample_are_runs() -> None:
 
 
 def test_log_without_samples_is_refused() -> None:
-    with pytest.raises(BadFile, match="holds no sample"):
+    with pytest.raises(BadFile, match="has no samples"):
         imported(orjson.dumps({**LOG, "samples": None}))
 
 
@@ -146,7 +146,7 @@ def test_archive_keeps_its_good_samples() -> None:
     runs, problems = imported(zipped(members))
     assert [run.external_id for run in runs] == ["smp-1"]
     assert problems == [
-        "[0,99] names no messages of the sample (/input_refs)",
+        "[0,99] is not a range of the sample's messages (/input_refs)",
         "an object was expected, not a list (samples/c_epoch_1.json)",
     ]
 
