@@ -35,7 +35,7 @@ class CallBuilder:
 
     def of_step(self, node: Node) -> Call:
         """Build the call of a step other than a model step."""
-        recorded, edits = self._context.payload(node.input_ref), self._context.profile.of(node)
+        recorded, edits = self._context.payload(node.input_ref), self._context.profile.edits_of(node)
         input = None
         if recorded is not None or node.type is not StepType.OUTPUT:
             incoming = self.incoming(node)
@@ -184,7 +184,7 @@ class CallBuilder:
             call_id=node.call_id,
             signature=signed,
             edits=edits,
-            reduced=self.reduced(node.type, node.name, input, provider, model, node.tool_name),
+            reduced_signature=self.reduced(node.type, node.name, input, provider, model, node.tool_name),
         )
         return self._underived.applied(call)
 

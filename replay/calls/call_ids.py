@@ -13,7 +13,7 @@ def aligned(answer: Answer, recorded: JSONObject) -> Answer:
     output = answer.output
     said = ModelAnswer(output)
     calls = said.calls
-    if not answer.known or not calls or not isinstance(output, dict):
+    if not answer.is_known or not calls or not isinstance(output, dict):
         return answer
     waiting = Message(recorded).calls
     renamed: JSONObject = {}

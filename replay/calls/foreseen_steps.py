@@ -26,7 +26,7 @@ class Foresight:
     """Decides for which edited model steps a plan needs no request."""
 
     def __init__(self, context: ReplayContext, state: ReplayState) -> None:
-        self._edited = context.edited
+        self._edited = context.edited_models
         self._asks_anew = context.policy.reexecutes(StepType.MODEL)
         self._tasks = state.tasks
         self.dependence = Dependence()
@@ -34,7 +34,7 @@ class Foresight:
     def has(self, node: Node, changed: Iterable[Link]) -> bool:
         """True if a step needs no request; `changed` are its links to changed inputs."""
         edited = self._edited
-        if not (node.no in edited.asked or node.no in edited.repeated) or self._tasks.has(node):
+        if not (node.no in edited.live or node.no in edited.unchanged) or self._tasks.has(node):
             return False
         if self._asks_anew:
             return all(map(_is_put_in_whole, changed))
@@ -45,15 +45,15 @@ class Foresight:
 
     def repeats(self, node: Node) -> bool:
         """True if a step's edits equal the recording."""
-        return node.no in self._edited.repeated
+        return node.no in self._edited.unchanged
 
     def look(self, node: Node, incoming: Incoming) -> None:
         """Record that a plan depends on the request of a step."""
-        known = any(change.answered for _, change in incoming)
+        known = any(change.is_known for _, change in incoming)
         self.dependence.on_outputs |= known
-        if node.no in self._edited.asked:
+        if node.no in self._edited.live:
             self.dependence.on_requests |= known or not self._asks_anew
 
 
 def _is_put_in_whole(link: Link) -> bool:
-    return link.kind in _PUT_IN_WHOLE and not link.copied
+    return link.kind in _PUT_IN_WHOLE and not link.copies

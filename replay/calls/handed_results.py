@@ -40,14 +40,14 @@ class HandedResults:
         changes = self.changes(call.node)
         return Change(
             node=call.call,
-            recorded=call.content,
+            original=call.content,
             current=self._content(call, changes),
-            answered=all(change.answered for change in changes),
+            is_known=all(change.is_known for change in changes),
         )
 
     def changed(self, node: Node) -> None:
         """Record that an agent or search changed, and with it the result that it provides."""
-        if node.type in KINDS and (call := self._implicit.of(node)) is not None:
+        if node.type in KINDS and (call := self._implicit.call_of(node)) is not None:
             self.hand_over(call)
 
     def hand_over(self, call: ImplicitCall) -> None:
@@ -59,7 +59,7 @@ class HandedResults:
     def changes(self, node: Node) -> list[Change]:
         """Changes inside an agent or search, latest first."""
         changed = self._state.changes
-        steps = [node] if node.no in changed else self._context.graph.inside(node.no)
+        steps = [node] if node.no in changed else self._context.graph.descendants(node.no)
         return [changed[step.no] for step in reversed(steps) if step.no in changed]
 
     def _content(self, call: ImplicitCall, changes: Sequence[Change]) -> str:
@@ -95,5 +95,5 @@ class HandedResults:
 
 def _joined(change: Change, content: str) -> str | None:
     """Join the new documents like the recorded ones; None if the separator is unknown."""
-    before, after = Documents(change.recorded).texts, Documents(change.current).texts
+    before, after = Documents(change.original).texts, Documents(change.current).texts
     return next((between.join(after) for between in _BREAKS if between.join(before) == content), None)

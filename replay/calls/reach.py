@@ -37,7 +37,7 @@ class Reach:
         self._implicit = implicit
         self._handed = handed
 
-    def of(self, node: Node) -> JSONObject | None:
+    def assumption(self, node: Node) -> JSONObject | None:
         """Explain why a change may reach a step without a link; None if it cannot."""
         if node.type in CONTAINERS or not self._state.changed:
             return None
@@ -61,7 +61,7 @@ class Reach:
         change = self._state.changes.get(link.producer)
         if change is None or link.producer_path.startswith(_CALLS):
             return False  # what a placeholder asks for is taken to be what was recorded
-        return link.kind is EdgeKind.LINK or (not change.answered and link.kind in (EdgeKind.TEXT, EdgeKind.VALUE))
+        return link.kind is EdgeKind.LINK or (not change.is_known and link.kind in (EdgeKind.TEXT, EdgeKind.VALUE))
 
     def _unexplained(self, node: Node) -> tuple[set[int], list[Unexplained]]:
         """Changed steps that may be the source of unexplained content, and that content, latest first."""
@@ -98,10 +98,10 @@ class Reach:
         What is done for a call follows from the call, as the recorded answer of any tool is taken to do.
         """
         implicit, outermost = self._implicit, 0
-        if node.type is StepType.RETRIEVAL and implicit.of(node) is not None:
+        if node.type is StepType.RETRIEVAL and implicit.call_of(node) is not None:
             outermost = node.no
         for around in self._context.graph.ancestors(node):
-            if around.type is StepType.TOOL or implicit.of(around) is not None:
+            if around.type is StepType.TOOL or implicit.call_of(around) is not None:
                 outermost = around.no
         return outermost
 

@@ -31,7 +31,7 @@ class StepResults:
         if _is_same_output(node, recorded, answer):
             self._state.changes.pop(node.no, None)
         else:
-            self.change(Change(node=node, recorded=recorded, current=answer.output, answered=answer.known))
+            self.change(Change(node=node, original=recorded, current=answer.output, is_known=answer.is_known))
 
     def change(self, change: Change) -> None:
         """Record that a step's output differs from the recording."""
@@ -41,14 +41,14 @@ class StepResults:
     def asks_otherwise(self, node: Node, answer: Answer) -> bool:
         """True if a known answer requests other tool calls than the recorded one."""
         change = self._state.changes.get(node.no)
-        if change is None or not answer.known:
+        if change is None or not answer.is_known:
             return False
-        return asked(ModelAnswer(change.recorded).message) != asked(ModelAnswer(change.current).message)
+        return asked(ModelAnswer(change.original).message) != asked(ModelAnswer(change.current).message)
 
 
 def _is_same_output(node: Node, recorded: JSONValue, answer: Answer) -> bool:
-    if answer.status is not node.status or (not answer.known and recorded != answer.output):
+    if answer.status is not node.status or (not answer.is_known and recorded != answer.output):
         return False
-    if node.type is StepType.MODEL and recorded is not None and answer.known:
+    if node.type is StepType.MODEL and recorded is not None and answer.is_known:
         return digest(ModelAnswer(recorded).message) == digest(ModelAnswer(answer.output).message)
     return digest(recorded) == digest(answer.output)

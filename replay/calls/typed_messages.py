@@ -59,7 +59,7 @@ class TypedMessages:
 
     def _typed_before(self, node: Node, first: int) -> tuple[tuple[int, ...], int]:
         """Indices known from the continued step, and how many messages they cover."""
-        continued = self._context.graph.continued.get(node.no)
+        continued = self._context.graph.continuations.get(node.no)
         if continued is None or self._changed_at.get(continued.producer) != first:
             return (), 0
         place, _ = message_place(continued.consumer_path)
@@ -69,7 +69,7 @@ class TypedMessages:
 
     def _inherited(self, node: Node) -> Sequence[int]:
         """Index of the first changed answer in the continued conversation."""
-        continued = self._context.graph.continued.get(node.no)
+        continued = self._context.graph.continuations.get(node.no)
         if continued is None or continued.producer not in self._changed_at:
             return ()
         return (self._changed_at[continued.producer],)

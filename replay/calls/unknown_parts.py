@@ -7,7 +7,7 @@ from replay.calls.typed_messages import TypedMessages
 from replay.core.calls import Call
 from replay.core.context import ReplayContext
 from replay.core.graph import Link, Node
-from replay.inputs.changes import Incoming, Missed
+from replay.inputs.changes import Incoming, Misses
 from replay.inputs.rebuilt_inputs import is_reply, message_place
 from replay.inputs.substitution import substituted
 from replay.overrides.request_edits import edited_names
@@ -22,7 +22,7 @@ class UnknownParts:
     def __init__(self, context: ReplayContext, state: ReplayState) -> None:
         self._context = context
         self._state = state
-        self.missed: Missed = []
+        self.missed: Misses = []
         self._messages = TypedMessages(context, state)
 
     def check(self, node: Node, incoming: Incoming, messages: Sequence[JSONValue] = ()) -> None:
@@ -36,7 +36,7 @@ class UnknownParts:
         """Mark the unknown parts of a call."""
         missed, self.missed = self.missed, []
         if not self._context.brief and call.node is not None and (typed := self._messages.after_a_change(call.node)):
-            call = replace(call, typed=typed)
+            call = replace(call, reply_indices=typed)
         steps = tuple(sorted({link.producer for link in missed if link.kind is not EdgeKind.LINK}))
         if not steps or call.edits.arguments is not None:
             return call
@@ -47,10 +47,10 @@ class UnknownParts:
             call,
             complete=False,
             changed=True,
-            underived=steps,
+            unknown_producers=steps,
             differs=call.differs or ("input",),
             signature="",
-            reduced="",
+            reduced_signature="",
         )
 
 
@@ -59,12 +59,12 @@ def unknown_request(call: Call, state: ReplayState) -> Call:
     if call.node is not None:
         state.histories.unknowable.add(call.node.no)
     differs = tuple(dict.fromkeys(("messages", *call.differs, *edited_names(call.edits.model))))
-    return replace(call, changed=True, differs=differs, signature="", reduced="")
+    return replace(call, changed=True, differs=differs, signature="", reduced_signature="")
 
 
 def _ambiguous(
     links: Iterable[Link], incoming: Incoming, messages: Sequence[JSONValue], changed: Container[int]
-) -> Missed:
+) -> Misses:
     """Links to values that an unchanged step also provides."""
     others = {_place(link) for link in links if _has_value(link) and link.producer not in changed}
     return [
@@ -78,7 +78,7 @@ def _ambiguous(
 
 
 def _has_value(link: Link) -> bool:
-    return link.kind is EdgeKind.VALUE and not link.copied
+    return link.kind is EdgeKind.VALUE and not link.copies
 
 
 def _place(link: Link) -> tuple[str, str]:

@@ -47,7 +47,7 @@ class AppliedProfile:
     refusals: tuple[PlanRefusal, ...]
     profile: OverrideProfile
 
-    def of(self, node: Node) -> Edits:
+    def edits_of(self, node: Node) -> Edits:
         return self.by_step.get(node.no, NO_EDITS)
 
     @property
@@ -55,7 +55,7 @@ class AppliedProfile:
         """The edits of all steps, those of several steps once."""
         return list({id(edits): edits for edits in self.by_step.values()}.values())
 
-    def of_new(self, *, type: StepType, name: str, at: int, model: str = "") -> Edits:
+    def edits_of_new(self, *, type: StepType, name: str, at: int, model: str = "") -> Edits:
         """What entries that match by type set on a step that the recording does not have, after its step `at`."""
         found = [
             (index, entry)
@@ -107,7 +107,7 @@ def pointer(index: int, *path: str | int) -> str:
 
 
 def _matched(index: int, entry: Override, steps: StepsByName, refusals: list[PlanRefusal]) -> list[Node]:
-    nodes = _named(index, entry, steps, refusals) if entry.match.step is not None else steps.typed(entry)
+    nodes = _named(index, entry, steps, refusals) if entry.match.step is not None else steps.matches(entry)
     if nodes is None:
         return []
     fits = {type: all(_fits(name, entry, type) for name in entry.sets) for type in {node.type for node in nodes}}
@@ -130,9 +130,9 @@ def _fits(name: str, entry: Override, type: StepType) -> bool:
 def _named(index: int, entry: Override, steps: StepsByName, refusals: list[PlanRefusal]) -> list[Node] | None:
     """The step that the entry names, or None when that was refused here already."""
     ref = str(entry.match.step)
-    if (node := steps.named(ref)) is not None:
+    if (node := steps.by_reference(ref)) is not None:
         return [node]
-    earlier = steps.before(ref)
+    earlier = steps.number_before_fork(ref)
     if earlier is None:
         return []
     detail = f"step {earlier} lies before the fork at step {steps.fork}"

@@ -32,8 +32,8 @@ class Call:
     input: JSONValue
     node: Node | None = None
     complete: bool = True
-    underived: tuple[int, ...] = ()
-    typed: tuple[int, ...] = ()
+    unknown_producers: tuple[int, ...] = ()
+    reply_indices: tuple[int, ...] = ()
     changed: bool = False
     differs: tuple[str, ...] = ()
     because: tuple[int, ...] = ()
@@ -43,7 +43,7 @@ class Call:
     tool_name: str = ""
     call_id: str = ""
     signature: str = ""
-    reduced: str = ""  # the signature under the app's ignore list, where that is for such calls
+    reduced_signature: str = ""  # the signature under the app's ignore list, where that is for such calls
     edits: Edits = NO_EDITS
 
     @property
@@ -65,7 +65,7 @@ class Answer:
     output_ref: str = ""
     status: StepStatus = StepStatus.OK
     error: str = ""
-    known: bool = True
+    is_known: bool = True
     source: Node | None = None
     detail: JSONObject = field(default_factory=dict)
     note: str = ""
@@ -78,9 +78,9 @@ class Answer:
 
     def with_detail(self, detail: JSONObject) -> "Answer":
         """The same with another detail; `replace` takes ten times as long, and every step of a plan needs this."""
-        other = object.__new__(Answer)
-        other.__dict__.update(self.__dict__, detail=detail)
-        return other
+        copy = object.__new__(Answer)
+        copy.__dict__.update(self.__dict__, detail=detail)
+        return copy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +90,7 @@ class CachedAnswer:
     output_ref: str
     output: JSONValue
     status: StepStatus
-    where: JSONObject
+    location: JSONObject
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +122,7 @@ class RetrieverMatch:
     """
 
     name: str = ""
-    why: str = ""
+    reason: str = ""
     provider: str = ""
     model: str = ""
 

@@ -18,8 +18,8 @@ class EditedModels:
     Both hold where nothing but its own edits changes what a step is asked.
     """
 
-    asked: Collection[int] = frozenset()
-    repeated: Collection[int] = frozenset()
+    live: Collection[int] = frozenset()
+    unchanged: Collection[int] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class ReplayContext:
     environment: ReplayEnvironment
     ignoring: Ignoring = NOTHING
     brief: bool = False
-    edited: EditedModels = EditedModels()
+    edited_models: EditedModels = EditedModels()
 
     def payload(self, ref: str) -> JSONValue:
         """A recorded value, None without a reference; raises `MissingPart`."""

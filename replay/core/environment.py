@@ -43,5 +43,5 @@ class ReplayEnvironment(Protocol):
     def ask(self, call: Call) -> OperatorAnswer | None:
         """Ask the operator for a tool's answer; None in a plan. Raises when the session has to wait for it."""
 
-    def resumed(self, no: int) -> Answer | None:
+    def committed_answer(self, no: int) -> Answer | None:
         """The answer that an earlier worker committed for this step."""

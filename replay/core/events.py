@@ -19,7 +19,7 @@ class StepsReused:
     first: int
     last: int
     offset: int
-    assumed: Mapping[int, JSONObject] = field(default_factory=dict)
+    assumptions: Mapping[int, JSONObject] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +36,8 @@ class StepSkipped:
     """
 
     node: Node
-    why: str
-    told: bool = False
+    reason: str
+    is_reported: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,11 +47,11 @@ class Node(StoredHeader):
     parent: int | None = None
     started_at: datetime | None = None
     unexplained: tuple[Unexplained, ...] = ()  # input of unknown origin
-    lost: LostPayloads = ()  # what of its recording cannot be read
+    losses: LostPayloads = ()  # what of its recording cannot be read
 
     def lacks(self, field: str) -> bool:
         """Whether a payload of its recording cannot be read."""
-        return any(payload.field == field for payload in self.lost)
+        return any(payload.field == field for payload in self.losses)
 
     def named_for(self, model: str) -> str:
         """What the step is called when it asks `model`: many steps are named after the model that they ask."""
@@ -72,7 +72,7 @@ class Link:
     producer_path: str = ""
     nth: int | None = None
     value: str = ""  # what a link of kind value has found
-    copied: tuple[CopiedValue, ...] = ()  # values that two recordings show to be copies
+    copies: tuple[CopiedValue, ...] = ()  # values that two recordings show to be copies
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +97,7 @@ class Graph:
         return {node.no: node for node in (*self.earlier, *self.open, *self.earlier_calls, *self.nodes)}
 
     @cached_property
-    def alike(self) -> dict[tuple[StepType, str, str], list[Node]]:
+    def by_kind(self) -> dict[tuple[StepType, str, str], list[Node]]:
         """The steps from the fork on by type, the name that they are called by, and model."""
         found: dict[tuple[StepType, str, str], list[Node]] = {}
         for node in self.nodes:
@@ -145,7 +145,7 @@ class Graph:
         return found
 
     @cached_property
-    def continued(self) -> dict[int, Link]:
+    def continuations(self) -> dict[int, Link]:
         """By model step: the link to the one whose messages it continues."""
         found: dict[int, Link] = {}
         for node in self.nodes:
@@ -161,7 +161,7 @@ class Graph:
         found: dict[int, int] = {}
         for node in self.nodes:
             if node.type is StepType.MODEL:
-                link = self.continued.get(node.no)
+                link = self.continuations.get(node.no)
                 found[node.no] = node.no if link is None else found.setdefault(link.producer, link.producer)
         return found
 
@@ -174,7 +174,7 @@ class Graph:
                 found.setdefault(first, []).append(self.by_no[no])
         return {first: sorted(models, key=lambda model: model.no) for first, models in found.items()}
 
-    def inside(self, no: int) -> list[Node]:
+    def descendants(self, no: int) -> list[Node]:
         """Every step within a step, in order."""
         found: list[Node] = []
         waiting = list(self.children.get(no, ()))
@@ -186,7 +186,7 @@ class Graph:
 
     def last_model(self, no: int) -> Node | None:
         """The model step that speaks last inside of a step."""
-        return next((step for step in reversed(self.inside(no)) if step.type is StepType.MODEL), None)
+        return next((step for step in reversed(self.descendants(no)) if step.type is StepType.MODEL), None)
 
     @property
     def last(self) -> int:

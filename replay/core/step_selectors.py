@@ -25,24 +25,24 @@ class StepsByName:
     def _earlier(self) -> dict[str, int]:
         return {ref: node.no for node in self._graph.by_no.values() for ref in (str(node.id), node.id.hex)}
 
-    def named(self, ref: str) -> Node | None:
+    def by_reference(self, ref: str) -> Node | None:
         """The step with this number or id from the fork on."""
         if not ref.isdecimal() or len(ref) > _LONGEST_NUMBER:
             return self._by_id.get(ref)
         node = self._graph.by_no.get(int(ref))
         return node if node is not None and node.no >= self.fork else None
 
-    def before(self, ref: str) -> int | None:
+    def number_before_fork(self, ref: str) -> int | None:
         """The number of a step before the fork."""
         if ref.isdecimal() and 0 < int(ref) < self.fork:
             return int(ref)
         return self._earlier.get(ref)
 
-    def typed(self, entry: Override) -> list[Node]:
+    def matches(self, entry: Override) -> list[Node]:
         """In order. Names are looked at once, however many steps have them."""
         found = (
             nodes
-            for (type, name, model), nodes in self._graph.alike.items()
+            for (type, name, model), nodes in self._graph.by_kind.items()
             if type is entry.match.type and matches_name(entry, name, model)
         )
         return sorted((node for nodes in found for node in nodes if entry.match.includes(node.no)), key=_number)

@@ -30,10 +30,10 @@ class AgentLoops:
         key = (node.parent, self._graph.threads[node.no])
         if key not in self._recognitions:
             conversation = self._graph.conversations[self._graph.threads[node.no]]
-            self._recognitions[key] = recognise(self._graph, node, self._implicit.within(conversation))
+            self._recognitions[key] = recognise(self._graph, node, self._implicit.calls_of(conversation))
         return self._recognitions[key]
 
-    def of(self, node: Node) -> LoopKey:
+    def key_of(self, node: Node) -> LoopKey:
         if not self._listening:
             return NOWHERE
         return self._keys.get(node.no, (node.parent, None))
@@ -44,16 +44,16 @@ class AgentLoops:
 
     def before(self, node: Node) -> int:
         """Number of earlier model calls of the loop, from the fork on."""
-        key = self.of(node)
+        key = self.key_of(node)
         loop = self._found.get(key) if key is not NOWHERE else None
         return 0 if loop is None else sum(model.no < node.no for model in loop.models)
 
     def rest(self, node: Node) -> list[Node]:
         """Steps of a loop from `node` to the next user message."""
-        graph, loop = self._graph, self._found.get(self.of(node))
+        graph, loop = self._graph, self._found.get(self.key_of(node))
         if loop is None:
             siblings = [step for step in graph.children[node.parent] if step.no >= node.no and step.type in LOOPED]
-            return [step for top in siblings for step in (top, *graph.inside(top.no))]
+            return [step for top in siblings for step in (top, *graph.descendants(top.no))]
         models = [model for model in loop.models if model.no >= node.no]
         spoken = (model.no for model in models[1:] if spoken_to(graph, model, self._context.recorded_request(model)))
         end = next(spoken, loop.last + 1)

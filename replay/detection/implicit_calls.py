@@ -74,13 +74,13 @@ class ImplicitCalls:
         self._graph = context.graph
         self._known: dict[int, dict[int, ImplicitCall]] = {}  # by model step: by the step that answers a call of it
 
-    def of(self, node: Node) -> ImplicitCall | None:
+    def call_of(self, node: Node) -> ImplicitCall | None:
         """Call that a step answers, if any."""
         callers = self._open.get(node.no, ()) if node.type in KINDS else ()
         found = (self._answered(caller).get(node.no) for caller in reversed(callers))
         return next((call for call in found if call is not None), None)
 
-    def within(self, models: Iterable[Node]) -> dict[int, ImplicitCall]:
+    def calls_of(self, models: Iterable[Node]) -> dict[int, ImplicitCall]:
         """Steps that answer calls of these model steps, by number."""
         return {no: found for model in models for no, found in self._answered(model.no).items()}
 
@@ -88,7 +88,7 @@ class ImplicitCalls:
     def _readers(self) -> dict[int, int]:
         """First continuing model step by model step."""
         found: dict[int, int] = {}
-        for no, link in sorted(self._graph.continued.items()):
+        for no, link in sorted(self._graph.continuations.items()):
             if link.producer_path:
                 found.setdefault(link.producer, no)
         return found
@@ -136,7 +136,7 @@ class ImplicitCalls:
     def _placed(self, call: ImplicitCall) -> ImplicitCall | None:
         """Find the message with the result of a call whose id no message names."""
         graph = self._graph
-        own = {call.node.no, *(step.no for step in graph.inside(call.node.no))}
+        own = {call.node.no, *(step.no for step in graph.descendants(call.node.no))}
         messages = ModelRequest(self._payload(graph.by_no[call.reader].input_ref)).messages
         for link in graph.links.get(call.reader, ()):
             place = message_place(link.consumer_path)[0]
@@ -194,7 +194,7 @@ class ImplicitCalls:
         yield from sorted(agents, key=lambda agent: len(agent.around))
 
     def _holds_models(self, step: Node) -> bool:
-        return any(within.type is StepType.MODEL for within in self._graph.inside(step.no))
+        return any(within.type is StepType.MODEL for within in self._graph.descendants(step.no))
 
     def _agent(self, first: Node, around: Sequence[Node]) -> _Candidate:
         asked = self._payload(first.input_ref)
@@ -229,7 +229,7 @@ def _matched(
 
 def _whole(graph: Graph, match: _Candidate, others: Collection[int]) -> Node:
     """Outermost container of this agent alone, preferably one with payloads."""
-    own = [step for step in match.held if not any(within.no in others for within in graph.inside(step.no))]
+    own = [step for step in match.held if not any(within.no in others for within in graph.descendants(step.no))]
     telling = [step for step in own if step.input_ref or step.output_ref or step.call_id]
     return (telling or own or match.held[:1])[-1]
 

@@ -29,8 +29,8 @@ class Loop:
     models: tuple[Node, ...]
     calls: tuple[Node, ...]
     steps: tuple[Node, ...]
-    others: tuple[Node, ...] = ()
-    around: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    other_steps: tuple[Node, ...] = ()
+    containers: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def first(self) -> int:
@@ -46,7 +46,7 @@ class Recognition:
     """The loop, or why there is none, in words."""
 
     loop: Loop | None
-    said: str
+    summary: str
 
 
 def recognise(graph: Graph, node: Node, answering: Collection[int] = ()) -> Recognition:
@@ -54,14 +54,14 @@ def recognise(graph: Graph, node: Node, answering: Collection[int] = ()) -> Reco
     parts = _Parts(graph=graph, thread=graph.threads[node.no], scope=_scope(graph, node), answering=answering)
     parts.collect()
     if problem := parts.problem():
-        return Recognition(loop=None, said=f"No agent loop recognised: {problem}; the recorded structure is kept")
+        return Recognition(loop=None, summary=f"No agent loop recognised: {problem}; the recorded structure is kept")
     loop = parts.loop()
-    return Recognition(loop=loop, said=_said(loop))
+    return Recognition(loop=loop, summary=_said(loop))
 
 
 def continues(graph: Graph, earlier: Node, later: Node) -> bool:
     """Whether the recording shows that `later` continues the messages of `earlier`."""
-    link = graph.continued.get(later.no)
+    link = graph.continuations.get(later.no)
     return link is not None and link.producer == earlier.no
 
 
@@ -100,14 +100,14 @@ class _Parts:
         containers = {no for path in self.around.values() for no in path}
         others = tuple(node for node in self.others if node.no in steps and node.no not in containers)
         for node in [node for node in steps.values() if node.no not in containers]:
-            steps |= {within.no: within for within in self.graph.inside(node.no)}
+            steps |= {within.no: within for within in self.graph.descendants(node.no)}
         return Loop(
             parent=self.scope,
             models=tuple(self.models),
             calls=tuple(self.calls),
             steps=tuple(steps[no] for no in sorted(steps)),
-            others=others,
-            around=self.around,
+            other_steps=others,
+            containers=self.around,
         )
 
     def _holds(self, model: Node) -> bool:
@@ -228,14 +228,14 @@ def _elsewhere(graph: Graph, node: Node, scope: int) -> Node | None:
     after = models[at + 1] if at + 1 < len(models) else None
     if after is not None and _answered(graph, after):
         return after
-    link = graph.continued.get(node.no)
+    link = graph.continuations.get(node.no)
     before = graph.by_no.get(link.producer) if link is not None and _answered(graph, node) else None
     return None if before is None or scope in _path(graph, before) else before
 
 
 def _answered(graph: Graph, later: Node) -> bool:
     """Whether a model step continues what another one said, not only what that was asked."""
-    return graph.continued[later.no].producer_path == _ANSWERED
+    return graph.continuations[later.no].producer_path == _ANSWERED
 
 
 def _path(graph: Graph, node: Node) -> list[int | None]:

@@ -33,7 +33,7 @@ def fed(graph: Graph, model: Node, messages: Sequence[JSONValue]) -> list[int]:
     place = _taken_over(graph, model)
     if place is None or not goes_on(graph, model, messages):
         return []
-    since = graph.continued[model.no].producer
+    since = graph.continuations[model.no].producer
     links = (link for link in graph.links.get(model.no, ()) if link.producer > since)
     searched = (link for link in links if (made := graph.by_no.get(link.producer)) and made.type is StepType.RETRIEVAL)
     found = {message_place(link.consumer_path)[0] for link in searched}
@@ -52,7 +52,7 @@ def of_this_turn(messages: Sequence[JSONValue]) -> Sequence[JSONValue]:
 
 def _taken_over(graph: Graph, model: Node) -> int | None:
     """Index of the last message that a call shares with the call it continues."""
-    link = graph.continued.get(model.no)
+    link = graph.continuations.get(model.no)
     return None if link is None else message_place(link.consumer_path)[0]
 
 

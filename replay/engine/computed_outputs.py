@@ -19,7 +19,11 @@ BEGUN: Final = "begun"
 def computed(parts: ReplayParts, call: Call) -> Answer:
     """Derive the answer of a step without a call: replace the changed upstream outputs that its output repeats."""
     node, context = call.node, parts.context
-    if (resumed := context.environment.resumed(call.no)) is not None or node is None or call.edits is not NO_EDITS:
+    if (
+        (resumed := context.environment.committed_answer(call.no)) is not None
+        or node is None
+        or call.edits is not NO_EDITS
+    ):
         return resumed or parts.chain.resolve(call)
     if call.changed and (anew := parts.subagents.opened(node)) is not None:
         return anew
@@ -51,7 +55,7 @@ def _from_weakest(parts: ReplayParts, node: Node, output: JSONValue, producers: 
         reason=reason,
         output=output,
         status=node.status,
-        known=source.answered,
+        is_known=source.is_known,
         source=node,
         detail=detail,
         note=f"Its text is that of step {source.node.no}",
@@ -64,7 +68,7 @@ def _begun(node: Node) -> Answer:
         action="simulate",
         label=Label.SIMULATED,
         reason=Reason.ASSUMED_UNAFFECTED,
-        known=False,
+        is_known=False,
         source=node,
         detail={**label_key(), BEGUN: True},
         note="Its output follows from its children",
@@ -76,7 +80,7 @@ def _passed_on(
 ) -> tuple[JSONValue, Call]:
     """Output of an output step that has no input or repeats its input."""
     node = call.node
-    if node is None or call.underived:
+    if node is None or call.unknown_producers:
         return recorded, call
     if node.input_ref:
         return (call.input if node.input_ref == node.output_ref else recorded), call

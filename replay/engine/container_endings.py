@@ -175,4 +175,4 @@ def _blanked(step: Node, said: JSONValue) -> Change:
         blank = {"documents": [{"id": "", "content": _BLANK}]}
     elif isinstance(said, dict):
         blank = dict.fromkeys(said, _BLANK)
-    return Change(node=step, recorded=said, current=blank)
+    return Change(node=step, original=said, current=blank)

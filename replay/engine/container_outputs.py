@@ -45,7 +45,7 @@ class ContainerOutputs:
         inside = self._state.containers.close(node)
         if inside is None:
             return
-        for inner in reversed(self._context.graph.inside(node.no)):
+        for inner in reversed(self._context.graph.descendants(node.no)):
             yield from self.close(inner)
         if node.no not in self._state.skipped and not self._is_settled(node):
             yield from self._end(node, inside)
@@ -73,8 +73,8 @@ class ContainerOutputs:
         if digest(ended.output) != digest(recorded):
             state.containers.outputs[node.no] = ended.output
             if node.type not in CONTAINERS:
-                answered = all(state.changes[no].answered for no in ended.origins if no in state.changes)
-                change = Change(node=node, recorded=recorded, current=ended.output, answered=answered)
+                answered = all(state.changes[no].is_known for no in ended.origins if no in state.changes)
+                change = Change(node=node, original=recorded, current=ended.output, is_known=answered)
                 self._results.change(change)
         elif ended.is_assumed and node.type is StepType.TOOL:
             last = self._context.graph.last_model(node.no)
@@ -96,14 +96,14 @@ class ContainerOutputs:
     def _hand_over(self, node: Node) -> Iterator[Event]:
         """Pass on the changed result of an agent that answers a call without a tool step."""
         state, graph = self._state, self._context.graph
-        if node.type not in CONTAINERS or node.no in state.changes or (call := self._implicit.of(node)) is None:
+        if node.type not in CONTAINERS or node.no in state.changes or (call := self._implicit.call_of(node)) is None:
             return
         shown = {link.producer for link in graph.links.get(call.reader, ())}
         changes = self._handed.changes(node)
         if not changes or any(change.node.no in shown for change in changes):
             return  # provenance already links the result to its origin
         change = self._handed.change(call)
-        if change.current == change.recorded:
+        if change.current == change.original:
             if changes[0].node is graph.last_model(node.no):
                 yield Divergence(text=result_kept(changes[0].node.no, node.no))
             return

@@ -110,13 +110,13 @@ class Replayer:
         parts = self._parts
         points, loops = parts.points, parts.loops
         if node.type is StepType.MODEL:
-            loop = loops.of(node)
+            loop = loops.key_of(node)
             if loop not in points.stops:
                 points.turn_started(loop, loops.before(node), self.state.next_number)
             if loop not in points.stops:
                 yield from self._model(node)
                 return
-        if node.type in LOOPED and loops.of(node) in points.stops:
+        if node.type in LOOPED and loops.key_of(node) in points.stops:
             yield from turns.stop(parts, node)
         elif node.type is StepType.TOOL:
             yield from turns.tool(parts, node)
@@ -135,7 +135,7 @@ class Replayer:
             parts.results.settle(node, answer)
 
     def _model(self, node: Node) -> Iterator[DriverEvent]:
-        parts, edits = self._parts, self.context.profile.of(node)
+        parts, edits = self._parts, self.context.profile.edits_of(node)
         foresight = parts.foresight
         if foresight.has(node, parts.calls.changed_links(node)):
             yield self._unseen(node, edits, repeats=foresight.repeats(node))
@@ -146,7 +146,7 @@ class Replayer:
             yield self._unseen(node, edits, repeats=False)
             return
         recorded = self.context.recorded_request(node)
-        added = parts.points.take(parts.loops.of(node))
+        added = parts.points.take(parts.loops.key_of(node))
         same = not added and self._keeps_messages(node, edits)
         if same:  # the same list object: its digest is cached
             plain = edited = []
@@ -169,7 +169,7 @@ class Replayer:
             loop = parts.loops.recognition(node)
             if loop.loop is None:
                 yield Divergence(
-                    text=f"Step {node.no} asks for other tools than recorded, {NOT_FOLLOWED}. {loop.said}."
+                    text=f"Step {node.no} asks for other tools than recorded, {NOT_FOLLOWED}. {loop.summary}."
                 )
             else:
                 yield from LoopFollower(parts, loop.loop, node, call, base, answer).run()
@@ -198,7 +198,7 @@ class Replayer:
         links = (link for link in self._parts.handed.links(node.no) if not link.producer_path.startswith(_CALLS))
         return any(
             link.producer in state.histories.unknowable
-            or (link.producer in state.changes and not state.changes[link.producer].answered)
+            or (link.producer in state.changes and not state.changes[link.producer].is_known)
             for link in links
         )
 

@@ -21,7 +21,7 @@ class ReusedRanges:
 
     def add(self, node: Node) -> Iterator[StepsReused]:
         """Add a step; starts a new range unless it follows the last one and is reused for the same reason."""
-        assumption = self._reach.of(node)
+        assumption = self._reach.assumption(node)
         last = self._nodes[-1].no if self._nodes else None
         if last is not None and (last + 1 != node.no or bool(assumption) != bool(self._assumed)):
             yield from self.flush()
@@ -37,4 +37,4 @@ class ReusedRanges:
         nodes, assumed = self._nodes, self._assumed
         self._nodes, self._assumed = [], {}
         offset = self._state.number_block(nodes)
-        yield StepsReused(first=nodes[0].no, last=nodes[-1].no, offset=offset, assumed=assumed)
+        yield StepsReused(first=nodes[0].no, last=nodes[-1].no, offset=offset, assumptions=assumed)

@@ -81,7 +81,7 @@ class LiveEnvironment:
             self._row.append_messages("session")
         raise OperatorWait
 
-    def resumed(self, no: int) -> Answer | None:
+    def committed_answer(self, no: int) -> Answer | None:
         row = self._committed.get(no)
         if row is None:
             return None

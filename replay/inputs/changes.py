@@ -15,10 +15,10 @@ class Change:
     """
 
     node: Node
-    recorded: JSONValue
+    original: JSONValue
     current: JSONValue
-    answered: bool = True
+    is_known: bool = True
 
 
 Incoming = Sequence[tuple[Link, Change]]
-Missed = list[Link]  # links whose new value could not be put in its place
+Misses = list[Link]  # links whose new value could not be put in its place

@@ -27,13 +27,13 @@ def text_of(type: StepType, output: JSONValue) -> str:
 
 
 def copied_links(group: Sequence[tuple[Link, Change]]) -> list[tuple[Link, Change]]:
-    return [(link, change) for link, change in group if link.copied]
+    return [(link, change) for link, change in group if link.copies]
 
 
 def with_copies(text: str, group: Sequence[tuple[Link, Change]], missed: list[Link] | None) -> str:
     """Replace copied values in a recorded text; links without a known new value count as missed."""
     changes = {link.producer: change for link, change in group}
-    for copied in sorted({each for link, _ in group for each in link.copied}, key=lambda each: -each.start):
+    for copied in sorted({each for link, _ in group for each in link.copies}, key=lambda each: -each.start):
         if text[copied.start : copied.end] != copied.own:
             continue  # another text stands here now
         values = {_value_now(copied, changes.get(rival)) for rival in copied.rivals}
@@ -41,7 +41,7 @@ def with_copies(text: str, group: Sequence[tuple[Link, Change]], missed: list[Li
         if value is not None:
             text = text[: copied.start] + value + text[copied.end :]
         elif missed is not None:
-            missed += [link for link, _ in group if copied in link.copied]
+            missed += [link for link, _ in group if copied in link.copies]
     return text
 
 
@@ -49,9 +49,9 @@ def _value_now(copied: CopiedValue, change: Change | None) -> str | None:
     """New value in the place of a copied one; None if ambiguous."""
     if change is None:
         return copied.own
-    if not change.answered:
+    if not change.is_known:
         return None
-    before, after = text_of(change.node.type, change.recorded), text_of(change.node.type, change.current)
+    before, after = text_of(change.node.type, change.original), text_of(change.node.type, change.current)
     changed = [hunk for hunk in hunks(before, after) if hunk.base and share_word(copied.own, hunk.base)]
     if not changed:
         return copied.own if contains_words(copied.own, after) else None

@@ -14,7 +14,7 @@ from typing import Final
 import orjson
 
 from replay.core.graph import Link
-from replay.inputs.changes import Change, Incoming, Missed
+from replay.inputs.changes import Change, Incoming, Misses
 from replay.inputs.copied_values import copied_links, with_copies
 from replay.inputs.substitution import substituted
 from replay.inputs.texts import as_words
@@ -39,7 +39,7 @@ _RENDERINGS: Final[tuple[Callable[[JSONValue], str], ...]] = (
 )
 
 
-def rebuilt_value(recorded: JSONValue, incoming: Incoming, missed: Missed | None = None) -> JSONValue:
+def rebuilt_value(recorded: JSONValue, incoming: Incoming, missed: Misses | None = None) -> JSONValue:
     """Rebuild the input of a step other than a model step."""
     value = recorded
     for path, group in _by_place(incoming).items():
@@ -48,7 +48,7 @@ def rebuilt_value(recorded: JSONValue, incoming: Incoming, missed: Missed | None
 
 
 def rebuilt_slots(
-    messages: Sequence[JSONValue], prefix: Slots | None, incoming: Incoming, missed: Missed | None = None
+    messages: Sequence[JSONValue], prefix: Slots | None, incoming: Incoming, missed: Misses | None = None
 ) -> Slots:
     """Rebuild a model's messages; each slot holds the replacement of one recorded message.
 
@@ -84,8 +84,8 @@ def flat(slots: Slots) -> list[JSONValue]:
 
 def with_recorded_calls(change: Change, message: JSONObject) -> JSONObject:
     """Keep the recorded tool calls in a placeholder message, because later tool messages answer them."""
-    recorded = ModelAnswer(change.recorded).message
-    if change.answered or "tool_calls" not in recorded:
+    recorded = ModelAnswer(change.original).message
+    if change.is_known or "tool_calls" not in recorded:
         return message
     return {**message, "tool_calls": recorded["tool_calls"]}
 
@@ -105,7 +105,7 @@ def rendered_as(recorded: JSONValue, text: JSONValue, current: JSONValue) -> str
 def replaced_in(value: JSONValue, changes: Iterable[Change]) -> JSONValue:
     """Replace every occurrence of changed outputs, or of their texts, in `value`; each only once."""
     found = list(changes)
-    if isinstance(value, str) and not any(value == change.recorded for change in found):
+    if isinstance(value, str) and not any(value == change.original for change in found):
         return _replaced_text(value, {old: new for change in reversed(found) for old, new in _pairs(change).items()})
     for change in found:
         value = _everywhere(value, change, _pairs(change))
@@ -137,13 +137,13 @@ def _message(recorded: JSONValue, change: Change) -> JSONValue:
     return _everywhere(recorded, change, _pairs(change))
 
 
-def _in_message(message: JSONValue, group: Iterable[tuple[Link, Change]], missed: Missed | None) -> JSONValue:
+def _in_message(message: JSONValue, group: Iterable[tuple[Link, Change]], missed: Misses | None) -> JSONValue:
     if not isinstance(message, dict) or "content" not in message:
         return message
     return {**message, "content": _content(message["content"], group, missed)}
 
 
-def _content(old: JSONValue, group: Iterable[tuple[Link, Change]], missed: Missed | None = None) -> JSONValue:
+def _content(old: JSONValue, group: Iterable[tuple[Link, Change]], missed: Misses | None = None) -> JSONValue:
     """Rebuild a message's content: a whole tool result, or texts inside it."""
     old, group = _copied(old, group, missed)
     inside: list[tuple[Link, Change]] = []
@@ -164,7 +164,7 @@ def _content(old: JSONValue, group: Iterable[tuple[Link, Change]], missed: Misse
 
 
 def _copied(
-    old: JSONValue, group: Iterable[tuple[Link, Change]], missed: Missed | None
+    old: JSONValue, group: Iterable[tuple[Link, Change]], missed: Misses | None
 ) -> tuple[JSONValue, list[tuple[Link, Change]]]:
     """Replace copied values in a recorded text; returns it with the remaining links."""
     found = list(group)
@@ -178,12 +178,12 @@ def _copied(
 
 def _holds(text: str, change: Change) -> bool:
     """True if a text contains a whole text of a changed output."""
-    return text == change.recorded or any(old in text for old in _pairs(change))
+    return text == change.original or any(old in text for old in _pairs(change))
 
 
-def _with_values(text: str, link: Link, change: Change, missed: Missed | None) -> str:
+def _with_values(text: str, link: Link, change: Change, missed: Misses | None) -> str:
     """Replace the values that a link traces to a changed output."""
-    if not change.answered:
+    if not change.is_known:
         return text  # a placeholder has no values
     new = substituted(text, change)
     if new is None and missed is not None:
@@ -194,26 +194,26 @@ def _with_values(text: str, link: Link, change: Change, missed: Missed | None) -
 def tool_content(old: JSONValue, change: Change) -> JSONValue:
     """Content of a tool message with the changed result."""
     if isinstance(old, str) or old is None:
-        return rendered(change.recorded, old or "", change.current)
+        return rendered(change.original, old or "", change.current)
     if isinstance(old, list) and all(isinstance(block, dict) and block.get("type") == "text" for block in old):
         before = "".join(str(block.get("text", "")) for block in old if isinstance(block, dict))
-        return [{"type": "text", "text": rendered(change.recorded, before, change.current)}]
+        return [{"type": "text", "text": rendered(change.original, before, change.current)}]
     return change.current
 
 
-def _placed(old: JSONValue, group: list[tuple[Link, Change]], missed: Missed | None) -> JSONValue:
+def _placed(old: JSONValue, group: list[tuple[Link, Change]], missed: Misses | None) -> JSONValue:
     old, group = _copied(old, group, missed)
     for link, change in _once_each(group):
         old = _placed_one(old, link, change, missed)
     return old
 
 
-def _placed_one(old: JSONValue, link: Link, change: Change, missed: Missed | None) -> JSONValue:
+def _placed_one(old: JSONValue, link: Link, change: Change, missed: Misses | None) -> JSONValue:
     asked = link.kind is EdgeKind.TOOL_CALL_ID and change.node.type is StepType.MODEL
-    if asked and not change.answered:
+    if asked and not change.is_known:
         return old
     try:
-        before, after = value_at(change.recorded, link.producer_path), value_at(change.current, link.producer_path)
+        before, after = value_at(change.original, link.producer_path), value_at(change.current, link.producer_path)
     except LookupError:
         return old if asked else _placed_inside(old, link, change, missed)
     if asked:  # the same arguments are asked for with what is recorded of them, be it nothing
@@ -221,7 +221,7 @@ def _placed_one(old: JSONValue, link: Link, change: Change, missed: Missed | Non
     return after if before == old else _placed_inside(old, link, change, missed)
 
 
-def _placed_inside(old: JSONValue, link: Link, change: Change, missed: Missed | None) -> JSONValue:
+def _placed_inside(old: JSONValue, link: Link, change: Change, missed: Misses | None) -> JSONValue:
     new = _everywhere(old, change, _pairs(change))
     if link.kind is EdgeKind.LINK and missed is not None and new == old:
         missed.append(link)
@@ -232,7 +232,7 @@ def _placed_inside(old: JSONValue, link: Link, change: Change, missed: Missed | 
     return _with_values(old, link, change, missed)
 
 
-def _number(old: JSONValue, link: Link, change: Change, missed: Missed | None) -> JSONValue:
+def _number(old: JSONValue, link: Link, change: Change, missed: Misses | None) -> JSONValue:
     """Replace a number that comes from an output, possibly from inside a text."""
     text = _with_values(str(old), link, change, missed)
     try:
@@ -245,7 +245,7 @@ def _same_tool(link: Link, change: Change) -> bool:
     """True if the new answer calls the same tool in the place of the recorded call."""
     path = f"{link.producer_path.removesuffix('/arguments')}/name"
     try:
-        return value_at(change.recorded, path) == value_at(change.current, path)
+        return value_at(change.original, path) == value_at(change.current, path)
     except LookupError:
         return False
 
@@ -257,7 +257,7 @@ def _once_each(group: Iterable[tuple[Link, Change]]) -> list[tuple[Link, Change]
 
 def _pairs(change: Change) -> dict[str, str]:
     """Recorded texts of a changed output and their replacements."""
-    before, after = change.recorded, change.current
+    before, after = change.original, change.current
     if change.node.type is StepType.RETRIEVAL:
         pairs = _document_pairs(Documents(before).texts, Documents(after).texts)
     elif change.node.type is StepType.MODEL:
@@ -279,9 +279,9 @@ def _document_pairs(before: list[str], after: list[str]) -> list[tuple[str, str]
 
 
 def _everywhere(value: JSONValue, change: Change, pairs: dict[str, str]) -> JSONValue:
-    if value == change.recorded and value not in (None, "", [], {}):
+    if value == change.original and value not in (None, "", [], {}):
         return change.current
-    if change.node.type is StepType.MODEL and value and value == ModelAnswer(change.recorded).message:
+    if change.node.type is StepType.MODEL and value and value == ModelAnswer(change.original).message:
         return ModelAnswer(change.current).message
     if isinstance(value, str):
         return _replaced_text(value, pairs)
@@ -293,7 +293,7 @@ def _everywhere(value: JSONValue, change: Change, pairs: dict[str, str]) -> JSON
 
 
 def _replaced_object(value: JSONObject, change: Change, pairs: dict[str, str]) -> JSONValue:
-    recorded, current = change.recorded, change.current
+    recorded, current = change.original, change.current
     if isinstance(recorded, dict) and isinstance(current, dict):
         documents = recorded.get("documents")
         if documents and value.get("documents") == documents:

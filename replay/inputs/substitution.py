@@ -40,10 +40,10 @@ _SEPARATOR: Final = re.compile(r"[\s_-]+")
 
 def substituted(text: str, change: Change) -> str | None:
     """Replace a changed output's values in a text; None if a replacement is unknown."""
-    if not change.answered:
+    if not change.is_known:
         return None
     index = ValueIndex()
-    index.add(change.node.no, _values(change.node.type, change.recorded))
+    index.add(change.node.no, _values(change.node.type, change.original))
     spans = index.find(text)
     pieces: list[str] = []
     at = 0
@@ -59,7 +59,7 @@ def substituted(text: str, change: Change) -> str | None:
 
 def quotes_survive(text: str, change: Change) -> bool:
     """True if every phrase that a text shares with the recorded output also occurs in the new one."""
-    runs = set(_runs(text)) & {run for old in texts_in(change.recorded) for run in _runs(old)}
+    runs = set(_runs(text)) & {run for old in texts_in(change.original) for run in _runs(old)}
     return bool(runs) and runs <= {run for new in texts_in(change.current) for run in _runs(new)}
 
 
@@ -78,7 +78,7 @@ def _replacement(written: str, span: Span, change: Change) -> str | None:
         return None
     new = now.strip() if isinstance(now, str) else str(now)
     if source.kind is ValueKind.TOKEN:
-        before = str(value_at(change.recorded, source.path))
+        before = str(value_at(change.original, source.path))
         return _as_written(written, source.text, _same_token(source.text, before, new))
     if not span.key:
         return new[: len(written)]  # cut off at as many characters

@@ -45,8 +45,8 @@ def _differs(ref: str, change: Change, payload: Callable[[str], JSONValue]) -> b
         other = _leaves(change.node.type, payload(ref))
     except MissingPart:
         return False
-    before = _leaves(change.node.type, change.recorded)
-    after = _leaves(change.node.type, change.current) if change.answered else {}
+    before = _leaves(change.node.type, change.original)
+    after = _leaves(change.node.type, change.current) if change.is_known else {}
     changed = [path for path in before if before[path] != after.get(path)]
     return bool(changed) and all(path in other and other[path] != before[path] for path in changed)
 

@@ -49,7 +49,7 @@ class LoopFollower:
         self.state = parts.state
         self.points = parts.points
         self.loop = loop
-        self.key = parts.loops.of(node)
+        self.key = parts.loops.key_of(node)
         self.at = node  # the last recorded model step that the replay came to
         self.call = call
         self.base = base
@@ -163,7 +163,7 @@ class LoopFollower:
             self.parts.subagents.begin_without_tool(implicit, arguments)
         self.calls.use(node)
         self.calls.came(call, Answer(action="reuse", label=None, reason=None))
-        self.state.queue.release([node, *self.graph.inside(node.no)])
+        self.state.queue.release([node, *self.graph.descendants(node.no)])
         yield Advance(before=node.no + 1)
         answer = Answer(action="reuse", label=None, reason=None, source=node)
         return call, verdict.on(answer), node
@@ -171,7 +171,7 @@ class LoopFollower:
     def _tell_hooks(self, made: list[tuple[JSONObject, Call, Answer, Node | None]]) -> None:
         """Report results without a tool step to hooks."""
         for _, call, answer, source in made:
-            if source is not None and (implicit := self.parts.implicit.of(source)) is not None:
+            if source is not None and (implicit := self.parts.implicit.call_of(source)) is not None:
                 result = self.parts.handed.change(implicit).current
                 self.points.after_tool(self.key, call, replace(answer, output=result))
 
@@ -184,7 +184,7 @@ class LoopFollower:
         if not answer.detail.get(RAN):
             self.parts.results.settle(source, answer)
         yield from self.parts.subagents.called(replace(call, node=source), answer)
-        self.state.queue.release(self.graph.inside(source.no))
+        self.state.queue.release(self.graph.descendants(source.no))
 
     def _tell_new(self, call: Call) -> Iterator[DriverEvent]:
         refused = self.parts.subagents.refused
@@ -199,7 +199,7 @@ class LoopFollower:
 
     def _reach(self, node: Node) -> Iterator[DriverEvent]:
         """Run what precedes a recorded step: its containers, and the steps at their start."""
-        around = [self.graph.by_no[no] for no in self.loop.around.get(node.no, ())]
+        around = [self.graph.by_no[no] for no in self.loop.containers.get(node.no, ())]
         self.state.queue.release(around)
         self.state.queue.release(self._between(node.no, {*(step.no for step in around)}))
         yield Advance(before=node.no)
@@ -208,17 +208,17 @@ class LoopFollower:
         """Other steps up to a step whose containers have run."""
         graph, done = self.graph, self.state.queue.is_done
         found: list[Node] = []
-        for step in self.loop.others:
-            path = self.loop.around.get(step.no, ())
+        for step in self.loop.other_steps:
+            path = self.loop.containers.get(step.no, ())
             if self.at.no < step.no < before and all(
                 no in around or no < graph.fork or done(graph.by_no[no]) for no in path
             ):
-                found += [step, *graph.inside(step.no)]
+                found += [step, *graph.descendants(step.no)]
         return found
 
     def _parent(self, node: Node) -> int | None:
         """Number of a recorded step's parent in the derived run."""
-        path = self.loop.around.get(node.no, ())
+        path = self.loop.containers.get(node.no, ())
         return self.state.parent_of(path[-1] if path else self.loop.parent)
 
     def _operator_answers(self, asked: JSONObject) -> bool:
@@ -231,8 +231,8 @@ class LoopFollower:
     def _edits(self, node: Node | None, tool: str) -> Edits:
         """Edits of a recorded call, or of a new call of the tool."""
         if node is not None:
-            return self.context.profile.of(node)
-        return self.context.profile.of_new(type=StepType.TOOL, name=tool, at=self.at.no)
+            return self.context.profile.edits_of(node)
+        return self.context.profile.edits_of_new(type=StepType.TOOL, name=tool, at=self.at.no)
 
     def _tool_call(self, asked: JSONObject, parent: int | None) -> Call:
         tool, arguments = str(asked.get("name", "")), asked.get("arguments")
@@ -256,7 +256,7 @@ class LoopFollower:
             signature=signature(type=StepType.TOOL, name=name, input=arguments, tool_name=tool),
             edits=edits,
             because=(self.at.no,),
-            reduced=self.parts.calls.reduced(StepType.TOOL, name, arguments, "", "", tool),
+            reduced_signature=self.parts.calls.reduced(StepType.TOOL, name, arguments, "", "", tool),
         )
 
     def _limited(self) -> Generator[DriverEvent, None, bool]:
@@ -285,7 +285,7 @@ class LoopFollower:
         answer = self._placed(node, answer)
         yield StepResolved(call=call, answer=answer)
         self.call, self.final, self.output = call, answer, answer.output
-        if answer.known:
+        if answer.is_known:
             return True
         message = ModelAnswer(self.output).message
         change = self.state.changes.get(node.no) if node is not None else None
@@ -323,7 +323,7 @@ class LoopFollower:
         return spoken_to(self.graph, model, self.context.recorded_request(model))
 
     def _recorded_model(self, node: Node) -> Call:
-        template, edits = self.context.recorded_request(node), self.context.profile.of(node)
+        template, edits = self.context.recorded_request(node), self.context.profile.edits_of(node)
         slots = edit_slots(self.base, edits.messages) if edits.messages else self.base
         messages = [*(self.messages if slots is self.base else flat(slots)), *self.tail]
         if "system" in edits.prompt:
@@ -335,7 +335,9 @@ class LoopFollower:
     def _new_model(self, parent: int | None) -> Call:
         """Build a model call beyond the recording: like the last one, with the overrides for new steps."""
         last = self.call
-        edits = self.context.profile.of_new(type=StepType.MODEL, name=self.at.name, at=self.at.no, model=self.at.model)
+        edits = self.context.profile.edits_of_new(
+            type=StepType.MODEL, name=self.at.name, at=self.at.no, model=self.at.model
+        )
         template = self._template()
         messages = [*self.messages, *self.tail]
         if "system" in edits.prompt:
@@ -354,7 +356,7 @@ class LoopFollower:
             edits=edits,
             because=(self.at.no,),
             signature=self.parts.calls.signature(StepType.MODEL, last.name, input, last.provider, last.model, ""),
-            reduced=self.parts.calls.reduced(StepType.MODEL, last.name, input, last.provider, last.model, ""),
+            reduced_signature=self.parts.calls.reduced(StepType.MODEL, last.name, input, last.provider, last.model, ""),
         )
 
     def _template(self) -> JSONObject:
@@ -384,7 +386,7 @@ class LoopFollower:
     def _resume_point(self) -> int:
         """Number from which the replay continues with the recording."""
         beyond = self.loop.last + 1
-        if not self.final.known and self.call.node is not None:
+        if not self.final.is_known and self.call.node is not None:
             return self.at.no + 1
         later = (model.no for model in self.loop.models if model.no > self.at.no and self._spoken_to(model))
         return next(later, beyond)
@@ -404,7 +406,7 @@ class LoopFollower:
         recorded = self.context.payload(last.output_ref)
         if last is not self.call.node:
             self.parts.results.change(
-                Change(node=last, recorded=recorded, current=self.output, answered=self.final.known)
+                Change(node=last, original=recorded, current=self.output, is_known=self.final.is_known)
             )
             if self.final.label is not None and self.final.reason is not None:
                 state.labels[last.no] = (self.final.label, self.final.reason)

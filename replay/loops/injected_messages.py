@@ -24,7 +24,7 @@ class InjectedMessages:
 
     def found(self, at: Node, node: Node) -> list[JSONValue]:
         """Retrieved documents that the recording injects between step `at` and model step `node`."""
-        taken = {call.place for call in self._parts.implicit.within([at]).values()}
+        taken = {call.place for call in self._parts.implicit.calls_of([at]).values()}
         messages = self._messages(node)
         places = [place for place in fed(self._graph, node, messages) if place not in taken]
         slots = rebuilt_slots(messages, None, self._parts.calls.incoming(node)) if places else []

@@ -24,7 +24,7 @@ class NewContainers:
     @property
     def of_models(self) -> tuple[int, ...]:
         """Containers around the loop's model steps."""
-        return self._loop.around.get(self._loop.models[-1].no, ())
+        return self._loop.containers.get(self._loop.models[-1].no, ())
 
     def of_calls(self, at: Node, matched: Sequence[Node]) -> tuple[int, ...]:
         """Containers for a new call: those of the calls in its place, else of any call."""
@@ -32,7 +32,7 @@ class NewContainers:
         end = next(following, self._loop.last + 1)
         here = [call for call in self._loop.calls if at.no < call.no < end and not self._calls.is_used(call)]
         near = matched or here or list(self._loop.calls)
-        return self._loop.around.get(near[0].no, ()) if near else ()
+        return self._loop.containers.get(near[0].no, ()) if near else ()
 
     def opened(self, path: Sequence[int], at: Node) -> Generator[DriverEvent, None, int | None]:
         """Open containers, recorded or new; returns the number of the innermost."""

@@ -41,7 +41,7 @@ def replay_parts(context: ReplayContext, hooks: Hooks) -> ReplayParts:
     handed = HandedResults(context, state, implicit)
     reach, subagents = Reach(context, state, implicit, handed), SubAgents(context, state)
     foresight = Foresight(context, state)
-    chain = ResolverChain(context.policy, context.environment, subagents.answer, context.ignoring, reach.of)
+    chain = ResolverChain(context.policy, context.environment, subagents.answer, context.ignoring, reach.assumption)
     calls = CallBuilder(context, state, handed, foresight)
     return ReplayParts(
         context=context,

@@ -46,7 +46,7 @@ class SubAgents:
         if answer.detail.get(RAN):
             self._begin(call, node, answer)
         else:
-            inside = self._graph.inside(node.no)
+            inside = self._graph.descendants(node.no)
             yield from self._state.skip(inside, f"Step {node.no} is answered as a whole", told=True)
 
     def can_answer(self, implicit: ImplicitCall, arguments: JSONValue) -> bool:
@@ -64,7 +64,7 @@ class SubAgents:
     def begin_without_tool(self, implicit: ImplicitCall, arguments: JSONValue) -> None:
         """Re-run an agent or search without a tool step with new arguments."""
         node, first = implicit.node, self._first_model(implicit.node)
-        steps = (node, *self._graph.inside(node.no))
+        steps = (node, *self._graph.descendants(node.no))
         self._state.tasks.assign(_other(implicit, arguments), steps, first, asker=implicit.caller)
         if first is not None:
             self._state.containers.open_rerun(node, _ran(node))
@@ -78,7 +78,7 @@ class SubAgents:
     def _begin(self, call: Call, node: Node, answer: Answer) -> None:
         """Re-run the steps inside a call with its new arguments."""
         if (first := self._first_model(node)) is not None:
-            self._state.tasks.assign(self._task(call, node), self._graph.inside(node.no), first)
+            self._state.tasks.assign(self._task(call, node), self._graph.descendants(node.no), first)
             self._state.containers.open_rerun(node, answer)
 
     def _problem(self, task: Change, first: Node) -> str:
@@ -93,10 +93,10 @@ class SubAgents:
         return ""
 
     def _task(self, call: Call, node: Node) -> Change:
-        return Change(node=node, recorded=self._context.payload(node.input_ref), current=call.input)
+        return Change(node=node, original=self._context.payload(node.input_ref), current=call.input)
 
     def _first_model(self, node: Node) -> Node | None:
-        return next((step for step in self._graph.inside(node.no) if step.type is StepType.MODEL), None)
+        return next((step for step in self._graph.descendants(node.no) if step.type is StepType.MODEL), None)
 
 
 def called_anew(call: Call, node: Node) -> Call:
@@ -106,7 +106,7 @@ def called_anew(call: Call, node: Node) -> Call:
 
 def _other(implicit: ImplicitCall, arguments: JSONValue) -> Change:
     """Change of the recorded arguments."""
-    return Change(node=implicit.call, recorded=implicit.arguments, current=arguments)
+    return Change(node=implicit.call, original=implicit.arguments, current=arguments)
 
 
 def _ran(node: Node) -> Answer:
@@ -115,7 +115,7 @@ def _ran(node: Node) -> Answer:
         label=Label.SIMULATED,
         reason=Reason.LIVE_MODEL,
         output=None,
-        known=False,
+        is_known=False,
         source=node,
         detail={**label_key(), RAN: True},
         note="Run anew for another task",

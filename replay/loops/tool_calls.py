@@ -93,17 +93,17 @@ class TurnCalls:
         """Agent or search that answers a call without a tool step, reused or re-run."""
         tool, arguments = str(asked.get("name", "")), asked.get("arguments")
         if (found := self._without_tool.exact(tool, arguments)) is not None:
-            return self._implicit.of(found.call)
+            return self._implicit.call_of(found.call)
         skipped = self._control.should_skip(tool, arguments, self._spec(tool)).skip
         node = None if skipped or self._resolvers.is_listed(tool) else self._in_place(tool, at)
-        implicit = None if node is None else self._implicit.of(node)
+        implicit = None if node is None else self._implicit.call_of(node)
         can = implicit is not None and self._subagents.can_answer(implicit, arguments)
         return implicit if can else None
 
     def answer(self, call: Call, at: Node) -> Answer:
         """Resolve a call: recorded calls in order, then duplicate suppression, then the resolver chain."""
         self._subagents.refused = ""
-        resumed = self._context.environment.resumed(call.no)
+        resumed = self._context.environment.committed_answer(call.no)
         if resumed is not None or call.node is not None or call.edits is not NO_EDITS:
             return resumed or self._resolvers.resolve(call)
         spec = self._spec(call.called)
@@ -152,7 +152,7 @@ class TurnCalls:
 
     def message(self, call: Call, answer: Answer, source: Node | None) -> JSONObject:
         """Format a result as a tool message, in the recorded style if that is known."""
-        implicit = None if source is None else self._implicit.of(source)
+        implicit = None if source is None else self._implicit.call_of(source)
         _, recorded = self._messages.get(self._call_id(source) if source is not None else "", (0, None))
         if implicit is not None:
             recorded = implicit.message
@@ -185,7 +185,7 @@ class TurnCalls:
         for node in calls:
             self._remember(node)
         for node in self._of_this_turn(start, calls):
-            if node.type is StepType.TOOL or self._implicit.of(node) is not None:
+            if node.type is StepType.TOOL or self._implicit.call_of(node) is not None:
                 number = self._state.numbers.get(node.no, node.no)
                 self._outcome(*self._asked(node), self._became(node), number)
         for node in self._later:
@@ -234,12 +234,12 @@ class TurnCalls:
 
     def _asked(self, node: Node) -> tuple[str, JSONValue]:
         """Tool and arguments of a recorded call."""
-        if (implicit := self._implicit.of(node)) is not None:
+        if (implicit := self._implicit.call_of(node)) is not None:
             return implicit.tool, implicit.arguments
         return node.called, self._context.payload(node.input_ref)
 
     def _call_id(self, node: Node) -> str:
-        implicit = self._implicit.of(node)
+        implicit = self._implicit.call_of(node)
         return node.call_id if implicit is None else implicit.call_id
 
     def _outcome(self, tool: str, arguments: JSONValue, status: StepStatus, number: int) -> None:

@@ -26,7 +26,7 @@ def end(parts: ReplayParts, node: Node | None) -> None:
     points = parts.points
     while (turn := points.turn) is not None:
         inside = node is not None and node.no <= parts.loops.last(turn)
-        if inside and not (node is not None and node.type is StepType.MODEL and parts.loops.of(node) == turn):
+        if inside and not (node is not None and node.type is StepType.MODEL and parts.loops.key_of(node) == turn):
             return
         points.turn_ended(parts.state.next_number - 1)
 
@@ -44,7 +44,7 @@ def ending(parts: ReplayParts) -> Iterator[None]:
 
 def is_awaited(parts: ReplayParts, node: Node) -> bool:
     """True if a hook's decision affects this step."""
-    return node.type in LOOPED and parts.points.waits(parts.loops.of(node), model=node.type is StepType.MODEL)
+    return node.type in LOOPED and parts.points.waits(parts.loops.key_of(node), model=node.type is StepType.MODEL)
 
 
 def made(parts: ReplayParts, loop: LoopKey, call: Call, verdict: Verdict, answer: Callable[[], Answer]) -> Answer:
@@ -60,14 +60,14 @@ def made(parts: ReplayParts, loop: LoopKey, call: Call, verdict: Verdict, answer
 
 def stop(parts: ReplayParts, node: Node) -> Iterator[Event]:
     """Stop a loop at a hook's decision: skip its steps from `node` to the next user message."""
-    key = parts.loops.of(node)
+    key = parts.loops.key_of(node)
     outcome = parts.points.stops.pop(key)
     gone = [step for step in parts.loops.rest(node) if step is node or not parts.state.queue.is_done(step)]
     yield Divergence(text=f"{stop_text(outcome)}; its loop ends before step {node.no} of the source.")
     parts.state.skipped.add(node.no)
-    yield StepSkipped(node=node, why=stop_text(outcome), told=True)
+    yield StepSkipped(node=node, reason=stop_text(outcome), is_reported=True)
     yield from parts.state.skip(gone, stop_text(outcome), told=True)
-    models = [step for step in gone if step.type is StepType.MODEL and parts.loops.of(step) == key]
+    models = [step for step in gone if step.type is StepType.MODEL and parts.loops.key_of(step) == key]
     if models:
         answer = stopped(outcome)
         _, base = parts.calls.messages(models[0], parts.context.recorded_request(models[0]), NO_EDITS)
@@ -87,7 +87,7 @@ def tool(parts: ReplayParts, node: Node) -> Iterator[Event]:
         verdict = parts.points.before_tool(call.no, call.called, call.input, call.call_id)
         if verdict.arguments is not call.input:
             call = _with_arguments(parts, call, node, verdict.arguments)
-        answer = made(parts, parts.loops.of(node), call, verdict, lambda: parts.chain.resolve(call))
+        answer = made(parts, parts.loops.key_of(node), call, verdict, lambda: parts.chain.resolve(call))
     yield StepResolved(call=call, answer=answer)
     if not answer.detail.get(RAN):
         parts.results.settle(node, answer)

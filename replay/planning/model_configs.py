@@ -21,7 +21,7 @@ from traces.payloads.parts import MissingPart
 def determinism_of(graph: Graph, profile: AppliedProfile, policy: Policy, environment: PlanEnvironment) -> Determinism:
     """Compare recorded and planned configurations of the edited model steps."""
     models = [node for node in graph.nodes if node.type is StepType.MODEL]
-    edited = [node for node in models if profile.of(node).model]
+    edited = [node for node in models if profile.edits_of(node).model]
     pairs = []
     for node in _different(edited or models[:1], profile, environment):
         if (pair := _configurations(node, profile, environment)) is not None:
@@ -34,7 +34,12 @@ def _different(nodes: Sequence[Node], profile: AppliedProfile, environment: Plan
     found: dict[tuple[object, ...], Node] = {}
     _read_parameters({node.input_ref for node in nodes if node.input_ref}, environment)
     for node in nodes:
-        key = node.provider, node.model, environment.sources.parameters.get(node.input_ref), profile.of(node).entries
+        key = (
+            node.provider,
+            node.model,
+            environment.sources.parameters.get(node.input_ref),
+            profile.edits_of(node).entries,
+        )
         found.setdefault(key, node)
     return found.values()
 
@@ -68,7 +73,7 @@ def _configurations(
     except MissingPart:
         return None
     input: JSONObject = value if isinstance(value, dict) else {}
-    edits = profile.of(node).model
+    edits = profile.edits_of(node).model
     after = apply_model_settings(input, edits)
     provider, model = str(edits.get("provider", node.provider)), str(edits.get("model", node.model))
     return (

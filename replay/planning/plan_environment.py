@@ -28,7 +28,7 @@ class Sources:
     tool: Callable[[str], ToolReview] = lambda name: NO_REVIEW
     ignoring: Ignoring = NOTHING
     similar: Callable[[Call, float], CachedAnswer | None] = lambda call, threshold: None
-    retriever: Callable[[Call], RetrieverMatch] = lambda call: RetrieverMatch(why="no retriever is configured")
+    retriever: Callable[[Call], RetrieverMatch] = lambda call: RetrieverMatch(reason="no retriever is configured")
     outlooks: Outlooks = field(default_factory=Outlooks)
     requests: Requests = field(default_factory=UnknownRequests)
     parameters: dict[str, bytes] = field(default_factory=dict)  # by input: its parameters
@@ -64,7 +64,7 @@ class PlanEnvironment:
             action="live",
             label=Label.SIMULATED,
             reason=Reason.LIVE_MODEL,
-            known=False,
+            is_known=False,
             output={"message": {"role": "assistant", "content": _UNKNOWN}},
             note=f"Asks {provider}",
         )
@@ -78,7 +78,7 @@ class PlanEnvironment:
             action="live",
             label=Label.SIMULATED,
             reason=Reason.LIVE_TOOL,
-            known=False,
+            is_known=False,
             output=_UNKNOWN,
             note=f"runs through {executor}",
         )
@@ -92,7 +92,7 @@ class PlanEnvironment:
             action="live",
             label=Label.SIMULATED,
             reason=Reason.LIVE_RETRIEVAL,
-            known=False,
+            is_known=False,
             output={"documents": [{"id": "forkpoint-unknown", "content": _UNKNOWN}]},
             note=f"Asks retriever {serving.name}",
         )
@@ -107,5 +107,5 @@ class PlanEnvironment:
     def ask(self, call: Call) -> OperatorAnswer | None:
         return None
 
-    def resumed(self, no: int) -> Answer | None:
+    def committed_answer(self, no: int) -> Answer | None:
         return None

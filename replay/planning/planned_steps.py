@@ -23,14 +23,14 @@ def planned_steps(
     Steps that were open at the fork and end otherwise are among them.
     """
     found: dict[int, PlannedStep] = {}
-    lost = [node for node in graph.nodes if node.lost]
+    lost = [node for node in graph.nodes if node.losses]
     for event in events:
         match event:
             case StepsReused():
                 for no in range(event.first, event.last + 1) if untouched else ():
-                    if no not in event.assumed:
+                    if no not in event.assumptions:
                         found[no] = _kept(graph.by_no[no])
-                notes = {no: "" if brief else explanation(why) for no, why in event.assumed.items()}
+                notes = {no: "" if brief else explanation(why) for no, why in event.assumptions.items()}
                 found |= {no: _assumed(graph.by_no[no], note) for no, note in notes.items()}
                 found |= {node.no: lost_step(node) for node in lost if event.first <= node.no <= event.last}
             case StepResolved() if event.answer.source is not None or event.call.node is not None:
@@ -89,7 +89,7 @@ def lost_step(node: Node) -> PlannedStep:
         differs=[],
         because=[],
         cost_usd=None,
-        note=note(node.lost),
+        note=note(node.losses),
     )
 
 
@@ -122,7 +122,7 @@ def _gone(event: StepSkipped) -> PlannedStep:
         differs=[],
         because=[],
         cost_usd=None,
-        note=event.why,
+        note=event.reason,
     )
 
 

@@ -82,7 +82,7 @@ def _outlook(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sou
             environment=environment,
             ignoring=sources.ignoring,
             brief=share,
-            edited=edited,
+            edited_models=edited,
         )
         replayer = Replayer(context)
         return Outlook(
@@ -236,7 +236,7 @@ def _loop(graph: Graph, steps: list[PlannedStep]) -> str:
     """How the loop of the first re-resolved model step was recognised."""
     changed = (step for step in steps if step.type is StepType.MODEL and step.reason != EXACT)
     first = next((graph.by_no[step.sequence_no] for step in changed), None)
-    return recognise(graph, first).said if first is not None else _NOTHING_TO_FOLLOW
+    return recognise(graph, first).summary if first is not None else _NOTHING_TO_FOLLOW
 
 
 def _missing(graph: Graph, missing: MissingPart) -> PlanRefusal:
@@ -254,7 +254,7 @@ def _bad_edits(graph: Graph, profile: AppliedProfile, environment: PlanEnvironme
     """Message edits that do not fit a matched step: the first one of each entry."""
     for index, entry in enumerate(profile.profile.overrides):
         for node in graph.nodes if entry.messages else ():
-            edits = profile.of(node)
+            edits = profile.edits_of(node)
             if index not in edits.entries:
                 continue
             recorded = ModelRequest(environment.payload(node.input_ref) if node.input_ref else None).messages
@@ -268,14 +268,16 @@ def _unserved(
 ) -> Iterable[PlanRefusal]:
     """Retrievals that an override requests and no retriever can serve."""
     for event in events:
-        if not isinstance(event, StepResolved) or not event.call.edits.retrieval or event.answer.known:
+        if not isinstance(event, StepResolved) or not event.call.edits.retrieval or event.answer.is_known:
             continue
         call, answer = event.call, event.answer
         allowed = "retrieval" in policy.allow
         if answer.action == "live" or not (allowed or answer.action == "blocked"):
             continue
         index = next(index for index in call.edits.entries if "retrieval" in profile.overrides[index].sets)
-        why = environment.retriever(call).why if allowed else "the policy allows neither a live one nor a placeholder"
+        why = (
+            environment.retriever(call).reason if allowed else "the policy allows neither a live one nor a placeholder"
+        )
         yield PlanRefusal(
             code="policy_conflict",
             detail=f"step {call.no} ({call.called!r}) needs a search, and {why}",

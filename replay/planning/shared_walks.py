@@ -85,7 +85,7 @@ class Outlooks:
         """Result of a plan: newly `walked`, or a shared one with this plan's costs."""
         served = _served(graph, profile, policy, provider)
         edited = None if served is None else _edited(graph, profile, policy, frozenset(served), requests)
-        if served is None or edited is None or not (edited.asked or edited.repeated):
+        if served is None or edited is None or not (edited.live or edited.unchanged):
             return walked(EditedModels())
         shared = self._shared(graph, profile, policy, edited, walked)
         if shared is None or not requests.are_new(_relied_on(shared, profile, edited)):
@@ -124,19 +124,19 @@ def _edited(
 ) -> EditedModels | None:
     """Edited model steps that go live whatever their request is; None if some may not."""
     if policy.reexecutes(StepType.MODEL):
-        return EditedModels(asked=served)
+        return EditedModels(live=served)
     steps = [(graph.by_no[no], profile.by_step[no]) for no in sorted(served)]
     repeated = requests.recorded(steps)
     others = [(node, edits) for node, edits in steps if node.no not in repeated]
     if any(edits.messages or edits.prompt for _, edits in others) and graph.repeats_requests:
         return None  # edited messages may stand in requests that nobody edits
     # The first request is looked at before a walk is made for all that are new.
-    return EditedModels(asked=served - repeated, repeated=repeated) if requests.are_new(others[:1]) else None
+    return EditedModels(live=served - repeated, unchanged=repeated) if requests.are_new(others[:1]) else None
 
 
 def _relied_on(outlook: Outlook, profile: AppliedProfile, edited: EditedModels) -> list[EditedStep]:
-    steps = (node for node in outlook.dependence.foreseen if node.no not in edited.repeated)
-    return [(node, profile.of(node)) for node in steps]
+    steps = (node for node in outlook.dependence.foreseen if node.no not in edited.unchanged)
+    return [(node, profile.edits_of(node)) for node in steps]
 
 
 def _leaves_the_recording(event: Event) -> bool:
@@ -157,8 +157,8 @@ def _served(
     for node in graph.nodes:
         if node.type is not StepType.MODEL or not (anew or node.no in profile.by_step):
             continue
-        edits = profile.of(node)
-        if not node.input_ref or not asking.get(id(edits), True) or (node.lost and not anew):
+        edits = profile.edits_of(node)
+        if not node.input_ref or not asking.get(id(edits), True) or (node.losses and not anew):
             return None  # it is not asked, and what else becomes of it depends on what the profile sets
         key = node.provider, node.model, id(edits)
         name, model = names.get(key) or names.setdefault(key, _named(node, edits, provider))
@@ -181,7 +181,7 @@ def _others(graph: Graph, profile: AppliedProfile) -> tuple[Hashable, Hashable]:
         (
             node.no,
             named[id(edits)]
-            if (given := digests[id(edits)]) is None or edits.tool is None or node.lost
+            if (given := digests[id(edits)]) is None or edits.tool is None or node.losses
             else (edits.entries, edits.tool.status, given == node.output_ref),
         )
         for node, edits in others

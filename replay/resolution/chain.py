@@ -49,7 +49,7 @@ class ResolverChain:
 
     def resolve(self, call: Call) -> Answer:
         """Resolve a call; the label's key is in the detail. The last resolver always answers."""
-        if (resumed := self.environment.resumed(call.no)) is not None:
+        if (resumed := self.environment.committed_answer(call.no)) is not None:
             return resumed
         for resolver in self._chain(call):
             if (answer := resolver(call)) is not None:
@@ -86,7 +86,7 @@ class ResolverChain:
         return _explained(call, answer)
 
     def _repeated(self, node: Node | None) -> Answer | None:
-        if node is None or node.lost:
+        if node is None or node.losses:
             return None
         answer = self._from_recording(node, label=Label.EXACT, reason=Reason.SOURCE_OUTPUT_REUSED)
         return replace(answer, detail={"matched": {"step": node.no, "id": str(node.id), "repeated": True}})
@@ -125,7 +125,7 @@ class ResolverChain:
 
     def _is_recorded(self, call: Call, given: Answer) -> bool:
         node = call.node
-        if node is None or not node.output_ref or node.lost or given.status is not node.status:
+        if node is None or not node.output_ref or node.losses or given.status is not node.status:
             return False
         recorded = self.environment.payload(node.output_ref)
         if call.type is StepType.MODEL and isinstance(recorded, dict) and isinstance(given.output, dict):
@@ -136,7 +136,7 @@ class ResolverChain:
         node = call.node
         if call.changed or node is None:
             return None
-        if node.lost:
+        if node.losses:
             return self._unverified(node)
         if (assumption := self._assumption(node)) is not None:
             answer = self._from_recording(node, label=Label.SIMULATED, reason=Reason.ASSUMED_UNAFFECTED)
@@ -148,12 +148,12 @@ class ResolverChain:
         if node.lacks("output") or are_refused(self.policy):
             return None
         answer = self._from_recording(node, label=Label.SIMULATED, reason=Reason.POLICY_FALLBACK)
-        return replace(answer, action="simulate", note=lost_note(node.lost))
+        return replace(answer, action="simulate", note=lost_note(node.losses))
 
     def _semantic(self, call: Call) -> Answer | None:
         """Recorded answer of a tool call whose arguments changed only in wording."""
         node = call.node
-        if node is None or not node.input_ref or node.lost or call.underived:
+        if node is None or not node.input_ref or node.losses or call.unknown_producers:
             return None
         recorded, asked = self.environment.payload(node.input_ref), call.input
         kept = [self.ignoring.reduced(node.type, node.called, arguments) for arguments in (recorded, asked)]
@@ -186,7 +186,7 @@ class ResolverChain:
         if not call.signature or not call.complete:
             return None
         exclude = () if call.node is None else (call.node.id,)
-        hit = self.environment.cached(call.reduced or call.signature, exclude=exclude)
+        hit = self.environment.cached(call.reduced_signature or call.signature, exclude=exclude)
         return None if hit is None else from_cache(hit, Reason.CACHE_SIGNATURE)
 
     def _live(self, call: Call) -> Answer | None:
@@ -239,7 +239,7 @@ class ResolverChain:
                 action="simulate",
                 label=Label.SIMULATED,
                 reason=Reason.OPERATOR_OVERRIDE,
-                known=False,
+                is_known=False,
                 note=note,
                 output=placeholder(call.type, note),
             )
@@ -270,7 +270,7 @@ class ResolverChain:
                 action="blocked",
                 label=None,
                 reason=None,
-                known=False,
+                is_known=False,
                 note=sentence(note),
                 output=placeholder(call.type, note),
             )
@@ -278,17 +278,17 @@ class ResolverChain:
             action="simulate",
             label=Label.SIMULATED,
             reason=Reason.POLICY_FALLBACK,
-            known=False,
+            is_known=False,
             note=sentence(note),
             output=placeholder(call.type, note),
             status=StepStatus.UNVERIFIED if call.type in CHECKS else StepStatus.OK,
         )
 
     def _reason_for_fallback(self, call: Call) -> str:
-        if not call.changed and call.node is not None and call.node.lost:
-            return in_words(call.node.lost)
-        if call.underived:
-            return f"what {step_list(call.underived)} now gives for part of its input is not known"
+        if not call.changed and call.node is not None and call.node.losses:
+            return in_words(call.node.losses)
+        if call.unknown_producers:
+            return f"what {step_list(call.unknown_producers)} now gives for part of its input is not known"
         if not call.complete:
             return "the recording does not hold this step's input"
         if call.type is StepType.MODEL and "model" not in self.policy.allow:
@@ -299,7 +299,7 @@ class ResolverChain:
             return f"no recorded or cached answer to this tool call, and {self._not_live(call.called)}"
         if call.type is StepType.RETRIEVAL:
             allowed = "retrieval" in self.policy.allow
-            why = self.environment.retriever(call).why if allowed else "the policy allows no live retrieval"
+            why = self.environment.retriever(call).reason if allowed else "the policy allows no live retrieval"
             return f"no recorded or cached answer to this query, and {why}"
         return f"a {call.type} step cannot be computed from a changed input"
 
@@ -320,29 +320,29 @@ def from_cache(hit: CachedAnswer, reason: Reason) -> Answer:
         output=hit.output,
         output_ref=hit.output_ref,
         status=hit.status,
-        detail={"matched": hit.where},
+        detail={"matched": hit.location},
     )
 
 
 def _explained(call: Call, answer: Answer) -> Answer:
     """Add to an answer its label's key, why it is not exact, and replies to changed answers."""
     detail = {**label_key(), **_why(call, answer)}
-    if not call.typed or not call.changed or answer.reason is Reason.OPERATOR_OVERRIDE:
+    if not call.reply_indices or not call.changed or answer.reason is Reason.OPERATOR_OVERRIDE:
         return answer.with_detail({**detail, **answer.detail})
-    note = ". ".join(filter(None, (answer.note, typed_messages.note(call.typed))))
-    return replace(answer, detail={**detail, **typed_messages.detail(call.typed), **answer.detail}, note=note)
+    note = ". ".join(filter(None, (answer.note, typed_messages.note(call.reply_indices))))
+    return replace(answer, detail={**detail, **typed_messages.detail(call.reply_indices), **answer.detail}, note=note)
 
 
 def _why(call: Call, answer: Answer) -> JSONObject:
     """Why a step is not exact: its call differs, or its recording is incomplete."""
     if answer.label is Label.EXACT:
         return {}
-    if call.underived:
-        return {"why": str(Cause.INPUT_UNKNOWN), "underived": [*call.underived]}
+    if call.unknown_producers:
+        return {"why": str(Cause.INPUT_UNKNOWN), "underived": [*call.unknown_producers]}
     if not call.complete or (call.node is not None and not call.node.input_ref and not call.node.output_ref):
         return {"why": str(Cause.ARTIFACT_MISSING)}
-    if not call.changed and call.node is not None and call.node.lost:
-        return lost_cause(call.node.lost)
+    if not call.changed and call.node is not None and call.node.losses:
+        return lost_cause(call.node.losses)
     if call.changed and call.node is not None:
         return {"why": str(Cause.SIGNATURE_MISMATCH), "differs": list(call.differs)}
     return {}

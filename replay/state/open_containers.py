@@ -41,7 +41,7 @@ class OpenContainers:
         """Mark the containers around an event that differs from the recording."""
         match event:
             case StepsReused():
-                for no in event.assumed:
+                for no in event.assumptions:
                     self._not_exact(self._graph.by_no[no], Label.SIMULATED)
             case StepResolved(call=Call(node=None)):
                 self._mark_unrecorded(event.call.parent, event.answer.label)

@@ -90,4 +90,4 @@ class ReplayState:
             if not self.queue.is_done(node):
                 self.queue.done(node)
                 self.skipped.add(node.no)
-                yield StepSkipped(node=node, why=why, told=told)
+                yield StepSkipped(node=node, reason=why, is_reported=told)

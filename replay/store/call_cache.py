@@ -50,7 +50,7 @@ def lookup(app: str, signature: str, *, exclude: Collection[UUID] = ()) -> Cache
         except MissingPart:
             continue
         location: JSONObject = {"run": str(run_id), "step": number, "id": str(step_id), "similarity": 1.0}
-        return CachedAnswer(output_ref=output_ref, output=output, status=StepStatus(status), where=location)
+        return CachedAnswer(output_ref=output_ref, output=output, status=StepStatus(status), location=location)
     return None
 
 
@@ -149,4 +149,4 @@ def _read_answer(run_id: UUID, number: int, similarity: float) -> CachedAnswer |
         "id": str(step_id),
         "similarity": round(similarity, 4),
     }
-    return CachedAnswer(output_ref=output_ref, output=output, status=StepStatus(status), where=location)
+    return CachedAnswer(output_ref=output_ref, output=output, status=StepStatus(status), location=location)

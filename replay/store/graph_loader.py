@@ -92,7 +92,7 @@ def unexplained_content(no: int, input_ref: str, items: list[JSONObject] | None)
 
 def _mark_losses(node: Node, losses: LostPayloads) -> Node:
     """Return the node with its unreadable payloads; an unreadable output counts as not recorded."""
-    node = replace(node, lost=losses)
+    node = replace(node, losses=losses)
     return replace(node, output_ref="") if node.lacks("output") else node
 
 

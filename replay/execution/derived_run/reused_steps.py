@@ -38,7 +38,7 @@ class ReusedSteps:
         if self._checkpoints.session.planned:
             self._compare_with_plan(event, context)
         self._checkpoints.flush()
-        if event.assumed:
+        if event.assumptions:
             self._refuse_assumed(event)
         elif not event.offset and not state.numbers_moved:
             self.copy(event.first, event.last)
@@ -85,9 +85,9 @@ class ReusedSteps:
 
     def _refuse_assumed(self, event: StepsReused) -> None:
         """Raise `Stopped` under a strict policy: what is assumed is not known."""
-        no = min(event.assumed)
+        no = min(event.assumptions)
         if self._policy.strict and no + event.offset > self._checkpoints.last:
-            why = f"step {no} would be assumed unaffected: {explanation(event.assumed[no])}"
+            why = f"step {no} would be assumed unaffected: {explanation(event.assumptions[no])}"
             raise ReplayFailure("strict", why, step=no)
 
     def _renumber(self, first: int, last: int, event: StepsReused, state: ReplayState) -> None:
@@ -105,7 +105,7 @@ class ReusedSteps:
         no, parent = step.sequence_no + event.offset, state.parent_of(step.parent_no)
         if lost:
             return step_rows.lost_row(step, no, parent, lost, self._checkpoints.save)
-        if (assumption := event.assumed.get(step.sequence_no)) is not None:
+        if (assumption := event.assumptions.get(step.sequence_no)) is not None:
             return step_rows.assumed_row(step, no, parent, assumption)
         return step_rows.kept_row(step, no, parent)
 
@@ -121,7 +121,7 @@ class ReusedSteps:
         lost = self._lost(event.first, event.last)
         for no in range(event.first, event.last + 1):
             label, reason = Label.EXACT, Reason.SOURCE_OUTPUT_REUSED
-            if no in event.assumed:
+            if no in event.assumptions:
                 label, reason = Label.SIMULATED, Reason.ASSUMED_UNAFFECTED
             if no in lost:
                 label, reason = Label.SIMULATED, Reason.POLICY_FALLBACK

@@ -116,7 +116,7 @@ def answer_of_row(step: Step, output: JSONValue) -> Answer:
         output=output,
         output_ref=step.output_ref,
         status=StepStatus(step.status),
-        known=not is_placeholder,
+        is_known=not is_placeholder,
         detail=step.detail,
         note=str(step.detail.get("note", "")),
     )

@@ -93,13 +93,13 @@ class StepWriter:
         self._reused.keep(event, context, state)
         self._end_kept = True
         # A container around an assumed step has output of steps that nobody verified.
-        self._touched.update(state.parent_of(context.graph.by_no[no].parent) for no in event.assumed)
+        self._touched.update(state.parent_of(context.graph.by_no[no].parent) for no in event.assumptions)
 
     def _left_out(self, event: StepSkipped, state: ReplayState) -> None:
         self._gone.add(event.node.no)
         if event.node.parent not in self._gone:
             self._touched.add(state.parent_of(event.node.parent))
-        self._checkpoints.deviations.left_out(event.node, told=event.told)
+        self._checkpoints.deviations.left_out(event.node, told=event.is_reported)
 
     def _resolved(self, event: StepResolved, context: ReplayContext) -> None:
         call, answer = event.call, event.answer

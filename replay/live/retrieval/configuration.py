@@ -29,19 +29,19 @@ def find_retriever(
     """
     known = list(configured_retrievers().values()) if known is None else known
     if not known:
-        return RetrieverMatch(why="no retriever is configured")
+        return RetrieverMatch(reason="no retriever is configured")
     if not isinstance(input, dict) or not isinstance(input.get("query"), str):
-        return RetrieverMatch(why="the step's input holds no query text to search for")
+        return RetrieverMatch(reason="the step's input holds no query text to search for")
     able = [retriever for retriever in known if retriever.serves(step, store)]
     if not able:
         return RetrieverMatch(
-            why=f"none of the configured retrievers ({_names(known)}) serves {step!r}{_of(known, store)}"
+            reason=f"none of the configured retrievers ({_names(known)}) serves {step!r}{_of(known, store)}"
         )
     chosen = next((one for one in able if _has(one, profile)), None)
     if chosen is None:
         profiles = sorted({name for one in able for name in one.entry.embeddings})
         return RetrieverMatch(
-            why=f"{_names(able)} has no embedding profile {profile!r}: there is {', '.join(profiles)}"
+            reason=f"{_names(able)} has no embedding profile {profile!r}: there is {', '.join(profiles)}"
         )
     return _serving(chosen, input)
 

@@ -54,7 +54,7 @@ def dumped_links(links: Links) -> JSONObject:
             {
                 "producer": link.producer,
                 "path": link.consumer_path,
-                "copied": [{**asdict(each), "rivals": list[JSONValue](sorted(each.rivals))} for each in link.copied],
+                "copied": [{**asdict(each), "rivals": list[JSONValue](sorted(each.rivals))} for each in link.copies],
             }
             for link in found
         ]
@@ -69,7 +69,7 @@ def loaded_links(stored: dict[str, Any]) -> Links:
                 producer=link["producer"],
                 kind=EdgeKind.VALUE,
                 consumer_path=link["path"],
-                copied=tuple(CopiedValue(**{**each, "rivals": frozenset(each["rivals"])}) for each in link["copied"]),
+                copies=tuple(CopiedValue(**{**each, "rivals": frozenset(each["rivals"])}) for each in link["copied"]),
             )
             for link in found
         )
@@ -172,7 +172,7 @@ def _copied(hunk: Hunk, side: int, sources: Sequence[Pair]) -> CopiedValue:
 
 def _links(copied: Mapping[int, Sequence[CopiedValue]], path: str) -> list[Link]:
     return [
-        Link(producer=producer, kind=EdgeKind.VALUE, consumer_path=path, copied=tuple(values))
+        Link(producer=producer, kind=EdgeKind.VALUE, consumer_path=path, copies=tuple(values))
         for producer, values in copied.items()
     ]
 

@@ -77,7 +77,7 @@ class Watch:
     def see(self, event: Event, payload: Payload) -> None:
         match event:
             case StepsReused():
-                self.assumed += len(event.assumed)
+                self.assumed += len(event.assumptions)
                 for no in range(event.first, event.last + 1):
                     self._kept(self.graph.by_no[no], no + event.offset, payload)
             case StepResolved():
@@ -144,10 +144,10 @@ class Watch:
             self.unknown.add(call.node.no if call.node is not None else call.no)
             self.undecided = self.undecided or (call.no if call.type in CHECKS else None)
         if given.action == "cache" and call.type in _WORLD:
-            self.borrowed += self.coupling.is_borrowed(call.reduced or call.signature)
-        self.coupling.made_again(call.reduced or call.signature)
+            self.borrowed += self.coupling.is_borrowed(call.reduced_signature or call.signature)
+        self.coupling.made_again(call.reduced_signature or call.signature)
         if call.type in _WORLD and call.signature:
-            self.world.append(call.reduced or call.signature)
+            self.world.append(call.reduced_signature or call.signature)
         known = call.type in CALLED or not guessed
         said = _Said(
             no=call.no,
@@ -165,7 +165,7 @@ class Watch:
             gave = Given(status=given.status, ref=given.output_ref, output=given.output, drawn=drawn)
             self.state.note(number, call.signature, gave)
         if call.type is StepType.TOOL:
-            signature = call.reduced or self.coupling.alike(call.signature)
+            signature = call.reduced_signature or self.coupling.alike(call.signature)
             self.tools.append(Used(tool=call.called, signature=signature, arguments=call.input))
 
     def _refuse(self, call: Call, guessed: str) -> None:

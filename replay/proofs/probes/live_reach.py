@@ -69,7 +69,7 @@ class Asking:
         if node is None or named is None or not node.input_ref or not self.about:
             return ""
         recorded = payloads(node.input_ref)
-        edits = apply_profile(overrides, graph).of(node).model
+        edits = apply_profile(overrides, graph).edits_of(node).model
         return self._untold(
             apply_model_settings(recorded, edits) if isinstance(recorded, dict) else recorded, named, node.model
         )

@@ -34,7 +34,7 @@ class RecordedEnvironment:
     def cached(self, signature: str, *, exclude: Collection[UUID]) -> CachedAnswer | None:
         found = hit(self.coupling, signature, self.payloads)
         if found is not None:
-            self.answered_by.append(UUID(str(found.where["run"])))
+            self.answered_by.append(UUID(str(found.location["run"])))
         return found
 
     def similar(self, call: Call, threshold: float) -> CachedAnswer | None:
@@ -61,7 +61,7 @@ class RecordedEnvironment:
     def ask(self, call: Call) -> OperatorAnswer | None:
         return None
 
-    def resumed(self, no: int) -> Answer | None:
+    def committed_answer(self, no: int) -> Answer | None:
         return None
 
 
@@ -75,4 +75,4 @@ def hit(coupling: Coupling, signature: str, payloads: Payloads) -> CachedAnswer 
     except MissingPart:
         return None
     where: JSONObject = {"run": str(found.run), "step": found.step}
-    return CachedAnswer(output_ref=found.output_ref, output=output, status=found.status, where=where)
+    return CachedAnswer(output_ref=found.output_ref, output=output, status=found.status, location=where)

@@ -93,7 +93,7 @@ class Engine:
         return Answer(action="live", label=Label.SIMULATED, reason=Reason.LIVE_TOOL, output=output, status=status)
 
     def retriever(self, call: Call) -> RetrieverMatch:
-        return RetrieverMatch(why="retrievals of the benchmark are never asked again")
+        return RetrieverMatch(reason="retrievals of the benchmark are never asked again")
 
     def live_retrieval(self, call: Call, serving: RetrieverMatch) -> Answer:
         raise AssertionError("no retriever serves")
@@ -101,7 +101,7 @@ class Engine:
     def ask(self, call: Call) -> OperatorAnswer | None:
         return None
 
-    def resumed(self, no: int) -> Answer | None:
+    def committed_answer(self, no: int) -> Answer | None:
         return None
 
 

@@ -52,7 +52,7 @@ class CoupledEngine(Engine):
         if found is None:
             return None
         output = self.outputs[found.run, found.step]
-        return CachedAnswer(output_ref="", output=output, status=found.status, where={"step": found.step})
+        return CachedAnswer(output_ref="", output=output, status=found.status, location={"step": found.step})
 
 
 @dataclass

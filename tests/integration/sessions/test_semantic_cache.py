@@ -25,7 +25,7 @@ def recorded(
 
 def answer(run: Run, query: str, threshold: float = 0.85) -> Any:
     hit = call_cache.similar(run, "search_policy", {"query": query}, threshold)
-    return None if hit is None else (hit.output, hit.where["run"])
+    return None if hit is None else (hit.output, hit.location["run"])
 
 
 def test_the_source_run_answers_before_newer_ones_that_are_more_alike() -> None:
@@ -43,8 +43,8 @@ def test_of_other_runs_the_most_similar_call_answers_and_of_equals_the_newest() 
     newest = recorded("d", {"query": "what happens with a lost parcel"}, "newer")
     hit = call_cache.similar(source, "search_policy", {"query": "what happens with a lost parcels"}, 0.85)
     assert hit is not None
-    assert (hit.output, hit.where["run"], hit.where["step"]) == ("newer", str(newest.id), 4)
-    assert hit.where["similarity"] == pytest.approx(0.9841, abs=1e-3)
+    assert (hit.output, hit.location["run"], hit.location["step"]) == ("newer", str(newest.id), 4)
+    assert hit.location["similarity"] == pytest.approx(0.9841, abs=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_what_an_ignore_list_leaves_out_is_not_compared_in_any_run() -> None:
     ignoring = ignore_lists.current("desk")
     hit = call_cache.similar(source, "search_policy", asked, 0.85, ignoring)
     assert hit is not None
-    assert (hit.output, hit.where["run"]) == ("a refund", str(earlier.id))
+    assert (hit.output, hit.location["run"]) == ("a refund", str(earlier.id))
     later = recorded("c", {**LOST, "request_id": "r-3"}, "a later refund")
     held = ToolCall.objects.count()
     ignore_lists.current("desk")
@@ -120,5 +120,5 @@ def test_what_an_ignore_list_leaves_out_is_not_compared_in_any_run() -> None:
     assert ToolCall.objects.count() == held + 1  # each call once, however often the list is caught up with
     newest = call_cache.similar(source, "search_policy", asked, 0.85, ignore_lists.current("desk"))
     assert newest is not None
-    assert newest.where["run"] == str(later.id)
+    assert newest.location["run"] == str(later.id)
     assert call_cache.similar(source, "search_policy", {**asked, "query": "when is it open"}, 0.85, ignoring) is None

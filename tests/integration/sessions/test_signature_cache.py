@@ -58,7 +58,7 @@ def test_what_was_really_answered_answers_again(label: Label, reason: Reason) ->
     step = answered(label=label, reason=reason)
     hit = call_cache.lookup("desk", CALL)
     assert hit is not None
-    assert (hit.output, hit.where["run"], hit.where["step"]) == ("shipped", str(step.run_id), 1)
+    assert (hit.output, hit.location["run"], hit.location["step"]) == ("shipped", str(step.run_id), 1)
     assert call_cache.lookup("desk", CALL, exclude=[step.id]) is None
 
 

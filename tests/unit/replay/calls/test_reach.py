@@ -132,7 +132,7 @@ def test_other_runs_show_what_is_configuration(other: str, same: bool, label: st
     node = loaded.by_no[2]
     change = Change(
         node=loaded.by_no[1],
-        recorded=payloads[loaded.by_no[1].output_ref],
+        original=payloads[loaded.by_no[1].output_ref],
         current={"message": {"role": "assistant", "content": "legal"}},
     )
     found = is_configuration(node, item, change, (witness,), payloads.__getitem__)

@@ -151,7 +151,7 @@ def test_what_holds_something_that_is_not_as_recorded_is_exact_only_for_its_own_
     for node in fork.graph.nodes:
         if node.type not in HOLDERS or node.no in gone or node.no in fork.profile.by_step:
             continue
-        inside = fork.graph.inside(node.no)
+        inside = fork.graph.descendants(node.no)
         if all(found[step.no].startswith("exact") for step in inside):
             assert found[node.no].startswith("exact"), node
             continue
@@ -173,7 +173,7 @@ def test_an_agent_whose_words_are_its_last_answer_says_the_one_of_this_replay(fo
     if any(isinstance(event, StepSkipped) for event in events) or any(beyond):
         return
     for closed in ends(events).values():
-        inside = fork.graph.inside(closed.node.no)
+        inside = fork.graph.descendants(closed.node.no)
         last = next((step for step in reversed(inside) if step.type is StepType.MODEL), None)
         given_by_hand = any(step.type is StepType.OUTPUT and step.no in fork.profile.by_step for step in inside)
         if last is None or last.no not in answers or given_by_hand or not closed.node.output_ref:

@@ -22,7 +22,7 @@ class CacheEnvironment(MemoryEnvironment):
 
     def cached(self, signature: str, *, exclude: Collection[UUID]) -> CachedAnswer | None:
         output: JSONValue = {"message": {"role": "assistant", "content": "No."}}
-        return CachedAnswer(output_ref="", output=output, status=StepStatus.OK, where={})
+        return CachedAnswer(output_ref="", output=output, status=StepStatus.OK, location={})
 
 
 def reported_verdict() -> RecordedRun:

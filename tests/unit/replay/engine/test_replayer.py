@@ -65,7 +65,9 @@ class MemoryEnvironment:
 
     def retriever(self, call: Call) -> RetrieverMatch:
         return (
-            RetrieverMatch(why="no retriever is configured") if self.library is None else RetrieverMatch(name="library")
+            RetrieverMatch(reason="no retriever is configured")
+            if self.library is None
+            else RetrieverMatch(name="library")
         )
 
     def live_retrieval(self, call: Call, serving: RetrieverMatch) -> Answer:
@@ -76,7 +78,7 @@ class MemoryEnvironment:
     def ask(self, call: Call) -> OperatorAnswer | None:
         return None
 
-    def resumed(self, no: int) -> Answer | None:
+    def committed_answer(self, no: int) -> Answer | None:
         return None
 
 
@@ -127,7 +129,7 @@ def labels(events: list[Event]) -> dict[int, str]:
         match event:
             case StepsReused():
                 found.update(dict.fromkeys(range(event.first, event.last + 1), "exact source_output_reused"))
-                found.update(dict.fromkeys(event.assumed, "simulated assumed_unaffected"))
+                found.update(dict.fromkeys(event.assumptions, "simulated assumed_unaffected"))
             case StepResolved() if (node := event.call.node or event.answer.source) is not None:
                 found[node.no] = f"{event.answer.label} {event.answer.reason or ''}"
             case StepSkipped():

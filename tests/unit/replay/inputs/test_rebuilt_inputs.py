@@ -13,7 +13,7 @@ def said(no: int, before: str, after: str) -> Change:
     node = Node(no=no, id=UUID(int=no), type=StepType.MODEL, name="mapper")
     return Change(
         node=node,
-        recorded={"message": {"role": "assistant", "content": before}},
+        original={"message": {"role": "assistant", "content": before}},
         current={"message": {"role": "assistant", "content": after}},
     )
 

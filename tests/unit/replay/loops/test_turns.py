@@ -87,7 +87,7 @@ class Remembers(MemoryEnvironment):
     """A world in which another run made every call."""
 
     def cached(self, signature: str, *, exclude: Collection[UUID]) -> CachedAnswer | None:
-        return CachedAnswer(output_ref="", output="sent", status=StepStatus.OK, where={})
+        return CachedAnswer(output_ref="", output="sent", status=StepStatus.OK, location={})
 
 
 @pytest.mark.parametrize(("to", "reason"), [("ada", "side_effect_blocked"), ("bob", "cache_hit_signature_match")])

@@ -123,7 +123,7 @@ def alike(fork: Replay) -> Any:
 
 def _underived(events: Sequence[Event]) -> set[int]:
     """The steps for whose input nobody can say what the new answers make of it."""
-    resolved = (event for event in events if isinstance(event, StepResolved) and event.call.underived)
+    resolved = (event for event in events if isinstance(event, StepResolved) and event.call.unknown_producers)
     return {event.call.node.no for event in resolved if event.call.node is not None}
 
 

@@ -48,7 +48,9 @@ class Archive:
             return None
         refs = (node.output_ref for node in self.of.graph.nodes if node.type is StepType.MODEL and node.output_ref)
         ref = next(refs)
-        return CachedAnswer(output_ref=ref, output=self.of.payloads[ref], status=StepStatus.OK, where={"run": "other"})
+        return CachedAnswer(
+            output_ref=ref, output=self.of.payloads[ref], status=StepStatus.OK, location={"run": "other"}
+        )
 
     def is_any_recorded(self, signatures: Iterable[str]) -> bool:
         return any(signed in self.own or signed[-1] in self.digits for signed in signatures)
@@ -148,11 +150,11 @@ def test_edited_requests_are_signed_as_sent(run: RecordedRun, temperature: float
         payload=of.payloads.__getitem__, roots=Archive(of, "").roots, is_any_recorded=is_any_recorded
     )
     models = [node for node in of.graph.nodes if node.type is StepType.MODEL]
-    assert requests.are_new([(node, of.profile.of(node)) for node in models])
+    assert requests.are_new([(node, of.profile.edits_of(node)) for node in models])
     for node in models:
         context = of.context(plan_environment.PlanEnvironment(Archive(of, "").sources))
         calls = replay_parts(context, NO_HOOKS).calls
-        edits, recorded = of.profile.of(node), context.recorded_request(node)
+        edits, recorded = of.profile.edits_of(node), context.recorded_request(node)
         messages = [message for slot in calls.messages(node, recorded, edits)[1] for message in slot]
         input = apply_model_settings({**recorded, "messages": messages}, edits.model)
         sent.append(signature(type=node.type, name=node.name, input=input, provider=node.provider, model="dear"))

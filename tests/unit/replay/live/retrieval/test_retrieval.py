@@ -64,7 +64,7 @@ def test_the_first_that_serves_a_step_and_has_the_profile_answers(settings: Sett
     assert asked("kb").name == "first"
     assert asked("kb", profile="small").name == "first"
     assert asked("kb", profile="other").name == "second"  # which embeds itself, and is told the name
-    assert "no query text" in asked("kb", {"vector": [1, 2]}).why
+    assert "no query text" in asked("kb", {"vector": [1, 2]}).reason
 
 
 def test_a_plan_knows_the_price_of_embedding_from_the_serving_alone(settings: Settings) -> None:

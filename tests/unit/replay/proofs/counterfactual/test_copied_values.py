@@ -35,8 +35,8 @@ def copied(text: str, before: str, now: str, *, rivals: frozenset[int] = frozens
     """A text into which 45 was copied, after the counter answers otherwise, and the links that could not be filled."""
     start = text.index("45")
     value = CopiedValue(start=start, end=start + 2, own="45", other="17", rivals=rivals)
-    link = Link(producer=2, kind=EdgeKind.VALUE, consumer_path="/messages/1/content", copied=(value,))
-    change = Change(node=NODE, recorded={"message": said(before)}, current={"message": said(now)})
+    link = Link(producer=2, kind=EdgeKind.VALUE, consumer_path="/messages/1/content", copies=(value,))
+    change = Change(node=NODE, original={"message": said(before)}, current={"message": said(now)})
     missed: list[Link] = []
     return with_copies(text, [(link, change)], missed), missed
 
@@ -44,7 +44,7 @@ def copied(text: str, before: str, now: str, *, rivals: frozenset[int] = frozens
 def test_small_numbers_that_change_alike_are_copies() -> None:
     found = found_copies(counted(45, "all", "Alarm"), counted(17, "heavy", "Fine"))
     [[link]] = found.links["base"].values()
-    assert (link.producer, link.copied[0].own, link.copied[0].other) == (2, "45", "17")
+    assert (link.producer, link.copies[0].own, link.copies[0].other) == (2, "45", "17")
     assert found.whole == {2}
 
 

@@ -45,7 +45,7 @@ class Memory:
         return (
             None
             if found is None
-            else CachedAnswer(output_ref=found.output_ref, output=output, status=found.status, where={})
+            else CachedAnswer(output_ref=found.output_ref, output=output, status=found.status, location={})
         )
 
     def similar(self, call: Call, threshold: float) -> CachedAnswer | None:
@@ -72,7 +72,7 @@ class Memory:
     def ask(self, call: Call) -> OperatorAnswer | None:
         return None
 
-    def resumed(self, no: int) -> Answer | None:
+    def committed_answer(self, no: int) -> Answer | None:
         return None
 
 
@@ -102,7 +102,7 @@ def probe(run: RecordedRun, *entries: Any, others: Sequence[RecordedRun] = ()) -
 def test_steps_assumed_unaffected_are_counted() -> None:
     graph, payloads = graph_of(talk(LOST, answer="You get a refund."))
     watch = Watch(graph=graph, coupling=Coupling(recordings=[]))
-    kept = StepsReused(first=1, last=len(graph.nodes), offset=0, assumed={3: {}, 5: {}})
+    kept = StepsReused(first=1, last=len(graph.nodes), offset=0, assumptions={3: {}, 5: {}})
     watch.see(kept, payloads.__getitem__)
     assert watch.assumed == 2
 
