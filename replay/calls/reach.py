@@ -20,7 +20,7 @@ from replay.inputs.witnesses import is_configuration
 from replay.state.replay_state import ReplayState
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import EdgeKind, StepType
-from traces.provenance.input_origins import Unexplained
+from traces.provenance.input_origins import UnexplainedContent
 
 _CALLS: Final = "/message/tool_calls/"
 _LISTED: Final = 8  # steps and contents in an explanation
@@ -50,7 +50,7 @@ class Reach:
             return None
         self._state.assumed.add(node.no)
         content: list[JSONObject] = [
-            {"path": item.path, "since": item.since, "snippet": item.snippet} for item in contents[:_LISTED]
+            {"path": item.path, "since": item.first_step, "snippet": item.snippet} for item in contents[:_LISTED]
         ]
         return {
             "assumed": {"steps": [*sorted(steps)[:_LISTED]], "through": [*through[:_LISTED]], "content": [*content]}
@@ -63,25 +63,25 @@ class Reach:
             return False  # what a placeholder asks for is taken to be what was recorded
         return link.kind is EdgeKind.LINK or (not change.is_known and link.kind in (EdgeKind.TEXT, EdgeKind.VALUE))
 
-    def _unexplained(self, node: Node) -> tuple[set[int], list[Unexplained]]:
+    def _unexplained(self, node: Node) -> tuple[set[int], list[UnexplainedContent]]:
         """Changed steps that may be the source of unexplained content, and that content, latest first."""
         steps: set[int] = set()
-        contents: list[Unexplained] = []
-        for item in sorted(node.unexplained, key=lambda item: -item.since):
-            if item.since <= self._state.changed[0]:
+        contents: list[UnexplainedContent] = []
+        for item in sorted(node.unexplained, key=lambda item: -item.first_step):
+            if item.first_step <= self._state.changed[0]:
                 break
             if sources := self._sources(node, item):
                 steps.update(sources)
                 contents.append(item)
         return steps, contents
 
-    def _sources(self, node: Node, item: Unexplained) -> list[int]:
+    def _sources(self, node: Node, item: UnexplainedContent) -> list[int]:
         graph = self._context.graph
-        began = graph.by_no.get(item.since, node).started_at
+        began = graph.by_no.get(item.first_step, node).started_at
         called = self._call_around(node)
         found: list[int] = []
-        for no in self._before(item.since):
-            if no < called <= item.since:
+        for no in self._before(item.first_step):
+            if no < called <= item.first_step:
                 continue
             change = self._state.changes[no]
             if not _began_before_end(began, change.node) and not is_configuration(

@@ -8,7 +8,7 @@ from functools import cached_property
 from traces.core.step_header import StoredHeader, step_view
 from traces.core.vocabulary import EdgeKind, StepType
 from traces.payloads.lost_payloads import LostPayloads
-from traces.provenance.input_origins import Unexplained
+from traces.provenance.input_origins import UnexplainedContent
 
 Content = tuple[str, str, str]  # type and name of a step, digest of an unexplained content of its input
 
@@ -46,7 +46,7 @@ class Node(StoredHeader):
     no: int
     parent: int | None = None
     started_at: datetime | None = None
-    unexplained: tuple[Unexplained, ...] = ()  # input of unknown origin
+    unexplained: tuple[UnexplainedContent, ...] = ()  # input of unknown origin
     losses: LostPayloads = ()  # what of its recording cannot be read
 
     def lacks(self, field: str) -> bool:

@@ -12,13 +12,13 @@ from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
 from traces.payloads.messages import ModelAnswer
 from traces.payloads.parts import MissingPart
-from traces.provenance.input_origins import Unexplained, leaves
+from traces.provenance.input_origins import UnexplainedContent, scalars
 from traces.provenance.short_values import json_in, words_of
 
 
 def is_configuration(
     node: Node,
-    item: Unexplained,
+    item: UnexplainedContent,
     change: Change,
     witnesses: tuple[Witness, ...],
     payload: Callable[[str], JSONValue],
@@ -61,7 +61,7 @@ def _leaves(type: StepType, output: JSONValue) -> dict[str, str]:
 
 
 def _scalars(value: JSONValue) -> Iterator[tuple[str, str]]:
-    for path, _, leaf in leaves(value, "", ""):
+    for path, _, leaf in scalars(value, "", ""):
         parsed = json_in(leaf) if isinstance(leaf, str) else None
         if parsed is None:
             yield path, " ".join(words_of(str(leaf))) or str(leaf)

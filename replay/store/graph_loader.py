@@ -16,7 +16,7 @@ from traces.core.step_header import STORED, typed
 from traces.core.vocabulary import EdgeKind, StepType
 from traces.models import Edge, Step
 from traces.payloads.lost_payloads import LostPayloads
-from traces.provenance.input_origins import Unexplained, from_json
+from traces.provenance.input_origins import UnexplainedContent, from_json
 from traces.storage import bulk
 from traces.storage.integrity import Inspector
 
@@ -83,10 +83,12 @@ def _node(row: Sequence[Any]) -> Node:
     return Node(**columns)
 
 
-def unexplained_content(no: int, input_ref: str, items: list[JSONObject] | None) -> tuple[Unexplained, ...]:
+def unexplained_content(no: int, input_ref: str, items: list[JSONObject] | None) -> tuple[UnexplainedContent, ...]:
     """Input content of unknown origin: the whole input for runs stored before origins were analysed."""
     if items is None:
-        return (Unexplained(path="", since=no, snippet=_NOT_ANALYSED, digest=input_ref),) if input_ref else ()
+        return (
+            (UnexplainedContent(path="", first_step=no, snippet=_NOT_ANALYSED, digest=input_ref),) if input_ref else ()
+        )
     return from_json(items)
 
 

@@ -20,7 +20,7 @@ def load_witnesses(run_id: UUID, fork: int, nodes: Iterable[Node]) -> tuple[Witn
 
     Replays are no witnesses: their content is copied from a recording.
     """
-    if not any(item.since > fork for node in nodes for item in node.unexplained):
+    if not any(item.first_step > fork for node in nodes for item in node.unexplained):
         return ()
     run = Run.objects.only("app", "step_count").get(id=run_id)
     if run.step_count > _MAX_STEPS:

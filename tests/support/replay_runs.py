@@ -168,7 +168,7 @@ def graph_of(run: RecordedRun, fork: int = 1) -> tuple[Graph, dict[str, JSONValu
     ]
     links: dict[int, tuple[Link, ...]] = {}
     provenance = find_provenance(facts, Splitter())
-    nodes = [replace(node, unexplained=provenance.unexplained[node.no]) for node in nodes]
+    nodes = [replace(node, unexplained=provenance.unexplained_inputs[node.no]) for node in nodes]
     for edge in provenance.edges:
         link = Link(
             producer=edge.producer,

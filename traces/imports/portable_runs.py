@@ -26,7 +26,7 @@ from traces.payloads import missing_parts
 from traces.payloads.missing_parts import Readable
 from traces.payloads.parts import references
 from traces.payloads.splitter import Splitter
-from traces.provenance.edges import EdgeFact
+from traces.provenance.edge_facts import EdgeFact
 from traces.runs import queries, services
 from traces.runs.services import Recorded
 from traces.signatures.call_signatures import signature

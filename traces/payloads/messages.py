@@ -51,6 +51,12 @@ class Message:
         return [str(call.get("id") or "") for call in self.calls]
 
     @property
+    def tool_call_id(self) -> str:
+        """The id of the call that a tool message answers."""
+        call_id = self.value.get("tool_call_id") if isinstance(self.value, dict) else None
+        return call_id if isinstance(call_id, str) else ""
+
+    @property
     def plain_text(self) -> str:
         """The text of a message that is one text."""
         content = self.content

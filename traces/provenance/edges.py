@@ -1,385 +1,196 @@
-"""Provenance: which step consumed what an earlier one produced, and how that is known.
+"""Provenance: which step consumed what an earlier step produced, and how that is known.
 
 Paths are JSON pointers: the value at `consumer_path` of the consumer's input came from `producer_path` of the
-producer's output. By kind:
+producer's output. An empty path is the whole value. By kind, strongest first:
 
-* ``tool_call_id``  a tool step from the model step that asked for it, or a tool message of a model's input
+* ``tool_call_id``  a tool step from the model step that requested it, or a tool message of a model's input
   from the tool step that answered.
-* ``link``          the recording says so; paths are empty.
+* ``link``          stated by the recording; paths are empty.
 * ``history``       a model's input begins with the whole input of the producer; `consumer_path` is the last message
-  that came that way: the producer's own answer, with its `producer_path`, or else the last one of its input.
-  Only the messages after it have edges of their own, so the edges of a conversation grow with its length.
+  of that beginning: the producer's answer, with its `producer_path`, or if it is missing the last message of its input.
+  Only later messages have further edges, so the number of edges grows linearly with a conversation.
 * ``digest``        equal messages, documents or long texts.
-* ``text``          an equal short value, or the words of a long text inside another. Values as common as `yes` are only
-  taken for the same where an output says all of what the model answered last.
+* ``text``          an equal short value, or a run of words of a long text. Values as common as `yes` count only
+  where a run's output is the whole text of the last model answer.
 * ``value``         words, an id, a number or a JSON field of an output inside a text that code wrote (see
-  `traces.provenance.short_values`). Weaker than the others: chance is unlikely, not impossible.
+  `traces.provenance.short_values`). Weaker than the others: a coincidence is unlikely, but possible.
 
-A step of type output that has no input is the consumer by its output: its paths point there. Containers
-(agent, turn) neither produce nor consume: what they hold is their children's.
+An output step without an input is the consumer by its output: its paths point there. Containers (agent, turn) neither
+produce nor consume: their children do.
 """
+
+# How a value in a request is traced to the answers it came from
+#
+# One pass over the steps in order. For each step: trace its input to the outputs indexed so far, then index its own
+# output. Each part of an input is traced by the strongest evidence that fits it; an edge records that evidence.
+# What nothing explains is stored as content of unknown origin, with the step in whose input it appeared first.
+#
+#   no  step       input                                              output
+#   1   tool       {"text": "My order A-1042 arrived damaged."}       {"queue": "billing"}
+#   2   retrieval  {"query": "damaged goods"}                         documents: [p1: "Damaged goods are refunded
+#                                                                       within fourteen days."]
+#   3   model      0 system:    "You work for BILLING. Damaged goods  calls get_order(order_id="A-1042"), id c1
+#                                are refunded within fourteen days."
+#                  1 user:      "My order A-1042 arrived damaged."
+#   4   tool       {"order_id": "A-1042"}, call id c1                 {"total": 42}
+#   5   model      0 and 1 as in step 3                               "Your refund of 42 is on its way."
+#                  2 assistant: the answer of step 3
+#                  3 tool, c1:  {"total": 42}
+#   6   output                                                        "Your refund of 42 is on its way."
+#
+# Step 3, message 0. A run of six words is in document p1:  2 -> 3  text   /messages/0/content  /documents/0/content
+#                    "BILLING" is a field of step 1:        1 -> 3  value  /messages/0/content  /queue
+#                    The rest, "You work for….…", is of unknown origin, and so is all of message 1.
+# Step 4. Its call id is that of a call in step 3:          3 -> 4  tool_call_id  (whole input)
+#                                                                   /message/tool_calls/0/arguments
+# Step 5. Its messages begin with all of step 3's input, and the answer of step 3 follows:
+#                                                           3 -> 5  history  /messages/2  /message
+#         Messages 0 to 2 get no other edge: their origins are those of step 3. Only message 3 is traced.
+#         It has the call id of step 4:                     4 -> 5  tool_call_id  /messages/3/content  (whole output)
+# Step 6. It has no input, so its output is traced:         5 -> 6  text  /text  /message/content
+#
+# Without a call id, message 3 would be traced by its digest if it equals a part of an output, else by its runs of words
+# (`text_index`) and its short values (`short_values`).
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Final
 
 from traces.core.canonical import escape_pointer
-from traces.core.json_types import JSONValue
 from traces.core.vocabulary import EdgeKind, StepType
-from traces.payloads.conversation_state import begins_with
-from traces.payloads.messages import ANSWER, Message, ModelRequest
 from traces.payloads.splitter import Splitter
-from traces.provenance.input_origins import Unexplained, fitting, newest
-from traces.provenance.input_origins import leaves as scalars
-from traces.provenance.output_placements import PLAIN, Placements, Reading
-from traces.provenance.step_outputs import LISTS_OF_PARTS, Asked, Known, StepFacts, remember
-from traces.provenance.text_index import Found, distinctive
+from traces.provenance.edge_facts import EdgeFact, cut_evidence
+from traces.provenance.input_origins import UnexplainedContent, fit_path, newest, scalars
+from traces.provenance.message_edges import message_edges
+from traces.provenance.step_outputs import ProvenanceState, StepFacts, index_output
+from traces.provenance.value_edges import scalar_edges, value_edges
 
-MAX_EDGES: Final = 256  # into one step without a recognised history: a window of messages, not a whole conversation
-SNIPPET: Final = 120
+# Edges into one step without a recognized history: enough for a window of messages, not for a whole conversation.
+MAX_EDGES: Final = 256
 _CONTAINERS: Final = frozenset({StepType.AGENT, StepType.TURN})
-_SAID: Final = "/text"  # of an output
-_UNRECORDED: Final = "its input was not recorded"
-_FEW_MESSAGES: Final = 4  # of a request that code writes for one question
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EdgeFact:
-    """`consumer` used what `producer` made."""
-
-    producer: int
-    consumer: int
-    kind: EdgeKind
-    consumer_path: str = ""
-    producer_path: str = ""
-    evidence: str = ""
+_OUTPUT_TEXT: Final = "/text"
+# Part of the stored digest: another wording would make old and new recordings differ.
+_NO_INPUT: Final = "its input was not recorded"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Provenance:
-    """All edges, and by step what content of its input no edge explains."""
+    """All edges, and by step the content of its input that no edge explains."""
 
     edges: list[EdgeFact]
-    unexplained: dict[int, tuple[Unexplained, ...]]
+    unexplained_inputs: dict[int, tuple[UnexplainedContent, ...]]
 
 
 def find_provenance(
     steps: Sequence[StepFacts],
     splitter: Splitter,
     *,
-    wanted: Callable[[int], bool] = lambda no: True,
-    learned: Mapping[int, Sequence[Unexplained]] | None = None,
+    includes: Callable[[int], bool] = lambda no: True,
+    stored_content: Mapping[int, Sequence[UnexplainedContent]] | None = None,
 ) -> Provenance:
-    """The provenance of the `wanted` steps. `learned` is what is known of inputs that are not there."""
-    known = Known(splitter=splitter)
-    found = Provenance(edges=[], unexplained={})
+    """Find the edges into the steps that `includes` accepts, and the unexplained content of their inputs.
+
+    `stored_content` is the unexplained content of steps whose inputs are not among `steps`.
+    """
+    state = ProvenanceState(splitter=splitter)
+    provenance = Provenance(edges=[], unexplained_inputs={})
     for step in steps:
         if step.type in _CONTAINERS:
-            found.unexplained[step.no] = ()
+            provenance.unexplained_inputs[step.no] = ()
             continue
-        known.rest = []
-        known.origins.learn(step.no, (learned or {}).get(step.no, ()))
-        # Also what is not wanted is looked at, for content that stood there before came from no later step.
-        edges = list(_unique(_into(step, known)))
-        if wanted(step.no):
-            found.edges.extend(edges)
-            found.unexplained[step.no] = newest(known.rest)
-        remember(step, known)
-    return found
+        state.unexplained_content = []
+        state.origins.add_stored(step.no, (stored_content or {}).get(step.no, ()))
+        # Trace every step, not only the included ones: content that appeared earlier did not come from a later step.
+        edges = list(_unique(_edges_into(step, state)))
+        if includes(step.no):
+            provenance.edges.extend(edges)
+            provenance.unexplained_inputs[step.no] = newest(state.unexplained_content)
+        index_output(step, state)
+    return provenance
 
 
 def _unique(edges: Iterator[EdgeFact]) -> Iterator[EdgeFact]:
-    """The first of edges that say the same, none from a step to itself or backwards."""
-    seen: set[tuple[int, EdgeKind, str]] = set()
-    for found in edges:
-        paths = fitting(found.consumer_path), fitting(found.producer_path)
-        fits = paths == (found.consumer_path, found.producer_path)
-        edge = found if fits else replace(found, consumer_path=paths[0], producer_path=paths[1])
+    """Drop repeated edges, edges from a step to itself and backward edges; fit paths into their columns."""
+    keys: set[tuple[int, EdgeKind, str]] = set()
+    for edge in edges:
+        paths = fit_path(edge.consumer_path), fit_path(edge.producer_path)
+        if paths != (edge.consumer_path, edge.producer_path):
+            edge = replace(edge, consumer_path=paths[0], producer_path=paths[1])
         key = (edge.producer, edge.kind, edge.consumer_path)
-        if key in seen or edge.producer >= edge.consumer:
+        if key in keys or edge.producer >= edge.consumer:
             continue
-        seen.add(key)
+        keys.add(key)
         yield edge
-        if len(seen) >= MAX_EDGES:
+        if len(keys) >= MAX_EDGES:
             return
 
 
-def _into(step: StepFacts, known: Known) -> Iterator[EdgeFact]:
-    yield from _explicit(step, known)
+def _edges_into(step: StepFacts, state: ProvenanceState) -> Iterator[EdgeFact]:
+    yield from _explicit_edges(step, state)
     if step.type is StepType.MODEL:
-        yield from _into_messages(step, known)
-        _configuration(step, known)
+        yield from message_edges(step, state)
+        _note_configuration(step, state)
     elif step.type is StepType.OUTPUT and step.input is None:
-        yield from _into_output(step, known)
-    elif step.type is StepType.TOOL and step.call_id in known.callers:
-        yield from _into_arguments(step, known)
+        yield from _output_edges(step, state)
+    elif step.type is StepType.TOOL and step.call_id in state.callers:
+        yield from _argument_edges(step, state)
     else:
-        yield from _into_value(step.no, step.input, step.input_ref, known)
-    if step.input is None and step.type is not StepType.OUTPUT and step.call_id not in known.callers:
-        known.rest.append(known.origins.item(step.no, "", str(step.no), _UNRECORDED))
+        yield from value_edges(step.no, step.input, step.input_ref, state)
+    if step.input is None and step.type is not StepType.OUTPUT and step.call_id not in state.callers:
+        state.unexplained_content.append(state.origins.item(step.no, "", str(step.no), _NO_INPUT))
 
 
-def _explicit(step: StepFacts, known: Known) -> Iterator[EdgeFact]:
+def _explicit_edges(step: StepFacts, state: ProvenanceState) -> Iterator[EdgeFact]:
+    """Edges that the recording states: links, and the model step that requested a tool call."""
     for producer in step.links:
         yield EdgeFact(producer=producer, consumer=step.no, kind=EdgeKind.LINK, evidence="linked by the recording")
-    if step.type is StepType.TOOL and step.call_id in known.callers:
-        producer, path, _ = known.callers[step.call_id]
+    if step.type is StepType.TOOL and step.call_id in state.callers:
+        caller = state.callers[step.call_id]
         yield EdgeFact(
-            producer=producer,
+            producer=caller.step,
             consumer=step.no,
             kind=EdgeKind.TOOL_CALL_ID,
-            consumer_path="",
-            producer_path=f"{path}/arguments",
-            evidence=_cut(f"call {step.call_id}"),
+            producer_path=f"{caller.path}/arguments",
+            evidence=cut_evidence(f"call {step.call_id}"),
         )
 
 
-def _configuration(step: StepFacts, known: Known) -> None:
-    """What a request has besides its messages: of unknown origin where it first appears."""
+def _note_configuration(step: StepFacts, state: ProvenanceState) -> None:
+    """Note the fields of a request besides its messages: where they first appear, their origin is unknown."""
     for name, value in step.input.items() if isinstance(step.input, dict) else ():
         if name != "messages" and value not in (None, [], {}):
-            content = f"{name} {known.origins.digest_of(value)}"
-            known.rest.append(known.origins.item(step.no, f"/{escape_pointer(name)}", f"/{name}", content))
+            content = f"{name} {state.origins.digest_of(value)}"
+            item = state.origins.item(step.no, f"/{escape_pointer(name)}", f"/{name}", content)
+            state.unexplained_content.append(item)
 
 
-def _into_arguments(step: StepFacts, known: Known) -> Iterator[EdgeFact]:
-    """Edges into what code added to the arguments that a model gave."""
-    _, _, given = known.callers[step.call_id]
-    if step.input is None or step.input == given:
+def _argument_edges(step: StepFacts, state: ProvenanceState) -> Iterator[EdgeFact]:
+    """Edges into what code added to or changed in the arguments of the model's call."""
+    arguments = state.callers[step.call_id].arguments
+    if step.input is None or step.input == arguments:
         return
-    same = {path: value for path, _, value in scalars(given, "", "")}
+    originals = {path: value for path, _, value in scalars(arguments, "", "")}
     for path, shape, value in scalars(step.input, "", ""):
-        if path not in same or same[path] != value:
-            yield from _into_scalar(step.no, value, path, shape, known)
+        if path not in originals or originals[path] != value:
+            yield from scalar_edges(step.no, value, path, shape, state)
 
 
-def _into_messages(step: StepFacts, known: Known) -> Iterator[EdgeFact]:
-    messages = ModelRequest(step.input).messages
-    digests = known.splitter.part_digests(messages)
-    start = 0
-    known.placements = Placements()
-    if (before := _history(messages, digests, known)) is not None:
-        earlier, answered = before
-        start = len(earlier.messages) + answered
-        known.placements = earlier.placements.continued(len(earlier.messages), len(messages))
-        if answered:
-            known.placements.add(earlier.no, start - 1)
-        yield EdgeFact(
-            producer=earlier.no,
-            consumer=step.no,
-            kind=EdgeKind.HISTORY,
-            consumer_path=f"/messages/{start - 1}",
-            producer_path=ANSWER if answered else "",
-            evidence=f"{len(earlier.messages)} messages before",
-        )
-        if not answered and start <= _FEW_MESSAGES:
-            known.answering = _answering(messages[:start], 0, known.answers)
-            yield from _into_repeated(step.no, messages[:start], digests, known)
-    _place(messages, digests, start, known)
-    answered = any(Message(message).role == "assistant" for message in islice(messages, start))
-    for index in range(start, len(messages)):
-        answered |= Message(messages[index]).role == "assistant"
-        yield from _into_message(step.no, messages[index], digests[index], index, known, reply=answered)
-
-
-def _place(messages: Sequence[JSONValue], digests: Sequence[str], start: int, known: Known) -> None:
-    """Note which of the messages that are new in a request are whole outputs."""
-    known.answering = _answering(messages, start, known.answers)
-    for index in range(start, len(messages)):
-        producer = known.answering.get(index)
-        if producer is None and digests[index] in known.parts:
-            producer = known.parts[digests[index]][0]
-        if producer is not None:
-            known.placements.add(producer, index)
-
-
-def _answering(messages: Sequence[JSONValue], start: int, answers: Mapping[str, list[int]]) -> dict[int, int]:
-    """The tool step of each tool message. Where several have the id of one call, both are in the order of time."""
-    places: dict[str, list[int]] = {}
-    for index in range(start, len(messages)):
-        message = messages[index]
-        call = message.get("tool_call_id") if isinstance(message, dict) else None
-        if isinstance(call, str) and call in answers:
-            places.setdefault(call, []).append(index)
-    found: dict[int, int] = {}
-    for call, indices in places.items():
-        steps = answers[call][-len(indices) :]
-        found.update(zip(indices, [*steps[:1] * (len(indices) - len(steps)), *steps], strict=True))
-    return found
-
-
-def _into_repeated(no: int, messages: Sequence[JSONValue], digests: Sequence[str], known: Known) -> Iterator[EdgeFact]:
-    """Edges into messages that a short request repeats: code may have filled in the same value once more."""
-    before = len(known.rest)
-    for index, message in enumerate(messages):
-        edges = _into_message(no, message, digests[index], index, known, reply=False)
-        yield from (edge for edge in edges if edge.kind is EdgeKind.VALUE)
-    del known.rest[before:]
-
-
-def _history(messages: Sequence[JSONValue], digests: Sequence[str], known: Known) -> tuple[Asked, bool] | None:
-    """The model step whose input this one continues, and whether its answer follows."""
-    for earlier in _candidates(digests, known):
-        length = len(earlier.messages)
-        if length and begins_with(digests, earlier.messages):
-            return earlier, length < len(messages) and _is_answer(messages[length], digests[length], earlier)
-    return None
-
-
-def _candidates(digests: Sequence[str], known: Known) -> Iterator[Asked]:
-    """The latest model step first, which nearly always is the one; then longer prefixes before shorter ones."""
-    if known.last is not None:
-        yield known.last
-    for length in range(len(digests), 0, -1):
-        earlier = known.asked.get((length, digests[length - 1]))
-        if earlier is not None:
-            yield earlier
-
-
-def _is_answer(message: JSONValue, digest: str, earlier: Asked) -> bool:
-    """The same message, or one of the same calls or text: recorders drop fields when they repeat a message."""
-    if digest == earlier.answer:
-        return True
-    said = Message(message)
-    if said.role != "assistant":
-        return False
-    calls = frozenset(said.call_ids)
-    return calls == earlier.calls if calls or earlier.calls else bool(earlier.text) and said.plain_text == earlier.text
-
-
-def _into_message(
-    no: int, message: JSONValue, digest: str, index: int, known: Known, *, reply: bool
-) -> Iterator[EdgeFact]:
-    if not isinstance(message, dict):
-        return
-    path, role = f"/messages/{index}", Message(message).role
-    reading = Reading(reply=reply, hides=lambda step, value: known.placements.hides(step, index, role, value))
-    if index in known.answering:
-        yield EdgeFact(
-            producer=known.answering[index],
-            consumer=no,
-            kind=EdgeKind.TOOL_CALL_ID,
-            consumer_path=f"{path}/content",
-            evidence=_cut(f"call {message['tool_call_id']}"),
-        )
-    elif digest in known.parts and not reading.hides(known.parts[digest][0], ""):
-        producer, producer_path = known.parts[digest]
-        yield EdgeFact(
-            producer=producer,
-            consumer=no,
-            kind=EdgeKind.DIGEST,
-            consumer_path=path,
-            producer_path=producer_path,
-            evidence="the same message",
-        )
-    else:
-        shape = f"/messages/*:{role}/content"
-        yield from _into_texts(no, message.get("content"), f"{path}/content", shape, known, reading)
-
-
-def _into_output(step: StepFacts, known: Known) -> Iterator[EdgeFact]:
-    """Edges into what a run says in the end: also a short answer is the last model's, where it is all of it."""
-    edges = list(_into_value(step.no, step.output, step.output_ref, known))
+def _output_edges(step: StepFacts, state: ProvenanceState) -> Iterator[EdgeFact]:
+    """Edges into a run's output. A short text counts too if it is the whole text of the last model answer."""
+    edges = list(value_edges(step.no, step.output, step.output_ref, state))
     text = step.output.get("text") if isinstance(step.output, dict) else None
-    place = known.last.places.get(text.strip()) if known.last is not None and isinstance(text, str) else None
-    covered = any(edge.kind is not EdgeKind.VALUE and edge.consumer_path in ("", _SAID) for edge in edges)
-    if known.last is None or place is None or covered:
+    request = state.latest_request
+    path = request.answer_texts.get(text.strip()) if request is not None and isinstance(text, str) else None
+    is_covered = any(edge.kind is not EdgeKind.VALUE and edge.consumer_path in ("", _OUTPUT_TEXT) for edge in edges)
+    if request is None or path is None or is_covered:
         yield from edges
         return
-    yield from (edge for edge in edges if edge.producer != known.last.no or edge.consumer_path != _SAID)
+    yield from (edge for edge in edges if edge.producer != request.no or edge.consumer_path != _OUTPUT_TEXT)
     yield EdgeFact(
-        producer=known.last.no,
+        producer=request.no,
         consumer=step.no,
         kind=EdgeKind.TEXT,
-        consumer_path=_SAID,
-        producer_path=place,
-        evidence=_cut(str(text)),
+        consumer_path=_OUTPUT_TEXT,
+        producer_path=path,
+        evidence=cut_evidence(str(text)),
     )
-
-
-def _into_value(no: int, value: JSONValue, ref: str, known: Known) -> Iterator[EdgeFact]:
-    """Edges into any value: whole, else by the parts in it and by its texts."""
-    whole = known.parts.get(ref) if ref else None
-    if whole is not None and isinstance(value, dict):
-        yield EdgeFact(
-            producer=whole[0], consumer=no, kind=EdgeKind.DIGEST, producer_path=whole[1], evidence="the same value"
-        )
-        return
-    rest = value
-    if isinstance(value, dict):
-        for key in LISTS_OF_PARTS:
-            items = value.get(key)
-            for index, item in enumerate(items if isinstance(items, list) else ()):
-                yield from _into_part(no, item, f"/{key}/{index}", f"/{key}/*", known)
-        rest = {key: item for key, item in value.items() if not (key in LISTS_OF_PARTS and isinstance(item, list))}
-    yield from _into_texts(no, rest, "", "", known)
-
-
-def _into_part(no: int, item: JSONValue, path: str, shape: str, known: Known) -> Iterator[EdgeFact]:
-    part = known.parts.get(known.splitter.part_digest(item))
-    if part is None:
-        yield from _into_texts(no, item, path, shape, known)
-        return
-    yield EdgeFact(
-        producer=part[0],
-        consumer=no,
-        kind=EdgeKind.DIGEST,
-        consumer_path=path,
-        producer_path=part[1],
-        evidence="the same part",
-    )
-
-
-def _into_texts(
-    no: int, value: JSONValue, path: str, shape: str, known: Known, reading: Reading = PLAIN
-) -> Iterator[EdgeFact]:
-    for place, place_shape, leaf in scalars(value, path, shape):
-        yield from _into_scalar(no, leaf, place, place_shape, known, reading)
-
-
-def _into_scalar(
-    no: int, value: JSONValue, path: str, shape: str, known: Known, reading: Reading = PLAIN
-) -> Iterator[EdgeFact]:
-    """Edges into one value of an input, and what of it stays unexplained."""
-    if isinstance(value, bool) or shape.endswith("/type"):
-        known.rest.append(known.origins.item(no, path, shape, str(value)))
-        return
-    text = value if isinstance(value, str) else str(value)
-    seen: set[int] = set()
-    whole = False
-    for found in known.texts.find(text) if distinctive(text) else ():
-        if reading.hides(found.producer, found.snippet):
-            continue
-        seen.add(found.producer)
-        whole |= found.whole
-        yield EdgeFact(
-            producer=found.producer,
-            consumer=no,
-            kind=_kind_of(found, text),
-            consumer_path=path,
-            producer_path=found.path,
-            evidence=_cut(found.snippet),
-        )
-    sources, rest = known.origins.text(no, path, shape, text, reading)
-    if not whole:
-        known.rest += rest
-    for source in sources:
-        if source.producer not in seen:
-            seen.add(source.producer)
-            yield EdgeFact(
-                producer=source.producer,
-                consumer=no,
-                kind=EdgeKind.VALUE,
-                consumer_path=path,
-                producer_path=source.path,
-                evidence=_cut(source.text),
-            )
-
-
-def _kind_of(found: Found, text: str) -> EdgeKind:
-    return EdgeKind.DIGEST if found.whole and len(text) >= SNIPPET else EdgeKind.TEXT
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= SNIPPET else text[: SNIPPET - 1] + "…"

@@ -1,7 +1,7 @@
-"""What in a step's input is of known origin: values of earlier outputs, or content that stood in an earlier input.
+"""Origins of input content: values of earlier outputs, content of earlier inputs, or unexplained.
 
-The rest is *unexplained*: code made it, from what is not known. Each piece of it carries the number of the step in
-whose input it appeared first (`since`): a change of that step or of a later one cannot have made it.
+Unexplained content was made by code from unknown sources. Each piece records the step in whose input it appeared
+first: neither that step nor a later one can have caused it.
 
 Example: ``You work for BILLING. Answer briefly.`` with BILLING from step 1 leaves ``You work for … Answer briefly.``
 """
@@ -21,35 +21,36 @@ from traces.provenance.short_values import Source, Span, ValueIndex, words_of
 from traces.provenance.text_index import TextIndex
 
 MAX_PATH: Final = 200
-MAX_ITEMS: Final = 32  # of one step: those that appeared last
+MAX_ITEMS: Final = 32  # per step
 _SNIPPET: Final = 100
 _GAP: Final = "…"
-_FRAME: Final = 2  # words around values that are no content of their own: `Queue: billing`
+# So few words around values are a label, not content: `Queue: billing`.
+_FRAME: Final = 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Unexplained:
-    """Content at `path` of an input whose origin is not known, first seen in the input of step `since`.
+class UnexplainedContent:
+    """Content of unknown origin at `path` of an input. It appeared first in the input of `first_step`.
 
-    `digest` names the place and the content, with gaps for the values in it that are explained.
+    `digest` identifies the place and the content, with gaps for the values in it that are explained.
     """
 
     path: str
-    since: int
+    first_step: int
     snippet: str
     digest: str
 
     def as_json(self) -> JSONObject:
-        """The item as it is stored."""
-        return {"path": self.path, "since": self.since, "snippet": self.snippet, "digest": self.digest}
+        """Return the item in its stored form."""
+        return {"path": self.path, "since": self.first_step, "snippet": self.snippet, "digest": self.digest}
 
 
-def from_json(items: Iterable[JSONObject]) -> tuple[Unexplained, ...]:
-    """Stored items; raises `ValueError` or `TypeError` for what is none."""
+def from_json(items: Iterable[JSONObject]) -> tuple[UnexplainedContent, ...]:
+    """Parse stored items; raise `ValueError` or `TypeError` for anything else."""
     return tuple(
-        Unexplained(
+        UnexplainedContent(
             path=str(item["path"]),
-            since=int(str(item["since"])),
+            first_step=int(str(item["since"])),
             snippet=str(item["snippet"]),
             digest=str(item["digest"]),
         )
@@ -59,124 +60,129 @@ def from_json(items: Iterable[JSONObject]) -> tuple[Unexplained, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Analysis:
-    """What a text holds of earlier outputs, as it was when the text appeared first."""
+    """The parts of a text that repeat earlier outputs, as of the text's first appearance."""
 
     spans: tuple[Span, ...]
-    repeated: Sequence[tuple[int, int]]  # places whose words stand in a row in some output
-    rest: str  # empty: all of it is explained
+    # Ranges whose words are a run of words of some output.
+    repetitions: Sequence[tuple[int, int]]
+    # Empty if the whole text is explained.
+    remainder: str
 
 
 @dataclass(slots=True)
 class Origins:
-    """The contents of all inputs so far, in the order of the steps."""
+    """The content of all inputs so far, in the order of the steps."""
 
     texts: TextIndex
     values: ValueIndex = field(default_factory=ValueIndex)
     _analyses: dict[tuple[str, str], _Analysis] = field(default_factory=dict)
-    _since: dict[str, int] = field(default_factory=dict)
+    _first_steps: dict[str, int] = field(default_factory=dict)
     _digests: dict[tuple[str, str], str] = field(default_factory=dict)
 
-    def learn(self, no: int, items: Iterable[Unexplained]) -> None:
-        """Take over what is known of the input of step `no`."""
+    def add_stored(self, no: int, items: Iterable[UnexplainedContent]) -> None:
+        """Add the stored unexplained content of step `no`."""
         for item in items:
-            self._since.setdefault(item.digest, min(item.since, no))
+            self._first_steps.setdefault(item.digest, min(item.first_step, no))
 
     def text(
         self, no: int, path: str, shape: str, text: str, reading: Reading
-    ) -> tuple[list[Source], list[Unexplained]]:
-        """The steps whose values stand in a text of the input of step `no`, and what of the text is unexplained."""
+    ) -> tuple[list[Source], list[UnexplainedContent]]:
+        """Return the sources of the values in a text of step `no`'s input, and the text's unexplained content."""
         analysis = self._analysis(shape, text, reply=reading.reply)
         sources: list[Source] = []
-        traced: list[Span] = []
+        spans: list[Span] = []
         for span in analysis.spans:
-            seen = [source for source in self.values.sources(span) if not reading.hides(source.producer, source.text)]
-            sources += [source for source in seen if source.producer < no]
-            traced += [span] if seen else []
-        rest = analysis.rest if len(traced) == len(analysis.spans) else _rest(text, _covered(traced, analysis.repeated))
-        return sources, [self.item(no, path, shape, rest)] if rest else []
+            candidates = self.values.sources(span)
+            visible = [source for source in candidates if not reading.hides(source.producer, source.text)]
+            sources += [source for source in visible if source.producer < no]
+            spans += [span] if visible else []
+        remainder = analysis.remainder
+        if len(spans) < len(analysis.spans):
+            remainder = _remainder(text, _ranges(spans, analysis.repetitions))
+        return sources, [self.item(no, path, shape, remainder)] if remainder else []
 
-    def item(self, no: int, path: str, shape: str, content: str) -> Unexplained:
-        """Content of unknown origin in the input of step `no`."""
-        known = self._digests.get((shape, content))
-        if known is None:
-            known = self._digests[shape, content] = digest([shape, content])[:32]
-        since = self._since.setdefault(known, no)
-        return Unexplained(path=fitting(path), since=since, snippet=_cut(content), digest=known)
+    def item(self, no: int, path: str, shape: str, content: str) -> UnexplainedContent:
+        """Return content of unknown origin in the input of step `no`, with the step of its first appearance."""
+        name = self._digests.get((shape, content))
+        if name is None:
+            name = self._digests[shape, content] = digest([shape, content])[:32]
+        first_step = self._first_steps.setdefault(name, no)
+        return UnexplainedContent(path=fit_path(path), first_step=first_step, snippet=_cut(content), digest=name)
 
     @staticmethod
     def digest_of(value: JSONValue) -> str:
-        """A name of part of a request."""
+        """Return a digest of a part of a request."""
         try:
             return digest_bytes(orjson.dumps(value, option=orjson.OPT_SORT_KEYS))
-        except orjson.JSONEncodeError:  # numbers of more than 64 bits
+        except orjson.JSONEncodeError:  # integers of more than 64 bits
             return digest(value)
 
     def _analysis(self, shape: str, text: str, *, reply: bool) -> _Analysis:
-        """Looked at once: a text that stood in an input before came from no later output.
+        """Analyze a text once: a text that appeared in an earlier input did not come from a later output.
 
-        A single word is looked at each time: it may well come from another step than the last time.
+        A single word is analyzed every time, because it may come from a different step each time.
         """
-        if (known := self._analyses.get((shape, text))) is not None:
-            return known
-        repeated = self.texts.covers(text)
-        spans = tuple(span for span in self.values.find(text, reply=reply) if not _is_within(span, repeated))
-        made = _Analysis(spans, repeated, _rest(text, _covered(spans, repeated)))
+        if (stored := self._analyses.get((shape, text))) is not None:
+            return stored
+        repetitions = self.texts.covers(text)
+        spans = tuple(span for span in self.values.find(text, reply=reply) if not _is_inside(span, repetitions))
+        analysis = _Analysis(spans, repetitions, _remainder(text, _ranges(spans, repetitions)))
         if len(words_of(text[:200])) > 1:
-            self._analyses[shape, text] = made
-        return made
+            self._analyses[shape, text] = analysis
+        return analysis
 
 
-def fitting(path: str) -> str:
-    """The path, or that of the nearest value around it which a column can hold: PostgreSQL holds no NUL."""
-    held = path[: MAX_PATH + 1].partition("\x00")[0]
-    return path if len(held) == len(path) <= MAX_PATH else held.rpartition("/")[0]
+def fit_path(path: str) -> str:
+    """Return the path, or that of the nearest enclosing value that fits its column: no NUL, at most 200 characters."""
+    prefix = path[: MAX_PATH + 1].partition("\x00")[0]
+    return path if len(prefix) == len(path) <= MAX_PATH else prefix.rpartition("/")[0]
 
 
-def newest(items: Iterable[Unexplained]) -> tuple[Unexplained, ...]:
-    """At most so many as are kept: those that appeared last, in their order."""
-    found = list(items)
-    if len(found) <= MAX_ITEMS:
-        return tuple(found)
-    kept = sorted(range(len(found)), key=lambda at: -found[at].since)[:MAX_ITEMS]
-    return tuple(found[at] for at in sorted(kept))
+def newest(items: Iterable[UnexplainedContent]) -> tuple[UnexplainedContent, ...]:
+    """Return the `MAX_ITEMS` items that appeared last, in their original order."""
+    contents = list(items)
+    if len(contents) <= MAX_ITEMS:
+        return tuple(contents)
+    indices = sorted(range(len(contents)), key=lambda index: -contents[index].first_step)[:MAX_ITEMS]
+    return tuple(contents[index] for index in sorted(indices))
 
 
-def leaves(value: JSONValue, path: str, shape: str) -> Iterator[tuple[str, str, JSONValue]]:
-    """Every scalar in a value with its path, and its path whatever its places in lists are."""
+def scalars(value: JSONValue, path: str, shape: str) -> Iterator[tuple[str, str, JSONValue]]:
+    """Yield every scalar in a value with its path and its shape: the path with `*` for list indices."""
     if isinstance(value, dict):
         for key, item in value.items():
             name = key.replace("~", "~0").replace("/", "~1")
-            yield from leaves(item, f"{path}/{name}", f"{shape}/{name}")
+            yield from scalars(item, f"{path}/{name}", f"{shape}/{name}")
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from leaves(item, f"{path}/{index}", f"{shape}/*")
+            yield from scalars(item, f"{path}/{index}", f"{shape}/*")
     elif value is not None and value != "":
         yield path, shape, value
 
 
-def _is_within(span: Span, places: Sequence[tuple[int, int]]) -> bool:
-    """Whether the words around a value were repeated together with it."""
-    at = bisect_right(places, (span.start, sys.maxsize)) - 1
-    return at >= 0 and span.end <= places[at][1]
+def _is_inside(span: Span, ranges: Sequence[tuple[int, int]]) -> bool:
+    """True if the words around a value were repeated together with it."""
+    index = bisect_right(ranges, (span.start, sys.maxsize)) - 1
+    return index >= 0 and span.end <= ranges[index][1]
 
 
-def _covered(spans: Iterable[Span], repeated: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    return [*((span.start, span.end) for span in spans), *repeated]
+def _ranges(spans: Iterable[Span], repetitions: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    return [*((span.start, span.end) for span in spans), *repetitions]
 
 
-def _rest(text: str, covered: Sequence[tuple[int, int]]) -> str:
-    """What of a text no value covers; empty where that is nothing but a frame around values."""
-    if not covered:
+def _remainder(text: str, ranges: Sequence[tuple[int, int]]) -> str:
+    """Return the text outside of `ranges`, with gaps; empty if it is only a label around values."""
+    if not ranges:
         return text if words_of(text) else ""
     pieces: list[str] = []
-    at = 0
-    for start, end in sorted(covered):
-        piece = text[at:start].strip()
+    position = 0
+    for start, end in sorted(ranges):
+        piece = text[position:start].strip()
         if piece or not pieces:
             pieces.append(piece)
-        at = max(at, end)
-    pieces.append(text[at:].strip())
-    # A word of a script without spaces counts as many as it has characters.
+        position = max(position, end)
+    pieces.append(text[position:].strip())
+    # A word in a script without spaces counts as one word per character.
     words = sum(1 if word.isascii() else len(word) for piece in pieces for word in words_of(piece))
     return _GAP.join(pieces) if words > _FRAME else ""
 

@@ -1,10 +1,10 @@
-"""Where the whole outputs of earlier steps stand in a conversation: as a model's answer, as a tool's message. Pure.
+"""Placements of whole outputs in a conversation: as a model's answer or a tool message. Pure.
 
-A conversation only grows. So what stands before an output was written without it; and an answer after it, whose call
-was not recorded, was written by a model that read it there. Neither shows that code used a value of the output.
+A conversation only grows. So text before an output was written without it, and an assistant message after it whose
+call was not recorded was written by a model that read it there. Neither shows that code used a value of the output.
 
-Example: `user, order 4711?` - `tool, {"order": 4711}` - `assistant, Order 4711 is on its way.` The tool's output is
-consumed by its message; the question before it and the answer after it are no places where its number was filled in.
+Example: `user: order 4711?` - `tool: {"order": 4711}` - `assistant: Order 4711 is on its way.` The tool's output is
+consumed by its message. Neither the question before it nor the answer after it shows that code filled in the number.
 """
 
 from collections.abc import Callable
@@ -20,46 +20,46 @@ class Placements:
     """The messages of one conversation that are whole outputs, by step."""
 
     def __init__(self) -> None:
-        self._places: dict[int, int] = {}
+        self._indices: dict[int, int] = {}
         self._length = 0
 
     def continued(self, start: int, length: int) -> "Placements":
-        """Those of a request of `length` messages that begins with the first `start` ones of this conversation."""
+        """Return the placements of a request of `length` messages that shares the first `start` with this one."""
         if self._length <= start:
             self._length = length
             return self
         branch = Placements()
-        branch._places = {step: index for step, index in self._places.items() if index < start}
+        branch._indices = {step: index for step, index in self._indices.items() if index < start}
         branch._length = length
         return branch
 
     def add(self, step: int, index: int) -> None:
-        self._places.setdefault(step, index)
+        self._indices.setdefault(step, index)
 
     def hides(self, step: int, index: int, role: str, value: str) -> bool:
-        """Whether a message cannot show that code put a value of a step into it.
+        """True if a value of `step` in the message at `index` is no evidence that code put it there.
 
-        A system message may be rendered anew for every request, so a long id in it counts wherever the output stands.
+        A system message may be rendered again for every request, so a long id in it is evidence at any position.
         """
-        place = self._places.get(step)
-        if place is None or place == index:
+        placement = self._indices.get(step)
+        if placement is None or placement == index:
             return False
         if role in _CONFIGURING:
             return not is_long_identifier(words_of(value))
-        return role == "assistant" or index < place
+        return role == "assistant" or index < placement
 
 
-def nothing_hidden(step: int, value: str) -> bool:
-    """Of texts that are no messages."""
+def hide_nothing(step: int, value: str) -> bool:
+    """The `hides` of texts that are not messages."""
     return False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
-    """How a text is searched for outputs: as a `reply` of somebody who had read them, and what it `hides`."""
+    """How to search a text for outputs: as a `reply` by an author who had read them, and which matches it `hides`."""
 
     reply: bool = False
-    hides: Callable[[int, str], bool] = nothing_hidden
+    hides: Callable[[int, str], bool] = hide_nothing
 
 
 PLAIN: Final = Reading()

@@ -1,11 +1,11 @@
-"""Short values that steps produced, found again in later texts: words, ids, numbers, JSON fields, cut-off beginnings.
+"""Index of short values that steps produced: words, ids, numbers, JSON fields and truncated beginnings of texts.
 
 Example: a model answers ``{"queue": "billing"}`` and code writes ``You work for BILLING.`` into the next request.
 The word is traced to ``/message/content#/queue`` of the model's output: the part of a path after ``#`` is a pointer
-into JSON that stands inside a text.
+into JSON inside a text.
 
-Words are compared without case and whatever separates them. A plain word traces to a step only where chance is
-unlikely; what is missed stays content of unknown origin.
+Words are compared without case and without separators. A plain word is traced only where a coincidence is unlikely;
+a value that is missed stays content of unknown origin.
 """
 
 import re
@@ -20,21 +20,30 @@ import orjson
 from traces.core.canonical import escape_pointer
 from traces.core.json_types import JSONValue
 
-MAX_PHRASE: Final = 8  # words; longer texts are found by the runs of words that they share
-MAX_SOURCES: Final = 4  # of one value: the first step that produced it, and the latest ones
-_MAX_VALUES: Final = 2_000  # of one output
-_MAX_TEXT: Final = 60_000  # characters of one text that are searched for values
-_BEGINNING: Final = 8  # characters by which a cut-off text is recognised
-_FEW_LEAVES: Final = 24  # an output with more fields is data, whose plain words prove nothing
+# In words; longer texts are traced by their runs of words.
+MAX_PHRASE: Final = 8
+# Per value: the first step that produced it, and the latest ones.
+MAX_SOURCES: Final = 4
+# Per output.
+_MAX_VALUES: Final = 2_000
+# Characters of a text that are searched for values.
+_MAX_TEXT: Final = 60_000
+# Characters by which a truncated text is recognized.
+_BEGINNING: Final = 8
+# An output with more fields is data: its plain words are no evidence.
+_FEW_LEAVES: Final = 24
 _WORD: Final = re.compile(r"[^\W_]+")
 _DIGIT: Final = re.compile(r"\d")
 _QUOTED: Final = re.compile(r"\"([^\"\n]{2,60})\"|'([^'\n]{2,60})'|`([^`\n]{2,60})`|\*\*([^*\n]{2,60})\*\*")
 _IDENTIFIER: Final = re.compile(r"[^\W_]*\d(?:[\w.,/:#-]*\w)?|[^\W\d_]+(?:[_-][^\W_]+)*[_-][^\W_]*\d[\w-]*")
 _ENUM: Final = re.compile(r"(?<![\w-])(?:[A-Z][A-Z0-9]{2,}(?:_[A-Z0-9]+)*|[a-z][a-z0-9]*(?:_[a-z0-9]+)+)(?![\w-])")
 _FENCED: Final = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
-_ENDS: Final = ("…", "...", "[", "<", '"', "'", "`", ")", "]", "\n")  # after a text that was cut off
-_MARKS: Final = tuple("\"'`:=<>[(*#|→")  # before a value that was filled in
-_AROUND: Final = 40  # characters around a value that show whether it was filled in
+# May follow a truncated text.
+_ENDS: Final = ("…", "...", "[", "<", '"', "'", "`", ")", "]", "\n")
+# May precede a value that code filled in.
+_MARKS: Final = tuple("\"'`:=<>[(*#|→")
+# Characters before and after a value that show whether code filled it in.
+_CONTEXT: Final = 40
 _COMMON: Final = frozenset(
     _WORD.findall(
         """
@@ -54,7 +63,7 @@ _COMMON: Final = frozenset(
 
 
 class ValueKind(StrEnum):
-    """What a value is of the output that it stands in, most telling first."""
+    """The part of an output that a value is, strongest evidence first."""
 
     WHOLE = "whole"
     FIELD = "field"
@@ -63,17 +72,18 @@ class ValueKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Value:
-    """A text in an output, and where it stands there."""
+    """A text in an output, and its path."""
 
     text: str
     path: str
     kind: ValueKind
-    plain: bool = True  # its plain words may be found inside other texts
+    # Its plain words count as evidence inside other texts.
+    plain: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Source:
-    """A step that produced a value, and where."""
+    """A step that produced a value, and the value's path in its output."""
 
     producer: int
     path: str
@@ -84,7 +94,7 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Span:
-    """Characters `start` to `end` of a text are a value; `key` finds its sources again."""
+    """A value at characters `start` to `end` of a text; `key` looks up its sources again."""
 
     start: int
     end: int
@@ -97,7 +107,8 @@ class ValueIndex:
     """The values of all outputs so far, by their words."""
 
     _phrases: dict[tuple[str, ...], list[Source]] = field(default_factory=dict)
-    _lengths: dict[str, tuple[int, ...]] = field(default_factory=dict)  # by first word, longest first
+    # Lengths of phrases by first word, longest first.
+    _lengths: dict[str, tuple[int, ...]] = field(default_factory=dict)
     _beginnings: dict[str, list[Source]] = field(default_factory=dict)
 
     def add(self, producer: int, values: Iterator[Value]) -> None:
@@ -110,29 +121,29 @@ class ValueIndex:
                 _append(self._beginnings.setdefault(value.text[:_BEGINNING].casefold(), []), source)
 
     def find(self, text: str, *, reply: bool = False) -> list[Span]:
-        """The values in a text, none inside another.
+        """Find the values in a text; they do not overlap.
 
-        A `reply` was written by somebody who had read the outputs: only ids and numbers in it are traced.
+        The author of a `reply` had read the outputs: only ids and numbers in it are traced.
         """
         text = text[:_MAX_TEXT]
         places = [(match.start(), match.end(), match.group().casefold()) for match in _WORD.finditer(text)]
         words = [word for _, _, word in places]
         spans: list[Span] = []
-        at = 0
-        while at < len(words):
-            span = self._phrase_at(text, places, words, at, reply=reply) or (
-                None if reply else self._beginning_at(text, places[at][0])
+        position = 0
+        while position < len(words):
+            span = self._phrase_at(text, places, words, position, reply=reply) or (
+                None if reply else self._beginning_at(text, places[position][0])
             )
             if span is None:
-                at += 1
+                position += 1
                 continue
             spans.append(span)
-            while at < len(words) and places[at][0] < span.end:
-                at += 1
+            while position < len(words) and places[position][0] < span.end:
+                position += 1
         return spans
 
     def sources(self, span: Span) -> tuple[Source, ...]:
-        """Who produced the value of a span by now."""
+        """Return the steps that have produced the value of a span so far."""
         return tuple(self._phrases.get(span.key, ())) or span.sources
 
     def _add_phrase(self, words: tuple[str, ...], source: Source) -> None:
@@ -142,47 +153,47 @@ class ValueIndex:
             self._lengths[words[0]] = tuple(sorted({*lengths, len(words)}, reverse=True))
 
     def _phrase_at(
-        self, text: str, places: list[tuple[int, int, str]], words: list[str], at: int, *, reply: bool
+        self, text: str, places: list[tuple[int, int, str]], words: list[str], position: int, *, reply: bool
     ) -> Span | None:
-        for length in self._lengths.get(words[at], ()):
-            key = tuple(words[at : at + length])
+        for length in self._lengths.get(words[position], ()):
+            key = tuple(words[position : position + length])
             sources = self._phrases.get(key) if len(key) == length else None
             if sources is None:
                 continue
-            start, end = places[at][0], places[at + length - 1][1]
+            start, end = places[position][0], places[position + length - 1][1]
             if reply:
                 fitting = list(sources) if _is_identifier(key) else []
             else:
-                fitting = [source for source in sources if _is_telling(source, key, text, start, end)]
+                fitting = [source for source in sources if _is_evidence(source, key, text, start, end)]
             if fitting:
                 return Span(start=start, end=end, key=key, sources=tuple(fitting))
         return None
 
     def _beginning_at(self, text: str, start: int) -> Span | None:
-        """A text that was cut off after at least some characters: at the end of this one, or before a mark."""
+        """Match a text that was truncated after at least `_BEGINNING` characters: at the end here, or before a mark."""
         for source in reversed(self._beginnings.get(text[start : start + _BEGINNING].casefold(), ())):
-            shared = shared_beginning(text[start : start + len(source.text)], source.text)
-            end = start + shared
-            if shared < len(source.text) and (end == len(text) or text[end:].lstrip(" ").startswith(_ENDS)):
+            length = common_prefix_length(text[start : start + len(source.text)], source.text)
+            end = start + length
+            if length < len(source.text) and (end == len(text) or text[end:].lstrip(" ").startswith(_ENDS)):
                 return Span(start=start, end=end, key=(), sources=(source,))
         return None
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text without case."""
+    """Return the words of a text, case-folded."""
     return [word.casefold() for word in _WORD.findall(text)]
 
 
-def shared_beginning(one: str, other: str) -> int:
-    """How many characters two texts begin with alike, whatever their case."""
-    for at, (mine, theirs) in enumerate(zip(one, other, strict=False)):
-        if mine != theirs and mine.casefold() != theirs.casefold():
-            return at
-    return min(len(one), len(other))
+def common_prefix_length(left: str, right: str) -> int:
+    """Return the length of the common prefix of two texts, ignoring case."""
+    for index, (a, b) in enumerate(zip(left, right, strict=False)):
+        if a != b and a.casefold() != b.casefold():
+            return index
+    return min(len(left), len(right))
 
 
 def output_values(output: JSONValue) -> Iterator[Value]:
-    """The values of any output but a model's."""
+    """Yield the values of any output except a model's."""
     if isinstance(output, str):
         yield from _text_values(output, "", ValueKind.WHOLE)
     else:
@@ -190,7 +201,7 @@ def output_values(output: JSONValue) -> Iterator[Value]:
 
 
 def answer_values(message: JSONValue, path: str) -> Iterator[Value]:
-    """The values of a model's message: its text, and the arguments that it gives to tools."""
+    """Yield the values of a model's message: its text, and the arguments of its tool calls."""
     if not isinstance(message, dict):
         return
     content = message.get("content")
@@ -207,7 +218,7 @@ def answer_values(message: JSONValue, path: str) -> Iterator[Value]:
 
 
 def json_in(text: str) -> tuple[JSONValue, int, int] | None:
-    """The object or list that a text is or holds, and where it stands."""
+    """Return the JSON object or list in a text with its start and end, or None."""
     for start, end in _json_places(text):
         try:
             value = orjson.loads(text[start:end])
@@ -228,7 +239,7 @@ def _json_places(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _text_values(text: str, path: str, kind: ValueKind) -> Iterator[Value]:
-    """A text itself, what stands in it as JSON, and the tokens in it that hardly appear by chance."""
+    """Yield a text itself, the fields of JSON inside it, or the tokens that are unlikely to be a coincidence."""
     stripped = text.strip()
     if not stripped:
         return
@@ -263,7 +274,7 @@ def _leaves(value: JSONValue, path: str) -> Iterator[tuple[str, str | int | floa
 
 
 def tokens_of(text: str) -> list[str]:
-    """The ids, numbers, quoted words and enum values in a text, each once."""
+    """Return the ids, numbers, quoted words and enum values in a text, without duplicates."""
     text = text[:_MAX_TEXT]
     tokens = [token for token in _IDENTIFIER.findall(text) if _is_identifier(words_of(token))]
     quoted = (next(filter(None, groups)).strip() for groups in _QUOTED.findall(text))
@@ -273,14 +284,14 @@ def tokens_of(text: str) -> list[str]:
 
 
 def is_long_identifier(words: list[str]) -> bool:
-    """Whether words are an id that no other text holds by chance: letters with digits, or five digits; no date."""
+    """True for an id that is unique in practice: letters with digits, or five digits; not a date."""
     joined = "".join(words)
     digits = len(_DIGIT.findall(joined))
     return 0 < digits < len(joined) > 4 or (len(words) == 1 and digits > 4)
 
 
 def _append(sources: list[Source], source: Source) -> None:
-    """Keep the first source and the latest ones, one for each step."""
+    """Append a source; the first and the latest are retained, one per step."""
     if sources and sources[-1].producer == source.producer:
         return
     if len(sources) >= MAX_SOURCES:
@@ -289,19 +300,20 @@ def _append(sources: list[Source], source: Source) -> None:
 
 
 def _is_identifier(words: tuple[str, ...] | list[str]) -> bool:
-    """Whether words are an id, or a number with more than two digits."""
+    """True for an id, or a number with more than two digits."""
     joined = "".join(words)
     digits = len(_DIGIT.findall(joined))
     return digits > 2 or (digits > 0 and len(joined) > 3)
 
 
-def _is_telling(source: Source, words: tuple[str, ...], text: str, start: int, end: int) -> bool:
-    """Whether the same words at this place are hardly chance."""
+def _is_evidence(source: Source, words: tuple[str, ...], text: str, start: int, end: int) -> bool:
+    """True if the same words at this position are unlikely to be a coincidence."""
     if _is_identifier(words) or (source.kind is ValueKind.TOKEN and any(word not in _COMMON for word in words)):
         return True
     digits = any(word.isdecimal() for word in words)
-    if source.kind is ValueKind.WHOLE and start == 0 and not text[end : end + _AROUND].strip(" \n.!"):
-        return True  # the text is this value and nothing else
+    if source.kind is ValueKind.WHOLE and start == 0 and not text[end : end + _CONTEXT].strip(" \n.!"):
+        # The whole text is this value.
+        return True
     if digits or not any(len(word) > 1 for word in words):
         return source.kind is ValueKind.WHOLE and _is_marked(text, start, end)
     if len(words) > 1 and any(word not in _COMMON and len(word) > 2 for word in words):
@@ -312,9 +324,9 @@ def _is_telling(source: Source, words: tuple[str, ...], text: str, start: int, e
 
 
 def _is_marked(text: str, start: int, end: int) -> bool:
-    """Whether a place in a text looks filled in: quoted, after a colon, or the only thing in its line."""
-    before = text[max(0, start - _AROUND) : start].rstrip(" ")
-    after = text[end : end + _AROUND].lstrip(" ")
+    """True if code seems to have filled in this range: it is quoted, after a colon, or alone in its line."""
+    before = text[max(0, start - _CONTEXT) : start].rstrip(" ")
+    after = text[end : end + _CONTEXT].lstrip(" ")
     begins = not before or before.endswith("\n")
     ends = not after.strip(" .!") or after.startswith(("\n", ".\n"))
     return before.endswith(_MARKS) or (begins and ends)

@@ -1,4 +1,4 @@
-"""Finds which earlier texts a text repeats, in time linear in the texts."""
+"""Index of texts: find which earlier texts a text repeats, in time linear in the texts."""
 
 import re
 from collections.abc import Iterator
@@ -6,37 +6,42 @@ from dataclasses import dataclass, field
 from itertools import islice, repeat
 from typing import Final
 
-SHINGLE: Final = 6  # words in a row that two texts hardly share by chance
-MAX_WORDS: Final = 20_000  # of one text; the rest of a longer one is not indexed
-MAX_PRODUCERS: Final = 8  # different steps that one text is traced to
-Origin = tuple[int, str]  # a producer and the path of a text in its output
+# Words in a run that two texts are unlikely to share by chance.
+SHINGLE: Final = 6
+# Longer texts are indexed up to here.
+MAX_WORDS: Final = 20_000
+# Producers that one text is traced to.
+MAX_PRODUCERS: Final = 8
+# A producer and the path of a text in its output.
+Origin = tuple[int, str]
 _WORD: Final = re.compile(r"\w+")
-_SHORTEST: Final = 3
-_SHORTEST_PLAIN: Final = 8  # without a digit: shorter words are everywhere
+# In characters; shorter texts without a digit are too common.
+_MIN_LENGTH: Final = 3
+_MIN_LENGTH_WITHOUT_DIGIT: Final = 8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
-    """A text of `producer` at `path`; `whole` when the texts are equal."""
+class TextMatch:
+    """A text of `producer` at `path`; `is_whole` if the texts are equal."""
 
     producer: int
     path: str
     snippet: str
-    whole: bool
+    is_whole: bool
 
 
-def distinctive(text: str) -> bool:
-    """Whether the same text twice is hardly chance: not `ok`, `true` or `12`."""
-    if len(text) >= _SHORTEST_PLAIN:
+def is_distinctive(text: str) -> bool:
+    """True if two equal texts are unlikely to be a coincidence, unlike `ok`, `true` or `12`."""
+    if len(text) >= _MIN_LENGTH_WITHOUT_DIGIT:
         return True
-    return len(text) >= _SHORTEST and any(character.isdigit() for character in text)
+    return len(text) >= _MIN_LENGTH and any(character.isdigit() for character in text)
 
 
 @dataclass(slots=True)
 class TextIndex:
     """Texts by value and by their runs of words.
 
-    Of several producers of one text the latest wins; a text that holds it several times has as many of them.
+    Of several producers of one text, the latest wins. A text that repeats it n times is traced to the latest n.
     """
 
     _values: dict[str, list[Origin]] = field(default_factory=dict)
@@ -47,42 +52,43 @@ class TextIndex:
         self._values.setdefault(value, []).append(origin)
         self._shingles.update(zip(_shingles(text), repeat((origin, value)), strict=False))
 
-    def find(self, text: str) -> Iterator[Found]:
-        """The producer of an equal text, else those that share a run of words, in the order of the text."""
+    def find(self, text: str) -> Iterator[TextMatch]:
+        """Yield the producer of an equal text, else the producers of shared runs of words in order of appearance."""
         owners = self._values.get(text.strip())
         if owners is not None:
             producer, path = owners[-1]
-            yield Found(producer=producer, path=path, snippet=text, whole=True)
+            yield TextMatch(producer=producer, path=path, snippet=text, is_whole=True)
             return
-        seen: set[int] = set()
-        for at, shared in enumerate(map(self._shingles.get, _shingles(text))):
-            if shared is None or shared[0][0] in seen:
+        producers: set[int] = set()
+        for index, entry in enumerate(map(self._shingles.get, _shingles(text))):
+            if entry is None or entry[0][0] in producers:
                 continue
-            for producer, path in self._alike(*shared, text):
-                seen.add(producer)
-                yield Found(producer=producer, path=path, snippet=_words_from(text, at), whole=False)
-                if len(seen) >= MAX_PRODUCERS:
+            for producer, path in self._producers(*entry, text):
+                producers.add(producer)
+                yield TextMatch(producer=producer, path=path, snippet=_words_from(text, index), is_whole=False)
+                if len(producers) >= MAX_PRODUCERS:
                     return
 
     def covers(self, text: str) -> list[tuple[int, int]]:
-        """The places in a text whose words stand in a row in some output, none touching another."""
+        """Return the ranges of a text whose words are a run of words of some output, merged where they touch."""
         if text.strip() in self._values:
             return [(0, len(text))]
-        at = [place for place, shingle in enumerate(_shingles(text)) if shingle in self._shingles]
-        if not at:
+        indices = [index for index, shingle in enumerate(_shingles(text)) if shingle in self._shingles]
+        if not indices:
             return []
         words = list(islice(_WORD.finditer(text), MAX_WORDS))
-        found: list[tuple[int, int]] = []
-        for place in (place for place in at if place < len(words)):  # lower case can have more words
-            start, end = words[place].start(), words[min(place + SHINGLE, len(words)) - 1].end()
-            if found and start <= found[-1][1]:
-                found[-1] = (found[-1][0], end)
+        ranges: list[tuple[int, int]] = []
+        # A text can have more words in lower case than in its original case.
+        for index in (index for index in indices if index < len(words)):
+            start, end = words[index].start(), words[min(index + SHINGLE, len(words)) - 1].end()
+            if ranges and start <= ranges[-1][1]:
+                ranges[-1] = (ranges[-1][0], end)
             else:
-                found.append((start, end))
-        return found
+                ranges.append((start, end))
+        return ranges
 
-    def _alike(self, latest: Origin, value: str, text: str) -> list[Origin]:
-        """Who said the same: as many as `text` repeats it, in the order in which they said it."""
+    def _producers(self, latest: Origin, value: str, text: str) -> list[Origin]:
+        """Return the producers of `value`: as many as `text` repeats it, in the order of their steps."""
         owners = self._values[value]
         if len(owners) == 1:
             return [latest]
@@ -91,14 +97,15 @@ class TextIndex:
 
 
 def _shingles(text: str) -> Iterator[int]:
-    """The hash of every run of `SHINGLE` words, in order; made without a loop in Python, for it is most of the work."""
+    """Hash every run of `SHINGLE` words, in order. There is no Python loop, because most of the time is spent here."""
+    # Shorter texts cannot contain that many words.
     if len(text) < 2 * SHINGLE - 1:
-        return iter(())  # too short for so many words
+        return iter(())
     words = _WORD.findall(text.lower())[:MAX_WORDS]
     return map(hash, zip(*(words[start:] for start in range(SHINGLE)), strict=False))
 
 
-def _words_from(text: str, at: int) -> str:
-    """The run of words at a place, as it is written in the text."""
-    words = list(islice(_WORD.finditer(text), at, at + SHINGLE))
+def _words_from(text: str, index: int) -> str:
+    """Return the run of words that starts at word `index`, as written in the text."""
+    words = list(islice(_WORD.finditer(text), index, index + SHINGLE))
     return text[words[0].start() : words[-1].end()] if words else ""

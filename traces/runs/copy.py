@@ -1,7 +1,8 @@
-"""Derived runs: steps copied from their source, and provenance that goes on where the source's holds."""
+"""Derived runs: copy steps from the source run, and reuse the source's provenance where it still applies."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
@@ -14,43 +15,48 @@ from traces.core.vocabulary import EdgeKind, Label
 from traces.ingest.step_rows import COLUMNS
 from traces.models import Edge, Run, Step
 from traces.payloads.splitter import Splitter
-from traces.provenance.edges import EdgeFact, Provenance, find_provenance
-from traces.provenance.input_origins import Unexplained, from_json
+from traces.provenance.edge_facts import EdgeFact
+from traces.provenance.edges import Provenance, find_provenance
+from traces.provenance.input_origins import UnexplainedContent, from_json
 from traces.provenance.step_outputs import StepFacts
 from traces.storage import artifacts, bulk
 
+# In steps: all requests of a shorter run are read.
 _SHORT = 500
+# In a longer run, so many requests before a traced step are read.
 _BEFORE = 20
 _EDGE = ("producer_no", "consumer_no", "kind", "consumer_path", "producer_path", "evidence")
-_REPLACED = frozenset({"id", "label", "reason", "detail", "source_step"})
-_COPIED = tuple(name for name in COLUMNS if name not in _REPLACED)
+_NEW_COLUMNS = frozenset({"id", "label", "reason", "detail", "source_step"})
+_COPIED_COLUMNS = tuple(name for name in COLUMNS if name not in _NEW_COLUMNS)
 
 
 def copy(
     source_run_id: UUID, run_id: UUID, first: int, ids: Sequence[str], *, label: Label, reason: str, detail: JSONObject
 ) -> int:
-    """Copy as many steps as there are `ids` (hex) inside the database, from sequence number `first` on."""
-    said = orjson.dumps(detail).decode()
-    values: list[Any] = [_uuid(run_id), label, reason, said, *_new_ids(ids), first, _uuid(source_run_id)]
+    """Copy one step per id (hex) inside the database, from sequence number `first` on; return the number of copies."""
+    detail_json = orjson.dumps(detail).decode()
+    values: list[Any] = [_uuid(run_id), label, reason, detail_json, *_new_ids(ids), first, _uuid(source_run_id)]
     with connection.cursor() as cursor:
         cursor.execute(_copy_statement(), values)
         return int(cursor.rowcount)
 
 
 def _copy_statement() -> str:
-    """New ids by position beside the source's steps; the one difference is how a list becomes a table."""
-    names = ", ".join(bulk.column_names(Step, ["run", "label", "reason", "detail", "id", "source_step", *_COPIED]))
-    copied = ", ".join(f"step.{name}" for name in bulk.column_names(Step, _COPIED))
+    """Join the new ids to the source's steps by position. The databases differ in how a list becomes a table."""
+    names = ", ".join(
+        bulk.column_names(Step, ["run", "label", "reason", "detail", "id", "source_step", *_COPIED_COLUMNS])
+    )
+    columns = ", ".join(f"step.{name}" for name in bulk.column_names(Step, _COPIED_COLUMNS))
     table = connection.ops.quote_name(Step._meta.db_table)
     if connection.vendor == "sqlite":
-        given = "(SELECT key AS position, value AS id FROM json_each(%s))"
+        ids = "(SELECT key AS position, value AS id FROM json_each(%s))"
     else:
-        given = "(SELECT position - 1 AS position, id FROM unnest(%s::uuid[]) WITH ORDINALITY AS list(id, position))"
+        ids = "(SELECT position - 1 AS position, id FROM unnest(%s::uuid[]) WITH ORDINALITY AS list(id, position))"
     # CROSS JOIN keeps SQLite from scanning the list once for each step.
     return (
-        f"INSERT INTO {table} ({names}) SELECT %s, %s, %s, %s, given.id, step.id, {copied} "
-        f"FROM {given} AS given CROSS JOIN {table} AS step "
-        "WHERE step.sequence_no = given.position + %s AND step.run_id = %s"
+        f"INSERT INTO {table} ({names}) SELECT %s, %s, %s, %s, new.id, step.id, {columns} "
+        f"FROM {ids} AS new CROSS JOIN {table} AS step "
+        "WHERE step.sequence_no = new.position + %s AND step.run_id = %s"
     )
 
 
@@ -65,7 +71,7 @@ def _uuid(value: UUID) -> UUID | str:
 
 
 def is_copy(run: Run) -> bool:
-    """Whether a run that is being sealed repeats its whole source, with the same numbers and payloads."""
+    """True if a run that is being sealed repeats its whole source, with the same numbers and payloads."""
     if run.source_run_id is None:
         return False
     table = connection.ops.quote_name(Step._meta.db_table)
@@ -77,13 +83,13 @@ def is_copy(run: Run) -> bool:
     )
     with connection.cursor() as cursor:
         cursor.execute(statement, [_uuid(run.source_run_id), _uuid(run.id), Label.EXACT])
-        repeated = int(cursor.fetchone()[0])
+        same_steps = int(cursor.fetchone()[0])
     source = Run.objects.only("step_count").get(id=run.source_run_id)
-    return repeated == source.step_count == Step.objects.filter(run_id=run.id).count()
+    return same_steps == source.step_count == Step.objects.filter(run_id=run.id).count()
 
 
 def copy_edges(run: Run) -> None:
-    """Take over all edges of the source, inside the database."""
+    """Copy all edges of the source inside the database."""
     names = ", ".join(bulk.column_names(Edge, _EDGE))
     table = connection.ops.quote_name(Edge._meta.db_table)
     with connection.cursor() as cursor:
@@ -94,80 +100,96 @@ def copy_edges(run: Run) -> None:
 
 
 def provenance_of(run: Run, steps: Sequence[Any]) -> Provenance:
-    """The provenance of a run that is being sealed.
+    """Compute the provenance of a run that is being sealed.
 
-    An edge of the source holds where both of its ends were taken over with their payloads, and a link of the
-    recording wherever its ends are. Edges into every other step are found anew, and so is what they leave unexplained.
+    An edge of the source is reused if both of its ends were copied with their payloads; a link of the recording, if
+    both of its ends exist here. Every other step is traced again, including its unexplained content.
     """
-    taken, unchanged, told = _taken_over(run, steps)
-    inherited: list[EdgeFact] = []
+    lineage = _lineage(run, steps)
+    source_edges: list[EdgeFact] = []
     stale: set[int] = set()
-    producers: set[int] = set()  # of what was consumed by the source's steps, as far as they are here
+    # What the stale steps consumed in the source.
+    producers: set[int] = set()
     for edge in _source_edges(run):
-        producer, consumer = taken.get(edge.producer), taken.get(edge.consumer)
+        producer, consumer = lineage.numbers.get(edge.producer), lineage.numbers.get(edge.consumer)
         if consumer is None:
             continue
-        if producer is not None and (edge.kind is EdgeKind.LINK or (producer in unchanged and consumer in told)):
-            inherited.append(replace(edge, producer=producer, consumer=consumer))
+        is_same = producer in lineage.unchanged and consumer in lineage.same_input
+        if producer is not None and (edge.kind is EdgeKind.LINK or is_same):
+            source_edges.append(replace(edge, producer=producer, consumer=consumer))
         else:
             stale.add(consumer)
             producers.update(() if producer is None else (producer,))
-    known = _unexplained_of(run, taken, told)
-    wanted = {step.sequence_no for step in steps} - ((told & known.keys()) - stale)
-    if not wanted:
-        return Provenance(edges=inherited, unexplained=known)
-    found = _found(_until(steps, wanted), _near(steps, wanted, producers), wanted, known)
-    return Provenance(edges=_merged(inherited, found.edges), unexplained=known | found.unexplained)
+    content = _source_content(run, lineage)
+    targets = {step.sequence_no for step in steps} - ((lineage.same_input & content.keys()) - stale)
+    if not targets:
+        return Provenance(edges=source_edges, unexplained_inputs=content)
+    candidates = [step for step in steps if step.sequence_no <= max(targets)]
+    new = _trace(candidates, _steps_to_read(steps, targets, producers), targets, content)
+    edges = _merge(source_edges, new.edges)
+    return Provenance(edges=edges, unexplained_inputs=content | new.unexplained_inputs)
 
 
-def store_unexplained(steps: Iterable[Any], unexplained: Mapping[int, Sequence[Unexplained]]) -> None:
-    """Write what of the inputs of a run that is being sealed is unexplained, where it is not there already."""
+def store_unexplained(steps: Iterable[Any], content: Mapping[int, Sequence[UnexplainedContent]]) -> None:
+    """Store the unexplained content of a run that is being sealed, where it differs from the stored one."""
     changed = []
     for step in steps:
-        items = [item.as_json() for item in unexplained.get(step.sequence_no, ())]
+        items = [item.as_json() for item in content.get(step.sequence_no, ())]
         if items != step.unexplained:
             changed.append(Step(id=step.id, unexplained=items))
     Step.objects.bulk_update(changed, ["unexplained"], batch_size=200)
 
 
-def _unexplained_of(run: Run, taken: Mapping[int, int], told: Container[int]) -> dict[int, tuple[Unexplained, ...]]:
-    """What was unexplained in the source's steps, of those that were told the same here.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Lineage:
+    """How a derived run's steps relate to those of its source."""
 
-    Content that appeared first in a step that is not here appears first where it is here.
+    # The number of a step here, by the number of the source's step.
+    numbers: Mapping[int, int] = field(default_factory=dict)
+    # Steps with the same input and output.
+    unchanged: AbstractSet[int] = frozenset()
+    # Steps with the same input, whatever their output: their incoming edges are the same.
+    same_input: AbstractSet[int] = frozenset()
+
+
+def _source_content(run: Run, lineage: _Lineage) -> dict[int, tuple[UnexplainedContent, ...]]:
+    """Return the source's unexplained content for steps with the same input.
+
+    Content whose first step was not copied appears first in the step itself.
     """
-    found: dict[int, tuple[Unexplained, ...]] = {}
+    content: dict[int, tuple[UnexplainedContent, ...]] = {}
     if run.source_run_id is None:
-        return found
+        return content
     rows = Step.objects.filter(run_id=run.source_run_id, unexplained__isnull=False)
     for number, items in rows.values_list("sequence_no", "unexplained").iterator(2000):
-        here = taken.get(number)
-        if here is not None and here in told:
-            found[here] = tuple(
-                replace(item, since=min(here, taken.get(item.since, here))) for item in from_json(items or ())
+        no = lineage.numbers.get(number)
+        if no is not None and no in lineage.same_input:
+            content[no] = tuple(
+                replace(item, first_step=min(no, lineage.numbers.get(item.first_step, no)))
+                for item in from_json(items or ())
             )
-    return found
+    return content
 
 
-def _taken_over(run: Run, steps: Sequence[Step]) -> tuple[dict[int, int], set[int], set[int]]:
-    """The numbers of steps by those of the source's steps that they replay, those whose payloads are the same, and
-    those that were told the same, whatever they said: into them the same edges lead."""
+def _lineage(run: Run, steps: Sequence[Step]) -> _Lineage:
+    """Compare a derived run's steps with those of its source."""
     if run.source_run_id is None:
-        return {}, set(), set()
+        return _Lineage()
     columns = ("id", "sequence_no", "input_ref", "output_ref")
     source = {key: rest for key, *rest in Step.objects.filter(run_id=run.source_run_id).values_list(*columns)}
-    taken: dict[int, int] = {}
+    numbers: dict[int, int] = {}
     unchanged: set[int] = set()
-    told: set[int] = set()
+    same_input: set[int] = set()
     for step in steps:
         if step.source_step not in source:
             continue
         number, *refs = source[step.source_step]
-        taken[number] = step.sequence_no
+        numbers[number] = step.sequence_no
         if refs == [step.input_ref, step.output_ref]:
             unchanged.add(step.sequence_no)
         if refs[0] == step.input_ref and (refs[0] or refs[1] == step.output_ref):
-            told.add(step.sequence_no)
-    return taken, unchanged, told
+            same_input.add(step.sequence_no)
+    return _Lineage(numbers=numbers, unchanged=unchanged, same_input=same_input)
 
 
 def _source_edges(run: Run) -> Iterator[EdgeFact]:
@@ -187,47 +209,46 @@ def _source_edges(run: Run) -> Iterator[EdgeFact]:
         )
 
 
-def _found(
-    steps: Sequence[Any], near: Container[int], wanted: Container[int], known: Mapping[int, Sequence[Unexplained]]
+def _trace(
+    steps: Sequence[Any],
+    readable: Container[int],
+    targets: Container[int],
+    content: Mapping[int, Sequence[UnexplainedContent]],
 ) -> Provenance:
-    """The provenance of the wanted steps; of the steps that are not near only what they said or found is looked at."""
-    refs = (ref for step in steps for ref in (step.output_ref, step.input_ref if step.sequence_no in near else ""))
+    """Trace the target steps. Inputs are read only of the `readable` steps, outputs of all."""
+    refs = (ref for step in steps for ref in (step.output_ref, step.input_ref if step.sequence_no in readable else ""))
     values = artifacts.available(ref for ref in refs if ref)
     facts = [
         StepFacts(
             **header_of(step),
             no=step.sequence_no,
-            input=values.get(step.input_ref) if step.sequence_no in near else None,
+            input=values.get(step.input_ref) if step.sequence_no in readable else None,
             output=values.get(step.output_ref),
             input_ref=step.input_ref,
             output_ref=step.output_ref,
         )
         for step in steps
     ]
-    return find_provenance(facts, Splitter(), wanted=lambda no: no in wanted, learned=known)
+    return find_provenance(facts, Splitter(), includes=lambda no: no in targets, stored_content=content)
 
 
-def _near(steps: Sequence[Step], wanted: set[int], producers: set[int]) -> set[int]:
-    """The steps whose requests are read, too, to find edges into the wanted ones.
+def _steps_to_read(steps: Sequence[Step], targets: set[int], producers: set[int]) -> set[int]:
+    """Return the steps whose requests are read to find edges into the targets.
 
-    All steps of a short run; of a long one those shortly before a wanted step, and those that the source's step
-    had consumed, for reading ten thousand requests to find the edges of one takes seconds.
+    All steps of a short run. Of a long run, the steps shortly before a target and those that the source's step
+    consumed: reading ten thousand requests to find the edges of one step takes seconds.
     """
     if len(steps) <= _SHORT:
         return {step.sequence_no for step in steps}
-    near = wanted | producers
-    for number in wanted:
-        near.update(range(max(1, number - _BEFORE), number))
-    return near
+    numbers = targets | producers
+    for number in targets:
+        numbers.update(range(max(1, number - _BEFORE), number))
+    return numbers
 
 
-def _until(steps: Sequence[Step], wanted: set[int]) -> Sequence[Step]:
-    """What comes after the last wanted step is no producer of it."""
-    last = max(wanted)
-    return [step for step in steps if step.sequence_no <= last]
-
-
-def _merged(inherited: Iterable[EdgeFact], found: Iterable[EdgeFact]) -> list[EdgeFact]:
-    """Both, each edge once."""
-    edges = {(edge.producer, edge.consumer, edge.kind, edge.consumer_path): edge for edge in (*found, *inherited)}
+def _merge(source_edges: Iterable[EdgeFact], new_edges: Iterable[EdgeFact]) -> list[EdgeFact]:
+    """Merge both without duplicates; edges of the source win."""
+    edges = {
+        (edge.producer, edge.consumer, edge.kind, edge.consumer_path): edge for edge in (*new_edges, *source_edges)
+    }
     return list(edges.values())

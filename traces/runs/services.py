@@ -29,8 +29,9 @@ from traces.ingest.step_rows import StepRow
 from traces.judgements import services
 from traces.models import Edge, RetentionPass, Run, RunTag, Step
 from traces.payloads import step_summaries
-from traces.provenance.edges import EdgeFact, Provenance
-from traces.provenance.input_origins import Unexplained
+from traces.provenance.edge_facts import EdgeFact
+from traces.provenance.edges import Provenance
+from traces.provenance.input_origins import UnexplainedContent
 from traces.runs import copy
 from traces.storage import artifacts, bulk
 
@@ -182,7 +183,7 @@ def seal_run(run_id: UUID, status: RunStatus, *, ended_at: datetime | None = Non
         else:
             provenance = copy.provenance_of(run, steps)
             insert_edges(run_id, provenance.edges)
-            copy.store_unexplained(steps, provenance.unexplained)
+            copy.store_unexplained(steps, provenance.unexplained_inputs)
             tool_calls.insert_of(run)
         now = datetime.now(UTC)
         run.status, run.ended_at, run.sealed_at = RunStatus(run.status).then(status), ended_at or now, now
@@ -253,7 +254,9 @@ def _insert_recorded(runs: Sequence[Prepared], provenance: Mapping[Identity, Pro
     """All that belongs to runs whose rows are in, and seal them."""
     artifacts.put_many({sha256: data for run in runs for sha256, data in run.parts.items()})
     bulk.insert(
-        Step, _STEP_COLUMNS, (row for run in runs for row in _step_values(run, provenance[run.identity].unexplained))
+        Step,
+        _STEP_COLUMNS,
+        (row for run in runs for row in _step_values(run, provenance[run.identity].unexplained_inputs)),
     )
     bulk.insert(
         Edge, _EDGE_COLUMNS, (_edge(run.run_id, edge) for run in runs for edge in provenance[run.identity].edges)
@@ -290,7 +293,9 @@ def _add_judgements(runs: Iterable[Prepared], stored: Mapping[Identity, _Stored]
             services.wake(judged)
 
 
-def _step_values(run: Prepared, unexplained: Mapping[int, Sequence[Unexplained]]) -> Iterator[tuple[object, ...]]:
+def _step_values(
+    run: Prepared, unexplained: Mapping[int, Sequence[UnexplainedContent]]
+) -> Iterator[tuple[object, ...]]:
     """The columns of a run's steps, with what of their inputs is unexplained."""
     for row in run.rows:
         items = unexplained.get(row.sequence_no, ())

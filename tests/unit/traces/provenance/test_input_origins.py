@@ -4,7 +4,7 @@ from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
 from traces.payloads.splitter import Splitter
 from traces.provenance.edges import find_provenance
-from traces.provenance.input_origins import MAX_ITEMS, Unexplained, from_json, newest
+from traces.provenance.input_origins import MAX_ITEMS, UnexplainedContent, from_json, newest
 from traces.provenance.step_outputs import StepFacts
 
 
@@ -20,8 +20,8 @@ def _model(no: int, *messages: tuple[str, str], says: str = "Done.", **request: 
 
 def _unexplained(*steps: StepFacts) -> dict[int, dict[str, int]]:
     """By step and path: since when."""
-    rest = find_provenance(steps, Splitter()).unexplained
-    return {no: {item.path: item.since for item in items} for no, items in rest.items()}
+    rest = find_provenance(steps, Splitter()).unexplained_inputs
+    return {no: {item.path: item.first_step for item in items} for no, items in rest.items()}
 
 
 def test_first_inputs_appear_in_the_first_step() -> None:
@@ -38,7 +38,7 @@ def test_repeated_prompt_keeps_its_first_step() -> None:
 
 def test_value_in_a_template_leaves_the_template() -> None:
     steps = [_model(1, ("user", "Hello"), says="billing"), _model(2, ("user", "Answer briefly as the billing desk."))]
-    (item,) = find_provenance(steps, Splitter()).unexplained[2]
+    (item,) = find_provenance(steps, Splitter()).unexplained_inputs[2]
     assert item.snippet == "Answer briefly as the…desk."
 
 
@@ -77,26 +77,26 @@ def test_arguments_of_a_call_are_explained() -> None:
 
 def test_input_that_was_not_recorded() -> None:
     steps = [StepFacts(no=1, type=StepType.PLANNER, input=None, output="x")]
-    (item,) = find_provenance(steps, Splitter()).unexplained[1]
-    assert item == Unexplained(path="", since=1, snippet="its input was not recorded", digest=item.digest)
+    (item,) = find_provenance(steps, Splitter()).unexplained_inputs[1]
+    assert item == UnexplainedContent(path="", first_step=1, snippet="its input was not recorded", digest=item.digest)
 
 
 def test_seen_content_of_steps_that_are_not_loaded() -> None:
     prompt = ("system", "Answer in verse.")
     whole = [_model(1, ("user", "Hello you")), _model(2, prompt, ("user", "One")), _model(3, prompt, ("user", "Two"))]
-    known = find_provenance(whole, Splitter()).unexplained
+    known = find_provenance(whole, Splitter()).unexplained_inputs
     steps = [StepFacts(no=step.no, type=step.type, input=None, output=step.output) for step in whole[:2]]
-    found = find_provenance([*steps, whole[2]], Splitter(), wanted=lambda no: no == 3, learned=known)
-    assert found.unexplained == {3: known[3]}
-    assert [item.since for item in known[3]] == [2, 3]
+    found = find_provenance([*steps, whole[2]], Splitter(), includes=lambda no: no == 3, stored_content=known)
+    assert found.unexplained_inputs == {3: known[3]}
+    assert [item.first_step for item in known[3]] == [2, 3]
 
 
 def test_items_survive_storage() -> None:
-    items = find_provenance([_model(1, ("user", "Hello you"))], Splitter()).unexplained[1]
+    items = find_provenance([_model(1, ("user", "Hello you"))], Splitter()).unexplained_inputs[1]
     assert from_json([item.as_json() for item in items]) == items
 
 
 def test_the_newest_items_are_kept() -> None:
-    items = [Unexplained(path=f"/{at}", since=at % 50, snippet="", digest="") for at in range(100)]
+    items = [UnexplainedContent(path=f"/{at}", first_step=at % 50, snippet="", digest="") for at in range(100)]
     assert len(newest(items)) == MAX_ITEMS
-    assert min(item.since for item in newest(items)) == 34
+    assert min(item.first_step for item in newest(items)) == 34

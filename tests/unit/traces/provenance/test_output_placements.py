@@ -15,7 +15,8 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import EdgeKind, StepType
 from traces.payloads.splitter import Splitter
-from traces.provenance.edges import EdgeFact, find_provenance
+from traces.provenance.edge_facts import EdgeFact
+from traces.provenance.edges import find_provenance
 from traces.provenance.step_outputs import StepFacts
 
 SHIPPED = "Your order 4711 is on its way. Is there anything else that I can do for you today?"

@@ -5,7 +5,8 @@ import pytest
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import EdgeKind, StepType
 from traces.payloads.splitter import Splitter
-from traces.provenance.edges import EdgeFact, Provenance, find_provenance
+from traces.provenance.edge_facts import EdgeFact
+from traces.provenance.edges import Provenance, find_provenance
 from traces.provenance.short_values import ValueIndex, output_values
 from traces.provenance.step_outputs import StepFacts
 

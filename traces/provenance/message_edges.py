@@ -1,0 +1,148 @@
+"""Edges into a model's messages: history first, then each message after it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Final
+
+from traces.core.json_types import JSONValue
+from traces.core.vocabulary import EdgeKind
+from traces.payloads.conversation_state import begins_with
+from traces.payloads.messages import ANSWER, Message, ModelRequest
+from traces.provenance.edge_facts import EdgeFact, cut_evidence
+from traces.provenance.output_placements import Placements, Reading
+from traces.provenance.step_outputs import PastRequest, ProvenanceState, StepFacts
+from traces.provenance.value_edges import text_edges
+
+# A request this short may be built by code for one question, rather than continue a conversation.
+_FEW_MESSAGES: Final = 4
+
+
+def message_edges(step: StepFacts, state: ProvenanceState) -> Iterator[EdgeFact]:
+    """Find the edges into the messages of a model step."""
+    messages = ModelRequest(step.input).messages
+    digests = state.splitter.part_digests(messages)
+    start = 0
+    state.placements = Placements()
+    if (history := _find_history(messages, digests, state)) is not None:
+        earlier, has_answer = history
+        start = len(earlier.messages) + has_answer
+        state.placements = earlier.placements.continued(len(earlier.messages), len(messages))
+        if has_answer:
+            state.placements.add(earlier.no, start - 1)
+        yield EdgeFact(
+            producer=earlier.no,
+            consumer=step.no,
+            kind=EdgeKind.HISTORY,
+            consumer_path=f"/messages/{start - 1}",
+            producer_path=ANSWER if has_answer else "",
+            evidence=f"{len(earlier.messages)} messages before",
+        )
+        if not has_answer and start <= _FEW_MESSAGES:
+            state.tool_messages = _match_tool_messages(messages[:start], 0, state.tool_steps)
+            yield from _repeated_edges(step.no, messages[:start], digests, state)
+    _note_placements(messages, digests, start, state)
+    is_reply = any(Message(message).role == "assistant" for message in islice(messages, start))
+    for index in range(start, len(messages)):
+        is_reply |= Message(messages[index]).role == "assistant"
+        yield from _edges_into_message(step.no, messages[index], digests[index], index, state, reply=is_reply)
+
+
+def _note_placements(messages: Sequence[JSONValue], digests: Sequence[str], start: int, state: ProvenanceState) -> None:
+    """Note which of a request's new messages are whole outputs."""
+    state.tool_messages = _match_tool_messages(messages, start, state.tool_steps)
+    for index in range(start, len(messages)):
+        producer = state.tool_messages.get(index)
+        if producer is None and digests[index] in state.parts:
+            producer = state.parts[digests[index]][0]
+        if producer is not None:
+            state.placements.add(producer, index)
+
+
+def _match_tool_messages(
+    messages: Sequence[JSONValue], start: int, tool_steps: Mapping[str, list[int]]
+) -> dict[int, int]:
+    """Return the tool step of each tool message, by index. Messages and steps with the same call id pair in order."""
+    indices_by_call: dict[str, list[int]] = {}
+    for index in range(start, len(messages)):
+        call_id = Message(messages[index]).tool_call_id
+        if call_id in tool_steps:
+            indices_by_call.setdefault(call_id, []).append(index)
+    matches: dict[int, int] = {}
+    for call_id, indices in indices_by_call.items():
+        steps = tool_steps[call_id][-len(indices) :]
+        matches.update(zip(indices, [*steps[:1] * (len(indices) - len(steps)), *steps], strict=True))
+    return matches
+
+
+def _repeated_edges(
+    no: int, messages: Sequence[JSONValue], digests: Sequence[str], state: ProvenanceState
+) -> Iterator[EdgeFact]:
+    """Edges into messages that a short request repeats: code may have filled in the same value again."""
+    length = len(state.unexplained_content)
+    for index, message in enumerate(messages):
+        edges = _edges_into_message(no, message, digests[index], index, state, reply=False)
+        yield from (edge for edge in edges if edge.kind is EdgeKind.VALUE)
+    del state.unexplained_content[length:]
+
+
+def _find_history(
+    messages: Sequence[JSONValue], digests: Sequence[str], state: ProvenanceState
+) -> tuple[PastRequest, bool] | None:
+    """Return the model step whose input this one continues, and whether its answer follows."""
+    for earlier in _candidates(digests, state):
+        length = len(earlier.messages)
+        if length and begins_with(digests, earlier.messages):
+            return earlier, length < len(messages) and _is_answer(messages[length], digests[length], earlier)
+    return None
+
+
+def _candidates(digests: Sequence[str], state: ProvenanceState) -> Iterator[PastRequest]:
+    """Yield the latest model step, which nearly always matches; then longer prefixes before shorter ones."""
+    if state.latest_request is not None:
+        yield state.latest_request
+    for length in range(len(digests), 0, -1):
+        earlier = state.requests.get((length, digests[length - 1]))
+        if earlier is not None:
+            yield earlier
+
+
+def _is_answer(message: JSONValue, digest: str, earlier: PastRequest) -> bool:
+    """True for the same message, or the same calls or text: recorders drop fields when they repeat a message."""
+    if digest == earlier.answer:
+        return True
+    view = Message(message)
+    if view.role != "assistant":
+        return False
+    calls = frozenset(view.call_ids)
+    return calls == earlier.calls if calls or earlier.calls else bool(earlier.text) and view.plain_text == earlier.text
+
+
+def _edges_into_message(
+    no: int, message: JSONValue, digest: str, index: int, state: ProvenanceState, *, reply: bool
+) -> Iterator[EdgeFact]:
+    if not isinstance(message, dict):
+        return
+    view = Message(message)
+    path, role = f"/messages/{index}", view.role
+    reading = Reading(reply=reply, hides=lambda step, value: state.placements.hides(step, index, role, value))
+    if index in state.tool_messages:
+        yield EdgeFact(
+            producer=state.tool_messages[index],
+            consumer=no,
+            kind=EdgeKind.TOOL_CALL_ID,
+            consumer_path=f"{path}/content",
+            evidence=cut_evidence(f"call {view.tool_call_id}"),
+        )
+    elif digest in state.parts and not reading.hides(state.parts[digest][0], ""):
+        producer, producer_path = state.parts[digest]
+        yield EdgeFact(
+            producer=producer,
+            consumer=no,
+            kind=EdgeKind.DIGEST,
+            consumer_path=path,
+            producer_path=producer_path,
+            evidence="the same message",
+        )
+    else:
+        shape = f"/messages/*:{role}/content"
+        yield from text_edges(no, view.content, f"{path}/content", shape, state, reading)

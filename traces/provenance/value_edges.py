@@ -1,0 +1,95 @@
+"""Edges into any value: by the digest of the whole, by its parts, then by its texts and short values."""
+
+from collections.abc import Iterator
+
+from traces.core.json_types import JSONValue
+from traces.core.vocabulary import EdgeKind
+from traces.provenance.edge_facts import SNIPPET, EdgeFact, cut_evidence
+from traces.provenance.input_origins import scalars
+from traces.provenance.output_placements import PLAIN, Reading
+from traces.provenance.step_outputs import LISTS_OF_PARTS, ProvenanceState
+from traces.provenance.text_index import TextMatch, is_distinctive
+
+
+def value_edges(no: int, value: JSONValue, ref: str, state: ProvenanceState) -> Iterator[EdgeFact]:
+    """Find the edges into a value: one if the whole value was produced before, else those into its parts and texts."""
+    whole = state.parts.get(ref) if ref else None
+    if whole is not None and isinstance(value, dict):
+        yield EdgeFact(
+            producer=whole[0], consumer=no, kind=EdgeKind.DIGEST, producer_path=whole[1], evidence="the same value"
+        )
+        return
+    rest = value
+    if isinstance(value, dict):
+        for key in LISTS_OF_PARTS:
+            items = value.get(key)
+            for index, item in enumerate(items if isinstance(items, list) else ()):
+                yield from _part_edges(no, item, f"/{key}/{index}", f"/{key}/*", state)
+        rest = {key: item for key, item in value.items() if not (key in LISTS_OF_PARTS and isinstance(item, list))}
+    yield from text_edges(no, rest, "", "", state)
+
+
+def _part_edges(no: int, item: JSONValue, path: str, shape: str, state: ProvenanceState) -> Iterator[EdgeFact]:
+    part = state.parts.get(state.splitter.part_digest(item))
+    if part is None:
+        yield from text_edges(no, item, path, shape, state)
+        return
+    yield EdgeFact(
+        producer=part[0],
+        consumer=no,
+        kind=EdgeKind.DIGEST,
+        consumer_path=path,
+        producer_path=part[1],
+        evidence="the same part",
+    )
+
+
+def text_edges(
+    no: int, value: JSONValue, path: str, shape: str, state: ProvenanceState, reading: Reading = PLAIN
+) -> Iterator[EdgeFact]:
+    """Find the edges into every scalar of a value."""
+    for scalar_path, scalar_shape, scalar in scalars(value, path, shape):
+        yield from scalar_edges(no, scalar, scalar_path, scalar_shape, state, reading)
+
+
+def scalar_edges(
+    no: int, value: JSONValue, path: str, shape: str, state: ProvenanceState, reading: Reading = PLAIN
+) -> Iterator[EdgeFact]:
+    """Find the edges into one scalar of an input, and note the part of it that stays unexplained."""
+    if isinstance(value, bool) or shape.endswith("/type"):
+        state.unexplained_content.append(state.origins.item(no, path, shape, str(value)))
+        return
+    text = value if isinstance(value, str) else str(value)
+    producers: set[int] = set()
+    is_whole = False
+    for match in state.texts.find(text) if is_distinctive(text) else ():
+        if reading.hides(match.producer, match.snippet):
+            continue
+        producers.add(match.producer)
+        is_whole |= match.is_whole
+        yield EdgeFact(
+            producer=match.producer,
+            consumer=no,
+            kind=_kind_of(match, text),
+            consumer_path=path,
+            producer_path=match.path,
+            evidence=cut_evidence(match.snippet),
+        )
+    sources, content = state.origins.text(no, path, shape, text, reading)
+    if not is_whole:
+        state.unexplained_content += content
+    for source in sources:
+        if source.producer not in producers:
+            producers.add(source.producer)
+            yield EdgeFact(
+                producer=source.producer,
+                consumer=no,
+                kind=EdgeKind.VALUE,
+                consumer_path=path,
+                producer_path=source.path,
+                evidence=cut_evidence(source.text),
+            )
+
+
+def _kind_of(match: TextMatch, text: str) -> EdgeKind:
+    return EdgeKind.DIGEST if match.is_whole and len(text) >= SNIPPET else EdgeKind.TEXT
