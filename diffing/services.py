@@ -64,7 +64,7 @@ def requeue_unfinished(*, waiting_for: timedelta = _PATIENCE) -> int:
 
 
 def uses_embeddings(options: DiffOptions) -> bool:
-    return options.similarity == "auto" and embeddings.installed()
+    return options.similarity == "auto" and embeddings.is_installed()
 
 
 def attach(diff_id: UUID, findings: Findings) -> Evidence:

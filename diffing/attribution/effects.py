@@ -6,8 +6,8 @@ from typing import Final
 from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.placeholders import FAILED, idle_side, is_placeholder, placeholder_reason
 from diffing.compare.run_side import SideStep
-from diffing.content.facets import Facet
-from diffing.content.message_diff import content_text
+from diffing.content.facet import Facet
+from diffing.content.payload_texts import content_text
 from diffing.sentences.text import as_text, leaf, shown
 from diffing.sentences.verdicts import (
     Answer,

@@ -18,7 +18,7 @@ from diffing.attribution.roots import Roots, is_standing, roots
 from diffing.attribution.unexplained_changes import Atom
 from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.data_flow import Flow
-from diffing.content.facets import Facet
+from diffing.content.facet import Facet
 from diffing.schemas.terms import Category
 from traces.core.vocabulary import EdgeKind, StepType
 

@@ -11,7 +11,7 @@ from diffing.attribution.difference_origins import ChangedOutputs, Origin, Words
 from diffing.attribution.unexplained_changes import Atom, Gathered
 from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.data_flow import Flow, FlowLink
-from diffing.content.facets import SYSTEM_ROLES, WINDOW, Facet
+from diffing.content.facet import SYSTEM_ROLES, WINDOW, Facet
 from diffing.content.message_diff import MessagePair
 from diffing.schemas.terms import Category
 from diffing.sequences.json_diff import value_changes

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from diffing.attribution.difference_origins import Origin
 from diffing.compare.comparison import Pair
-from diffing.content.facets import WINDOW, Facet
+from diffing.content.facet import WINDOW, Facet
 from diffing.content.message_diff import MessagePair
 from diffing.schemas.terms import Category
 from traces.core.canonical import digest

@@ -11,7 +11,7 @@ from diffing.attribution.unexplained_changes import Atom
 from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.data_flow import Flow, FlowLink
 from diffing.compare.references import step_ref
-from diffing.content.facets import Facet
+from diffing.content.facet import Facet
 from diffing.schemas.report import Attribution, Cause, PathLink
 from diffing.schemas.terms import Confidence
 from diffing.sentences import attribution, changes

@@ -1,4 +1,4 @@
-"""Kurral's determinism score: how alike two model configurations are. Mean of four factors from 0 to 1."""
+"""Kurral's determinism score: the similarity of two model configurations, as the mean of four factors. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,44 +6,45 @@ from typing import Final
 
 from traces.core.json_types import JSONObject, JSONValue
 
-_UNKNOWN: Final = 0.5  # missing is not agreement
+# A missing parameter is not an equal one.
+_UNKNOWN: Final = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
-    """How a model was, or would be, called. Absent parameters stay absent: there is no default seed."""
+    """The configuration of a model call. Absent parameters stay absent: there is no default seed."""
 
     provider: str
     model: str
     parameters: JSONObject = field(default_factory=dict)
 
 
-def factors(recorded: ModelConfig, current: ModelConfig) -> dict[str, float]:
+def factors(recording: ModelConfig, replay: ModelConfig) -> dict[str, float]:
     """The four factors, each from 0 to 1."""
     return {
-        "temperature": _temperature(recorded.parameters.get("temperature"), current.parameters.get("temperature")),
-        "seed": _seed(recorded.parameters.get("seed"), current.parameters.get("seed")),
-        "model": float(recorded.model == current.model),
-        "provider": float(recorded.provider == current.provider),
+        "temperature": _temperature(recording.parameters.get("temperature"), replay.parameters.get("temperature")),
+        "seed": _seed(recording.parameters.get("seed"), replay.parameters.get("seed")),
+        "model": float(recording.model == replay.model),
+        "provider": float(recording.provider == replay.provider),
     }
 
 
-def score(of: Mapping[str, float]) -> float:
+def score(values: Mapping[str, float]) -> float:
     """The mean of the factors."""
-    return sum(of.values()) / len(of)
+    return sum(values.values()) / len(values)
 
 
-def _temperature(recorded: JSONValue, current: JSONValue) -> float:
-    before, after = _number(recorded), _number(current)
+def _temperature(recording: JSONValue, replay: JSONValue) -> float:
+    before, after = _number(recording), _number(replay)
     if before is None or after is None:
         return _UNKNOWN
     return min(1.0, max(0.0, 1.0 - abs(before - after)))
 
 
-def _seed(recorded: JSONValue, current: JSONValue) -> float:
-    if recorded is None or current is None:
+def _seed(recording: JSONValue, replay: JSONValue) -> float:
+    if recording is None or replay is None:
         return _UNKNOWN
-    return float(recorded == current)
+    return float(recording == replay)
 
 
 def _number(value: JSONValue) -> float | None:

@@ -1,8 +1,8 @@
-"""How alike two texts are, and by which method that was found.
+"""Similarity of two texts, and the method that measured it.
 
-Identical texts are 1.0 and a text against nothing is 0.0. Between them stand the embeddings where the extra
-is installed, else the difflib ratio, else the overlap of words where the texts are too long to match
-character by character or say the same in another order.
+Identical texts have 1.0, and a text and an empty one 0.0. Other pairs are measured by sentence embeddings if the extra
+is installed, else by the difflib ratio. Texts that are too long for difflib, or that have the same words in another
+order, are measured by word overlap.
 """
 
 from collections import Counter
@@ -16,8 +16,10 @@ from diffing.content import embeddings
 from diffing.sequences.text_diff import normalise, words
 from traces.core.canonical import digest
 
-_MATCHED: Final = 4_000_000  # product of lengths that difflib may match: 50 ms at most
-_LONG: Final = 80  # characters; shorter texts are never called reordered
+# Product of the lengths that difflib may match: 50 ms at most.
+_MAX_PRODUCT: Final = 4_000_000
+# Characters; shorter texts never count as reordered.
+_MIN_REORDERED: Final = 80
 
 Pair = tuple[str, str]
 
@@ -30,7 +32,7 @@ class Likeness(NamedTuple):
 
 
 class Measure(Protocol):
-    """Compares texts; several at once, because embedding is quickest in batches."""
+    """A way to compare texts, many at once, because embedding is fastest in batches."""
 
     name: str
 
@@ -38,7 +40,7 @@ class Measure(Protocol):
 
 
 class Memory(Protocol):
-    """Cosines that were computed before, by the key of their pair of texts."""
+    """A store of computed cosines, by the key of their pair of texts."""
 
     def load(self, keys: Sequence[str]) -> Mapping[str, float]: ...
 
@@ -46,7 +48,7 @@ class Memory(Protocol):
 
 
 class Lexical:
-    """Without the extra. `budget` bounds the characters matched by difflib over the life of one report."""
+    """Measure without embeddings. `budget` limits the characters that difflib matches for one report."""
 
     name = "difflib"
 
@@ -54,24 +56,24 @@ class Lexical:
         self._budget = budget
 
     def compare(self, pairs: Sequence[Pair]) -> list[Likeness]:
-        return [self._one(normalise(base), normalise(candidate)) for base, candidate in pairs]
+        return [self._compare(normalise(base), normalise(candidate)) for base, candidate in pairs]
 
-    def _one(self, base: str, candidate: str) -> Likeness:
-        known = settled(base, candidate)
-        if known:
-            return known
+    def _compare(self, base: str, candidate: str) -> Likeness:
+        trivial = trivial_likeness(base, candidate)
+        if trivial:
+            return trivial
         cost = len(base) * len(candidate)
         overlap = Likeness(word_overlap(base, candidate), "jaccard")
-        if cost > min(_MATCHED, self._budget):
+        if cost > min(_MAX_PRODUCT, self._budget):
             return overlap
         self._budget -= cost
-        matched = Likeness(_ratio(base, candidate), "difflib")
-        better = min(len(base), len(candidate)) >= _LONG and overlap.score > matched.score
-        return overlap if better and reordered(base, candidate) else matched
+        sequence_match = Likeness(_ratio(base, candidate), "difflib")
+        better = min(len(base), len(candidate)) >= _MIN_REORDERED and overlap.score > sequence_match.score
+        return overlap if better and is_reordered(base, candidate) else sequence_match
 
 
-class Embedded:
-    """With the extra: cosine of sentence embeddings; a pair that `memory` knows is not embedded again."""
+class EmbeddingMeasure:
+    """Measure by the cosine of sentence embeddings; pairs in `memory` are not embedded again."""
 
     name = "embeddings"
 
@@ -80,59 +82,60 @@ class Embedded:
 
     def compare(self, pairs: Sequence[Pair]) -> list[Likeness]:
         texts = [(normalise(base), normalise(candidate)) for base, candidate in pairs]
-        known = [settled(base, candidate) for base, candidate in texts]
-        keys = {pair: _pair_key(pair) for pair, likeness in zip(texts, known, strict=True) if likeness is None}
+        trivial = [trivial_likeness(base, candidate) for base, candidate in texts]
+        keys = {pair: _pair_key(pair) for pair, likeness in zip(texts, trivial, strict=True) if likeness is None}
         cosines = self._cosines(keys)
         return [
-            likeness or Likeness(cosines[keys[pair]], "embeddings") for pair, likeness in zip(texts, known, strict=True)
+            likeness or Likeness(cosines[keys[pair]], "embeddings")
+            for pair, likeness in zip(texts, trivial, strict=True)
         ]
 
     def _cosines(self, keys: Mapping[Pair, str]) -> dict[str, float]:
-        """The cosine of each pair by its key; new ones are remembered."""
+        """The cosine of each pair by its key; new ones are saved."""
         cosines = dict(self._memory.load(list(keys.values())))
         unknown = {key: pair for pair, key in keys.items() if key not in cosines}
         vectors = embeddings.encode(sorted({text for pair in unknown.values() for text in pair}))
-        found = {key: embeddings.cosine(vectors[one], vectors[other]) for key, (one, other) in unknown.items()}
-        self._memory.save(found)
-        return {**cosines, **found}
+        new_cosines = {key: embeddings.cosine(vectors[left], vectors[right]) for key, (left, right) in unknown.items()}
+        self._memory.save(new_cosines)
+        return {**cosines, **new_cosines}
 
 
 def measure(*, lexical: bool, memory: Memory) -> Measure:
-    """The best measure there is, or the one without embeddings."""
-    return Lexical() if lexical or not embeddings.installed() else Embedded(memory)
+    """The best available measure; `lexical`: the one without embeddings."""
+    return Lexical() if lexical or not embeddings.is_installed() else EmbeddingMeasure(memory)
 
 
-def settled(base: str, candidate: str) -> Likeness | None:
-    """The answer where no method is needed."""
+def trivial_likeness(base: str, candidate: str) -> Likeness | None:
+    """The similarity of identical texts, or with an empty one; None for other pairs."""
     if base == candidate:
         return Likeness(1.0, "identical")
     return Likeness(0.0, "empty") if not base or not candidate else None
 
 
-def _ratio(one: str, other: str) -> float:
-    """In one order of the two, whichever is the base: difflib's ratio depends on it."""
-    return SequenceMatcher(None, min(one, other), max(one, other), autojunk=False).ratio()
+def _ratio(left: str, right: str) -> float:
+    """Difflib's ratio, always in the same order of the texts, because the ratio depends on it."""
+    return SequenceMatcher(None, min(left, right), max(left, right), autojunk=False).ratio()
 
 
 def _pair_key(pair: Pair) -> str:
-    """The same for both orders of two texts, because the cosine is."""
+    """The key of a pair, the same for both orders, like the cosine."""
     return digest([embeddings.MODEL, *sorted(pair)])
 
 
 def word_overlap(base: str, candidate: str) -> float:
-    """Jaccard on the sets of words."""
+    """Jaccard similarity of the sets of words."""
     left, right = set(words(base)), set(words(candidate))
     return len(left & right) / len(left | right) if left | right else 0.0
 
 
-def reordered(base: str, candidate: str) -> bool:
-    """Whether words that both texts have stand in another order: one that was put in or taken out moves none."""
+def is_reordered(base: str, candidate: str) -> bool:
+    """True if common words occur in another order; insertions and removals alone do not reorder words."""
     left, right = words(base), words(candidate)
     return LCSseq.similarity(left, right) < (Counter(left) & Counter(right)).total()
 
 
 def reading(score: float) -> str:
-    """The Prela document's words for a similarity."""
+    """A similarity in words, as the Prela document has them."""
     if score > 0.9:
         return "nearly identical"
     if score >= 0.7:

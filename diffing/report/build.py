@@ -14,7 +14,8 @@ from diffing.compare.comparison import Comparison, Pair, compare
 from diffing.compare.data_flow import Flow
 from diffing.compare.references import aligned_pairs, run_ref, step_ref
 from diffing.compare.run_side import Side
-from diffing.content.facets import Facet, Missing, Payloads, facets, lost_parts
+from diffing.content.facet import Facet
+from diffing.content.facets import Missing, Payloads, facets, lost_parts
 from diffing.content.similarity import Measure
 from diffing.report import scores, sections
 from diffing.report.brief import brief

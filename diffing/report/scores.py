@@ -14,7 +14,8 @@ from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.run_side import Side, SideStep
 from diffing.content.determinism import ModelConfig, factors
 from diffing.content.determinism import score as likeness_of
-from diffing.content.facets import Payloads, answer_text
+from diffing.content.facets import Payloads
+from diffing.content.payload_texts import answer_text
 from diffing.content.similarity import Likeness, Measure
 from diffing.schemas.report import Deltas, Scores, ToolAccuracy
 from traces.core.json_types import JSONObject, JSONValue

@@ -6,7 +6,7 @@ from typing import Final, get_args
 
 from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.references import step_ref
-from diffing.content.facets import Facet
+from diffing.content.facet import Facet
 from diffing.content.message_diff import MessagePair
 from diffing.content.similarity import Likeness, Measure
 from diffing.report.summaries import summarise, totals

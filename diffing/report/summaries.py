@@ -7,7 +7,7 @@ from diffing.attribution.declared_config import declared_settings
 from diffing.compare.comparison import Comparison
 from diffing.compare.placeholders import untested_side
 from diffing.compare.run_side import RunFacts, Side
-from diffing.content.facets import Facet
+from diffing.content.facet import Facet
 from diffing.content.similarity import Likeness, reading
 from diffing.report.scores import IMPORTED
 from diffing.schemas.report import SectionItem, SectionName, ValueChange

@@ -5,8 +5,8 @@ from typing import Final
 
 from diffing.compare.comparison import Pair
 from diffing.compare.placeholders import idle_side
-from diffing.content.facets import WINDOW, Facet
-from diffing.content.message_diff import call_text
+from diffing.content.facet import WINDOW, Facet
+from diffing.content.payload_texts import call_text
 from diffing.sentences.text import VALUE, as_text, capital, leaf, shown
 from diffing.sequences.json_diff import Change, value_changes
 from diffing.sequences.ranked_lists import RewrittenDocument, rank_documents, rewritten_documents

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
-from diffing.content.facets import answer_text
+from diffing.content.payload_texts import answer_text
 from replay.checks import checks
 from replay.checks.schemas import Check
 from traces.core.vocabulary import RunStatus, StepType

@@ -35,7 +35,7 @@ def main(chosen: str, *, full: bool) -> None:
     for case in CASES:
         if chosen not in case.what or (case.takes_minutes and not full):
             continue
-        if case.embeds and not embeddings.installed():
+        if case.embeds and not embeddings.is_installed():
             print(f"{case.what}: needs the extra `semantic`", file=sys.stderr)
             continue
         began = time.perf_counter()

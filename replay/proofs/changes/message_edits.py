@@ -5,7 +5,7 @@ from typing import Final
 
 from diffing.attribution.unexplained_changes import Atom as Root
 from diffing.compare.comparison import Pair
-from diffing.content.facets import SYSTEM_ROLES
+from diffing.content.facet import SYSTEM_ROLES
 from diffing.content.message_diff import MessagePair, changed_messages
 from replay.proofs.changes.atoms import Change, Slot
 from replay.proofs.changes.overrides import Found, atom_of, made_by, number, obj, set_to, untestable

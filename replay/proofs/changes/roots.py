@@ -8,7 +8,7 @@ from typing import Final, get_args
 from diffing.attribution import reasoning
 from diffing.attribution.difference_origins import Origin
 from diffing.attribution.unexplained_changes import Atom as Root
-from diffing.content.facets import WINDOW
+from diffing.content.facet import WINDOW
 from diffing.report.build import Examined
 from diffing.sentences.text import shown
 from replay.overrides.profile import CallEnd

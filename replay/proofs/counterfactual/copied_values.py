@@ -8,7 +8,7 @@ from typing import Any, Final
 from diffing.attribution.difference_origins import Origin
 from diffing.attribution.unexplained_changes import Atom as Root
 from diffing.compare.comparison import Pair
-from diffing.content.facets import SYSTEM_ROLES
+from diffing.content.facet import SYSTEM_ROLES
 from diffing.content.message_diff import MessagePair, changed_messages
 from diffing.sequences.word_hunks import Hunk, hunks, is_copy, is_repeated
 from replay.core.graph import CopiedValue, Graph, Link

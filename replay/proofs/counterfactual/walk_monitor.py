@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from diffing.content.facets import answer_text
+from diffing.content.payload_texts import answer_text
 from replay.core.calls import LIVE_REASONS, Answer, Call
 from replay.core.events import Divergence, Event, StepResolved, StepsReused
 from replay.core.graph import CHECKS, CONTAINERS, Graph, Node

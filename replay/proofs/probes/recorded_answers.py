@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from diffing.content.facets import answer_text
+from diffing.content.payload_texts import answer_text
 from replay.core.calls import LIVE_REASONS
 from replay.core.graph import CONTAINERS
 from replay.proofs.counterfactual.coupling import Alike, Coupling, Recorded, Recording, as_signed

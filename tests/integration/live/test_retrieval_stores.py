@@ -260,7 +260,7 @@ def test_an_answer_of_another_shape_is_said(endpoint: ProviderServer, settings: 
 
 def test_the_packaged_model_is_asked_for_by_name(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.RETRIEVERS = {"library": {**stores.chroma(), "embeddings": {"mini": {"local": "all-MiniLM-L6-v2"}}}}
-    monkeypatch.setattr(embeddings, "installed", lambda: False)
+    monkeypatch.setattr(embeddings, "is_installed", lambda: False)
     with pytest.raises(ProviderError, match="extra `semantic`"):
         find(retrieval.configured_retrievers()["library"])
 

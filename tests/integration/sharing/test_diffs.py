@@ -169,7 +169,7 @@ class TestWithEmbeddings:
 
     @pytest.fixture(autouse=True)
     def _extra(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(embeddings, "installed", lambda: True)
+        monkeypatch.setattr(embeddings, "is_installed", lambda: True)
         monkeypatch.setattr(embeddings, "encode", lambda texts: {text: [1.0, len(text) / 100] for text in texts})
         self.queued = held(monkeypatch, "diffing.tasks.compute")
 

@@ -50,13 +50,13 @@ def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.syspath_prepend(str(tmp_path))
     for name in MODULES:
         monkeypatch.delitem(sys.modules, name, raising=False)
-    embeddings.installed.cache_clear()
-    embeddings._loaded.cache_clear()
+    embeddings.is_installed.cache_clear()
+    embeddings._load.cache_clear()
     yield tmp_path / "loads"
     for name in MODULES:  # the next test may want the real ones
         sys.modules.pop(name, None)
-    embeddings.installed.cache_clear()
-    embeddings._loaded.cache_clear()
+    embeddings.is_installed.cache_clear()
+    embeddings._load.cache_clear()
 
 
 def compared(client: Client, base: Run, candidate: Run) -> dict[str, Any]:

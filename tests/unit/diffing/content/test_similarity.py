@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 import pytest
 
 from diffing.content import embeddings
-from diffing.content.similarity import Embedded, Lexical, measure, reading
+from diffing.content.similarity import EmbeddingMeasure, Lexical, measure, reading
 
 
 @pytest.mark.parametrize(
@@ -81,12 +81,12 @@ class Remembered(dict[str, float]):
 
 
 def test_without_the_extra_the_measure_is_lexical(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embeddings, "installed", lambda: False)
+    monkeypatch.setattr(embeddings, "is_installed", lambda: False)
     assert measure(lexical=False, memory=Remembered()).name == "difflib"
 
 
 def test_with_the_extra_it_can_be_declined(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embeddings, "installed", lambda: True)
+    monkeypatch.setattr(embeddings, "is_installed", lambda: True)
     assert measure(lexical=True, memory=Remembered()).name == "difflib"
     assert measure(lexical=False, memory=Remembered()).name == "embeddings"
 
@@ -105,7 +105,7 @@ def test_each_distinct_text_is_encoded_once_and_long_ones_in_chunks(monkeypatch:
 
     monkeypatch.setattr(embeddings, "_model", Counting)
     long = "word " * 400
-    found = Embedded(Remembered()).compare([("a", "b"), ("a", "b refund"), ("a", "a"), (long, "b")])
+    found = EmbeddingMeasure(Remembered()).compare([("a", "b"), ("a", "b refund"), ("a", "a"), (long, "b")])
     assert [one.method for one in found] == ["embeddings", "embeddings", "identical", "embeddings"]
     assert found[0].score == pytest.approx(1.0)
     assert found[1].score == pytest.approx(0.5**0.5)
@@ -122,15 +122,15 @@ def test_a_pair_is_embedded_once_whichever_text_comes_first(monkeypatch: pytest.
 
     monkeypatch.setattr(embeddings, "encode", encode)
     memory = Remembered()
-    first = Embedded(memory).compare([("a refund", "the money back")])
-    again = Embedded(memory).compare([("the money back", "a refund"), ("a refund", "a voucher")])
+    first = EmbeddingMeasure(memory).compare([("a refund", "the money back")])
+    again = EmbeddingMeasure(memory).compare([("the money back", "a refund"), ("a refund", "a voucher")])
     assert again[0] == first[0]
     assert encoded == ["a refund", "the money back", "a refund", "a voucher"]
 
 
 @pytest.mark.semantic
 def test_the_packaged_model_sees_a_paraphrase() -> None:
-    paraphrase, other = Embedded(Remembered()).compare(
+    paraphrase, other = EmbeddingMeasure(Remembered()).compare(
         [
             ("Paris is the capital of France.", "The capital of France is Paris."),
             ("Paris is the capital of France.", "The kettle boils in the kitchen."),
@@ -144,7 +144,7 @@ def test_the_packaged_model_sees_a_paraphrase() -> None:
 @pytest.mark.semantic
 def test_texts_that_differ_after_the_models_window_are_not_the_same() -> None:
     shared = "The order was shipped on time and arrived in good condition. " * 40
-    found = Embedded(Remembered()).compare(
+    found = EmbeddingMeasure(Remembered()).compare(
         [(shared, shared + "The customer was furious and asked for all of the money back. " * 8)]
     )
     assert found[0].score < 0.999

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from diffing.compare.comparison import Pair
 from diffing.compare.run_side import SideStep
-from diffing.content.facets import WINDOW, Facet
+from diffing.content.facet import WINDOW, Facet
 from diffing.content.message_diff import MessagePair
 from diffing.schemas.evidence import CertificateKind as ProofCertificate
 from diffing.schemas.evidence import GateStatus, NoiseGate

@@ -1,0 +1,59 @@
+"""Facet: one difference inside a pair of steps. Sections show facets; attribution takes the causes from them. Pure."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from diffing.compare.comparison import Pair
+from diffing.content.message_diff import MessagePair
+from diffing.schemas.report import SectionName
+from diffing.schemas.terms import Category
+from traces.core.json_types import JSONValue
+
+Part = Literal["input", "config", "output"]
+Form = Literal["text", "values", "ranks", "messages"]
+
+# The kind of a facet for messages that one side's context window dropped.
+WINDOW: Final = "context window"
+SYSTEM_ROLES: Final = frozenset({"system", "developer"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Facet:
+    """One difference between the two steps of a pair.
+
+    `part`: in the step's input, in its configuration, or in its output. `category`: the kind of cause that it would be.
+    """
+
+    pair: Pair
+    section: SectionName
+    kind: str
+    part: Part
+    category: Category
+    form: Form
+    base: JSONValue = None
+    candidate: JSONValue = None
+    messages: tuple[MessagePair, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FacetKind:
+    """What all facets of one kind have in common."""
+
+    kind: str
+    section: SectionName
+    part: Part
+    category: Category
+    form: Form = "values"
+
+    def facet(self, pair: Pair, base: JSONValue, candidate: JSONValue) -> Facet:
+        """A facet of this kind."""
+        return Facet(
+            pair=pair,
+            section=self.section,
+            kind=self.kind,
+            part=self.part,
+            category=self.category,
+            form=self.form,
+            base=base,
+            candidate=candidate,
+        )

@@ -1,0 +1,45 @@
+"""Texts of payloads: messages, tool calls and final answers as words. Pure."""
+
+from traces.core.json_types import JSONValue
+
+
+def content_text(content: JSONValue) -> str:
+    """The words of a message's content: a text, or the texts of its blocks."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "\n".join(text for text in map(content_text, content) if text)
+    if isinstance(content, dict):
+        inner = content.get("text", content.get("content"))
+        return content_text(inner) if inner is not None else f"[{content.get('type', 'data')}]"
+    return "" if content is None else str(content)
+
+
+def message_text(message: JSONValue) -> str:
+    """A message as words: its content and its tool calls."""
+    if not isinstance(message, dict):
+        return content_text(message)
+    calls = message.get("tool_calls")
+    call_texts = [call_text(call) for call in calls] if isinstance(calls, list) else []
+    return "\n".join(part for part in (content_text(message.get("content")), *call_texts) if part)
+
+
+def call_text(call: JSONValue) -> str:
+    """A tool call in the notation `name(argument=value)`."""
+    if not isinstance(call, dict):
+        return str(call)
+    arguments = call.get("arguments")
+    if isinstance(arguments, dict):
+        return f"{call.get('name')}({', '.join(f'{key}={value}' for key, value in arguments.items())})"
+    return f"{call.get('name')}({arguments or ''})"
+
+
+def answer_text(value: JSONValue) -> str:
+    """The text of a final answer, in any of the shapes of an output."""
+    if isinstance(value, dict):
+        message = value.get("message")
+        inner = message.get("content") if isinstance(message, dict) else None
+        for content in (value.get("text"), inner, value.get("content"), value.get("answer"), value.get("output")):
+            if content is not None:
+                return content_text(content)
+    return content_text(value)
