@@ -1,7 +1,7 @@
-"""Conversations among several agents: turns of users, an agent's step around what it says, tools, and what ran code.
+"""Steps of conversations among several agents: user turns, agents, their model and tool calls, and code executions.
 
-Who speaks is known by name. An agent is shown its own messages as the assistant's and everybody else's as a user's,
-under their names: so programs for several agents make their requests.
+Speakers are identified by name. An agent receives its own messages as the assistant's, and all others as user
+messages with the speaker's name. Multi-agent programs build their requests this way.
 """
 
 import re
@@ -30,7 +30,7 @@ _CODE: Final = re.compile(r"```[\w+-]*[ \t]*\r?\n(.*?)```", re.S)
 
 
 class Voice(StrEnum):
-    """What kind of speaker an utterance has. `context` is shown to agents, and no step of its own."""
+    """Kind of speaker. An utterance of kind `context` is part of the agents' input and gets no step."""
 
     USER = "user"
     AGENT = "agent"
@@ -40,7 +40,7 @@ class Voice(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Result:
-    """The result of a tool call, in whatever message it stands."""
+    """The result of a tool call, from any message."""
 
     call_id: str
     content: JSONValue
@@ -49,7 +49,7 @@ class Result:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Utterance:
-    """One message of the conversation; `audience` are the names of who is told, None for everybody."""
+    """One message of the conversation. `audience` lists the recipients by name; None means all agents."""
 
     speaker: str
     content: JSONValue
@@ -66,7 +66,7 @@ class Utterance:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Team:
-    """What is known of the agents besides what they say; `task` is what no message says."""
+    """The agents' configuration. `task` is a request that no message contains."""
 
     name: str
     models: Mapping[str, str] = field(default_factory=dict)
@@ -75,260 +75,269 @@ class Team:
 
 
 def classify_speaker(speaker: str, content: JSONValue) -> Voice:
-    """What kind of speaker this is, by its name and by what it says."""
+    """Infer the kind of speaker from its name and content."""
     if (isinstance(content, str) and _EXIT_CODE.match(content)) or _MACHINE.fullmatch(speaker.strip()):
         return Voice.MACHINE
     return Voice.USER if _USER.fullmatch(speaker.strip()) else Voice.AGENT
 
 
 @dataclass(kw_only=True)
-class _Floor:
-    """The conversation so far; each agent's history shares its messages with the others'."""
+class _Dialogue:
+    """The conversation so far. The agents' histories share their messages."""
 
     team: Team
     steps: list[RecordedStep] = field(default_factory=list)
-    told: list[Utterance] = field(default_factory=list)
+    utterances: list[Utterance] = field(default_factory=list)
     histories: dict[str, Conversation] = field(default_factory=dict)
-    # steps of calls without a result, and who called, by call id
+    # Step indexes of calls without a result, by call id.
     pending: dict[str, int] = field(default_factory=dict)
+    # Callers by call id.
     callers: dict[str, str] = field(default_factory=dict)
     turn: str = _ROOT
-    agent: str = ""  # the key of the step of the agent that has the floor
+    # Key of the current agent's step.
+    agent: str = ""
     speaker: str = ""
-    last_said: Utterance | None = None
+    last_utterance: Utterance | None = None
 
 
 def build_steps(utterances: Sequence[Utterance], team: Team) -> list[RecordedStep]:
-    """The steps of the conversation; that of the nth message has the key `msg-n`."""
-    floor = _Floor(team=team)
-    floor.steps.append(RecordedStep(key=_ROOT, type=StepType.AGENT, name=team.name))
-    for number, each in enumerate(utterances, 1):
-        _answer_calls(floor, each)
-        match each.voice:
-            case Voice.USER if _words(each):
-                _user(floor, each, number)
+    """Build the steps of a conversation. The nth message's step has the key `msg-n`."""
+    dialogue = _Dialogue(team=team)
+    dialogue.steps.append(RecordedStep(key=_ROOT, type=StepType.AGENT, name=team.name))
+    for number, utterance in enumerate(utterances, 1):
+        _record_results(dialogue, utterance)
+        match utterance.voice:
+            case Voice.USER if _has_content(utterance):
+                _add_user_turn(dialogue, utterance, number)
             case Voice.MACHINE:
-                _machine(floor, each, number)
-            case Voice.AGENT if _words(each) or each.calls:
-                _agent(floor, each, number)
-        _tell(floor, each)
-        floor.last_said = each
-    _close(floor, utterances)
-    return floor.steps
+                _add_execution(dialogue, utterance, number)
+            case Voice.AGENT if _has_content(utterance) or utterance.calls:
+                _add_model_step(dialogue, utterance, number)
+        _update_histories(dialogue, utterance)
+        dialogue.last_utterance = utterance
+    _end_containers(dialogue, utterances)
+    return dialogue.steps
 
 
-def _words(each: Utterance) -> bool:
-    return each.content not in (None, "", [], {})
+def _has_content(utterance: Utterance) -> bool:
+    return utterance.content not in (None, "", [], {})
 
 
-def _user(floor: _Floor, each: Utterance, number: int) -> None:
-    message = _as_other(each)
-    floor.turn = f"msg-{number}"
-    floor.agent = floor.speaker = ""
-    floor.steps.append(
+def _add_user_turn(dialogue: _Dialogue, utterance: Utterance, number: int) -> None:
+    message = _as_user_message(utterance)
+    dialogue.turn = f"msg-{number}"
+    dialogue.agent = dialogue.speaker = ""
+    dialogue.steps.append(
         RecordedStep(
-            key=floor.turn,
+            key=dialogue.turn,
             type=StepType.TURN,
             name=message_text(message) or "turn",
             parent=_ROOT,
-            started_at=each.at,
+            started_at=utterance.at,
             input={"messages": [message]},
-            attributes=each.attributes,
+            attributes=utterance.attributes,
         )
     )
 
 
-def _agent(floor: _Floor, each: Utterance, number: int) -> None:
-    if each.speaker != floor.speaker or not floor.agent:
-        floor.speaker, floor.agent = each.speaker, f"agent-{number}"
-        floor.steps.append(
+def _add_model_step(dialogue: _Dialogue, utterance: Utterance, number: int) -> None:
+    if utterance.speaker != dialogue.speaker or not dialogue.agent:
+        dialogue.speaker, dialogue.agent = utterance.speaker, f"agent-{number}"
+        dialogue.steps.append(
             RecordedStep(
-                key=floor.agent,
+                key=dialogue.agent,
                 type=StepType.AGENT,
-                name=each.speaker or "agent",
-                parent=floor.turn,
-                started_at=each.at,
+                name=utterance.speaker or "agent",
+                parent=dialogue.turn,
+                started_at=utterance.at,
             )
         )
-    model = each.model or floor.team.models.get(each.speaker, "")
-    floor.steps.append(
+    model = utterance.model or dialogue.team.models.get(utterance.speaker, "")
+    dialogue.steps.append(
         RecordedStep(
             key=f"msg-{number}",
             type=StepType.MODEL,
-            name=model or each.speaker or "model",
-            parent=floor.agent,
+            name=model or utterance.speaker or "model",
+            parent=dialogue.agent,
             model=model,
             provider=normalize_provider(None, model),
-            started_at=floor.last_said.at if floor.last_said and each.at else None,
-            ended_at=each.at,
-            input=_shown(floor, each.speaker),
-            output={"message": _as_own(each)},
-            tokens_in=each.usage.tokens_in,
-            tokens_out=each.usage.tokens_out,
-            tokens_cached=each.usage.tokens_cached,
-            cost_usd=each.usage.cost_usd,
-            attributes={"agent": each.speaker, **each.attributes},
+            started_at=dialogue.last_utterance.at if dialogue.last_utterance and utterance.at else None,
+            ended_at=utterance.at,
+            input=_request(dialogue, utterance.speaker),
+            output={"message": _as_assistant_message(utterance)},
+            tokens_in=utterance.usage.tokens_in,
+            tokens_out=utterance.usage.tokens_out,
+            tokens_cached=utterance.usage.tokens_cached,
+            cost_usd=utterance.usage.cost_usd,
+            attributes={"agent": utterance.speaker, **utterance.attributes},
         )
     )
-    for at, given in enumerate(each.calls):
-        _call(floor, normalize_tool_call(given), each, f"msg-{number}.{at}")
+    for index, call in enumerate(utterance.calls):
+        _add_tool_step(dialogue, normalize_tool_call(call), utterance, f"msg-{number}.{index}")
 
 
-def _call(floor: _Floor, call: JSONObject, each: Utterance, key: str) -> None:
+def _add_tool_step(dialogue: _Dialogue, call: JSONObject, utterance: Utterance, key: str) -> None:
     name, call_id = text(call["name"]), text(call["id"])
-    floor.pending[call_id] = len(floor.steps)
-    floor.callers[call_id] = each.speaker
-    floor.steps.append(
+    dialogue.pending[call_id] = len(dialogue.steps)
+    dialogue.callers[call_id] = utterance.speaker
+    dialogue.steps.append(
         RecordedStep(
             key=key,
             type=StepType.TOOL,
             name=name or "tool",
             tool_name=name,
             call_id=call_id,
-            parent=floor.agent,
-            started_at=each.at,
+            parent=dialogue.agent,
+            started_at=utterance.at,
             input=call["arguments"],
             status=StepStatus.PARTIAL,
         )
     )
 
 
-def _answer_calls(floor: _Floor, each: Utterance) -> None:
-    for result in each.results:
-        place = floor.pending.pop(result.call_id, None)
-        if place is None:
-            continue  # a result whose call is not in the conversation is what agents are told
+def _record_results(dialogue: _Dialogue, utterance: Utterance) -> None:
+    for result in utterance.results:
+        index = dialogue.pending.pop(result.call_id, None)
+        # A result without its call in the conversation is only part of the agents' input.
+        if index is None:
+            continue
         status = StepStatus.ERROR if result.error else StepStatus.OK
-        floor.steps[place] = replace(
-            floor.steps[place], output=result.content, error=result.error, status=status, ended_at=each.at
+        dialogue.steps[index] = replace(
+            dialogue.steps[index], output=result.content, error=result.error, status=status, ended_at=utterance.at
         )
 
 
-def _machine(floor: _Floor, each: Utterance, number: int) -> None:
-    """What ran the code of the message before it."""
-    before = floor.last_said
-    found = _EXIT_CODE.match(text(each.content))
-    code = found[1] if found else ""
+def _add_execution(dialogue: _Dialogue, utterance: Utterance, number: int) -> None:
+    """Add the execution of the code in the previous message."""
+    previous = dialogue.last_utterance
+    match = _EXIT_CODE.match(text(utterance.content))
+    code = match[1] if match else ""
     error = f"exit code {code}" if code not in {"", "0"} else ""
-    blocks: list[JSONValue] = [*_CODE.findall(message_text({"content": before.content}) if before else "")]
-    floor.steps.append(
+    blocks: list[JSONValue] = [*_CODE.findall(message_text({"content": previous.content}) if previous else "")]
+    dialogue.steps.append(
         RecordedStep(
             key=f"msg-{number}",
             type=StepType.TOOL,
-            name=each.speaker or "terminal",
-            tool_name=each.speaker or "terminal",
-            parent=floor.turn,
-            started_at=before.at if before and each.at else None,
-            ended_at=each.at,
+            name=utterance.speaker or "terminal",
+            tool_name=utterance.speaker or "terminal",
+            parent=dialogue.turn,
+            started_at=previous.at if previous and utterance.at else None,
+            ended_at=utterance.at,
             input={"code": blocks} if blocks else {},
-            output=each.content,
+            output=utterance.content,
             error=error,
             status=StepStatus.ERROR if error else StepStatus.OK,
             links=(f"msg-{number - 1}",),
-            attributes=each.attributes,
+            attributes=utterance.attributes,
         )
     )
-    floor.agent = floor.speaker = ""
+    dialogue.agent = dialogue.speaker = ""
 
 
-def _tell(floor: _Floor, each: Utterance) -> None:
-    floor.told.append(each)
-    for name, history in floor.histories.items():
-        for message in _heard(floor, each, name):
+def _update_histories(dialogue: _Dialogue, utterance: Utterance) -> None:
+    dialogue.utterances.append(utterance)
+    for name, history in dialogue.histories.items():
+        for message in _as_received(dialogue, utterance, name):
             history.append(message)
 
 
-def _shown(floor: _Floor, speaker: str) -> JSONObject:
-    """The request of an agent: its instructions, and what it was told so far."""
-    if speaker not in floor.histories:
-        instructions = floor.team.instructions.get(speaker, "")
-        begun: list[JSONObject] = [{"role": "system", "content": instructions}] if instructions else []
-        asked: list[JSONObject] = [{"role": "user", "content": floor.team.task}] if floor.team.task else []
-        heard = [message for each in floor.told for message in _heard(floor, each, speaker)]
-        floor.histories[speaker] = Conversation([*begun, *asked, *heard])
-    return {"messages": cast(JSONValue, floor.histories[speaker].so_far)}
+def _request(dialogue: _Dialogue, speaker: str) -> JSONObject:
+    """Return an agent's request: its instructions, the task, and the messages it received so far."""
+    if speaker not in dialogue.histories:
+        instructions = dialogue.team.instructions.get(speaker, "")
+        system: list[JSONObject] = [{"role": "system", "content": instructions}] if instructions else []
+        task: list[JSONObject] = [{"role": "user", "content": dialogue.team.task}] if dialogue.team.task else []
+        messages = [
+            message for utterance in dialogue.utterances for message in _as_received(dialogue, utterance, speaker)
+        ]
+        dialogue.histories[speaker] = Conversation([*system, *task, *messages])
+    return {"messages": cast(JSONValue, dialogue.histories[speaker].so_far)}
 
 
-def _heard(floor: _Floor, each: Utterance, listener: str) -> list[JSONObject]:
-    """An utterance as one agent is shown it."""
-    own = each.speaker == listener
-    if each.audience is not None and not own and listener not in each.audience:
+def _as_received(dialogue: _Dialogue, utterance: Utterance, listener: str) -> list[JSONObject]:
+    """Return an utterance as one agent receives it."""
+    is_own = utterance.speaker == listener
+    if utterance.audience is not None and not is_own and listener not in utterance.audience:
         return []
-    if each.results:
-        return [_result(each, result, called=floor.callers.get(result.call_id) == listener) for result in each.results]
-    if own and each.voice is Voice.AGENT:
-        return [_as_own(each)] if _words(each) or each.calls else []
-    other = _as_other(each)
-    return [other] if other["content"] else []
+    if utterance.results:
+        return [
+            _as_received_result(utterance, result, is_caller=dialogue.callers.get(result.call_id) == listener)
+            for result in utterance.results
+        ]
+    if is_own and utterance.voice is Voice.AGENT:
+        return [_as_assistant_message(utterance)] if _has_content(utterance) or utterance.calls else []
+    message = _as_user_message(utterance)
+    return [message] if message["content"] else []
 
 
-def _result(each: Utterance, result: Result, *, called: bool) -> JSONObject:
-    """A result: that of a call for its caller, what somebody said for the others."""
+def _as_received_result(utterance: Utterance, result: Result, *, is_caller: bool) -> JSONObject:
+    """Return a tool message for the caller, and a user message for the other agents."""
     content = result.content if result.content is None or isinstance(result.content, str) else as_text(result.content)
-    if not called:
-        return {"role": "user", "content": content, **({"name": each.speaker} if each.speaker else {})}
+    if not is_caller:
+        return {"role": "user", "content": content, **({"name": utterance.speaker} if utterance.speaker else {})}
     return {"role": "tool", "content": content, **({"tool_call_id": result.call_id} if result.call_id else {})}
 
 
-def _as_own(each: Utterance) -> JSONObject:
-    calls: list[JSONValue] = [normalize_tool_call(call) for call in each.calls]
-    return {"role": "assistant", "content": each.content or None, **({"tool_calls": calls} if calls else {})}
+def _as_assistant_message(utterance: Utterance) -> JSONObject:
+    calls: list[JSONValue] = [normalize_tool_call(call) for call in utterance.calls]
+    return {"role": "assistant", "content": utterance.content or None, **({"tool_calls": calls} if calls else {})}
 
 
-def _as_other(each: Utterance) -> JSONObject:
-    """What others are shown of it: not the thoughts, nor the calls."""
-    named = {"name": each.speaker} if each.speaker and each.voice is not Voice.USER else {}
-    spoken = [block for block in items(each.content) if obj(block).get("type") != "thinking"]
-    return {"role": "user", "content": (spoken or None) if isinstance(each.content, list) else each.content, **named}
+def _as_user_message(utterance: Utterance) -> JSONObject:
+    """Return an utterance as other agents receive it: without thoughts and tool calls."""
+    name = {"name": utterance.speaker} if utterance.speaker and utterance.voice is not Voice.USER else {}
+    blocks = [block for block in items(utterance.content) if obj(block).get("type") != "thinking"]
+    content = (blocks or None) if isinstance(utterance.content, list) else utterance.content
+    return {"role": "user", "content": content, **name}
 
 
-def _close(floor: _Floor, utterances: Sequence[Utterance]) -> None:
-    """Agents and turns end with their last step; what an agent said last is the output."""
+def _end_containers(dialogue: _Dialogue, utterances: Sequence[Utterance]) -> None:
+    """End agents and turns with their last step, with their last answer as output."""
     ends: dict[str, datetime] = {}
     answers: dict[str, JSONValue] = {}
-    for step in reversed(floor.steps):
-        ended = max((at for at in (ends.get(step.key), step.ended_at, step.started_at) if at), default=None)
-        if step.parent and ended:
-            ends[step.parent] = max(ends.get(step.parent, ended), ended)
+    for step in reversed(dialogue.steps):
+        end = max((at for at in (ends.get(step.key), step.ended_at, step.started_at) if at), default=None)
+        if step.parent and end:
+            ends[step.parent] = max(ends.get(step.parent, end), end)
         answer = obj(step.output).get("message") if step.type is StepType.MODEL else answers.get(step.key)
         if step.parent and message_text(answer):
             answers.setdefault(step.parent, answer)
-    for at, step in enumerate(floor.steps):
+    for at, step in enumerate(dialogue.steps):
         if step.type is StepType.TURN:
-            answered = {"message": answers[step.key]} if step.key in answers else None
-            floor.steps[at] = replace(step, ended_at=ends.get(step.key), output=answered)
+            output = {"message": answers[step.key]} if step.key in answers else None
+            dialogue.steps[at] = replace(step, ended_at=ends.get(step.key), output=output)
         elif step.type is StepType.AGENT:
-            floor.steps[at] = replace(step, ended_at=ends.get(step.key), output=_text(answers.get(step.key)))
-    _close_root(floor, utterances)
+            dialogue.steps[at] = replace(step, ended_at=ends.get(step.key), output=_text_output(answers.get(step.key)))
+    _end_root(dialogue, utterances)
 
 
-def _text(message: JSONValue) -> JSONObject | None:
-    return {"text": words} if (words := message_text(message)) else None
+def _text_output(message: JSONValue) -> JSONObject | None:
+    return {"text": answer} if (answer := message_text(message)) else None
 
 
-def _close_root(floor: _Floor, utterances: Sequence[Utterance]) -> None:
-    root = floor.steps[0]
-    asked = next((step.input for step in floor.steps if step.type is StepType.TURN), None)
-    if asked is None and floor.team.task:
-        asked = {"messages": [{"role": "user", "content": floor.team.task}]}
-    start = next((each.at for each in utterances if each.at), None)
-    floor.steps[0] = replace(root, input=asked, started_at=start)
+def _end_root(dialogue: _Dialogue, utterances: Sequence[Utterance]) -> None:
+    root = dialogue.steps[0]
+    request = next((step.input for step in dialogue.steps if step.type is StepType.TURN), None)
+    if request is None and dialogue.team.task:
+        request = {"messages": [{"role": "user", "content": dialogue.team.task}]}
+    start = next((utterance.at for utterance in utterances if utterance.at), None)
+    dialogue.steps[0] = replace(root, input=request, started_at=start)
     if root.output is not None:
-        ended = root.ended_at
-        floor.steps.append(
+        end = root.ended_at
+        dialogue.steps.append(
             RecordedStep(
                 key="output",
                 type=StepType.OUTPUT,
                 name="output",
                 parent=_ROOT,
-                started_at=ended,
-                ended_at=ended,
+                started_at=end,
+                ended_at=end,
                 output=root.output,
             )
         )
 
 
 def join_lines(content: JSONValue) -> JSONValue:
-    """Content that a dump wrote as a list of its lines, as one text."""
-    listed = items(content)
-    return "\n".join(text(line) for line in listed) if listed and all(isinstance(x, str) for x in listed) else content
+    """Join content that a dump wrote as a list of lines into one text."""
+    lines = items(content)
+    return "\n".join(text(line) for line in lines) if lines and all(isinstance(x, str) for x in lines) else content

@@ -1,7 +1,6 @@
-"""From the messages of a conversation to steps: turns, model calls, tool calls, and the final output."""
+"""Steps of a transcript between users and one agent: turns, model calls, tool calls, and the final output."""
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain
@@ -20,6 +19,12 @@ from traces.importers.common.model_calls import (
     parse_token_count,
 )
 from traces.importers.common.times import parse_time
+from traces.importers.common.transcript_messages import (
+    TIME_FIELDS,
+    TextAction,
+    TranscriptMessage,
+    TranscriptSettings,
+)
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import first, items, kind, obj, text
 from traces.payloads.conversation import Conversation
@@ -28,247 +33,184 @@ _ROOT = "agent"
 _MESSAGE_FIELDS = frozenset(
     {"role", "content", "tool_calls", "tool_call_id", "name", "i", "ts", "timestamp", "parts", "function_call", "type"}
 )
-_TIMES = ("ts", "timestamp", "created_at")
 _RESULT_FIELDS = frozenset({"error", "is_error", "retries", "denied"})
-_COUNTED = frozenset({"prompt_tokens", "completion_tokens", "total_tokens", "input_tokens", "output_tokens"})
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TextAction:
-    """A tool call that the program read out of an answer's text, and its result."""
-
-    name: str
-    arguments: JSONValue
-    output: JSONValue = None
-    error: str = ""
-    status: StepStatus = StepStatus.OK
-    ended_at: datetime | None = None
-    attributes: JSONObject = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TranscriptMessage:
-    """One recorded message and its place; `parameters` are those of its own call, beside those of the setting.
-
-    What is said `aside` was put into the conversation by the program: the model is shown it, nobody said it. With
-    `anew` the model is shown nothing of what was said before: a summary took its place, or another recording goes on.
-    An answer's `actions` are the calls in its text; `shown` are the messages of its request, where they are recorded.
-    """
-
-    value: JSONValue
-    location: str
-    is_injected: bool = False
-    resets_history: bool = False
-    parameters: JSONObject = field(default_factory=dict)
-    actions: tuple[TextAction, ...] = ()
-    request_messages: JSONValue = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TranscriptSettings:
-    """What holds for every model call of a transcript."""
-
-    model: str = ""
-    provider: str = ""
-    tools: list[JSONValue] = field(default_factory=list)
-    parameters: JSONObject = field(default_factory=dict)
-    response_format: JSONValue = None
-    system: JSONValue = None
-    agent: str = "agent"
+_TOKEN_FIELDS = frozenset({"prompt_tokens", "completion_tokens", "total_tokens", "input_tokens", "output_tokens"})
 
 
 @dataclass(kw_only=True)
-class _Pending:
-    """A tool call that no result answered yet."""
+class _PendingCall:
+    """A tool call without a result so far."""
 
-    step: int  # its place among the steps
-    by_user: bool
+    step_index: int
+    is_user_call: bool
 
 
 @dataclass(kw_only=True)
-class _Talk:
-    """The conversation so far. The inputs of the model calls are its beginnings, never copies."""
+class _Progress:
+    """The conversation so far. Inputs of model calls are prefixes of `history`, never copies."""
 
-    setting: TranscriptSettings
+    settings: TranscriptSettings
     history: Conversation = field(default_factory=Conversation)
     steps: list[RecordedStep] = field(default_factory=list)
-    pending: dict[str, deque[_Pending]] = field(default_factory=lambda: defaultdict(deque))  # by call id, in order
-    called: set[str] = field(default_factory=set)  # ids of all calls so far
-    orphans: list[JSONValue] = field(default_factory=list)  # ids of results whose calls are not in the transcript
-    unread: list[JSONValue] = field(default_factory=list)  # context that no model was shown yet, and no step holds
-    forgotten: list[JSONValue] = field(default_factory=list)  # the same, of before a summary took its place
-    turn: int | None = None
-    before: datetime | None = None
-    number: int = 0  # of the message, from 1: steps are named by it
-    user_spoke: bool = False
+    # Queues by call id; calls without an id share one.
+    pending: dict[str, deque[_PendingCall]] = field(default_factory=lambda: defaultdict(deque))
+    # Ids of all calls so far.
+    call_ids: set[str] = field(default_factory=set)
+    # Ids of results whose calls are not in the transcript.
+    orphans: list[JSONValue] = field(default_factory=list)
+    # Context messages that are in no step and no model input so far.
+    unread_context: list[JSONValue] = field(default_factory=list)
+    # Unread context that a reset of the history discarded.
+    discarded_context: list[JSONValue] = field(default_factory=list)
+    turn_index: int | None = None
+    previous_time: datetime | None = None
+    # Number of the message, from 1; step keys contain it.
+    number: int = 0
+    has_user_message: bool = False
 
 
-def build_steps(messages: list[TranscriptMessage], setting: TranscriptSettings) -> list[RecordedStep]:
-    """The steps of a transcript, in order."""
-    talk = _Talk(setting=setting)
-    _begin_anew(talk)
-    talk.steps.append(RecordedStep(key=_ROOT, type=StepType.AGENT, name=setting.agent))
-    for talk.number, message in enumerate(messages, 1):
-        _add(talk, message)
-    _close(talk)
-    return talk.steps
-
-
-def drop_unreadable(messages: Iterable[TranscriptMessage], skipped: list[BadFile]) -> list[TranscriptMessage]:
-    """The messages of a log that may be damaged: without what cannot be read of them, which is added to `skipped`."""
-    return [sound for each in messages for sound in _sound(each, skipped)]
-
-
-def _sound(given: TranscriptMessage, skipped: list[BadFile]) -> Iterator[TranscriptMessage]:
-    if not isinstance(given.value, dict):
-        skipped.append(BadFile(f"a message was expected, not {kind(given.value)}", given.location))
-        return
-    checks: dict[str, Callable[[JSONValue], object]] = {
-        **{name: lambda value: parse_time(value, given.location) for name in _TIMES},
-        "usage": lambda value: normalize_usage(obj(value), f"{given.location}/usage"),
-        "retries": lambda value: parse_token_count(value, given.location),
-    }
-    bad: set[str] = set()
-    for name in checks.keys() & given.value.keys():
-        try:
-            checks[name](given.value[name])
-        except BadFile as problem:
-            skipped.append(problem)
-            bad.add(name)
-    kept = {name: value for name, value in given.value.items() if name not in bad}
-    yield replace(given, value=kept) if bad else given
+def build_steps(entries: list[TranscriptMessage], settings: TranscriptSettings) -> list[RecordedStep]:
+    """Build the steps of a transcript, in order."""
+    state = _Progress(settings=settings)
+    _reset_history(state)
+    state.steps.append(RecordedStep(key=_ROOT, type=StepType.AGENT, name=settings.agent))
+    for state.number, entry in enumerate(entries, 1):
+        _add_entry(state, entry)
+    _end_containers(state)
+    return state.steps
 
 
 def replace_output(steps: list[RecordedStep], output_text: str) -> list[RecordedStep]:
-    """What was handed in is the run's output, whatever the model said last."""
+    """Make `output_text` the run's output instead of the last answer; an empty text changes nothing."""
     if not output_text.strip():
         return steps
     output: JSONObject = {"text": output_text}
-    kept = [step for step in steps if step.type is not StepType.OUTPUT]
-    root = replace(kept[0], output=output)
-    ended = root.ended_at
+    other_steps = [step for step in steps if step.type is not StepType.OUTPUT]
+    root = replace(other_steps[0], output=output)
+    end = root.ended_at
     final = RecordedStep(
         key="output",
         type=StepType.OUTPUT,
         name="output",
         parent=root.key,
-        started_at=ended,
-        ended_at=ended,
+        started_at=end,
+        ended_at=end,
         output=output,
     )
-    return [root, *kept[1:], final]
+    return [root, *other_steps[1:], final]
 
 
-def _add(talk: _Talk, given: TranscriptMessage) -> None:
-    if not isinstance(given.value, dict):
-        raise BadFile(f"a message was expected, not {kind(given.value)}", given.location)
-    at = parse_time(first(given.value, *_TIMES), given.location)
-    if given.resets_history:
-        talk.forgotten += talk.unread
-        talk.unread = []
-        _begin_anew(talk)
-    for message in normalize_messages(given.value):
-        match "aside" if given.is_injected else message["role"]:
+def _add_entry(state: _Progress, entry: TranscriptMessage) -> None:
+    if not isinstance(entry.value, dict):
+        raise BadFile(f"expected a message, got {kind(entry.value)}", entry.location)
+    time = parse_time(first(entry.value, *TIME_FIELDS), entry.location)
+    if entry.resets_history:
+        state.discarded_context += state.unread_context
+        state.unread_context = []
+        _reset_history(state)
+    for message in normalize_messages(entry.value):
+        match "injected" if entry.is_injected else message["role"]:
             case "user":
-                _user(talk, given, message, at)
+                _add_user_turn(state, entry, message, time)
             case "assistant":
-                _assistant(talk, given, message, at)
+                _add_model_step(state, entry, message, time)
             case "tool":
-                _tool(talk, given, message, at)
+                _record_result(state, entry, message, time)
             case _:
-                _context(talk, message)
-    talk.before = at or talk.before
+                _add_context(state, message)
+    state.previous_time = time or state.previous_time
 
 
-def _context(talk: _Talk, message: JSONObject) -> None:
-    """What the next model call is shown, and no step of its own tells."""
-    talk.history.append(message)
-    talk.unread.append(message)
+def _add_context(state: _Progress, message: JSONObject) -> None:
+    """Add a message that is part of later model inputs and gets no step."""
+    state.history.append(message)
+    state.unread_context.append(message)
 
 
-def _begin_anew(talk: _Talk) -> None:
-    """A conversation of which only the system's instructions were said."""
-    talk.history = Conversation(
-        [{**each, "role": "system"} for each in normalize_messages(talk.setting.system, "system")]
+def _reset_history(state: _Progress) -> None:
+    """Start a history that contains only the system instructions."""
+    state.history = Conversation(
+        [{**message, "role": "system"} for message in normalize_messages(state.settings.system, "system")]
     )
 
 
-def _user(talk: _Talk, given: TranscriptMessage, message: JSONObject, at: datetime | None) -> None:
-    """What a user says opens a turn; a simulated user's own tool calls are no part of the agent's conversation."""
+def _add_user_turn(state: _Progress, entry: TranscriptMessage, message: JSONObject, time: datetime | None) -> None:
+    """Open a turn. Tool calls of a simulated user become steps and stay out of the agent's history."""
     calls = message.pop("tool_calls", None)
     if message["content"] is not None:
-        talk.history.append(message)
-        talk.user_spoke = True
-        talk.turn = len(talk.steps)
-        talk.steps.append(
+        state.history.append(message)
+        state.has_user_message = True
+        state.turn_index = len(state.steps)
+        state.steps.append(
             RecordedStep(
-                key=_key(talk),
+                key=_step_key(state),
                 type=StepType.TURN,
                 name=message_text(message) or "turn",
                 parent=_ROOT,
-                started_at=at,
+                started_at=time,
                 input={"messages": [message]},
-                attributes=_rest(given.value),
+                attributes=_extra_fields(entry.value),
             )
         )
     for call in items(calls):
-        _called(talk, obj(call), at, by_user=True)
+        _add_tool_call(state, obj(call), time, is_user_call=True)
 
 
-def _assistant(talk: _Talk, given: TranscriptMessage, message: JSONObject, at: datetime | None) -> None:
-    """An assistant message that nothing precedes is a greeting: context, not a call."""
-    acts = given.actions or message.get("tool_calls")
-    if not talk.history and not talk.user_spoke and not acts and given.request_messages is None:
-        _context(talk, message)
+def _add_model_step(state: _Progress, entry: TranscriptMessage, message: JSONObject, time: datetime | None) -> None:
+    """Add a model step. A first message by the assistant is a greeting, thus context and not a model call."""
+    acts = entry.actions or message.get("tool_calls")
+    if not state.history and not state.has_user_message and not acts and entry.request_messages is None:
+        _add_context(state, message)
         return
-    source = obj(given.value)
-    usage = _usage(source, given.location)
-    model = text(source.get("model")) or talk.setting.model
-    provider = talk.setting.provider or normalize_provider(None, model.rpartition("/")[2])
-    talk.steps.append(
+    source = obj(entry.value)
+    usage = _usage(source, entry.location)
+    model = text(source.get("model")) or state.settings.model
+    provider = state.settings.provider or normalize_provider(None, model.rpartition("/")[2])
+    state.steps.append(
         RecordedStep(
-            key=_key(talk),
+            key=_step_key(state),
             type=StepType.MODEL,
             name=model or "model",
-            parent=_parent(talk),
+            parent=_parent_key(state),
             model=model,
             provider=provider,
-            started_at=talk.before if at else None,
-            ended_at=at,
-            input=_model_input(talk, given),
+            started_at=state.previous_time if time else None,
+            ended_at=time,
+            input=_request(state, entry),
             output={"message": message},
             tokens_in=usage.tokens_in,
             tokens_out=usage.tokens_out,
             tokens_cached=usage.tokens_cached,
             cost_usd=usage.cost_usd,
-            attributes=_unmapped(source),
+            attributes=_extra_model_fields(source),
         )
     )
-    talk.history.append(message)
-    talk.unread = []
+    state.history.append(message)
+    state.unread_context = []
     for call in items(message.get("tool_calls")):
-        _called(talk, obj(call), at, by_user=False)
-    for action in given.actions:
-        _acted(talk, action, at)
+        _add_tool_call(state, obj(call), time, is_user_call=False)
+    for action in entry.actions:
+        _add_text_action(state, action, time)
 
 
-def _model_input(talk: _Talk, given: TranscriptMessage) -> JSONObject:
-    setting = talk.setting
-    request = model_input([], setting.tools, {**setting.parameters, **given.parameters}, setting.response_format)
-    shown = talk.history.so_far if given.request_messages is None else list(normalize_messages(given.request_messages))
-    return {**request, "messages": cast(JSONValue, shown)}
+def _request(state: _Progress, entry: TranscriptMessage) -> JSONObject:
+    settings = state.settings
+    parameters = {**settings.parameters, **entry.parameters}
+    request = model_input([], settings.tools, parameters, settings.response_format)
+    messages = state.history.so_far if entry.request_messages is None else [*normalize_messages(entry.request_messages)]
+    return {**request, "messages": cast(JSONValue, messages)}
 
 
-def _acted(talk: _Talk, action: TextAction, at: datetime | None) -> None:
-    """The step of a call in an answer's text; it links to the answer, as no call id does."""
+def _add_text_action(state: _Progress, action: TextAction, time: datetime | None) -> None:
+    """Add the step of a call in an answer's text; without a call id, it links to the answer's step."""
     step = RecordedStep(
-        key=_key(talk, call=True),
+        key=_step_key(state, call=True),
         type=StepType.TOOL,
         name=action.name or "tool",
         tool_name=action.name,
-        parent=_parent(talk),
-        links=(_key(talk),),
-        started_at=at,
+        parent=_parent_key(state),
+        links=(_step_key(state),),
+        started_at=time,
         ended_at=action.ended_at,
         input=action.arguments,
         output=action.output,
@@ -276,64 +218,64 @@ def _acted(talk: _Talk, action: TextAction, at: datetime | None) -> None:
         status=action.status,
         attributes=action.attributes,
     )
-    talk.steps.append(step)
+    state.steps.append(step)
 
 
-def _called(talk: _Talk, given: JSONObject, at: datetime | None, *, by_user: bool) -> None:
-    call = normalize_tool_call(given)
+def _add_tool_call(state: _Progress, raw_call: JSONObject, time: datetime | None, *, is_user_call: bool) -> None:
+    call = normalize_tool_call(raw_call)
     name, call_id = text(call["name"]), text(call["id"])
-    talk.called.add(call_id)
-    talk.pending[call_id].append(_Pending(step=len(talk.steps), by_user=by_user))
-    talk.steps.append(
+    state.call_ids.add(call_id)
+    state.pending[call_id].append(_PendingCall(step_index=len(state.steps), is_user_call=is_user_call))
+    state.steps.append(
         RecordedStep(
-            key=_key(talk, call=True),
+            key=_step_key(state, call=True),
             type=StepType.TOOL,
             name=name or "tool",
             tool_name=name,
             call_id=call_id,
-            parent=_ROOT if by_user else _parent(talk),
-            started_at=at,
+            parent=_ROOT if is_user_call else _parent_key(state),
+            started_at=time,
             input=call["arguments"],
             status=StepStatus.PARTIAL,
-            attributes={"requestor": "user"} if by_user else {},
+            attributes={"requestor": "user"} if is_user_call else {},
         )
     )
 
 
-def _tool(talk: _Talk, given: TranscriptMessage, message: JSONObject, at: datetime | None) -> None:
-    pending = _answered(talk, message)
+def _record_result(state: _Progress, entry: TranscriptMessage, message: JSONObject, time: datetime | None) -> None:
+    pending = _take_pending_call(state, message)
     if pending is None:
-        # A transcript that was cut or compacted has results without their calls: they are context, and noted.
-        _context(talk, message)
-        if message.get("tool_call_id") not in talk.called:
-            talk.orphans.append(message.get("tool_call_id", ""))
+        # Truncated or compacted transcripts contain results without their calls.
+        _add_context(state, message)
+        if message.get("tool_call_id") not in state.call_ids:
+            state.orphans.append(message.get("tool_call_id", ""))
         return
-    if not pending.by_user:
-        talk.history.append(message)
-    source, step = obj(given.value), talk.steps[pending.step]
+    if not pending.is_user_call:
+        state.history.append(message)
+    source, step = obj(entry.value), state.steps[pending.step_index]
     error = _tool_error(source, message)
-    denied = source.get("denied") is True
-    status = StepStatus.DENIED if denied else StepStatus.ERROR if error else StepStatus.OK
-    rest = {key: item for key, item in _rest(source).items() if key not in _RESULT_FIELDS}
-    talk.steps[pending.step] = replace(
+    is_denied = source.get("denied") is True
+    status = StepStatus.DENIED if is_denied else StepStatus.ERROR if error else StepStatus.OK
+    extra_fields = {key: item for key, item in _extra_fields(source).items() if key not in _RESULT_FIELDS}
+    state.steps[pending.step_index] = replace(
         step,
         output=message["content"],
-        ended_at=at,
+        ended_at=time,
         error=error,
         status=status,
-        retries=parse_token_count(source.get("retries"), given.location) or 0,
-        attributes={**step.attributes, **rest},
+        retries=parse_token_count(source.get("retries"), entry.location) or 0,
+        attributes={**step.attributes, **extra_fields},
     )
 
 
-def _answered(talk: _Talk, message: JSONObject) -> _Pending | None:
-    """The open call that a result names; without a name the oldest one, as old function calls had no ids."""
-    waiting = talk.pending.get(text(message.get("tool_call_id")))
-    return waiting.popleft() if waiting else None
+def _take_pending_call(state: _Progress, message: JSONObject) -> _PendingCall | None:
+    """Remove and return the pending call with the result's id. Without an id it is the oldest call without one."""
+    queue = state.pending.get(text(message.get("tool_call_id")))
+    return queue.popleft() if queue else None
 
 
 def _tool_error(source: JSONObject, message: JSONObject) -> str:
-    flagged = (
+    error = (
         source.get("error")
         or source.get("is_error")
         or any(
@@ -341,48 +283,48 @@ def _tool_error(source: JSONObject, message: JSONObject) -> str:
             for block in items(source.get("content"))
         )
     )
-    if not flagged:
+    if not error:
         return ""
-    return flagged if isinstance(flagged, str) else message_text(message) or "error"
+    return error if isinstance(error, str) else message_text(message) or "error"
 
 
-def _usage(source: JSONObject, where: str) -> Usage:
-    usage = normalize_usage(obj(source.get("usage")), f"{where}/usage")
+def _usage(source: JSONObject, location: str) -> Usage:
+    usage = normalize_usage(obj(source.get("usage")), f"{location}/usage")
     return replace(usage, cost_usd=parse_cost(source.get("cost")) or usage.cost_usd)
 
 
-def _close(talk: _Talk) -> None:
-    """Turns and the agent end with their last step; the last thing said is the run's output."""
+def _end_containers(state: _Progress) -> None:
+    """End turns and the agent with their last step; the final answer becomes the output."""
     ends: dict[str, datetime] = {}
     answers: dict[str, JSONValue] = {}
-    for step in talk.steps:
+    for step in state.steps:
         for key in (step.parent, _ROOT):
-            if key and (ended := step.ended_at or step.started_at):
-                ends[key] = max(ends.get(key, ended), ended)
+            if key and (end := step.ended_at or step.started_at):
+                ends[key] = max(ends.get(key, end), end)
         if step.type is StepType.MODEL and step.parent and isinstance(step.output, dict):
             answers[step.parent] = step.output["message"]
-    for at, step in enumerate(talk.steps):
+    for index, step in enumerate(state.steps):
         if step.type is StepType.TURN:
             output = {"message": answers[step.key]} if step.key in answers else None
-            talk.steps[at] = replace(step, ended_at=ends.get(step.key), output=output)
-    final = _final(talk)
-    first_start = next((step.started_at for step in talk.steps if step.started_at), None)
-    asked = next((step.input for step in talk.steps if step.type is StepType.TURN), None)
-    unread = [*talk.forgotten, *talk.unread]
-    noted: JSONObject = {
-        **({"results_without_calls": talk.orphans} if talk.orphans else {}),
-        **({"unread_messages": unread} if unread else {}),
+            state.steps[index] = replace(step, ended_at=ends.get(step.key), output=output)
+    final = _final_answer(state)
+    first_start = next((step.started_at for step in state.steps if step.started_at), None)
+    request = next((step.input for step in state.steps if step.type is StepType.TURN), None)
+    unread_messages = [*state.discarded_context, *state.unread_context]
+    notes: JSONObject = {
+        **({"results_without_calls": state.orphans} if state.orphans else {}),
+        **({"unread_messages": unread_messages} if unread_messages else {}),
     }
-    talk.steps[0] = replace(
-        talk.steps[0],
+    state.steps[0] = replace(
+        state.steps[0],
         started_at=first_start,
         ended_at=ends.get(_ROOT),
-        input=asked,
+        input=request,
         output={"text": final} if final else None,
-        attributes=noted,
+        attributes=notes,
     )
     if final:
-        talk.steps.append(
+        state.steps.append(
             RecordedStep(
                 key="output",
                 type=StepType.OUTPUT,
@@ -395,31 +337,32 @@ def _close(talk: _Talk) -> None:
         )
 
 
-def _final(talk: _Talk) -> str:
-    """The last thing that the agent said; where the recording breaks off within a turn, what it said in that turn."""
-    answers = [step for step in talk.steps if step.type is StepType.MODEL]
-    pending = chain.from_iterable(talk.pending.values())
-    if any(talk.steps[each.step].parent == _parent(talk) for each in pending if not each.by_user):
-        answers = [step for step in answers if step.parent == _parent(talk)]
-    words = (message_text(obj(step.output).get("message")) for step in reversed(answers))
-    return next((each for each in words if each), "")
+def _final_answer(state: _Progress) -> str:
+    """Return the agent's last text; if the last turn has calls without results, only from that turn."""
+    answers = [step for step in state.steps if step.type is StepType.MODEL]
+    pending = chain.from_iterable(state.pending.values())
+    if any(state.steps[call.step_index].parent == _parent_key(state) for call in pending if not call.is_user_call):
+        answers = [step for step in answers if step.parent == _parent_key(state)]
+    texts = (message_text(obj(step.output).get("message")) for step in reversed(answers))
+    return next((answer for answer in texts if answer), "")
 
 
-def _parent(talk: _Talk) -> str:
-    return _ROOT if talk.turn is None else talk.steps[talk.turn].key
+def _parent_key(state: _Progress) -> str:
+    return _ROOT if state.turn_index is None else state.steps[state.turn_index].key
 
 
-def _key(talk: _Talk, *, call: bool = False) -> str:
-    return f"msg-{talk.number}.{len(talk.steps)}" if call else f"msg-{talk.number}"
+def _step_key(state: _Progress, *, call: bool = False) -> str:
+    return f"msg-{state.number}.{len(state.steps)}" if call else f"msg-{state.number}"
 
 
-def _rest(value: JSONValue) -> JSONObject:
-    """What a message says besides what every message has."""
+def _extra_fields(value: JSONValue) -> JSONObject:
+    """Return the fields of a message that are not standard."""
     return {key: item for key, item in obj(value).items() if key not in _MESSAGE_FIELDS and item not in (None, [], "")}
 
 
-def _unmapped(source: JSONObject) -> JSONObject:
-    """The rest of an assistant message, without the counts that the step has in fields of its own."""
-    usage: JSONObject = {key: item for key, item in obj(source.get("usage")).items() if key not in _COUNTED and item}
-    rest = {key: item for key, item in _rest(source).items() if key not in {"usage", "cost", "model"}}
-    return {**rest, **({"usage": usage} if usage else {})}
+def _extra_model_fields(source: JSONObject) -> JSONObject:
+    """Return the non-standard fields of an assistant message and of its usage."""
+    counts = obj(source.get("usage"))
+    usage: JSONObject = {key: item for key, item in counts.items() if key not in _TOKEN_FIELDS and item}
+    fields = {key: item for key, item in _extra_fields(source).items() if key not in {"usage", "cost", "model"}}
+    return {**fields, **({"usage": usage} if usage else {})}

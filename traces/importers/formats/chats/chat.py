@@ -17,7 +17,7 @@ from traces.importers.common.messages import is_message, normalize_tools
 from traces.importers.common.model_calls import normalize_answer, normalize_parameters, normalize_provider
 from traces.importers.common.model_names import find_model_name
 from traces.importers.common.run_builder import RunFacts, app_name, build_run
-from traces.importers.common.transcripts import TranscriptMessage, TranscriptSettings
+from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings, drop_unreadable
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import first, items, obj, require_list, text
 from traces.importers.files.source import Source
@@ -71,7 +71,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
                 raise
             source.problems.append(problem)
     if single_messages:
-        messages = transcripts.drop_unreadable(single_messages, source.problems)
+        messages = drop_unreadable(single_messages, source.problems)
         transcript = _Transcript(
             body={}, messages=[message.value for message in messages], location="", name=source.name
         )

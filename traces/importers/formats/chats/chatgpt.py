@@ -15,7 +15,7 @@ from traces.importers.common.identity import content_id
 from traces.importers.common.messages import as_text
 from traces.importers.common.model_calls import normalize_provider
 from traces.importers.common.run_builder import RunFacts, build_run
-from traces.importers.common.transcripts import TranscriptMessage, TranscriptSettings
+from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files import archives
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import first, items, obj, parse_embedded, require_object, text

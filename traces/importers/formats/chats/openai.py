@@ -19,7 +19,7 @@ from traces.importers.common.model_calls import normalize_provider
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import parse_span, parse_time
-from traces.importers.common.transcripts import TranscriptMessage, TranscriptSettings
+from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import first, items, obj, require_object, text
 from traces.importers.files.source import Source, parse_records

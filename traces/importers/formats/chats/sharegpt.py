@@ -13,7 +13,7 @@ from traces.importers.common.judgements import judgement
 from traces.importers.common.messages import normalize_tools
 from traces.importers.common.model_calls import normalize_provider
 from traces.importers.common.run_builder import RunFacts, build_run
-from traces.importers.common.transcripts import TextAction, TranscriptMessage, TranscriptSettings
+from traces.importers.common.transcript_messages import TextAction, TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import first, items, obj, parse_embedded, require_list, text
 from traces.importers.files.sample import Sample

@@ -15,7 +15,7 @@ from traces.core.vocabulary import StepType
 from traces.importers.common import transcripts
 from traces.importers.common.messages import message_text
 from traces.importers.common.run_builder import RunFacts, build_run
-from traces.importers.common.transcripts import TranscriptMessage, TranscriptSettings
+from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings, drop_unreadable
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import first, items, obj, text
 from traces.importers.files.source import Source
@@ -105,7 +105,7 @@ def _drop_unreadable(line: Line, problems: list[BadFile]) -> Line:
     facts = TranscriptMessage(
         value={"ts": line.record.get("timestamp"), "usage": message.get("usage")}, location=line.location
     )
-    (readable_facts,) = transcripts.drop_unreadable([facts], problems)
+    (readable_facts,) = drop_unreadable([facts], problems)
     if readable_facts is facts:
         return line
     fields = {name: value for name, value in message.items() if name != "usage"}

@@ -13,7 +13,7 @@ from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
 from traces.importers.common.model_calls import normalize_provider, parse_token_count
 from traces.importers.common.run_builder import RunFacts, build_run
-from traces.importers.common.transcripts import TranscriptMessage, TranscriptSettings
+from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings, drop_unreadable
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import first, items, obj, text
 from traces.importers.files.source import Source
@@ -101,7 +101,7 @@ def _session(files: list[_File]) -> RecordedRun:
                 _compact(rollout, payload, record.get("timestamp"), location)
     if not rollout.messages:
         raise BadFile("a Codex rollout without messages", "line 1")
-    rollout.messages = transcripts.drop_unreadable(rollout.messages, files[-1].source.problems)
+    rollout.messages = drop_unreadable(rollout.messages, files[-1].source.problems)
     return _run(rollout, files[0].source.name)
 
 

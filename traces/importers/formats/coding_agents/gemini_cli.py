@@ -13,7 +13,7 @@ from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
 from traces.importers.common.messages import as_text
 from traces.importers.common.run_builder import RunFacts, build_run
-from traces.importers.common.transcripts import TranscriptMessage, TranscriptSettings
+from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files.json_reader import items, obj, require_list, text
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source

@@ -14,7 +14,7 @@ from traces.core.vocabulary import StepStatus
 from traces.importers.common.messages import message_text
 from traces.importers.common.model_calls import normalize_provider, parse_cost
 from traces.importers.common.times import parse_time
-from traces.importers.common.transcripts import TextAction, TranscriptMessage, TranscriptSettings
+from traces.importers.common.transcript_messages import TextAction, TranscriptMessage, TranscriptSettings
 from traces.importers.files.json_reader import first, items, obj, parse_embedded, require_list, text
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source

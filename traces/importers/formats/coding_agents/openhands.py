@@ -15,7 +15,7 @@ from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import judgement
 from traces.importers.common.model_calls import normalize_provider, parse_cost
 from traces.importers.common.run_builder import RunFacts, build_run
-from traces.importers.common.transcripts import TranscriptMessage, TranscriptSettings
+from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import first, items, obj, text
 from traces.importers.files.sample import Sample

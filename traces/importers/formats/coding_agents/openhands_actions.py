@@ -13,7 +13,7 @@ from traces.core.vocabulary import StepStatus
 from traces.importers.common.messages import normalize_tools
 from traces.importers.common.model_calls import parse_cost
 from traces.importers.common.times import parse_time
-from traces.importers.common.transcripts import TextAction, TranscriptMessage
+from traces.importers.common.transcript_messages import TextAction, TranscriptMessage
 from traces.importers.files.json_reader import first, items, obj, text
 from traces.importers.formats.coding_agents.openhands_session import Session
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.messages import as_text, normalize_tools
-from traces.importers.common.transcripts import TranscriptMessage
+from traces.importers.common.transcript_messages import TranscriptMessage
 from traces.importers.files.json_reader import first, items, obj, text
 from traces.importers.formats.coding_agents.openhands_session import Session
 

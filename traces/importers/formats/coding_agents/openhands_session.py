@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from traces.core.json_types import JSONObject, JSONValue
-from traces.importers.common.transcripts import TranscriptMessage
+from traces.importers.common.transcript_messages import TranscriptMessage
 from traces.importers.files.json_reader import obj
 
 

@@ -19,7 +19,7 @@ from traces.importers.common.judgements import judgement, termination
 from traces.importers.common.messages import message_text
 from traces.importers.common.model_calls import normalize_provider, parse_cost, parse_token_count
 from traces.importers.common.run_builder import RunFacts, build_run
-from traces.importers.common.transcripts import TextAction, TranscriptMessage, TranscriptSettings
+from traces.importers.common.transcript_messages import TextAction, TranscriptMessage, TranscriptSettings
 from traces.importers.files.json_reader import first, items, obj, parse_embedded, text
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source

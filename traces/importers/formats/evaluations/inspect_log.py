@@ -20,7 +20,7 @@ from traces.importers.common.messages import as_text
 from traces.importers.common.model_calls import normalize_provider
 from traces.importers.common.run_builder import RunFacts, app_name, build_run
 from traces.importers.common.times import parse_time
-from traces.importers.common.transcripts import TranscriptMessage, TranscriptSettings
+from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files.archives import MAGIC, Archive
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import first, items, json_value, obj, require_list, require_object, text

@@ -17,7 +17,7 @@ from traces.importers.common.identity import content_id
 from traces.importers.common.model_calls import parse_token_count
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.times import parse_time
-from traces.importers.common.transcripts import TranscriptMessage, TranscriptSettings
+from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
 from traces.importers.files.file_opener import decode_text
 from traces.importers.files.json_reader import first, items, obj, text

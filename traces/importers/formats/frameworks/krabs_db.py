@@ -9,7 +9,7 @@ from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
 from traces.importers.common.model_calls import normalize_provider
 from traces.importers.common.run_builder import RunFacts, build_run
-from traces.importers.common.transcripts import TranscriptMessage, TranscriptSettings
+from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings, drop_unreadable
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded, text
 from traces.importers.files.source import Source
@@ -100,7 +100,7 @@ def _run(tables: dict[str, _Table], session: Row, skipped: list[BadFile]) -> Rec
                 "errors": [dict(each) for each in errors],
             },
         ),
-        transcripts.build_steps(transcripts.drop_unreadable(said, skipped), setting),
+        transcripts.build_steps(drop_unreadable(said, skipped), setting),
         location=where,
     )
 

@@ -1,0 +1,87 @@
+"""Input of the transcript builder: recorded messages with their metadata, and settings of the whole transcript."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final
+
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import StepStatus
+from traces.importers.common.model_calls import normalize_usage, parse_token_count
+from traces.importers.common.times import parse_time
+from traces.importers.files.errors import BadFile
+from traces.importers.files.json_reader import kind, obj
+
+TIME_FIELDS: Final = ("ts", "timestamp", "created_at")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TextAction:
+    """A tool call that the program parsed from an answer's text, and its result."""
+
+    name: str
+    arguments: JSONValue
+    output: JSONValue = None
+    error: str = ""
+    status: StepStatus = StepStatus.OK
+    ended_at: datetime | None = None
+    attributes: JSONObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TranscriptMessage:
+    """One recorded message and its location.
+
+    `is_injected`: the program added the message to the model's input; no user or model wrote it.
+    `resets_history`: later model inputs exclude everything before this message, because a summary replaced it or
+    another recording begins.
+    `parameters` apply to this message's model call, in addition to those of the settings.
+    `actions` are the tool calls in an answer's text.
+    `request_messages` are the messages of the answer's request, if they were recorded.
+    """
+
+    value: JSONValue
+    location: str
+    is_injected: bool = False
+    resets_history: bool = False
+    parameters: JSONObject = field(default_factory=dict)
+    actions: tuple[TextAction, ...] = ()
+    request_messages: JSONValue = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TranscriptSettings:
+    """Settings of every model call of a transcript."""
+
+    model: str = ""
+    provider: str = ""
+    tools: list[JSONValue] = field(default_factory=list)
+    parameters: JSONObject = field(default_factory=dict)
+    response_format: JSONValue = None
+    system: JSONValue = None
+    agent: str = "agent"
+
+
+def drop_unreadable(messages: Iterable[TranscriptMessage], problems: list[BadFile]) -> list[TranscriptMessage]:
+    """Drop messages and fields that cannot be read, and add each to `problems`. For logs that may be damaged."""
+    return [clean for message in messages for clean in _clean_message(message, problems)]
+
+
+def _clean_message(message: TranscriptMessage, problems: list[BadFile]) -> Iterator[TranscriptMessage]:
+    if not isinstance(message.value, dict):
+        problems.append(BadFile(f"expected a message, got {kind(message.value)}", message.location))
+        return
+    checks: dict[str, Callable[[JSONValue], object]] = {
+        **{name: lambda value: parse_time(value, message.location) for name in TIME_FIELDS},
+        "usage": lambda value: normalize_usage(obj(value), f"{message.location}/usage"),
+        "retries": lambda value: parse_token_count(value, message.location),
+    }
+    bad_fields: set[str] = set()
+    for name in checks.keys() & message.value.keys():
+        try:
+            checks[name](message.value[name])
+        except BadFile as problem:
+            problems.append(problem)
+            bad_fields.add(name)
+    fields = {name: value for name, value in message.value.items() if name not in bad_fields}
+    yield replace(message, value=fields) if bad_fields else message
