@@ -60,14 +60,14 @@ def _calls(ahead: Sequence[Pair], facets: Facets) -> Iterator[Call]:
         if pair.step.type not in {StepType.TOOL, StepType.RETRIEVAL}:
             continue
         if pair.sides is None:
-            yield Call(kind=CallChange.NOT_CALLED if pair.base else CallChange.CALLED, tool=pair.step.called)
+            yield Call(kind=CallChange.NOT_CALLED if pair.base else CallChange.CALLED, tool=pair.step.callee)
         for facet in facets.get(pair.place, ()):
             if facet.kind in {"arguments", "query"}:
                 yield from _arguments(pair, facet)
 
 
 def _arguments(pair: Pair, facet: Facet) -> Iterator[Call]:
-    tool = pair.step.called
+    tool = pair.step.callee
     if facet.form == "text":
         base, candidate = difference_excerpts(as_text(facet.base), as_text(facet.candidate), _BRIEF)
         yield Call(
@@ -99,14 +99,14 @@ def _results(ahead: Sequence[Pair], facets: Facets) -> Iterator[Result]:
         base, candidate = pair.sides
         if (base.status in FAILED) != (candidate.status in FAILED):
             kind = ResultChange.SUCCEEDED if base.status in FAILED else ResultChange.FAILED
-            yield Result(kind=kind, tool=pair.step.called)
+            yield Result(kind=kind, tool=pair.step.callee)
         for facet in facets.get(pair.place, ()):
             if facet.kind == "result":
                 yield from _result(pair, facet)
 
 
 def _result(pair: Pair, facet: Facet) -> Iterator[Result]:
-    tool = pair.step.called
+    tool = pair.step.callee
     if facet.form == "text":
         base, candidate = difference_excerpts(as_text(facet.base), as_text(facet.candidate), _BRIEF)
         yield Result(kind=ResultChange.TEXT, tool=tool, base=base, candidate=candidate)
@@ -124,7 +124,7 @@ def _placeholder(pair: Pair) -> Answer | None:
     sides: tuple[tuple[RunSide, SideStep | None], ...] = (("candidate", pair.candidate), ("base", pair.base))
     for side, step in sides:
         if step is not None and is_placeholder(step):
-            return Answer(kind=AnswerChange.NOT_RUN, side=side, tool=step.called, reason=placeholder_reason(step))
+            return Answer(kind=AnswerChange.NOT_RUN, side=side, tool=step.callee, reason=placeholder_reason(step))
     return None
 
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from traces.core.json_types import JSONObject
 from traces.core.step_header import StoredHeader, step_view
 from traces.core.vocabulary import StepType
-from traces.signatures.ignore_rules import NOTHING, Ignoring
+from traces.signatures.ignore_rules import NO_RULES, IgnoreRules
 
 # Steps that contain other steps and repeat their outputs.
 CONTAINERS = frozenset({StepType.AGENT, StepType.TURN})
@@ -87,4 +87,4 @@ class Side:
     run: RunFacts
     steps: Sequence[SideStep]
     links: Sequence[Link] = ()
-    ignoring: Ignoring = NOTHING
+    ignoring: IgnoreRules = NO_RULES

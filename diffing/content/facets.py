@@ -12,7 +12,7 @@ from diffing.schemas.terms import Category
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
 from traces.payloads.missing_parts import comparable
-from traces.signatures.ignore_rules import NOTHING, Ignoring
+from traces.signatures.ignore_rules import NO_RULES, IgnoreRules
 
 Payloads = Mapping[str, JSONValue]
 _MODEL: Final = FacetKind("model", "model", "config", "model")
@@ -41,7 +41,7 @@ class Missing(LookupError):
         super().__init__(f"the {part} {owner} recorded, but its artifact is missing or damaged ({digests})")
 
 
-def facets(pair: Pair, payloads: Payloads, ignoring: Ignoring = NOTHING) -> Iterator[Facet]:
+def facets(pair: Pair, payloads: Payloads, ignoring: IgnoreRules = NO_RULES) -> Iterator[Facet]:
     """The facets of a differing pair, without the fields that signatures leave out; raises `Missing`."""
     if pair.sides is None:
         return
@@ -50,7 +50,7 @@ def facets(pair: Pair, payloads: Payloads, ignoring: Ignoring = NOTHING) -> Iter
     if base.input_ref and candidate.input_ref and base.input_ref != candidate.input_ref:
         inputs = _load("input", base.input_ref, candidate.input_ref, payloads)
         left, right = (
-            ignoring.reduced(StepType(step.type), step.tool_name or step.name, value)
+            ignoring.reduce(StepType(step.type), step.tool_name or step.name, value)
             for step, value in zip((base, candidate), inputs, strict=True)
         )
         if left != right:

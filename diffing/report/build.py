@@ -23,7 +23,7 @@ from diffing.schemas.report import DiffOptions, DiffReport, SectionName, Unavail
 from diffing.schemas.terms import MODEL_NAME, SYSTEM_PROMPT
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepStatus, StepType
-from traces.signatures.ignore_rules import Ignoring
+from traces.signatures.ignore_rules import IgnoreRules
 
 OPENED: Final = 160  # differing pairs whose payloads are read, the earliest and the operator's own first
 _LAST: Final = 20  # of them kept for the end of the run: the answers
@@ -138,7 +138,7 @@ def _differing_refs(pair: Pair) -> Iterator[str]:
             yield step.output_ref
 
 
-def _open(comparison: Comparison, chosen: Collection[Pair], payloads: Payloads, ignoring: Ignoring) -> Opened:
+def _open(comparison: Comparison, chosen: Collection[Pair], payloads: Payloads, ignoring: IgnoreRules) -> Opened:
     found: dict[int, list[Facet]] = {}
     gaps: list[tuple[SectionName, Unavailable]] = []
     for pair in chosen:
@@ -171,7 +171,7 @@ def _counts(pairs: Collection[Pair], opened: Collection[int]) -> dict[SectionNam
 
 def _gap(pair: Pair, reason: str) -> Unavailable:
     return Unavailable(
-        what=f"{pair.step.type} {pair.step.called}",
+        what=f"{pair.step.type} {pair.step.callee}",
         reason=reason,
         base=step_ref(pair.base),
         candidate=step_ref(pair.candidate),

@@ -71,7 +71,7 @@ def cause(facet: Facet) -> str:
     if facet.kind == "template version and variables":
         return _settings(facet, "the prompt's ")
     if facet.kind == "settings":
-        return _settings(facet, f"{facet.pair.step.called}'s ")
+        return _settings(facet, f"{facet.pair.step.callee}'s ")
     if facet.kind == "documents":
         return _documents(facet)
     return _answer(facet)
@@ -87,7 +87,7 @@ def unpaired(pair: Pair) -> str:
     side = "base" if pair.base else "candidate"
     number = pair.step.sequence_no
     if pair.step.type == StepType.TOOL:
-        return f"{'Not calling' if pair.base else 'Calling'} {pair.step.called} at step {number} of the {side}"
+        return f"{'Not calling' if pair.base else 'Calling'} {pair.step.callee} at step {number} of the {side}"
     summary = f" (“{shorten(pair.step.summary, 60)}”)" if pair.step.summary else ""
     return f"{'The missing' if pair.base else 'An additional'} {pair.step.type} step {number} of the {side}{summary}"
 
@@ -166,7 +166,7 @@ def value_note(change: Change) -> str:
 def step_name(pair: Pair) -> str:
     """A step in words: its number on the side that has it, its type and what it is called."""
     step = pair.step
-    named = f" {step.called}" if step.called not in {step.type, ""} else ""
+    named = f" {step.callee}" if step.callee not in {step.type, ""} else ""
     return f"step {step.sequence_no} ({step.type}{named})"
 
 
@@ -242,7 +242,7 @@ def _documents(facet: Facet) -> str:
     changes = compare_ranks(rank_documents(facet.base), rank_documents(facet.candidate)).changes
     added = [change.title or change.document for change in changes if change.op == "added"]
     removed = [change.title or change.document for change in changes if change.op == "removed"]
-    name = facet.pair.step.called
+    name = facet.pair.step.callee
     if new := rewritten_documents(facet.base, facet.candidate):
         return _rewritten(new[0], {"reworded": len(new) - 1, "added": len(added), "removed": len(removed)}, name)
     if added and removed:
@@ -306,7 +306,7 @@ def _rank_note(facet: Facet) -> str:
 
 def _answer(facet: Facet) -> str:
     """What a step answered: an operator's what-if, or another answer of the world."""
-    name = facet.pair.step.called
+    name = facet.pair.step.callee
     if side := idle_side(facet.pair.base, facet.pair.candidate):
         return f"Not running {name} in the {side}"
     if said := _failing(facet, name):

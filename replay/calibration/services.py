@@ -22,14 +22,14 @@ from traces.errors import NotSealed
 from traces.http.idempotency import Key, once
 from traces.models import IgnoreList, Run
 from traces.runs.queries import find_run
-from traces.signatures.ignore_rules import SIGNED, IgnoreRule
+from traces.signatures.ignore_rules import SIGNED_TYPES, IgnoreRule
 from traces.storage import artifacts
 
 _MOST_PAIRS: Final = 1_000  # differing pairs looked at: their payloads are read
 _MOST_CALLS: Final = 4_000  # calls looked at for collisions
 _Side = Literal["base", "candidate"]
 _OnSide = tuple[_Side, SideStep]
-_TYPES: Final = {str(type): type for type in SIGNED}
+_TYPES: Final = {str(type): type for type in SIGNED_TYPES}
 
 
 def calibrate(request: CalibrationRequest) -> Calibration:
@@ -106,7 +106,7 @@ def _compared(base: Run, candidate: Run) -> dict[str, Any]:
     differing = [(one, other) for one, other in calls if one.signature != other.signature]
     looked_at = differing[:_MOST_PAIRS]
     touching = partial(_touched, sides[0].steps, sides[1].steps)
-    pairs = [pair for pair in _pairs(looked_at) if pair[0].called == pair[1].called]
+    pairs = [pair for pair in _pairs(looked_at) if pair[0].callee == pair[1].callee]
     outcome = volatile_fields.propose(pairs, lambda types: _opened(touching(types)[:_MOST_CALLS]))
     touched = touching({each.rule.type for each in outcome.proposals})
     return {

@@ -18,7 +18,7 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import EdgeKind, StepType
 from traces.payloads.splitter import Splitter
 from traces.signatures.call_signatures import call_of, differing_fields, signature
-from traces.signatures.ignore_rules import Known
+from traces.signatures.ignore_rules import ReductionCache
 
 
 class CallBuilder:
@@ -31,7 +31,7 @@ class CallBuilder:
         self._foresight = foresight
         self._underived = UnknownParts(context, state)
         self._splitter = Splitter()  # knows each message of a conversation once
-        self._reductions = Known()  # and what the ignore list leaves of it
+        self._reductions = ReductionCache()  # and what the ignore list leaves of it
 
     def of_step(self, node: Node) -> Call:
         """Build the call of a step other than a model step."""
@@ -212,7 +212,7 @@ class CallBuilder:
 
     def _compared(self, node: Node, input: JSONValue) -> JSONValue:
         """Input without the fields that the app's ignore list excludes."""
-        return self._context.ignoring.reduced(node.type, node.called, input, self._reductions)
+        return self._context.ignoring.reduce(node.type, node.callee, input, self._reductions)
 
     def _because(self, node: Node) -> tuple[int, ...]:
         return tuple(sorted({link.producer for link in self.changed_links(node)}))

@@ -47,7 +47,7 @@ class Call:
     edits: Edits = NO_EDITS
 
     @property
-    def called(self) -> str:
+    def callee(self) -> str:
         return self.tool_name or self.name
 
 

@@ -8,7 +8,7 @@ from replay.core.environment import ReplayEnvironment
 from replay.core.graph import Graph, Node
 from replay.overrides.policy import Policy
 from traces.core.json_types import JSONObject, JSONValue
-from traces.signatures.ignore_rules import NOTHING, Ignoring
+from traces.signatures.ignore_rules import NO_RULES, IgnoreRules
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class ReplayContext:
     profile: AppliedProfile
     policy: Policy
     environment: ReplayEnvironment
-    ignoring: Ignoring = NOTHING
+    ignoring: IgnoreRules = NO_RULES
     brief: bool = False
     edited_models: EditedModels = EditedModels()
 

@@ -101,7 +101,7 @@ class Graph:
         """The steps from the fork on by type, the name that they are called by, and model."""
         found: dict[tuple[StepType, str, str], list[Node]] = {}
         for node in self.nodes:
-            found.setdefault((node.type, node.called, node.model), []).append(node)
+            found.setdefault((node.type, node.callee, node.model), []).append(node)
         return found
 
     @cached_property

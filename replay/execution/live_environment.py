@@ -43,7 +43,7 @@ class LiveEnvironment:
 
     def similar(self, call: Call, threshold: float) -> CachedAnswer | None:
         source = self._row.session.source_run
-        return call_cache.similar(source, call.called, call.input, threshold, self._checkpoints.ignoring)
+        return call_cache.similar(source, call.callee, call.input, threshold, self._checkpoints.ignoring)
 
     def provider(self, provider: str, model: str, override: str | None) -> str | None:
         return availability.provider_name(provider, model, override)
@@ -57,7 +57,7 @@ class LiveEnvironment:
         return ToolReview(safe=queries.safety(name), executor="" if configured is None else configured.place)
 
     def live_tool(self, call: Call, executor: str) -> Answer | None:
-        tool = tools.configured_tools()[call.called]
+        tool = tools.configured_tools()[call.callee]
         return self._live(call, lambda: live_tools.answer(self._journal, self, tool, call))
 
     def retriever(self, call: Call) -> RetrieverMatch:

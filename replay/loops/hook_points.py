@@ -137,7 +137,7 @@ class HookPoints:
         """Tell how a tool call ended: `post_tool_use` where it succeeded, else the failure alone."""
         if not self.active:
             return
-        payload: JSONObject = {"tool_name": call.called, "args": call.input}
+        payload: JSONObject = {"tool_name": call.callee, "args": call.input}
         if answer.status in _FAILED:
             error = answer.error or answer.output or str(answer.status)
             payload |= {"error": _text(error)}

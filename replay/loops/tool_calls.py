@@ -45,7 +45,7 @@ class TurnCalls:
         self._tools = _list(template.get("tools"))
         self._control = ReplayControl()
         self._recorded: RecordedCalls[Node] = RecordedCalls(
-            lambda tool, arguments: parts.context.ignoring.reduced(StepType.TOOL, tool, arguments)
+            lambda tool, arguments: parts.context.ignoring.reduce(StepType.TOOL, tool, arguments)
         )
         self._without_tool: RecordedCalls[Node] = RecordedCalls(self._recorded.reduced)  # agents and searches
         self._later = [node for node in loop.calls if node.no > start.no]
@@ -106,16 +106,16 @@ class TurnCalls:
         resumed = self._context.environment.committed_answer(call.no)
         if resumed is not None or call.node is not None or call.edits is not NO_EDITS:
             return resumed or self._resolvers.resolve(call)
-        spec = self._spec(call.called)
-        decision = self._control.should_skip(call.called, call.input, spec)
+        spec = self._spec(call.callee)
+        decision = self._control.should_skip(call.callee, call.input, spec)
         if decision.skip:
-            self._control.record_denied(call.called, call.input, spec)
+            self._control.record_denied(call.callee, call.input, spec)
             return _denied(call, decision.step)
 
         def anew(asked: Call) -> Answer | None:
             place = self.in_its_place(asked, at)
             if place is not None and place.type in KINDS:
-                self.without_tool({"name": asked.called, "arguments": asked.input}, at)  # says why it is not
+                self.without_tool({"name": asked.callee, "arguments": asked.input}, at)  # says why it is not
                 return None
             return None if place is None else self._subagents.answer(called_anew(asked, place))
 
@@ -125,13 +125,13 @@ class TurnCalls:
     def came(self, call: Call, answer: Answer) -> None:
         """Record how a call ended, for calls that repeat it."""
         status = StepStatus.DENIED if answer.reason in _NOT_MADE else answer.status
-        self._outcome(call.called, call.input, status, call.no)
+        self._outcome(call.callee, call.input, status, call.no)
         if status is not StepStatus.DENIED:
-            self._made.add(self._key(call.called, call.input))
+            self._made.add(self._key(call.callee, call.input))
 
     def in_its_place(self, call: Call, at: Node) -> Node | None:
         """First unused recorded call of the same tool before the next recorded model step."""
-        return self._in_place(call.called, at)
+        return self._in_place(call.callee, at)
 
     def _in_place(self, tool: str, at: Node) -> Node | None:
         following = (model.no for model in self._loop.models if model.no > at.no)
@@ -146,9 +146,9 @@ class TurnCalls:
         """Describe how a new call differs from the recorded one in its place."""
         node = self.in_its_place(call, at)
         if node is None:
-            return wording.new_call(call.no, call.called)
+            return wording.new_call(call.no, call.callee)
         self._paired.add(node.no)
-        return wording.changed_arguments(call.no, call.called, self._asked(node)[1], call.input)
+        return wording.changed_arguments(call.no, call.callee, self._asked(node)[1], call.input)
 
     def message(self, call: Call, answer: Answer, source: Node | None) -> JSONObject:
         """Format a result as a tool message, in the recorded style if that is known."""
@@ -236,7 +236,7 @@ class TurnCalls:
         """Tool and arguments of a recorded call."""
         if (implicit := self._implicit.call_of(node)) is not None:
             return implicit.tool, implicit.arguments
-        return node.called, self._context.payload(node.input_ref)
+        return node.callee, self._context.payload(node.input_ref)
 
     def _call_id(self, node: Node) -> str:
         implicit = self._implicit.call_of(node)
@@ -267,17 +267,17 @@ class TurnCalls:
         return exact_key(tool, self._recorded.reduced(tool, arguments))
 
     def _is_made(self, call: Call) -> bool:
-        return self._key(call.called, call.input) in self._made
+        return self._key(call.callee, call.input) in self._made
 
     def _repeated(self, call: Call) -> Node | None:
         """Last recorded call of an idempotent tool whose recordings are used up."""
-        spec = self._spec(call.called)
-        match = self._recorded.used_up(call.called, call.input)
+        spec = self._spec(call.callee)
+        match = self._recorded.used_up(call.callee, call.input)
         return match.call if match is not None and (spec is None or spec.idempotent) else None
 
     def _similar(self, call: Call) -> Match[Node] | None:
         return self._recorded.similar(
-            call.called, call.input, self._context.policy.semantic_threshold, but=self._reserved
+            call.callee, call.input, self._context.policy.semantic_threshold, but=self._reserved
         )
 
 
@@ -286,7 +286,7 @@ def _recorded_number(pair: tuple[JSONObject, Node | None]) -> int:
 
 
 def _denied(call: Call, step: int | None) -> Answer:
-    text = f"[Forkpoint] Tool '{call.called}' was not called again: step {step} made the same call and succeeded."
+    text = f"[Forkpoint] Tool '{call.callee}' was not called again: step {step} made the same call and succeeded."
     detail: JSONObject = {**label_key(), "duplicate_of": step}
     return Answer(
         action="blocked",

@@ -84,7 +84,7 @@ def tool(parts: ReplayParts, node: Node) -> Iterator[Event]:
     if call.edits.tool is not None or call.edits.output is not None:
         answer = parts.chain.resolve(call)
     else:
-        verdict = parts.points.before_tool(call.no, call.called, call.input, call.call_id)
+        verdict = parts.points.before_tool(call.no, call.callee, call.input, call.call_id)
         if verdict.arguments is not call.input:
             call = _with_arguments(parts, call, node, verdict.arguments)
         answer = made(parts, parts.loops.key_of(node), call, verdict, lambda: parts.chain.resolve(call))

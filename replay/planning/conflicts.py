@@ -39,7 +39,7 @@ def unreviewed(calls: Sequence[Call]) -> Iterator[PlanRefusal]:
     """Unreviewed tools that the plan would run; nothing goes live before they are reviewed."""
     if not calls:
         return
-    tools = list(dict.fromkeys(call.called for call in calls))
+    tools = list(dict.fromkeys(call.callee for call in calls))
     named = ", ".join(map(repr, tools))
     detail = f"the policy lets tools run live, and nobody has reviewed {named}: decide on the Tools page first"
     step = next((call.node.no for call in calls if call.node is not None), None)
@@ -63,7 +63,7 @@ def strict(policy: Policy, steps: Sequence[PlannedStep], events: Sequence[Event]
     new = next((one for one in resolved if one.answer.label in {Label.SIMULATED, None}), None)
     if new is not None:
         detail = (
-            f"the policy is strict, and step {new.call.no}, a call of {new.call.called} that the recording does not "
+            f"the policy is strict, and step {new.call.no}, a call of {new.call.callee} that the recording does not "
             "have, would be simulated"
         )
         yield PlanRefusal(code="policy_conflict", detail=detail, where="/policy/strict", step=new.call.no)
@@ -76,7 +76,7 @@ def reexecuted(policy: Policy, events: Sequence[Event]) -> Iterator[PlanRefusal]
     if idle and not live:
         detail = (
             f"`order: reexecute` asks for live calls, and nothing configured can make that of step {idle[0].no} "
-            f"({idle[0].type} {idle[0].model or idle[0].called})"
+            f"({idle[0].type} {idle[0].model or idle[0].callee})"
         )
         yield PlanRefusal(code="policy_conflict", detail=detail, where="/policy/order", step=idle[0].no)
 

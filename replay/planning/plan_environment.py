@@ -10,7 +10,7 @@ from replay.planning.shared_walks import Outlooks, Requests, UnknownRequests
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import Label, Reason
 from traces.payloads.lost_payloads import LostPayloads
-from traces.signatures.ignore_rules import NOTHING, Ignoring
+from traces.signatures.ignore_rules import NO_RULES, IgnoreRules
 
 _UNKNOWN: Final = "[Forkpoint] Known only after the live call."
 _CHARACTERS_PER_TOKEN: Final = 4  # about, in English
@@ -26,7 +26,7 @@ class Sources:
     provider: Callable[[str, str, str | None], str | None]
     price: Price
     tool: Callable[[str], ToolReview] = lambda name: NO_REVIEW
-    ignoring: Ignoring = NOTHING
+    ignoring: IgnoreRules = NO_RULES
     similar: Callable[[Call, float], CachedAnswer | None] = lambda call, threshold: None
     retriever: Callable[[Call], RetrieverMatch] = lambda call: RetrieverMatch(reason="no retriever is configured")
     outlooks: Outlooks = field(default_factory=Outlooks)

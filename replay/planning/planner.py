@@ -209,7 +209,7 @@ def _warnings(
     if None in costs and policy.budget.max_cost_usd is not None:
         found.append("The cost cap cannot hold: the price of some live calls is not known.")
     if new := _new(events):
-        found.append(new_calls([(one.call.called, one.answer.reason or "") for one in new]))
+        found.append(new_calls([(one.call.callee, one.answer.reason or "") for one in new]))
     if idle := [node.no for node in conflicts.not_executed(policy, events)]:
         found.append(sentence(f"{step_list(idle)} cannot be executed again, and recorded output is reused there."))
     if placeholders:
@@ -280,7 +280,7 @@ def _unserved(
         )
         yield PlanRefusal(
             code="policy_conflict",
-            detail=f"step {call.no} ({call.called!r}) needs a search, and {why}",
+            detail=f"step {call.no} ({call.callee!r}) needs a search, and {why}",
             where=pointer(index, "retrieval"),
             step=call.no,
         )

@@ -18,7 +18,7 @@ from traces.core.vocabulary import StepType
 from traces.payloads.parts import LITERAL, MissingPart
 from traces.payloads.splitter import Splitter
 from traces.signatures.call_signatures import ModelSigner
-from traces.signatures.ignore_rules import NOTHING, Ignoring
+from traces.signatures.ignore_rules import NO_RULES, IgnoreRules
 
 Roots = Callable[[Collection[str]], Mapping[str, JSONValue]]
 _Place = tuple[str, object, tuple[object, ...]]
@@ -31,7 +31,7 @@ class StoredRequests:
     payload: Callable[[str], JSONValue]
     roots: Roots  # recorded inputs with references in place of their parts
     is_any_recorded: Callable[[Iterable[str]], bool]
-    ignoring: Ignoring = NOTHING
+    ignoring: IgnoreRules = NO_RULES
     _roots: Mapping[str, JSONValue] = field(default_factory=dict)
     _rests: dict[str, bytes] = field(default_factory=dict)
     _signers: dict[_Place, ModelSigner] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class StoredRequests:
 
     def _signatures(self, edited: Sequence[EditedStep]) -> Iterator[str]:
         for (node, edits), rest in zip(edited, self._rests_of(edited), strict=True):
-            if self.ignoring.touches(StepType.MODEL, node.called):
+            if self.ignoring.rules_for(StepType.MODEL, node.callee):
                 raise _Unsigned  # its signature stands for others
             yield self._signer(node, edits).signature(rest.signed)
 

@@ -23,7 +23,7 @@ from traces.core.canonical import digest
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Cause, Label, Reason, StepStatus, StepType
 from traces.payloads.lost_payloads import in_words
-from traces.signatures.ignore_rules import NOTHING, Ignoring
+from traces.signatures.ignore_rules import NO_RULES, IgnoreRules
 
 Resolver = Callable[[Call], Answer | None]
 _KINDS: Final = {StepType.MODEL: "model", StepType.TOOL: "tool", StepType.RETRIEVAL: "retrieval"}
@@ -37,7 +37,7 @@ class ResolverChain:
         policy: Policy,
         environment: ReplayEnvironment,
         anew: Resolver = lambda call: None,
-        ignoring: Ignoring = NOTHING,
+        ignoring: IgnoreRules = NO_RULES,
         assumption: Callable[[Node], JSONObject | None] = lambda node: None,
     ) -> None:
         self.policy = policy
@@ -78,7 +78,7 @@ class ResolverChain:
         chain: tuple[Resolver, ...] = (
             *((self._live, *recorded) if self.policy.order == "reexecute" else (*recorded, self._live)),
             self._asked,
-            lambda asked: None if self._is_blocked(asked.called) else anew(asked),
+            lambda asked: None if self._is_blocked(asked.callee) else anew(asked),
             self._blocked,
             self._fallback,
         )
@@ -111,7 +111,7 @@ class ResolverChain:
             yield self._live
         if call.type is StepType.TOOL:
             yield self._asked
-            if not self._is_blocked(call.called):
+            if not self._is_blocked(call.callee):
                 yield self._anew
             yield self._blocked
         yield self._fallback
@@ -156,8 +156,8 @@ class ResolverChain:
         if node is None or not node.input_ref or node.losses or call.unknown_producers:
             return None
         recorded, asked = self.environment.payload(node.input_ref), call.input
-        kept = [self.ignoring.reduced(node.type, node.called, arguments) for arguments in (recorded, asked)]
-        alike = similarity(kept[0], kept[1], node.called)
+        kept = [self.ignoring.reduce(node.type, node.callee, arguments) for arguments in (recorded, asked)]
+        alike = similarity(kept[0], kept[1], node.callee)
         return self._similar(Match(call=node, similarity=alike)) if alike >= self.policy.semantic_threshold else None
 
     def _elsewhere(self, call: Call) -> Answer | None:
@@ -204,15 +204,15 @@ class ResolverChain:
 
     def _live_tool(self, call: Call) -> Answer | None:
         """Run a tool if the policy allows it and it is reviewed as safe."""
-        if self._forbidden(call.called):
+        if self._forbidden(call.callee):
             return None
-        standing = self.environment.tool(call.called)
+        standing = self.environment.tool(call.callee)
         if standing.safe is None:
             self.unreviewed.append(call)
         if not (standing.safe and standing.executor):
             return None
         answer = self.environment.live_tool(call, standing.executor)
-        waits = answer is not None and self.environment.planning and self.policy.tools.asks(call.called)
+        waits = answer is not None and self.environment.planning and self.policy.tools.asks(call.callee)
         return replace(answer, note=f"{answer.note}, once you let it") if answer is not None and waits else answer
 
     def is_listed(self, tool: str) -> bool:
@@ -230,7 +230,7 @@ class ResolverChain:
         return "not on the allowlist" if rules.allow and not _any_glob(rules.allow, tool) else ""
 
     def _asked(self, call: Call) -> Answer | None:
-        if not self.policy.tools.asks(call.called):
+        if not self.policy.tools.asks(call.callee):
             return None
         said = self.environment.ask(call)
         if said is None:
@@ -247,19 +247,19 @@ class ResolverChain:
 
     def _blocked(self, call: Call) -> Answer | None:
         """Deny a blocklisted call; answer a tool that is not reviewed as safe with a message."""
-        listed = self._is_blocked(call.called)
-        safe = self.environment.tool(call.called).safe
+        listed = self._is_blocked(call.callee)
+        safe = self.environment.tool(call.callee).safe
         if safe and not listed:
             return None
-        unreviewed = f"not reviewed, and its name {suggest(call.called).reason}"
+        unreviewed = f"not reviewed, and its name {suggest(call.callee).reason}"
         why = "on the blocklist" if listed else "reviewed as a side effect" if safe is False else unreviewed
         return Answer(
             action="simulate",
             label=Label.SIMULATED,
             reason=Reason.SIDE_EFFECT_BLOCKED,
-            output=blocked_message(call.called),
+            output=blocked_message(call.callee),
             status=StepStatus.DENIED if listed else StepStatus.OK,
-            note=f"Tool {call.called!r} is {why}",
+            note=f"Tool {call.callee!r} is {why}",
             detail={"blocked": why},
         )
 
@@ -296,7 +296,7 @@ class ResolverChain:
         if call.type is StepType.MODEL:
             return f"no configured provider serves {call.model or 'this model'}"
         if call.type is StepType.TOOL:
-            return f"no recorded or cached answer to this tool call, and {self._not_live(call.called)}"
+            return f"no recorded or cached answer to this tool call, and {self._not_live(call.callee)}"
         if call.type is StepType.RETRIEVAL:
             allowed = "retrieval" in self.policy.allow
             why = self.environment.retriever(call).reason if allowed else "the policy allows no live retrieval"

@@ -154,7 +154,7 @@ def sources(run: Run, payloads: Payloads) -> plan_environment.Sources:
         return call_cache.lookup(run.app, signature, exclude=exclude)
 
     def similar(call: Call, threshold: float) -> CachedAnswer | None:
-        return call_cache.similar(run, call.called, call.input, threshold, held)
+        return call_cache.similar(run, call.callee, call.input, threshold, held)
 
     requests = StoredRequests(
         payload=payloads, roots=payloads.roots, is_any_recorded=call_cache.is_any_recorded, ignoring=held

@@ -15,7 +15,7 @@ from traces.core.vocabulary import Label, StepStatus, StepType
 from traces.models import ReducedSignature, Run, Step
 from traces.payloads.parts import MissingPart
 from traces.signatures.call_shapes import shape_of
-from traces.signatures.ignore_rules import NOTHING, Ignoring, is_reduced
+from traces.signatures.ignore_rules import NO_RULES, IgnoreRules, is_reduced
 from traces.storage import artifacts, bulk
 
 # Outputs that were recorded or came from a live call. Reused steps of a replay are copies and are found in their source
@@ -71,14 +71,14 @@ def is_any_recorded(signatures: Iterable[str]) -> bool:
 
 
 def similar(
-    run: Run, tool: str, arguments: JSONValue, threshold: float, ignoring: Ignoring = NOTHING
+    run: Run, tool: str, arguments: JSONValue, threshold: float, ignoring: IgnoreRules = NO_RULES
 ) -> CachedAnswer | None:
     """Return the answer to the most similar tool call in this run, or else in any sealed run of the app.
 
     The newest of equally similar calls wins. Fields on the app's ignore list are not compared.
     """
-    shape = shape_of(tool, ignoring.reduced(StepType.TOOL, tool, arguments))
-    ignore_digest = ignoring.digest if ignoring.touches(StepType.TOOL, tool) else ""
+    shape = shape_of(tool, ignoring.reduce(StepType.TOOL, tool, arguments))
+    ignore_digest = ignoring.digest if ignoring.rules_for(StepType.TOOL, tool) else ""
     query = tool_calls.Asked(app=run.app, shape=shape, under=ignore_digest)
     long_matches = _long_matches(query, tool, threshold, ignoring)
     for scope in (run.id, None):
@@ -102,7 +102,7 @@ def _short_matches(query: tool_calls.Asked, threshold: float, run: UUID | None) 
     return [] if best is None else [(best[1], place) for place in tool_calls.places(query, best[0], run=run)]
 
 
-def _long_matches(query: tool_calls.Asked, tool: str, threshold: float, ignoring: Ignoring) -> list[_Match]:
+def _long_matches(query: tool_calls.Asked, tool: str, threshold: float, ignoring: IgnoreRules) -> list[_Match]:
     """Find similar calls with long arguments: preselect by their marks, then compare the recorded arguments."""
     marks = tool_calls.marks_alike(query, threshold)
     nearest = tool_matching.nearest_marks(tool_calls.mark(query), marks) if marks else []
@@ -115,7 +115,7 @@ def _long_matches(query: tool_calls.Asked, tool: str, threshold: float, ignoring
 
 
 def _similarity(
-    query: tool_calls.Asked, tool: str, threshold: float, ignoring: Ignoring, place: tuple[UUID, int]
+    query: tool_calls.Asked, tool: str, threshold: float, ignoring: IgnoreRules, place: tuple[UUID, int]
 ) -> float | None:
     """Similarity of a recorded call; None if its arguments are unreadable or it is below the threshold."""
     ref = Step.objects.values_list("input_ref", flat=True).get(run_id=place[0], sequence_no=place[1])
@@ -123,7 +123,7 @@ def _similarity(
         arguments = artifacts.payload(ref) if ref else None
     except MissingPart:
         return None
-    shape = shape_of(tool, ignoring.reduced(StepType.TOOL, tool, arguments))
+    shape = shape_of(tool, ignoring.reduce(StepType.TOOL, tool, arguments))
     is_comparable = shape.rigid == query.shape.rigid
     best = is_comparable and tool_matching.most_alike(
         tool_calls.joined(query.shape), [tool_calls.joined(shape)], threshold

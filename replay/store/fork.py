@@ -11,7 +11,7 @@ from replay.overrides.policy import Policy
 from replay.overrides.profile import OverrideProfile
 from replay.store.payload_reader import Payloads
 from traces.core.vocabulary import StepType
-from traces.signatures.ignore_rules import Ignoring
+from traces.signatures.ignore_rules import IgnoreRules
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +22,7 @@ class Fork:
     profile: AppliedProfile
     policy: Policy
 
-    def context(self, environment: ReplayEnvironment, ignoring: Ignoring) -> ReplayContext:
+    def context(self, environment: ReplayEnvironment, ignoring: IgnoreRules) -> ReplayContext:
         """Build the replay's context; `environment` answers its calls."""
         return ReplayContext(
             graph=self.graph, profile=self.profile, policy=self.policy, environment=environment, ignoring=ignoring

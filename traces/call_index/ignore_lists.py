@@ -16,11 +16,11 @@ from traces.call_index import tool_calls
 from traces.errors import NotFound
 from traces.models import IgnoreList, ReducedSignature, Run, Step
 from traces.payloads.splitter import Splitter
-from traces.signatures.ignore_rules import SIGNED, IgnoreRule, Ignoring, Known
+from traces.signatures.ignore_rules import SIGNED_TYPES, IgnoreRule, IgnoreRules, ReductionCache
 from traces.storage import artifacts
 
 _BATCH: Final = 500
-_TYPES: Final = {str(type): type for type in SIGNED}
+_TYPES: Final = {str(type): type for type in SIGNED_TYPES}
 _OVERLAP: Final = timedelta(minutes=5)  # a run's time of sealing is earlier than its commit
 _COLUMNS: Final = ("signature", "type", "name", "tool_name", "provider", "model", "input_ref")
 
@@ -42,7 +42,7 @@ def _next_version(app: str, by: str, change: Callable[[tuple[IgnoreRule, ...]], 
     while True:
         newest = IgnoreList.objects.filter(app=app).order_by("-version").first()
         kept = tuple(dict.fromkeys(change(ignoring_of(newest).rules)))
-        said = Ignoring(rules=kept).digest
+        said = IgnoreRules(rules=kept).digest
         if newest is not None and newest.digest == said:
             return newest
         dumped = [rule.model_dump(mode="json") for rule in kept]
@@ -60,28 +60,28 @@ def active(app: str) -> IgnoreList | None:
     return found if found is not None and found.rules else None
 
 
-def ignoring_of(row: IgnoreList | None) -> Ignoring:
+def ignoring_of(row: IgnoreList | None) -> IgnoreRules:
     """A list as the pure modules take it."""
     if row is None:
-        return Ignoring()
-    return Ignoring(rules=tuple(IgnoreRule.model_validate(rule) for rule in row.rules), version=row.version)
+        return IgnoreRules()
+    return IgnoreRules(rules=tuple(IgnoreRule.model_validate(rule) for rule in row.rules), version=row.version)
 
 
-def of_version(app: str, version: int) -> Ignoring:
+def of_version(app: str, version: int) -> IgnoreRules:
     """One version of an app's list; 0 is the list that leaves out nothing. Raises `NotFound`."""
     if not version:
-        return Ignoring()
+        return IgnoreRules()
     row = IgnoreList.objects.filter(app=app, version=version).first()
     if row is None:
         raise NotFound(f"{app} has no ignore list {version}")
     return ignoring_of(row)
 
 
-def current(app: str) -> Ignoring:
+def current(app: str) -> IgnoreRules:
     """The list that holds for an app, with every recorded call signed under it."""
     row = active(app)
     if row is None:
-        return Ignoring()
+        return IgnoreRules()
     sign(row)
     return ignoring_of(row)
 
@@ -124,9 +124,9 @@ def _sealed_since(row: IgnoreList) -> QuerySet[Run]:
     return runs if row.signed_until is None else runs.filter(sealed_at__gt=row.signed_until - _OVERLAP)
 
 
-def _unsigned(row: IgnoreList, ignoring: Ignoring) -> QuerySet[Step, tuple[Any, ...]]:
+def _unsigned(row: IgnoreList, ignoring: IgnoreRules) -> QuerySet[Step, tuple[Any, ...]]:
     """Steps whose calls the rules may be for, equal calls one after the other."""
-    types = {rule.type for rule in ignoring.rules} & {str(type) for type in SIGNED}
+    types = {rule.type for rule in ignoring.rules} & {str(type) for type in SIGNED_TYPES}
     known = ReducedSignature.objects.filter(ignore_list=row).values("signature")
     steps = Step.objects.filter(run__in=_sealed_since(row), type__in=types).exclude(Q(signature="") | Q(input_ref=""))
     return steps.exclude(signature__in=known).order_by("signature").values_list(*_COLUMNS)
@@ -145,10 +145,10 @@ def _batches(rows: QuerySet[Step, tuple[Any, ...]]) -> Iterator[Sequence[tuple[A
         yield batch
 
 
-def _sign(row: IgnoreList, ignoring: Ignoring, steps: Sequence[tuple[Any, ...]]) -> int:
-    touched = [step for step in steps if ignoring.touches(_TYPES[step[1]], step[3] or step[2])]
+def _sign(row: IgnoreList, ignoring: IgnoreRules, steps: Sequence[tuple[Any, ...]]) -> int:
+    touched = [step for step in steps if ignoring.rules_for(_TYPES[step[1]], step[3] or step[2])]
     inputs = artifacts.available([step[-1] for step in touched])
-    splitter, known = Splitter(), Known()  # most messages are in many calls
+    splitter, known = Splitter(), ReductionCache()  # most messages are in many calls
     made = []
     for plain, type, name, tool_name, provider, model, input_ref in touched:
         if input_ref in inputs:  # else it cannot answer another call either

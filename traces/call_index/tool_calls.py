@@ -13,7 +13,7 @@ from traces.core.json_types import JSONValue
 from traces.core.vocabulary import Label, Reason, StepStatus, StepType
 from traces.models import Run, Step, ToolCall
 from traces.signatures.call_shapes import CallShape, shape_of
-from traces.signatures.ignore_rules import Ignoring
+from traces.signatures.ignore_rules import IgnoreRules
 from traces.signatures.text_sketches import PLACES, read, sketch, written
 from traces.storage import artifacts, bulk
 
@@ -74,7 +74,7 @@ def insert_of(run: Run) -> None:
         insert(run.app, run.id, known)
 
 
-def insert_under(app: str, ignoring: Ignoring, runs: Collection[UUID]) -> None:
+def insert_under(app: str, ignoring: IgnoreRules, runs: Collection[UUID]) -> None:
     """Make calls of sealed runs found under an ignore list as well: those that it is for, and each once."""
     steps = Step.objects.filter(_ANSWERED, run__in=runs, type=StepType.TOOL, status=StepStatus.OK)
     done = ToolCall.objects.filter(run=OuterRef("run"), sequence_no=OuterRef("sequence_no"))
@@ -83,14 +83,14 @@ def insert_under(app: str, ignoring: Ignoring, runs: Collection[UUID]) -> None:
     found = [
         step
         for step in waiting.values_list("run_id", "sequence_no", "tool_name", "name", "input_ref")
-        if ignoring.touches(StepType.TOOL, step[2] or step[3])
+        if ignoring.rules_for(StepType.TOOL, step[2] or step[3])
     ]
     for some in bulk.chunks(found):
         inputs = artifacts.available(ref for *_, ref in some)
         rows = []
         for run, number, tool, name, ref in some:
             if ref in inputs:
-                kept = ignoring.reduced(StepType.TOOL, tool or name, inputs[ref])
+                kept = ignoring.reduce(StepType.TOOL, tool or name, inputs[ref])
                 asked = Asked(app=app, shape=shape_of(tool or name, kept), under=ignoring.digest)
                 rows.append(_row(run, number, asked))
         bulk.insert(ToolCall, _COLUMNS, rows)

@@ -40,7 +40,7 @@ class StepHeader:
     tokens_cached: int | None = None
 
     @property
-    def called(self) -> str:
+    def callee(self) -> str:
         """The tool's name, or the step's own."""
         return self.tool_name or self.name
 

@@ -98,7 +98,7 @@ def _answered_calls(
     for step, row in zip(steps, step_rows, strict=True):
         answered = step.type is StepType.TOOL and step.status is StepStatus.OK and step.output is not None
         if answered and step.label is Label.LIVE:
-            yield row.sequence_no, step.called, step.input
+            yield row.sequence_no, step.callee, step.input
 
 
 def _judgements(given: Sequence[RecordedJudgement], steps: Iterable[RecordedStep]) -> Iterator[JudgementRow]:

@@ -20,11 +20,11 @@ from traces.core.vocabulary import StepType
 from traces.signatures.call_signatures import DEFAULT_IGNORED, VERSION, signature
 from traces.signatures.volatile_values import Kind, mask
 
-SIGNED: Final = (StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT)
+SIGNED_TYPES: Final = (StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT)
 _MARK: Final = "~"
 Path = tuple[str, ...]
 # Entries of lists that were reduced, each with what became of it: calls of one conversation share their messages.
-Known = dict[tuple[int, Path, Kind | None], tuple[JSONValue, JSONValue]]
+ReductionCache = dict[tuple[int, Path, Kind | None], tuple[JSONValue, JSONValue]]
 
 
 class IgnoreRule(Schema):
@@ -47,7 +47,7 @@ class IgnoreRule(Schema):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ignoring:
+class IgnoreRules:
     """One version of an app's list, or nothing at all."""
 
     rules: tuple[IgnoreRule, ...] = ()
@@ -65,16 +65,16 @@ class Ignoring:
         said = [*sorted(DEFAULT_IGNORED), *(rule.said for rule in self.rules)]
         return {"ignored": list(said), "ignore_list": self.version}
 
-    def touches(self, type: StepType, called: str) -> tuple[IgnoreRule, ...]:
+    def rules_for(self, type: StepType, called: str) -> tuple[IgnoreRule, ...]:
         """The rules for steps of a type and name."""
         return _touching(self.rules, str(type), called)
 
-    def reduced(self, type: StepType, called: str, input: JSONValue, known: Known | None = None) -> JSONValue:
+    def reduce(self, type: StepType, called: str, input: JSONValue, known: ReductionCache | None = None) -> JSONValue:
         """A step's input without what is ignored; the input itself is left as it is.
 
         What is `known` is not reduced again: of many calls, equal entries stay one object.
         """
-        for rule in self.touches(type, called):
+        for rule in self.rules_for(type, called):
             input = without(input, rule.path, rule.within, known)
         return input
 
@@ -88,15 +88,15 @@ class Ignoring:
         model: str = "",
         tool_name: str = "",
         digest_of: Callable[[JSONValue], str] | None = None,
-        known: Known | None = None,
+        known: ReductionCache | None = None,
     ) -> str:
         """The signature of a call under this list; empty where no rule is for such calls."""
-        if not self.touches(type, tool_name or name):
+        if not self.rules_for(type, tool_name or name):
             return ""
         plain = signature(
             type=type,
             name=name,
-            input=self.reduced(type, tool_name or name, input, known),
+            input=self.reduce(type, tool_name or name, input, known),
             provider=provider,
             model=model,
             tool_name=tool_name,
@@ -105,7 +105,7 @@ class Ignoring:
         return f"{VERSION}{_MARK}{self.digest[:12]}:{plain.rpartition(':')[2]}"
 
 
-NOTHING: Final = Ignoring()
+NO_RULES: Final = IgnoreRules()
 
 
 def is_reduced(signed: str) -> bool:
@@ -113,7 +113,7 @@ def is_reduced(signed: str) -> bool:
     return _MARK in signed
 
 
-def without(value: JSONValue, path: Path, within: Kind | None, known: Known | None = None) -> JSONValue:
+def without(value: JSONValue, path: Path, within: Kind | None, known: ReductionCache | None = None) -> JSONValue:
     """A copy of `value` without the fields at `path`, or with their times or ids masked."""
     if not path:
         return _masked(value, within)
@@ -130,7 +130,7 @@ def pointer(path: Iterable[str]) -> str:
     return "".join(f"/{part if part == '*' else escape_pointer(part)}" for part in path)
 
 
-def _entry(item: JSONValue, path: Path, within: Kind | None, known: Known | None) -> JSONValue:
+def _entry(item: JSONValue, path: Path, within: Kind | None, known: ReductionCache | None) -> JSONValue:
     if known is None or not isinstance(item, dict | list):
         return without(item, path, within)
     key = (id(item), path, within)
@@ -140,7 +140,7 @@ def _entry(item: JSONValue, path: Path, within: Kind | None, known: Known | None
 
 
 def _without_keys(
-    value: JSONObject, keys: list[str], rest: Path, within: Kind | None, known: Known | None
+    value: JSONObject, keys: list[str], rest: Path, within: Kind | None, known: ReductionCache | None
 ) -> JSONObject:
     if not rest and within is None:
         return {key: item for key, item in value.items() if key not in keys}

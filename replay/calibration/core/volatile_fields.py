@@ -18,7 +18,7 @@ from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
 from traces.payloads.splitter import Splitter
 from traces.signatures.call_signatures import signature
-from traces.signatures.ignore_rules import NOTHING, IgnoreRule, Ignoring, Known, Path, pointer
+from traces.signatures.ignore_rules import NO_RULES, IgnoreRule, IgnoreRules, Path, ReductionCache, pointer
 from traces.signatures.volatile_values import kind_of, masking
 
 _EXAMPLES: Final = 3
@@ -45,13 +45,13 @@ class Made:
     answer: str
 
     @property
-    def called(self) -> str:
+    def callee(self) -> str:
         return self.tool_name or self.name
 
-    def signed(self, ignoring: Ignoring, shared: "Shared") -> str:
-        key = id(self), ignoring.touches(self.type, self.called)
+    def signed(self, ignoring: IgnoreRules, shared: "Shared") -> str:
+        key = id(self), ignoring.rules_for(self.type, self.callee)
         if key not in shared.signed:
-            reduced = ignoring.reduced(self.type, self.called, self.input, shared.known)
+            reduced = ignoring.reduce(self.type, self.callee, self.input, shared.known)
             shared.kept.append(self)
             shared.signed[key] = signature(
                 type=self.type,
@@ -70,7 +70,7 @@ class Shared:
     """What is found out once: of the messages that calls of one conversation share, and of each call."""
 
     splitter: Splitter = field(default_factory=Splitter)
-    known: Known = field(default_factory=Known)
+    known: ReductionCache = field(default_factory=ReductionCache)
     signed: dict[tuple[int, tuple[IgnoreRule, ...]], str] = field(default_factory=dict)
     kept: list[Made] = field(default_factory=list)  # all that is known by identity, lest that be given to another
 
@@ -105,29 +105,29 @@ def propose(pairs: Sequence[Pair], opened: Callable[[Collection[str]], Sequence[
     found, left = _sighted(pairs)
     calls, shared = opened({rule.type for rule in found}), Shared()
     safe, confused = _safe([rule for rule, each in found.items() if _says_nothing(each)], calls, shared)
-    equal = _equal(pairs, range(len(pairs)), Ignoring(rules=safe), shared)
+    equal = _equal(pairs, range(len(pairs)), IgnoreRules(rules=safe), shared)
     recommended = tuple(rule for rule in safe if not equal.isdisjoint(found[rule].pairs))
     proposals = []
     for rule, each in found.items():
-        together = Ignoring(rules=tuple(dict.fromkeys((*recommended, rule))))
+        together = IgnoreRules(rules=tuple(dict.fromkeys((*recommended, rule))))
         groups = confused[rule] if rule in confused else _at_work(rule, together.rules, calls, shared)
         unified = _equal(pairs, each.pairs, together, shared)
         proposals.append(_proposal(each, pairs, unified, groups, recommended=rule in recommended))
     proposals.sort(key=lambda each: (not each.recommended, -each.pairs, each.rule.said))
-    whole = _equal(pairs, range(len(pairs)), Ignoring(rules=tuple(found)), shared)
+    whole = _equal(pairs, range(len(pairs)), IgnoreRules(rules=tuple(found)), shared)
     return Outcome(proposals=proposals, unified=_unified(pairs, whole), left=left[:_LISTED])
 
 
-def collisions(ignoring: Ignoring, calls: Sequence[Made], shared: Shared) -> list[list[Made]]:
+def collisions(ignoring: IgnoreRules, calls: Sequence[Made], shared: Shared) -> list[list[Made]]:
     """Calls of one recording that differ and were answered differently, and would have one signature."""
     groups: dict[tuple[str, str], list[Made]] = defaultdict(list)
     for call in calls:
-        if ignoring.touches(call.type, call.called):
+        if ignoring.rules_for(call.type, call.callee):
             groups[call.side, call.signed(ignoring, shared)].append(call)
     return [
         group
         for group in groups.values()
-        if len({call.answer for call in group}) > 1 and len({call.signed(NOTHING, shared) for call in group}) > 1
+        if len({call.answer for call in group}) > 1 and len({call.signed(NO_RULES, shared) for call in group}) > 1
     ]
 
 
@@ -151,7 +151,7 @@ def _safe(
 ) -> tuple[tuple[IgnoreRule, ...], dict[IgnoreRule, list[list[Made]]]]:
     """Those of the rules that together confuse nothing, and what each of the others confuses beside them."""
     left, confused = tuple(rules), dict[IgnoreRule, list[list[Made]]]()
-    while groups := collisions(Ignoring(rules=left), calls, shared):
+    while groups := collisions(IgnoreRules(rules=left), calls, shared):
         at_work = {rule: _at_work(rule, left, calls, shared) for rule in left}
         # Of rules for one field none is missed: then all are to blame.
         confused |= {rule: found for rule, found in at_work.items() if found} or dict.fromkeys(left, groups)
@@ -163,12 +163,12 @@ def _at_work(
     rule: IgnoreRule, together: Sequence[IgnoreRule], calls: Sequence[Made], shared: Shared
 ) -> list[list[Made]]:
     """The different calls that become one by these rules together, and would not without this one."""
-    others = Ignoring(rules=tuple(each for each in together if each != rule))
-    groups = collisions(Ignoring(rules=tuple(together)), calls, shared)
+    others = IgnoreRules(rules=tuple(each for each in together if each != rule))
+    groups = collisions(IgnoreRules(rules=tuple(together)), calls, shared)
     return [group for group in groups if len({call.signed(others, shared) for call in group}) > 1]
 
 
-def _equal(pairs: Sequence[Pair], places: Iterable[int], ignoring: Ignoring, shared: Shared) -> set[int]:
+def _equal(pairs: Sequence[Pair], places: Iterable[int], ignoring: IgnoreRules, shared: Shared) -> set[int]:
     return {at for at in places if len({call.signed(ignoring, shared) for call in pairs[at]}) == 1}
 
 
@@ -198,7 +198,7 @@ def _rule(call: Made, path: Path, before: JSONValue, after: JSONValue) -> tuple[
     general = tuple("*" if part.isdecimal() else part for part in path)
     if not path:
         return None, ""
-    name = "*" if call.type is StepType.MODEL else call.called
+    name = "*" if call.type is StepType.MODEL else call.callee
     rule = IgnoreRule(type=str(call.type), name=name, pointer=pointer(general))
     kinds = kind_of(before), kind_of(after)
     if kinds[0] is not None and kinds[0] == kinds[1]:
@@ -239,12 +239,12 @@ def _proposal(
 
 def _collision(group: Sequence[Made]) -> Collision:
     first = group[0]
-    return Collision(side=first.side, type=first.type, name=first.called, steps=[call.no for call in group][:_LISTED])
+    return Collision(side=first.side, type=first.type, name=first.callee, steps=[call.no for call in group][:_LISTED])
 
 
 def _unified(pairs: Sequence[Pair], places: Iterable[int]) -> list[UnifiedPair]:
     return [
-        UnifiedPair(base=pairs[at][0].no, candidate=pairs[at][1].no, type=pairs[at][0].type, name=pairs[at][0].called)
+        UnifiedPair(base=pairs[at][0].no, candidate=pairs[at][1].no, type=pairs[at][0].type, name=pairs[at][0].callee)
         for at in sorted(places)
     ]
 
@@ -254,7 +254,7 @@ def _difference(base: Made, candidate: Made, path: Path, before: JSONValue, afte
         base=base.no,
         candidate=candidate.no,
         type=base.type,
-        name=base.called,
+        name=base.callee,
         pointer=pointer(path),
         example=Example(base=_short(before), candidate=_short(after)),
     )

@@ -103,7 +103,7 @@ class AttemptJournal:
         self._afford(call, first=number == 1)
         doing = {
             "model": f"asking {place} for {call.model}",
-            "tool": f"running {call.called}",
+            "tool": f"running {call.callee}",
             "retrieval": f"searching {place}",
         }[kind]
         with transaction.atomic():

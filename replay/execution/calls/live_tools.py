@@ -36,7 +36,7 @@ def answer(journal: AttemptJournal, operator: Operator, tool: tools.Tool, call: 
             return _restored(attempt)
     if any(_is_open(attempt) for attempt in attempts):
         return _ask(journal, operator, call, attempts)
-    if journal.policy.tools.asks(call.called) and not (said := _before(operator, call, tool)).run:
+    if journal.policy.tools.asks(call.callee) and not (said := _before(operator, call, tool)).run:
         return operator_said(said)
     return _run(journal, operator, tool, call, attempts)
 

@@ -8,9 +8,9 @@ from traces.core.vocabulary import StepStatus
 
 def question(call: Call, why: str, *, may_run: bool) -> OperatorQuestion:
     """`may_run`: whether to make the call is one of the answers."""
-    text = f"Step {call.no} calls {call.called}, {why}"
+    text = f"Step {call.no} calls {call.callee}, {why}"
     return OperatorQuestion(
-        sequence_no=call.no, tool_name=call.called, arguments=call.input, text=text, may_run=may_run
+        sequence_no=call.no, tool_name=call.callee, arguments=call.input, text=text, may_run=may_run
     )
 
 

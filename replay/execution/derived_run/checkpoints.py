@@ -20,7 +20,7 @@ from traces import notify
 from traces.core.vocabulary import Label
 from traces.ingest.step_rows import StepRow
 from traces.runs import services as traces
-from traces.signatures.ignore_rules import Ignoring
+from traces.signatures.ignore_rules import IgnoreRules
 
 _BUFFERED: Final = 200
 _PATIENCE_S: Final = 0.05  # how long resolved steps may wait for company before they are committed
@@ -29,7 +29,7 @@ _PATIENCE_S: Final = 0.05  # how long resolved steps may wait for company before
 class Checkpoints:
     """Steps that wait for the next commit, and what was committed so far."""
 
-    def __init__(self, row: SessionRow, policy: Policy, ignoring: Ignoring, journal: AttemptJournal) -> None:
+    def __init__(self, row: SessionRow, policy: Policy, ignoring: IgnoreRules, journal: AttemptJournal) -> None:
         session = row.session
         self.row = row
         self.policy = policy

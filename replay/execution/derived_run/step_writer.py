@@ -125,7 +125,7 @@ class StepWriter:
 
     def _refuse(self, call: Call, answer: Answer, code: str, why: str) -> NoReturn:
         """End at a step that the policy does not let be answered so."""
-        said = f"step {call.no} ({call.called}): {why}"
+        said = f"step {call.no} ({call.callee}): {why}"
         failed = Answer(
             action="blocked",
             label=Label.SIMULATED,
@@ -140,7 +140,7 @@ class StepWriter:
         self._closed.append(event)
         self._checkpoints.deviations.closed(event.node.no, event.label, event.reason)
         if self._policy.strict and event.label is Label.SIMULATED:
-            why = f"step {event.no} ({event.node.called}): it would be simulated ({event.reason})"
+            why = f"step {event.no} ({event.node.callee}): it would be simulated ({event.reason})"
             raise ReplayFailure("strict", why, step=event.no)
 
     def _close(self, event: ContainerClosed) -> None:

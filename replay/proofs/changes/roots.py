@@ -123,7 +123,7 @@ def _settings(found: Found, root: Root) -> Iterator[Change]:
             else untestable(
                 root,
                 f"an override does not take it beside the other settings that changed; {RUN_BOTH}",
-                title=f"Other settings of {root.pair.step.called}",
+                title=f"Other settings of {root.pair.step.callee}",
                 name="others",
             )
         )

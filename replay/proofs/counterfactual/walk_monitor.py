@@ -121,13 +121,13 @@ class Watch:
         self.coupling.made_again(node.signature)
         if node.type in _WORLD and node.signature:
             self.world.append(node.signature)
-        self.refuse_undecided(node.type, f"step {no} ({node.type} {node.called})")
+        self.refuse_undecided(node.type, f"step {no} ({node.type} {node.callee})")
         said = _Said(no=no, source=node.no, known=True, kept=True, ref=node.output_ref, status=node.status)
         self._note(node.type, said)
         if node.type is StepType.TOOL:
             arguments = payload(node.input_ref) if self.arguments and node.input_ref else None
             signature = self.coupling.alike(node.signature)
-            self.tools.append(Used(tool=node.called, signature=signature, arguments=arguments))
+            self.tools.append(Used(tool=node.callee, signature=signature, arguments=arguments))
 
     def _resolved(self, event: StepResolved) -> None:
         call, given = event.call, event.answer
@@ -166,10 +166,10 @@ class Watch:
             self.state.note(number, call.signature, gave)
         if call.type is StepType.TOOL:
             signature = call.reduced_signature or self.coupling.alike(call.signature)
-            self.tools.append(Used(tool=call.called, signature=signature, arguments=call.input))
+            self.tools.append(Used(tool=call.callee, signature=signature, arguments=call.input))
 
     def _refuse(self, call: Call, guessed: str) -> None:
-        what = f"step {call.no} ({call.type} {call.called})"
+        what = f"step {call.no} ({call.type} {call.callee})"
         self.refuse_undecided(call.type, what)
         if guessed:
             raise Missed(f"{what}: {guessed[:1].lower()}{guessed[1:]}", call)

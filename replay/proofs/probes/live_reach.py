@@ -40,14 +40,14 @@ class Asking:
             named = availability.provider_name(call.provider, call.model, call.override_provider)
             return "model" in self.policy.allow and named is not None and not self.untold(call, named)
         if call.type is StepType.TOOL:
-            reviewed = queries.safety(call.called) is True and call.called in tools.configured_tools()
+            reviewed = queries.safety(call.callee) is True and call.callee in tools.configured_tools()
             return "tool" in self.policy.allow and reviewed
         served = call.type is StepType.RETRIEVAL and "retrieval" in self.policy.allow
         return served and bool(availability.match_retriever(call).name)
 
     def why_not(self, call: Call, *, unpaid: bool) -> str:
         """Why nobody is asked for the missing answer."""
-        what = f"step {call.no} ({call.type} {call.called})"
+        what = f"step {call.no} ({call.type} {call.callee})"
         if unpaid:
             return f"{what} would have to be asked anew, and no live call is left in the budget"
         if call.type is StepType.MODEL:

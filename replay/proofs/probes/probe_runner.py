@@ -236,7 +236,7 @@ class ProbeRunner:
     def _missed(watch: Watch, call: Call) -> Seen | Call:
         """The call that nobody recorded, unless it may not come at all."""
         try:
-            watch.refuse_undecided(call.type, f"step {call.no} ({call.type} {call.called})")
+            watch.refuse_undecided(call.type, f"step {call.no} ({call.type} {call.callee})")
         except Missed as missed:
             return Seen(outcome="needs_live", missing=str(missed))
         return call

@@ -15,7 +15,7 @@ class Unanswered(Exception):
     """The walk comes to a call that nobody recorded."""
 
     def __init__(self, call: Call) -> None:
-        super().__init__(f"step {call.no} ({call.type} {call.called}) is a call that nobody recorded")
+        super().__init__(f"step {call.no} ({call.type} {call.callee}) is a call that nobody recorded")
         self.call = call
 
 

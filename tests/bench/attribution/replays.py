@@ -89,7 +89,7 @@ class Engine:
 
     def live_tool(self, call: Call, executor: str) -> Answer | None:
         assert isinstance(call.input, dict)
-        output, status = called(self.settings, call.called, call.input)
+        output, status = called(self.settings, call.callee, call.input)
         return Answer(action="live", label=Label.SIMULATED, reason=Reason.LIVE_TOOL, output=output, status=status)
 
     def retriever(self, call: Call) -> RetrieverMatch:

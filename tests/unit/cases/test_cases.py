@@ -287,7 +287,7 @@ def test_what_becomes_of_every_step(case: Case) -> None:
 def _new(events: list[Event]) -> list[list[str]]:
     """The calls that the recording does not have, and what became of them."""
     return [
-        [event.call.called, f"{event.answer.label} {event.answer.reason}"]
+        [event.call.callee, f"{event.answer.label} {event.answer.reason}"]
         for event in events
         if isinstance(event, StepResolved) and event.answer.detail.get("divergence") and event.call.tool_name
     ]

@@ -174,7 +174,7 @@ def _assign_call_id(step: RecordedStep, open_calls: list[_Call]) -> RecordedStep
         open_calls[:] = [call for call in open_calls if call.id != step.call_id]
         return step
     arguments = _digest(step.input)
-    match = next((call for call in open_calls if (call.name, call.arguments) == (step.called, arguments)), None)
+    match = next((call for call in open_calls if (call.name, call.arguments) == (step.callee, arguments)), None)
     if match is None:
         return step
     open_calls.remove(match)

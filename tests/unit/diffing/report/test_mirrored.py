@@ -30,12 +30,12 @@ from tests.support.mirroring import essence, is_empty
 from traces.core.ids import new_id
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
-from traces.signatures.ignore_rules import IgnoreRule, Ignoring
+from traces.signatures.ignore_rules import IgnoreRule, IgnoreRules
 
 WORDS = ("Where is it?", "Please refund order 4711.", "Thank you, that is all.")
 ANSWERS = ("It is on its way.", "Your refund of 42.00 EUR is done.", "I am sorry, I cannot do that.", "Good bye.")
 TOOLS = ("get_order", "get_user", "issue_refund")
-IGNORED = Ignoring(rules=(IgnoreRule(type="tool", pointer="/at"),), version=1)
+IGNORED = IgnoreRules(rules=(IgnoreRule(type="tool", pointer="/at"),), version=1)
 
 
 @dataclass

@@ -10,7 +10,7 @@ from replay.calibration.core.volatile_fields import Made, Shared, collisions, di
 from traces.core.canonical import digest
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
-from traces.signatures.ignore_rules import NOTHING, IgnoreRule, Ignoring, Known, without
+from traces.signatures.ignore_rules import NO_RULES, IgnoreRule, IgnoreRules, ReductionCache, without
 from traces.signatures.volatile_values import kind_of, mask, masking
 
 UUID = "0b6e1c1e-5d3f-4e0a-9a51-7b0f7a1d2c3e"
@@ -179,7 +179,7 @@ def test_leaving_out_again_changes_nothing_and_the_value_itself_never_does(
 
 @given(st.lists(values, max_size=4), st.lists(paths, min_size=1, max_size=3))
 def test_what_is_reduced_once_is_reduced_as_each_time_anew(given: list[JSONValue], ways: list[tuple[str, ...]]) -> None:
-    known = Known()
+    known = ReductionCache()
     calls: list[JSONValue] = [[*given], {"a": [*given]}, [*given]]  # they share their entries
     for value in calls:
         for path in ways:
@@ -195,7 +195,7 @@ def test_what_is_reduced_once_is_reduced_as_each_time_anew(given: list[JSONValue
 def test_accepted_proposals_unify_exactly_what_they_say(inputs: list[dict[str, JSONValue]]) -> None:
     pairs = [pair(one, other, no) for no, (one, other) in enumerate(zip(inputs, reversed(inputs), strict=True), 1)]
     outcome = propose(pairs)
-    ignoring = Ignoring(rules=tuple(each.rule for each in outcome.proposals), version=1)
+    ignoring = IgnoreRules(rules=tuple(each.rule for each in outcome.proposals), version=1)
     shared = Shared()
     equal = [
         base.no for base, candidate in pairs if base.signed(ignoring, shared) == candidate.signed(ignoring, shared)
@@ -206,8 +206,8 @@ def test_accepted_proposals_unify_exactly_what_they_say(inputs: list[dict[str, J
 @given(st.lists(st.tuples(st.sampled_from([UUID, OTHER, "x"]), st.sampled_from("ab")), max_size=6))
 def test_without_a_collision_equal_signatures_mean_equal_answers(made: list[tuple[str, str]]) -> None:
     calls = [call({"id": value}, no=no, answer=answer) for no, (value, answer) in enumerate(made)]
-    ignoring, shared = Ignoring(rules=(IgnoreRule(type="tool", pointer="/id"),)), Shared()
-    several = len({one.signed(NOTHING, shared) for one in calls}) > 1 and len({one.answer for one in calls}) > 1
+    ignoring, shared = IgnoreRules(rules=(IgnoreRule(type="tool", pointer="/id"),)), Shared()
+    several = len({one.signed(NO_RULES, shared) for one in calls}) > 1 and len({one.answer for one in calls}) > 1
     assert bool(collisions(ignoring, calls, shared)) is several
 
 
@@ -252,10 +252,12 @@ def _kept(one: JSONObject, ignored: set[str]) -> str:
 
 
 def test_a_label_under_a_list_says_what_it_left_out() -> None:
-    ignoring = Ignoring(rules=(IgnoreRule(type="tool", name="search", pointer="/at", within="timestamp"),), version=3)
+    ignoring = IgnoreRules(
+        rules=(IgnoreRule(type="tool", name="search", pointer="/at", within="timestamp"),), version=3
+    )
     assert ignoring.key["ignore_list"] == 3
     assert "tool search: /at (timestamp)" in str(ignoring.key["ignored"])
-    assert NOTHING.key == {}
+    assert NO_RULES.key == {}
     signed = ignoring.signature(
         type=StepType.TOOL, name="search", input={"at": "2026-11-20T10:00Z"}, tool_name="search"
     )

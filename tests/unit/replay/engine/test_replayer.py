@@ -61,7 +61,7 @@ class MemoryEnvironment:
         return NO_REVIEW
 
     def live_tool(self, call: Call, executor: str) -> Answer | None:
-        raise AssertionError(f"{call.called} is not reviewed and must not run")
+        raise AssertionError(f"{call.callee} is not reviewed and must not run")
 
     def retriever(self, call: Call) -> RetrieverMatch:
         return (

@@ -78,7 +78,7 @@ class Went:
         """The derived tool steps in order: called, label, and the recorded step that answered."""
         found = [event for event in self.events if isinstance(event, StepResolved) and event.call.type is StepType.TOOL]
         return [
-            f"{event.call.called} {event.answer.label}{f' {event.answer.source.no}' if event.answer.source else ''}"
+            f"{event.call.callee} {event.answer.label}{f' {event.answer.source.no}' if event.answer.source else ''}"
             for event in found
         ]
 

@@ -33,7 +33,7 @@ def outcomes(run: RecordedRun, *entries: JSONValue, fork: int = 1) -> list[str]:
     """The tool steps from the fork on: what they are called, how they ended, and why."""
     events = replay(*entries, run=run, fork=fork).execute()
     found = [event for event in events if isinstance(event, StepResolved) and event.call.type is StepType.TOOL]
-    return [f"{event.call.called} {event.answer.status} {event.answer.reason}" for event in found]
+    return [f"{event.call.callee} {event.answer.status} {event.answer.reason}" for event in found]
 
 
 def asking(step: int, *asked: Asks) -> JSONValue:

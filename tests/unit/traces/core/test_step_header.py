@@ -62,7 +62,7 @@ def test_equal_steps_have_equal_hashes() -> None:
     node = Node(id=UUID(int=1), no=1, type=StepType.MODEL, name="m1", model="m1")
     assert hash(node) == hash(Node(id=UUID(int=1), no=1, type=StepType.MODEL, name="m1", model="m1"))
     assert node.is_named_by_model
-    assert node.called == "m1"
+    assert node.callee == "m1"
 
 
 def test_content_digest_covers_every_recorded_column() -> None:

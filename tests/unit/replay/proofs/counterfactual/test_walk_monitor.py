@@ -61,7 +61,7 @@ class Memory:
         return ToolReview(safe=True)
 
     def live_tool(self, call: Call, executor: str) -> Answer | None:
-        raise AssertionError(f"{call.called} must not run")
+        raise AssertionError(f"{call.callee} must not run")
 
     def retriever(self, call: Call) -> RetrieverMatch:
         return RetrieverMatch()
@@ -139,7 +139,7 @@ def test_a_tool_that_nobody_recorded_is_missed_by_its_name() -> None:
     with pytest.raises(Missed, match="send_email") as missed:
         probe(base, {"match": {"step": 4}, "tool": {"output": SENT}}, others=[without])
     assert missed.value.call is not None
-    assert missed.value.call.called == "send_email"
+    assert missed.value.call.callee == "send_email"
 
 
 def test_nothing_is_told_beyond_a_check_that_only_code_can_decide() -> None:
