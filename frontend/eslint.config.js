@@ -3,6 +3,7 @@ import reactHooks from "eslint-plugin-react-hooks";
 import { defineConfig, globalIgnores } from "eslint/config";
 import tseslint from "typescript-eslint";
 import { layers } from "./eslint.layers.js";
+import { names } from "./eslint.names.js";
 
 export default defineConfig(
   globalIgnores(["dist", "src/api/schema.d.ts"]),
@@ -28,5 +29,6 @@ export default defineConfig(
     },
   },
   layers,
+  names,
   { files: ["**/*.{js,mjs}"], languageOptions: { globals: { process: "readonly", console: "readonly" } } },
 );

@@ -1,52 +1,52 @@
-// Which folder of src/ may import which. From the bottom: api, ui, domain, features, pages, and app/router on top.
-// Modules of one page name each other by relative paths, everything else by "@/". Cycles: see src/layout.test.ts.
+// Import rules of src/. From the bottom: api, ui, domain, features, pages, and app/router on top.
+// Modules of a page import each other by relative paths, all others by "@/". src/layout.test.ts checks for cycles.
 
 const REACT = "^(react|react-dom|@mantine|@tabler|@tanstack)(/|-|$)";
 
 const LAYERS = [
   {
     files: "src/api/**",
-    may: ["api/"],
-    because: "api/ talks to the server and knows nothing of what is shown.",
+    allow: ["api/"],
+    reason: "api/ talks to the server and does not depend on the interface.",
   },
   {
     files: "src/ui/**",
-    may: ["ui/", "api/problem$", "api/schema$"],
-    because: "ui/ has no word of the domain: take what a component needs as props, or move it to features/.",
-    // JSON is not a word of the domain.
+    allow: ["ui/", "api/problem$", "api/schema$"],
+    reason: "ui/ contains no domain terms: pass data as props, or move the component to features/.",
+    // JSON is not a domain term.
     paths: [{ name: "@/api/schema", allowImportNames: ["JsonValue"] }],
   },
   {
     files: "src/domain/**",
-    may: ["domain/", "api/", "ui/format/"],
-    because: "domain/ is pure: what it needs from elsewhere comes in as arguments.",
-    never: [{ regex: REACT, message: "domain/ is pure: React code that two pages share belongs in features/." }],
+    allow: ["domain/", "api/", "ui/format/"],
+    reason: "domain/ is pure: pass data as arguments.",
+    forbid: [{ regex: REACT, message: "domain/ is pure: React code that two pages share belongs in features/." }],
   },
   {
     files: "src/features/**",
-    may: ["features/", "domain/", "ui/", "api/", "app/paths$"],
-    because: "features/ are what pages share, so they know neither a page nor the shell.",
+    allow: ["features/", "domain/", "ui/", "api/", "app/paths$"],
+    reason: "features/ are shared by pages, so they import neither a page nor the shell.",
   },
   {
     files: "src/pages/**",
-    may: ["features/", "domain/", "ui/", "api/", "app/(paths|root|ErrorPage|shell/Logo)$"],
-    because: "A page imports no other page: what both need belongs in domain/ or features/.",
+    allow: ["features/", "domain/", "ui/", "api/", "app/(paths|root|ErrorPage|shell/Logo)$"],
+    reason: "A page imports no other page: shared code belongs in domain/ or features/.",
   },
   {
     files: "src/app/**",
     ignores: ["src/app/router.tsx", "src/app/paths.ts"],
-    may: ["app/", "ui/", "api/"],
-    because: "Only the router knows the pages, and only paths.ts their search parameters.",
+    allow: ["app/", "ui/", "api/"],
+    reason: "Only the router imports pages, and only paths.ts imports their search parameters.",
   },
   {
     files: "src/app/router.tsx",
-    may: ["app/", "ui/", "api/", "pages/\\w+/route$"],
-    because: "The router knows routes.",
+    allow: ["app/", "ui/", "api/", "pages/\\w+/route$"],
+    reason: "The router imports only the routes of pages.",
   },
-  { files: "src/app/paths.ts", may: ["pages/\\w+/search$"], because: "Links are made from search parameters alone." },
+  { files: "src/app/paths.ts", allow: ["pages/\\w+/search$"], reason: "Links depend only on search parameters." },
 ];
 
-/** How many times ".." may lead up from a file before it is outside its layer's folder, or its page. */
+/** How many ".." a relative import may contain before it leaves its layer or page. */
 const DEPTHS = [
   { files: ["src/pages/*/*"], ups: 0 },
   { files: ["src/pages/*/*/*"], ups: 1 },
@@ -54,14 +54,14 @@ const DEPTHS = [
   { files: ["src/{api,ui,domain,features,app}/**"], ups: 0 },
 ];
 
-function rules({ may, because, paths = [], never = [] }, ups) {
+function rules({ allow, reason, paths = [], forbid = [] }, ups) {
   const patterns = [
-    { regex: `^@/(?!${may.join("|")})`, message: because },
+    { regex: `^@/(?!${allow.join("|")})`, message: reason },
     {
       regex: `^(\\.\\./){${ups + 1}}`,
-      message: "Name a module of another folder by @/, so that its layer is checked.",
+      message: "Import modules of other folders by @/, so that their layer is checked.",
     },
-    ...never,
+    ...forbid,
   ];
   const lazy = patterns.map(({ regex, message }) => ({
     selector: `ImportExpression[source.value=/${regex.replaceAll("/", "\\/")}/]`,
@@ -72,11 +72,11 @@ function rules({ may, because, paths = [], never = [] }, ups) {
 
 export const layers = LAYERS.flatMap((layer) =>
   DEPTHS.flatMap(({ files, ups }) => {
-    const both = { files: files.map((each) => [each, layer.files]), ignores: layer.ignores ?? [] };
-    const inTests = { ...layer, may: [...layer.may, "testing/"] };
+    const target = { files: files.map((pattern) => [pattern, layer.files]), ignores: layer.ignores ?? [] };
+    const testLayer = { ...layer, allow: [...layer.allow, "testing/"] };
     return [
-      { ...both, rules: rules(layer, ups) },
-      { ...both, files: both.files.map((each) => [...each, "**/*.test.*"]), rules: rules(inTests, ups) },
+      { ...target, rules: rules(layer, ups) },
+      { ...target, files: target.files.map((patterns) => [...patterns, "**/*.test.*"]), rules: rules(testLayer, ups) },
     ];
   }),
 );

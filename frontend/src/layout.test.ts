@@ -8,7 +8,7 @@ const sources = import.meta.glob<string>("./**/*.{ts,tsx}", { query: "?raw", imp
 const modules = Object.keys(sources)
   .map((path) => path.slice("./".length))
   .filter((path) => !/\.test\.tsx?$/.test(path));
-const known = new Set(modules);
+const moduleSet = new Set(modules);
 
 /** The module that an import names, if it is one of ours. */
 function resolve(specifier: string, importer: string): string | undefined {
@@ -16,13 +16,13 @@ function resolve(specifier: string, importer: string): string | undefined {
     ? new URL(specifier.slice("@/".length), "file:///")
     : new URL(specifier, `file:///${importer}`);
   const path = url.pathname.slice(1);
-  return [".ts", ".tsx", ".d.ts"].map((extension) => path + extension).find((each) => known.has(each));
+  return [".ts", ".tsx", ".d.ts"].map((extension) => path + extension).find((candidate) => moduleSet.has(candidate));
 }
 
 function importsOf(path: string): string[] {
   const { importedFiles } = ts.preProcessFile(sources[`./${path}`] ?? "", true, true);
-  const named = importedFiles.map(({ fileName }) => fileName).filter((name) => /^(\.|@\/)/.test(name));
-  return named.flatMap((name) => resolve(name, path) ?? []);
+  const specifiers = importedFiles.map(({ fileName }) => fileName).filter((name) => /^(\.|@\/)/.test(name));
+  return specifiers.flatMap((name) => resolve(name, path) ?? []);
 }
 
 /** The first circle that a walk along the imports meets, as the path around it; types and lazy imports count too. */

@@ -31,8 +31,8 @@ beforeEach(() => {
 afterEach(() => vi.useRealTimers());
 
 test("after a lost connection it resumes behind the last message, without repeats", () => {
-  const seen: number[] = [];
-  const close = openLive({ topic: { replay: "s1" }, onMessage: (message) => seen.push(message.seq), connect });
+  const sequence: number[] = [];
+  const close = openLive({ topic: { replay: "s1" }, onMessage: (message) => sequence.push(message.seq), connect });
   socket(0).onopen?.();
   socket(0).say(text(1));
   socket(0).say(text(2));
@@ -41,18 +41,18 @@ test("after a lost connection it resumes behind the last message, without repeat
   expect(new URL(socket(1).url).searchParams.get("after")).toBe("2");
   socket(1).say(text(2));
   socket(1).say(text(3));
-  expect(seen).toEqual([1, 2, 3]);
+  expect(sequence).toEqual([1, 2, 3]);
   close();
 });
 
 test("hints about runs count anew on each connection and still arrive", () => {
-  const seen: LiveMessage[] = [];
-  const close = openLive({ topic: { runs: 1 }, onMessage: (message) => seen.push(message), connect });
+  const messages: LiveMessage[] = [];
+  const close = openLive({ topic: { runs: 1 }, onMessage: (message) => messages.push(message), connect });
   socket(0).say({ type: "runs", seq: 1, run: null });
   socket(0).onclose?.();
   vi.advanceTimersByTime(1000);
   socket(1).say({ type: "runs", seq: 1, run: null });
-  expect(seen).toHaveLength(2);
+  expect(messages).toHaveLength(2);
   close();
 });
 

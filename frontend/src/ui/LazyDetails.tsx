@@ -4,17 +4,17 @@ interface Props {
   className?: string | undefined;
   summary: ReactNode;
   /** A field inside is edited: the details open, and stay open when the edit is undone. */
-  edited?: boolean;
+  hasEdits?: boolean;
   children: ReactNode;
 }
 
 /** Fields that are drawn when they are first unfolded: a form of all of them takes longer to open than a key may. */
-export function LazyDetails({ className, summary, edited = false, children }: Props): ReactElement {
-  const [state, setState] = useState<"unseen" | "open" | "folded">(edited ? "open" : "unseen");
-  const [lastEdited, setLastEdited] = useState(edited);
-  if (edited !== lastEdited) {
-    setLastEdited(edited);
-    if (edited) setState("open");
+export function LazyDetails({ className, summary, hasEdits = false, children }: Props): ReactElement {
+  const [state, setState] = useState<"unseen" | "open" | "folded">(hasEdits ? "open" : "unseen");
+  const [lastHasEdits, setLastHasEdits] = useState(hasEdits);
+  if (hasEdits !== lastHasEdits) {
+    setLastHasEdits(hasEdits);
+    if (hasEdits) setState("open");
   }
   return (
     <details

@@ -63,7 +63,7 @@ export function RowTable<Row extends { id: string }>(props: {
 }): ReactElement {
   const { rows, columns } = props;
   const [firstColumn, ...otherColumns] = columns;
-  const { selected, body } = useRowSelection(props.name, rows.length, (index) => {
+  const { selectedIndex, body } = useRowSelection(props.name, rows.length, (index) => {
     const row = rows[index];
     if (row) props.onOpen(row);
   });
@@ -82,7 +82,7 @@ export function RowTable<Row extends { id: string }>(props: {
         </thead>
         <tbody ref={body}>
           {rows.map((row, index) => (
-            <tr key={row.id} data-selected={index === selected}>
+            <tr key={row.id} data-selected={index === selectedIndex}>
               <th scope="row">{firstColumn.cell(row)}</th>
               {otherColumns.map(({ title, cell, className, hint }) => (
                 <td key={title} data-label={title} className={className} title={hint?.(row)}>

@@ -8,9 +8,9 @@ export function Page({ children }: { children: ReactNode }): ReactElement {
 }
 
 /** What stands there until a page's content comes: its header, then one block for each panel. */
-export function PageLoading({ what, panels }: { what: string; panels: readonly number[] }): ReactElement {
+export function PageLoading({ name, panels }: { name: string; panels: readonly number[] }): ReactElement {
   return (
-    <div className={classes.page} aria-busy="true" aria-label={`Loading ${what}`}>
+    <div className={classes.page} aria-busy="true" aria-label={`Loading ${name}`}>
       <Skeleton height={60} width="min(420px, 100%)" radius="md" />
       {panels.map((height) => (
         <Skeleton key={height} height={height} radius="md" />

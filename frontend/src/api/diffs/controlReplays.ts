@@ -12,8 +12,8 @@ export const controlReplayQuery = (diff: string) =>
     staleTime: 0,
     refetchInterval: (query) => {
       const { data } = query.state;
-      const stopped = data?.session?.ended_at != null && !data.session.status.startsWith("completed");
-      return data?.session && !data.attached && !stopped ? ASK_AGAIN_MS : false;
+      const isAborted = data?.session?.ended_at != null && !data.session.status.startsWith("completed");
+      return data?.session && !data.attached && !isAborted ? ASK_AGAIN_MS : false;
     },
   });
 

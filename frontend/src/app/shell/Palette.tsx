@@ -38,11 +38,11 @@ export function Palette({ opened, onClose }: { opened: boolean; onClose: () => v
 
 function Finder({ onClose }: { onClose: () => void }): ReactElement {
   const [query, setQuery] = useState("");
-  const [at, setAt] = useState(0);
+  const [cursor, setCursor] = useState(0);
   const id = useId();
   const groups = useEntries(query);
   const entries = groups.flatMap((group) => group.entries);
-  const active = Math.min(at, entries.length - 1);
+  const active = Math.min(cursor, entries.length - 1);
   const choose = (entry: Entry | undefined) => {
     if (!entry) return;
     onClose();
@@ -53,7 +53,7 @@ function Finder({ onClose }: { onClose: () => void }): ReactElement {
     if (step === undefined && event.key !== "Enter") return;
     event.preventDefault();
     if (step === undefined) choose(entries[active]);
-    else setAt((active + step + entries.length) % Math.max(1, entries.length));
+    else setCursor((active + step + entries.length) % Math.max(1, entries.length));
   };
   useEffect(() => {
     document.getElementById(`${id}${active}`)?.scrollIntoView({ block: "nearest" });
@@ -74,7 +74,7 @@ function Finder({ onClose }: { onClose: () => void }): ReactElement {
           value={query}
           onChange={(event) => {
             setQuery(event.currentTarget.value);
-            setAt(0);
+            setCursor(0);
           }}
           onKeyDown={onKeyDown}
         />
@@ -94,7 +94,7 @@ function Finder({ onClose }: { onClose: () => void }): ReactElement {
                   aria-selected={index === active}
                   className={classes.entry}
                   onClick={() => choose(entry)}
-                  onPointerMove={() => setAt(index)}
+                  onPointerMove={() => setCursor(index)}
                 >
                   <span className={classes.label}>{entry.label}</span>
                   <span className={classes.note}>{entry.note}</span>

@@ -89,13 +89,13 @@ function Rail({ onHelp, onPalette }: { onHelp: () => void; onPalette: () => void
       <Link {...paths.runs()} className={classes.logo} aria-label="Forkpoint, to the runs">
         <Logo />
       </Link>
-      <Page label="Runs" to={paths.runs()} icon={IconListDetails} activeOn={/^\/(runs\/|$)/} />
-      <Page label="Replays" to={paths.replays()} icon={IconGitFork} activeOn={/^\/replays/} />
-      <Page label="Experiments" to={paths.experiments()} icon={IconFlask} activeOn={/^\/(experiments|bisections)/} />
-      <Page label="Diffs" to={paths.diffs()} icon={IconArrowsDiff} activeOn={/^\/(diffs|compare)/} />
-      <Page label="Tools" to={paths.tools()} icon={IconTool} activeOn={/^\/tools/} />
-      <Page label="Hooks" to={paths.hooks()} icon={IconWebhook} activeOn={/^\/hooks/} />
-      <Page label="Settings" to={paths.settings()} icon={IconSettings} activeOn={/^\/settings/} />
+      <Page label="Runs" link={paths.runs()} icon={IconListDetails} activeOn={/^\/(runs\/|$)/} />
+      <Page label="Replays" link={paths.replays()} icon={IconGitFork} activeOn={/^\/replays/} />
+      <Page label="Experiments" link={paths.experiments()} icon={IconFlask} activeOn={/^\/(experiments|bisections)/} />
+      <Page label="Diffs" link={paths.diffs()} icon={IconArrowsDiff} activeOn={/^\/(diffs|compare)/} />
+      <Page label="Tools" link={paths.tools()} icon={IconTool} activeOn={/^\/tools/} />
+      <Page label="Hooks" link={paths.hooks()} icon={IconWebhook} activeOn={/^\/hooks/} />
+      <Page label="Settings" link={paths.settings()} icon={IconSettings} activeOn={/^\/settings/} />
       <span className={classes.space} />
       <Item label="Find pages, actions and runs ( Ctrl K )">
         <button type="button" className={classes.item} onClick={onPalette} aria-label="Find: pages, actions and runs">
@@ -120,13 +120,13 @@ function Rail({ onHelp, onPalette }: { onHelp: () => void; onPalette: () => void
 }
 
 /** A page of the rail; `on` says on which addresses it is where the reader is. */
-function Page(props: { label: string; to: LinkProps; icon: Icon; activeOn: RegExp }): ReactElement {
+function Page(props: { label: string; link: LinkProps; icon: Icon; activeOn: RegExp }): ReactElement {
   const Shape = props.icon;
   const isActive = useRouterState({ select: (state) => props.activeOn.test(state.location.pathname) });
   return (
     <Item label={props.label}>
       <Link
-        {...props.to}
+        {...props.link}
         className={`${classes.item} ${isActive ? classes.active : ""}`}
         aria-current={isActive ? "page" : undefined}
         aria-label={props.label}

@@ -47,9 +47,9 @@ export function matchScore(text: string, query: string): number | null {
   const haystack = text.toLowerCase();
   let score = 0;
   for (const word of query.toLowerCase().split(/\s+/).filter(Boolean)) {
-    const at = haystack.indexOf(word);
-    if (at < 0) return null;
-    const startsWord = at === 0 || /[^\p{L}\p{N}]/u.test(haystack.charAt(at - 1));
+    const position = haystack.indexOf(word);
+    if (position < 0) return null;
+    const startsWord = position === 0 || /[^\p{L}\p{N}]/u.test(haystack.charAt(position - 1));
     score += (startsWord ? 2 : 1) + word.length / haystack.length;
   }
   return score;

@@ -13,8 +13,8 @@ test("the candidate is told apart from the base", () => {
     source_run: null,
     original: null,
   };
-  const other = (given: Partial<RunRef>) => candidateName({ base, candidate: { ...base, id: "other", ...given } });
-  expect(other({ source_run: "base", fork_sequence_no: 5 })).toBe("fork from step 5");
-  expect(other({ name: "Exchange" })).toBe("Exchange");
-  expect(other({})).toBe("run other of the same name");
+  const nameOf = (changes: Partial<RunRef>) => candidateName({ base, candidate: { ...base, id: "other", ...changes } });
+  expect(nameOf({ source_run: "base", fork_sequence_no: 5 })).toBe("fork from step 5");
+  expect(nameOf({ name: "Exchange" })).toBe("Exchange");
+  expect(nameOf({})).toBe("run other of the same name");
 });

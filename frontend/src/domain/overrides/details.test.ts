@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Override } from "@/api/schema";
 import { describeOverride } from "./details";
 
-const recorded: NonNullable<Override["model"]> = {
+const noModelChanges: NonNullable<Override["model"]> = {
   provider: null,
   model: null,
   temperature: null,
@@ -16,7 +16,7 @@ const recorded: NonNullable<Override["model"]> = {
   unset: null,
 };
 
-function override(given: Partial<Override>): Override {
+function override(parts: Partial<Override>): Override {
   return {
     match: { step: 5, type: null, name: null, model: null, since: null, before: null },
     prompt: null,
@@ -26,7 +26,7 @@ function override(given: Partial<Override>): Override {
     arguments: null,
     tool: null,
     output: null,
-    ...given,
+    ...parts,
   };
 }
 
@@ -34,7 +34,7 @@ describe("overrideInWords", () => {
   it("says where and what, and keeps zero and empty as values", () => {
     const words = describeOverride(
       override({
-        model: { ...recorded, model: "m1", temperature: 0, parameters: { n: 2 }, unset: ["response_format"] },
+        model: { ...noModelChanges, model: "m1", temperature: 0, parameters: { n: 2 }, unset: ["response_format"] },
         arguments: { id: 2 },
       }),
     );

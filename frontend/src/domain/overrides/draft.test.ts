@@ -39,7 +39,7 @@ test("what a replay had changed comes back without the fields that it left as re
     tool: null,
     output: null,
   };
-  const every = { step: null, type: "model" as const, name: null, model: null, since: null, before: null };
+  const match = { step: null, type: "model" as const, name: null, model: null, since: null, before: null };
   const prompt = { system: "Be brief.", template: null, template_id: null, version: null, variables: null };
   const call = { role: "assistant", content: null, tool_calls: [{ id: "c1", name: "pay", arguments: {} }] };
   const edits = [
@@ -50,8 +50,8 @@ test("what a replay had changed comes back without the fields that it left as re
   const policy = { allow: ["model" as const], budget: { max_cost_usd: 1, max_live_calls: null } } as unknown as Policy;
   const draft = draftOf(
     [
-      { ...entry, match: every, prompt },
-      { ...entry, match: { ...every, type: null, step: 5 }, messages: edits, arguments: { id: null }, tool },
+      { ...entry, match, prompt },
+      { ...entry, match: { ...match, type: null, step: 5 }, messages: edits, arguments: { id: null }, tool },
     ],
     policy,
   );

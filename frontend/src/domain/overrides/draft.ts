@@ -65,7 +65,7 @@ function withoutNulls<T extends object>(fields: T): Partial<T> {
 }
 
 export function removeEntry(draft: Draft, index: number): Draft {
-  return { ...draft, overrides: draft.overrides.filter((_, at) => at !== index) };
+  return { ...draft, overrides: draft.overrides.filter((_, position) => position !== index) };
 }
 
 export type JsonObject = Record<string, JsonValue>;

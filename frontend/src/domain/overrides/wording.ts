@@ -20,9 +20,9 @@ export function describeMatch({ match }: Pick<SparseOverride, "match">): string 
   if (match.step != null) return `step ${match.step}`;
   const name = match.name ? ` ${match.name}` : "";
   const model = match.model ? ` on ${match.model}` : "";
-  const since = match.since == null ? "" : ` from step ${match.since} on`;
+  const range = match.since == null ? "" : ` from step ${match.since} on`;
   const before = match.before == null ? "" : ` before step ${match.before}`;
-  return `every ${match.type ?? ""} step${name}${model}${since}${before}`;
+  return `every ${match.type ?? ""} step${name}${model}${range}${before}`;
 }
 
 /** All that was changed, in one line. */

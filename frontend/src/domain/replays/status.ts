@@ -1,7 +1,7 @@
 // The status of a replay session, in words.
 import type { SessionView } from "@/api/schema";
 
-const OVER: Record<SessionView["status"], boolean> = {
+const IS_FINAL: Record<SessionView["status"], boolean> = {
   pending: false,
   running: false,
   awaiting_operator: false,
@@ -14,8 +14,8 @@ const OVER: Record<SessionView["status"], boolean> = {
 };
 
 /** Whether nothing more will happen in this session. */
-export function isOver(session: SessionView): boolean {
-  return OVER[session.status];
+export function hasEnded(session: SessionView): boolean {
+  return IS_FINAL[session.status];
 }
 
 export type Tone = "neutral" | "active" | "exact" | "mixed" | "simulated" | "waiting" | "failed";

@@ -140,9 +140,9 @@ export interface Origin {
 }
 
 /** The step whose answer a tool message carries; `index` is the message's place in the request. */
-export function originOf(index: number, consumed: StepDetail["consumed"]): Origin | null {
+export function originOf(index: number, edges: StepDetail["consumed"]): Origin | null {
   const path = `/messages/${index}`;
-  const edge = consumed.find(
+  const edge = edges.find(
     (edge) => edge.kind !== "history" && (edge.consumer_path === path || edge.consumer_path.startsWith(`${path}/`)),
   );
   return edge ? { step: edge.step, name: edge.name } : null;

@@ -7,7 +7,7 @@ const vocabulary = readFileSync(new URL("../../../../traces/core/vocabulary.py",
 /** The values of an enum of the server. */
 function valuesOf(name: string): string[] {
   const body = vocabulary.split(`class ${name}(StrEnum):`)[1]?.split("\nclass ")[0] ?? "";
-  return [...body.matchAll(/^ {4}[A-Z_]+ = "(\w+)"$/gm)].flatMap((found) => found[1] ?? []);
+  return [...body.matchAll(/^ {4}[A-Z_]+ = "(\w+)"$/gm)].flatMap((match) => match[1] ?? []);
 }
 
 test.each(["Reason", "Cause"])("every %s has a sentence", (name) => {

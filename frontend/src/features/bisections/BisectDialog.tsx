@@ -52,9 +52,12 @@ export function BisectDialog({ subject, ofRun, onClose }: Props): ReactElement {
     ...(policy && { policy }),
     ...(maxCalls !== null && { budget: { max_live_calls: maxCalls } }),
   };
-  const [debounced] = useDebouncedValue(request, 300);
+  const [debouncedRequest] = useDebouncedValue(request, 300);
   const ready = problem === null && checkRequests.length > 0;
-  const plan = useQuery({ ...bisectionPlanQuery(subject, debounced), enabled: ready && debounced.checks.length > 0 });
+  const plan = useQuery({
+    ...bisectionPlanQuery(subject, debouncedRequest),
+    enabled: ready && debouncedRequest.checks.length > 0,
+  });
   const lastRequest = useRef({ text: "", key: "" });
   const start = useMutation({
     mutationFn: () => {
@@ -66,7 +69,7 @@ export function BisectDialog({ subject, ofRun, onClose }: Props): ReactElement {
     onError: (error) =>
       notifications.show({ title: "The bisection did not start", message: error.message, color: "red" }),
   });
-  const blocked = !ready || plan.error !== null || (plan.data?.refusals.length ?? 1) > 0;
+  const isBlocked = !ready || plan.error !== null || (plan.data?.refusals.length ?? 1) > 0;
   return (
     <Modal
       opened
@@ -130,11 +133,11 @@ export function BisectDialog({ subject, ofRun, onClose }: Props): ReactElement {
         </div>
         <Button
           leftSection={<IconPlayerPlay size={14} />}
-          data-disabled={blocked || undefined}
-          aria-disabled={blocked}
+          data-disabled={isBlocked || undefined}
+          aria-disabled={isBlocked}
           loading={start.isPending}
           onClick={() => {
-            if (!blocked) start.mutate();
+            if (!isBlocked) start.mutate();
           }}
         >
           Bisect

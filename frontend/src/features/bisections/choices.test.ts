@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { SessionView, ProfileList } from "@/api/schema";
 import { policyChoices, profileChoices } from "./choices";
 
-const stored = {
+const profiles = {
   profiles: [
     { digest: "p1", names: ["brief"] },
     { digest: "p2", names: [] },
@@ -15,19 +15,19 @@ const session = {
 } as unknown as SessionView;
 
 test("what a replay changed is offered beside what is stored by name", () => {
-  expect(profileChoices(stored, { ...session, overrides_digest: "p9" })).toEqual([
+  expect(profileChoices(profiles, { ...session, overrides_digest: "p9" })).toEqual([
     { value: "p9", label: "the changes of this replay" },
     { value: "p1", label: "brief" },
   ]);
 });
 
 test("a stored profile that is the replay's own is offered once", () => {
-  expect(profileChoices(stored, session)).toEqual([{ value: "p1", label: "brief (the changes of this replay)" }]);
+  expect(profileChoices(profiles, session)).toEqual([{ value: "p1", label: "brief (the changes of this replay)" }]);
 });
 
 test("a recording, and a replay without changes, offer only what is stored", () => {
   const unchanged = { ...session, overrides: { overrides: [] } } as unknown as SessionView;
-  expect(profileChoices(stored, undefined)).toEqual([{ value: "p1", label: "brief" }]);
+  expect(profileChoices(profiles, undefined)).toEqual([{ value: "p1", label: "brief" }]);
   expect(profileChoices(undefined, unchanged)).toEqual([]);
   expect(policyChoices({ policies: [] }, session)).toEqual([{ value: "q1", label: "the policy of this replay" }]);
 });

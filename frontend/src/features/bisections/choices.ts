@@ -8,13 +8,13 @@ export interface Choice {
 type SavedDocument = { digest: string; names: string[] };
 
 /** The changes that every probe may make: those of the replay that is looked at, and what is stored by name. */
-export function profileChoices(saved: ProfileList | undefined, session: SessionView | undefined): Choice[] {
+export function profileChoices(list: ProfileList | undefined, session: SessionView | undefined): Choice[] {
   const ownDigest = session && session.overrides.overrides.length > 0 ? session.overrides_digest : "";
-  return choices(saved?.profiles ?? [], ownDigest, "the changes of this replay");
+  return choices(list?.profiles ?? [], ownDigest, "the changes of this replay");
 }
 
-export function policyChoices(saved: PolicyList | undefined, session: SessionView | undefined): Choice[] {
-  return choices(saved?.policies ?? [], session?.policy_digest ?? "", "the policy of this replay");
+export function policyChoices(list: PolicyList | undefined, session: SessionView | undefined): Choice[] {
+  return choices(list?.policies ?? [], session?.policy_digest ?? "", "the policy of this replay");
 }
 
 /** By digest, each once; a stored one that is the replay's own says both. */

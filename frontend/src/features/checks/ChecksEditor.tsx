@@ -31,13 +31,13 @@ export function ChecksEditor(props: {
   const { checks, onChange } = props;
   return (
     <div className={classes.checks}>
-      {checks.map((check, at) => (
+      {checks.map((check, position) => (
         <Row
-          key={at}
+          key={position}
           check={check}
-          number={at + 1}
-          onChange={(changedCheck) => onChange(checks.map((other, index) => (index === at ? changedCheck : other)))}
-          onRemove={() => onChange(checks.filter((_, index) => index !== at))}
+          number={position + 1}
+          onChange={(changedCheck) => onChange(checks.map((item, index) => (index === position ? changedCheck : item)))}
+          onRemove={() => onChange(checks.filter((_, index) => index !== position))}
         />
       ))}
       <div>

@@ -32,11 +32,18 @@ export function LabelGlyph(props: {
   word?: string | undefined;
 }): ReactElement {
   const size = props.size ?? 10;
-  const spoken = props.silent
+  const accessibility = props.silent
     ? { "aria-hidden": true }
     : { role: "img", "aria-label": props.word ?? markWord[props.mark] };
   return (
-    <svg className={props.mark} viewBox="0 0 10 10" width={size} height={size} style={{ flex: "none" }} {...spoken}>
+    <svg
+      className={props.mark}
+      viewBox="0 0 10 10"
+      width={size}
+      height={size}
+      style={{ flex: "none" }}
+      {...accessibility}
+    >
       {shapes[props.mark]}
     </svg>
   );

@@ -20,7 +20,7 @@ export function Refusal({ children }: RemarkProps): ReactElement {
   );
 }
 
-export function Blocked({ children }: RemarkProps): ReactElement {
+export function BlockedStep({ children }: RemarkProps): ReactElement {
   return (
     <p className={classes.remark}>
       <IconBan size={13} aria-hidden /> <span>{children}</span>

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { callWords, costWords } from "./usage";
 
-const NOTHING = {
+const NO_USAGE = {
   calls: 0,
   reused_calls: 0,
   tokens_in: 0,
@@ -12,13 +12,13 @@ const NOTHING = {
 };
 
 test("a cost that is not known is not 0, and a sum that lacks some says so", () => {
-  expect(costWords({ ...NOTHING, calls: 1, unpriced_calls: 1 })).toBe("–");
-  expect(costWords({ ...NOTHING, calls: 2, cost_usd: 0.03, unpriced_calls: 1 })).toBe("$0.03 + ?");
-  expect(costWords({ ...NOTHING, calls: 2, cost_usd: 0.03 })).toBe("$0.03");
+  expect(costWords({ ...NO_USAGE, calls: 1, unpriced_calls: 1 })).toBe("–");
+  expect(costWords({ ...NO_USAGE, calls: 2, cost_usd: 0.03, unpriced_calls: 1 })).toBe("$0.03 + ?");
+  expect(costWords({ ...NO_USAGE, calls: 2, cost_usd: 0.03 })).toBe("$0.03");
 });
 
 test("calls that a recording answered are told apart", () => {
-  expect(callWords({ ...NOTHING, calls: 3 })).toBe("3 calls");
-  expect(callWords({ ...NOTHING, calls: 3, reused_calls: 2 })).toBe("3 calls, 2 reused");
-  expect(callWords({ ...NOTHING, calls: 1, reused_calls: 1 })).toBe("1 call, all reused");
+  expect(callWords({ ...NO_USAGE, calls: 3 })).toBe("3 calls");
+  expect(callWords({ ...NO_USAGE, calls: 3, reused_calls: 2 })).toBe("3 calls, 2 reused");
+  expect(callWords({ ...NO_USAGE, calls: 1, reused_calls: 1 })).toBe("1 call, all reused");
 });

@@ -5,7 +5,7 @@ import type { Document } from "@/domain/steps/content";
 import classes from "./DocumentsTable.module.css";
 
 /** More documents than this come on demand. */
-const SHOWN = 50;
+const VISIBLE_LIMIT = 50;
 
 /** What a retrieval found, in its order. */
 export function DocumentsTable({ documents }: { documents: Document[] }): ReactElement {
@@ -23,7 +23,7 @@ export function DocumentsTable({ documents }: { documents: Document[] }): ReactE
           </tr>
         </thead>
         <tbody>
-          {documents.slice(0, showAll ? undefined : SHOWN).map((document, index) => (
+          {documents.slice(0, showAll ? undefined : VISIBLE_LIMIT).map((document, index) => (
             <tr key={index}>
               <td className="num">{index + 1}</td>
               <td>
@@ -48,9 +48,9 @@ export function DocumentsTable({ documents }: { documents: Document[] }): ReactE
           ))}
         </tbody>
       </table>
-      {documents.length > SHOWN && !showAll && (
+      {documents.length > VISIBLE_LIMIT && !showAll && (
         <button type="button" className={classes.fold} onClick={() => setShowAll(true)}>
-          {documents.length - SHOWN} more documents
+          {documents.length - VISIBLE_LIMIT} more documents
         </button>
       )}
     </>

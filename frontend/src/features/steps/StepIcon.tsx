@@ -31,13 +31,13 @@ const icons: Record<StepType, Icon> = {
 export function StepIcon({
   type,
   size = 14,
-  spoken = false,
+  hasLabel = false,
 }: {
   type: StepType;
   size?: number;
-  spoken?: boolean;
+  hasLabel?: boolean;
 }): ReactElement {
   const Shape = icons[type];
-  const name = spoken ? { role: "img", "aria-label": type } : { "aria-hidden": true };
+  const name = hasLabel ? { role: "img", "aria-label": type } : { "aria-hidden": true };
   return <Shape size={size} stroke={1.7} style={{ flex: "none" }} {...name} />;
 }

@@ -37,7 +37,7 @@ export function BisectionPage(): ReactElement {
   );
   useDocumentTitle(view ? `Bisection of ${view.run_name}` : "Bisection");
   if (error && !view) return <ErrorState error={error} onRetry={() => void refetch()} />;
-  if (!view) return <PageLoading what="the bisection" panels={[180, 320]} />;
+  if (!view) return <PageLoading name="the bisection" panels={[180, 320]} />;
   return (
     <Page>
       <Header view={view} />

@@ -27,7 +27,7 @@ export function ForkRows({ view }: { view: BisectionView }): ReactElement {
             <Link {...paths.run(view.run, { step: fork.step.sequence_no })} className="num">
               {forkName(fork.step)}
             </Link>
-            <Marks counted={fork.counted} />
+            <Marks counts={fork.counted} />
             {role && <span className={classes.is}>{IS[role]}</span>}
           </div>
         </li>
@@ -36,7 +36,7 @@ export function ForkRows({ view }: { view: BisectionView }): ReactElement {
   );
 }
 
-function Marks({ counted: { passed, failed, unclear, running } }: { counted: Counted }): ReactElement {
+function Marks({ counts: { passed, failed, unclear, running } }: { counts: Counted }): ReactElement {
   const remarks = [
     passed > 0 && `${passed} passed`,
     failed > 0 && `${failed} failed`,

@@ -3,14 +3,14 @@ import type { BisectResult, ForkResult } from "@/api/schema";
 import { forkName, rowsOf } from "./wording";
 
 const step = (sequence_no: number): ForkResult["step"] => ({ sequence_no, type: "model", name: "desk" });
-const tried = (sequence_no: number): ForkResult => ({
+const forkAt = (sequence_no: number): ForkResult => ({
   step: step(sequence_no),
   counted: { passed: 1, failed: 0, unclear: 0, running: 0, assumed: 0, doubtful: 0 },
 });
 
 test("the tried steps say what they are and how many lie untried before them", () => {
   const result = {
-    forks: [tried(3), tried(9), tried(11)],
+    forks: [forkAt(3), forkAt(9), forkAt(11)],
     commit: { step: step(9), kept: step(11), earliest: step(3) },
   } as unknown as BisectResult;
   const rows = rowsOf({ result, forks: 5 }, [3, 5, 7, 9, 11]);

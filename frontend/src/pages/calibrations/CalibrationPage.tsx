@@ -101,9 +101,9 @@ function Proposals({
 }
 
 function summary(calibration: CalibrationView): string {
-  const { compared, differing, unified, left_out: excluded, unchecked } = calibration;
+  const { compared, differing, unified, left_out: leftOut, unchecked } = calibration;
   const stepCounts =
-    (excluded > 0 ? ` The first ${differing - excluded} of them were looked at.` : "") +
+    (leftOut > 0 ? ` The first ${differing - leftOut} of them were looked at.` : "") +
     (unchecked > 0 ? ` Whether different calls become one was not looked at for ${pluralize(unchecked, "call")}.` : "");
   if (differing === 0) return `Their ${pluralize(compared, "call")} are the same: nothing needs to be left out.`;
   return `Of ${pluralize(compared, "call")}, ${differing} differ; leaving out all fields below makes ${unified.length} of them equal.${stepCounts}`;

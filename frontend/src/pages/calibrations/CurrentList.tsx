@@ -43,7 +43,7 @@ export function CurrentList({ app, newest }: { app: string; newest: IgnoreListVi
                 size="sm"
                 aria-label={`Leave out ${rule.pointer} of ${ruleWords(rule)} no longer`}
                 disabled={save.isPending}
-                onClick={() => save.mutate({ app, rules: rules.filter((other) => !sameRule(other, rule)) })}
+                onClick={() => save.mutate({ app, rules: rules.filter((item) => !sameRule(item, rule)) })}
               />
             </li>
           ))}

@@ -18,7 +18,7 @@ interface Props {
 /** Every proposal with its evidence, what it unifies and what it would confuse. */
 export function ProposalsTable({ calibration, currentRules, selection, onChoose }: Props): ReactElement {
   const toggle = (place: number) =>
-    onChoose(selection.includes(place) ? selection.filter((other) => other !== place) : [...selection, place]);
+    onChoose(selection.includes(place) ? selection.filter((item) => item !== place) : [...selection, place]);
   return (
     <div className={list.scroll}>
       <table className={`${list.table} ${classes.table}`}>

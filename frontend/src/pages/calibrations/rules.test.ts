@@ -36,7 +36,7 @@ test("a proposal that is not recommended says why", () => {
 });
 
 test("what is recommended and not accepted yet is chosen at first", () => {
-  const other = { ...rule, pointer: "/at" };
-  const proposals = [proposal(), proposal({ rule: other }), proposal({ rule: other, recommended: false })];
+  const secondRule = { ...rule, pointer: "/at" };
+  const proposals = [proposal(), proposal({ rule: secondRule }), proposal({ rule: secondRule, recommended: false })];
   expect(initialChoice(proposals, [rule])).toEqual([1]);
 });

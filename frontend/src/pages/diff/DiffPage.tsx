@@ -34,7 +34,7 @@ export function DiffPage(): ReactElement {
   return (
     <div className={classes.page}>
       <Header report={report} />
-      <DiffView report={report} linked search={search} onSearch={onSearch} />
+      <DiffView report={report} hasLinks search={search} onSearch={onSearch} />
     </div>
   );
 }

@@ -12,14 +12,14 @@ import classes from "./DiffView.module.css";
 
 interface Props {
   report: DiffReport;
-  linked: boolean;
+  hasLinks: boolean;
   search: DiffSearch;
   onSearch: (change: Partial<DiffSearch>) => void;
 }
 
 /** The report itself, the same for its owner and for readers of a share link. */
-export function DiffView({ report, linked, search, onSearch }: Props): ReactElement {
-  const frame = useMemo(() => ({ report, linked }), [report, linked]);
+export function DiffView({ report, hasLinks, search, onSearch }: Props): ReactElement {
+  const frame = useMemo(() => ({ report, hasLinks }), [report, hasLinks]);
   return (
     <ReportContext value={frame}>
       <Verdict />

@@ -9,7 +9,7 @@ import classes from "./StepLink.module.css";
 
 /** One side's step by its number; a link where the run can be reached. */
 export function StepLink({ step, side }: { step: StepRef; side: Side }): ReactElement {
-  const { report, linked } = useReport();
+  const { report, hasLinks } = useReport();
   const mark = markOf(step);
   const content = (
     <>
@@ -20,7 +20,7 @@ export function StepLink({ step, side }: { step: StepRef; side: Side }): ReactEl
     </>
   );
   const words = `${side} step ${step.sequence_no}, ${step.type} ${step.name}, ${markWord[mark]}`;
-  if (!linked) {
+  if (!hasLinks) {
     return (
       <span className={classes.step} title={words}>
         {content}

@@ -5,7 +5,7 @@ import type { DiffReport } from "@/api/schema";
 interface ReportFrame {
   report: DiffReport;
   /** Whether steps and runs can be opened: not from a shared report, which reaches nothing else. */
-  linked: boolean;
+  hasLinks: boolean;
 }
 
 export const ReportContext = createContext<ReportFrame | null>(null);

@@ -10,6 +10,7 @@ export interface DiffSearch {
   /** The selected pair, by the numbers of its steps: `5-5`, `7-`, `-8`. */
   pair?: string;
   /** Texts in one column; else side by side. */
+  // eslint-disable-next-line names/loose -- part of the address of shared reports
   unified?: true;
   /** Unchanged steps too. */
   all?: true;

@@ -33,12 +33,12 @@ export const RELATION: Record<AlignedPair["relation"], { words: string; sign: st
 
 /** The sentence with the name of the cause taken out, so that it can stand out; whole where it is not in it. */
 export function emphasise(sentence: string, title: string | null): { before: string; strong: string; after: string } {
-  const at = title ? sentence.toLowerCase().indexOf(title.toLowerCase()) : -1;
-  if (!title || at < 0) return { before: sentence, strong: "", after: "" };
+  const start = title ? sentence.toLowerCase().indexOf(title.toLowerCase()) : -1;
+  if (!title || start < 0) return { before: sentence, strong: "", after: "" };
   return {
-    before: sentence.slice(0, at),
-    strong: sentence.slice(at, at + title.length),
-    after: sentence.slice(at + title.length),
+    before: sentence.slice(0, start),
+    strong: sentence.slice(start, start + title.length),
+    after: sentence.slice(start + title.length),
   };
 }
 

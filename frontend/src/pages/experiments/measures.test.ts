@@ -26,7 +26,7 @@ describe("the results of an experiment", () => {
 
   it("say nothing of checks before there are any", () => {
     expect(passShare(row(1, { checks: [] }))).toBeNull();
-    const checks = [true, false].map((passed) => ({ name: "", detail: "", passed }));
+    const checks = [true, false].map((result) => ({ name: "", detail: "", passed: result }));
     expect(passShare(row(1, { checks }))).toBe(0.5);
   });
 });

@@ -44,5 +44,5 @@ export function passShare(row: ExperimentRowView): number | null {
 
 /** The two latest choices; choosing again takes a choice back. */
 export function choose(selection: readonly number[], row: number): number[] {
-  return selection.includes(row) ? selection.filter((other) => other !== row) : [...selection, row].slice(-2);
+  return selection.includes(row) ? selection.filter((item) => item !== row) : [...selection, row].slice(-2);
 }

@@ -13,7 +13,7 @@ import { ListPage, LoadedList, RowTable, type Column } from "@/ui/ListPage";
 import { StateChip } from "@/features/labels/StateChip";
 import { draftOf } from "@/domain/overrides/draft";
 import { describeChanges } from "@/domain/overrides/wording";
-import { isOver, statusWords, type Tone } from "@/domain/replays/status";
+import { hasEnded, statusWords, type Tone } from "@/domain/replays/status";
 import { paths } from "@/app/paths";
 import list from "@/ui/ListPage.module.css";
 
@@ -25,7 +25,7 @@ export function ReplaysPage(): ReactElement {
   const navigate = useNavigate();
   const listing = useQuery({
     ...sessionsQuery,
-    refetchInterval: (query) => (query.state.data?.sessions.some((session) => !isOver(session)) ? 1000 : false),
+    refetchInterval: (query) => (query.state.data?.sessions.some((session) => !hasEnded(session)) ? 1000 : false),
   });
   return (
     <ListPage title="Replays" note="A replay runs a recording again from one step on, with your changes.">
@@ -89,7 +89,7 @@ const COLUMNS: readonly [Column<SessionView>, ...Column<SessionView>[]] = [
     title: "Steps",
     className: list.figure,
     cell: (session) =>
-      isOver(session)
+      hasEnded(session)
         ? count(session.resolved_steps)
         : `${count(session.resolved_steps)} of ${count(session.planned_steps)}`,
   },

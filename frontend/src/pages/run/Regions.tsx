@@ -39,10 +39,10 @@ function Side({ steps, step, fork }: Props): ReactElement {
     key: storage[layout],
     defaultValue: defaultSizes[layout],
   });
-  const nudge = (by: number) => {
+  const nudge = (percent: number) => {
     const [first, second, ...rest] = sizes.map(Number);
     if (first === undefined || second === undefined) return;
-    const width = Math.max(20, Math.min(60, first + by));
+    const width = Math.max(20, Math.min(60, first + percent));
     const next = [width, second - (width - first), ...rest];
     setSizes(next);
     remember(next);

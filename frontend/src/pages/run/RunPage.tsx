@@ -55,15 +55,15 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
   const [region, setRegion] = useState<RegionName>(search.fork ? "fork" : search.step ? "step" : "steps");
   const forkStep = search.fork ?? null;
   const fork = useFork(run.id, forkStep);
-  const selected = search.step ?? forkStep ?? steps[0]?.sequence_no ?? null;
-  const step = useSelected(run.id, steps, selected, partial);
+  const selectedNumber = search.step ?? forkStep ?? steps[0]?.sequence_no ?? null;
+  const step = useSelectedStep(run.id, steps, selectedNumber, partial);
 
   const changeSearch = useCallback(
     (change: { [Name in keyof RunSearch]?: RunSearch[Name] | undefined }, replace = true) =>
       void navigate({
         to: "/runs/$run",
         params: { run: run.id },
-        search: (current: RunSearch) => withoutUndefined({ ...current, ...change }),
+        search: (current: RunSearch) => omitDefaults({ ...current, ...change }),
         replace,
       }),
     [navigate, run.id],
@@ -76,10 +76,10 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
     [changeSearch],
   );
   const openFork = useCallback(() => {
-    if (selected === null) return;
-    changeSearch({ fork: selected, step: selected }, false);
+    if (selectedNumber === null) return;
+    changeSearch({ fork: selectedNumber, step: selectedNumber }, false);
     setRegion("fork");
-  }, [selected, changeSearch]);
+  }, [selectedNumber, changeSearch]);
   const onFilled = useCallback(() => changeSearch({ from_session: undefined }), [changeSearch]);
   const replayChanges = useReplayChanges(search.from_session ?? null, fork.change, onFilled);
   const setView = useCallback((view: RunSearch["view"]) => changeSearch({ view }), [changeSearch]);
@@ -106,7 +106,7 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
             run={run.id}
             steps={steps}
             partial={partial}
-            selected={selected}
+            selectedNumber={selectedNumber}
             fork={forkStep ?? run.fork_sequence_no}
             plans={forkStep === null ? null : fork.stepPlans}
             view={search.view ?? "tree"}
@@ -123,7 +123,7 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
               onFork={openFork}
             />
           ) : (
-            <EmptyState title={partial ? "Loading…" : `There is no step ${selected ?? ""}`}>
+            <EmptyState title={partial ? "Loading…" : `There is no step ${selectedNumber ?? ""}`}>
               {partial ? "The step is loading." : "Select one in the list."}
             </EmptyState>
           )
@@ -149,21 +149,21 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
 }
 
 /** The selected step, also where an address names one of a long run that is not in the list yet. */
-function useSelected(
+function useSelectedStep(
   run: string,
   steps: readonly StepSummary[],
-  selected: number | null,
+  selectedNumber: number | null,
   partial: boolean,
 ): StepSummary | null {
-  const isSelected = (step: StepSummary) => step.sequence_no === selected;
+  const isSelected = (step: StepSummary) => step.sequence_no === selectedNumber;
   const listedStep = steps.find(isSelected);
-  const isAwaited = partial && selected !== null && !listedStep;
-  const linkedStep = useQuery({ ...stepsFromQuery(run, selected ?? 1, 1), enabled: isAwaited });
+  const isAwaited = partial && selectedNumber !== null && !listedStep;
+  const linkedStep = useQuery({ ...stepsFromQuery(run, selectedNumber ?? 1, 1), enabled: isAwaited });
   return listedStep ?? (isAwaited ? linkedStep.data?.steps.find(isSelected) : null) ?? null;
 }
 
 /** Without what is at its default, so that addresses stay short. */
-function withoutUndefined(search: { [Name in keyof RunSearch]?: RunSearch[Name] | undefined }): RunSearch {
+function omitDefaults(search: { [Name in keyof RunSearch]?: RunSearch[Name] | undefined }): RunSearch {
   return {
     ...(search.step !== undefined && { step: search.step }),
     ...(search.fork !== undefined && { fork: search.fork }),

@@ -9,9 +9,9 @@ function plan(reuse: number): Plan {
 }
 
 test("steps from the fork on that the plan does not list stay as they are", () => {
-  const planned = stepPlansOf(plan(7));
-  expect([2, 3, 5, 9].map((no) => planned.get(no)?.action)).toEqual([undefined, "reuse", "live", "reuse"]);
-  expect(planned.get(3)).toBe(planned.get(9));
+  const plans = stepPlansOf(plan(7));
+  expect([2, 3, 5, 9].map((no) => plans.get(no)?.action)).toEqual([undefined, "reuse", "live", "reuse"]);
+  expect(plans.get(3)).toBe(plans.get(9));
 });
 
 test("a plan that keeps nothing says nothing of steps that it does not list", () => {

@@ -9,7 +9,7 @@ export interface StepPlans {
   get: (sequenceNo: number) => StepPlan | undefined;
 }
 
-const KEPT: StepPlan = { action: "reuse", reason: "source_output_reused", note: "", differs: [], because: [] };
+const REUSE_PLAN: StepPlan = { action: "reuse", reason: "source_output_reused", note: "", differs: [], because: [] };
 
 /** The plan leaves out what stays as it is recorded: from the fork on, that is each step that it does not list. */
 export function stepPlansOf(plan: Plan): StepPlans {
@@ -17,7 +17,7 @@ export function stepPlansOf(plan: Plan): StepPlans {
   const reusesRest = (plan.actions.reuse ?? 0) > 0;
   return {
     get: (sequenceNo) =>
-      listedPlans.get(sequenceNo) ?? (reusesRest && sequenceNo >= plan.fork_sequence_no ? KEPT : undefined),
+      listedPlans.get(sequenceNo) ?? (reusesRest && sequenceNo >= plan.fork_sequence_no ? REUSE_PLAN : undefined),
   };
 }
 

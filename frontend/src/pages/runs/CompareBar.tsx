@@ -18,11 +18,11 @@ const CALIBRATE = "Two recordings of the same task: find fields to ignore in sig
 /** What is chosen for a comparison; appears with the first choice. */
 export function CompareBar(props: {
   runs: RunSummary[];
-  selected: readonly string[];
+  selection: readonly string[];
   onClear: () => void;
 }): ReactElement | null {
   const navigate = useNavigate();
-  const selectedRuns = props.selected.flatMap((id) => props.runs.find((run) => run.id === id) ?? []);
+  const selectedRuns = props.selection.flatMap((id) => props.runs.find((run) => run.id === id) ?? []);
   const [first, second] = selectedRuns;
   const compare = useMutation({
     mutationFn: ({ base, candidate }: { base: string; candidate: string }) =>

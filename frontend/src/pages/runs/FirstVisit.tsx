@@ -24,7 +24,7 @@ function Steps({ tour, onClose }: { tour: Tour; onClose: () => void }): ReactEle
   const { failed, fork } = tour;
   const diffs = useQuery(diffsQuery).data?.diffs ?? [];
   const diff = tourDiff(tour, diffs);
-  const at = fork.fork_sequence_no ?? 1;
+  const forkStep = fork.fork_sequence_no ?? 1;
   const comparison = diff ? paths.diff(diff.id) : paths.compare({ base: failed.id, candidate: fork.id });
   return (
     <section className={`panel ${classes.strip}`} aria-labelledby="first-visit">
@@ -39,12 +39,12 @@ function Steps({ tour, onClose }: { tour: Tour; onClose: () => void }): ReactEle
           link={
             <Link
               {...paths.run(failed.id, {
-                step: at,
-                fork: at,
+                step: forkStep,
+                fork: forkStep,
                 ...(fork.session_id !== null && { from_session: fork.session_id }),
               })}
             >
-              Fork it at step {at}
+              Fork it at step {forkStep}
             </Link>
           }
         >

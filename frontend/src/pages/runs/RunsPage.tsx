@@ -31,7 +31,7 @@ export function RunsPage(): ReactElement {
   const phone = useMediaQuery("(max-width: 640px)", false, { getInitialValueInEffect: false });
   const searchField = useRef<HTMLInputElement>(null);
   const filePicker = useRef<HTMLInputElement>(null);
-  const [selected, setSelected] = useState<string[]>([]);
+  const [selection, setSelection] = useState<string[]>([]);
   const filter = useMemo(() => toFilter(search), [search]);
   const list = useInfiniteQuery(runsQuery(filter));
   const facets = useQuery(facetsQuery);
@@ -54,7 +54,7 @@ export function RunsPage(): ReactElement {
 
   const runs = useMemo(() => allRuns(list.data), [list.data]);
   const total = list.data?.pages[0]?.total ?? null;
-  const toggle = useCallback((id: string) => setSelected((current) => toggleSelection(current, id)), []);
+  const toggle = useCallback((id: string) => setSelection((current) => toggleSelection(current, id)), []);
 
   return (
     <div className={classes.page}>
@@ -91,7 +91,7 @@ export function RunsPage(): ReactElement {
         <ErrorState error={list.error} onRetry={() => void list.refetch()} />
       ) : list.isSuccess && runs.length === 0 ? (
         <NoRuns
-          filtered={isFiltered(search)}
+          hasFilters={isFiltered(search)}
           onClear={() => setSearch({})}
           onPick={() => filePicker.current?.click()}
         />
@@ -103,22 +103,22 @@ export function RunsPage(): ReactElement {
           sort={search.sort}
           onSort={setSort}
           cards={phone}
-          selected={selected}
+          selection={selection}
           onToggle={toggle}
           hasMore={list.hasNextPage}
           loadingMore={list.isFetchingNextPage}
           onMore={() => void list.fetchNextPage()}
         />
       )}
-      <CompareBar runs={runs} selected={selected} onClear={() => setSelected([])} />
+      <CompareBar runs={runs} selection={selection} onClear={() => setSelection([])} />
       <DropOverlay onFiles={imports.start} />
       <ImportDialog imports={imports} />
     </div>
   );
 }
 
-function NoRuns(props: { filtered: boolean; onClear: () => void; onPick: () => void }): ReactElement {
-  if (props.filtered) {
+function NoRuns(props: { hasFilters: boolean; onClear: () => void; onPick: () => void }): ReactElement {
+  if (props.hasFilters) {
     return (
       <EmptyState
         icon={<IconSearch size={28} stroke={1.5} />}

@@ -7,13 +7,13 @@ const page = (...runs: RunSummary[]): RunList => ({ runs, next: null, total: run
 
 test("a fresh first page updates rows on any page and puts new runs on top", () => {
   const data = { pages: [page(aRun({ id: "b" })), page(aRun({ id: "a", status: "running" }))], pageParams: ["", "x"] };
-  const merged = mergeNewest(data, { ...page(aRun({ id: "c" }), aRun({ id: "a", status: "failed" })), total: 3 });
-  expect(allRuns(merged).map((run) => [run.id, run.status])).toEqual([
+  const pages = mergeNewest(data, { ...page(aRun({ id: "c" }), aRun({ id: "a", status: "failed" })), total: 3 });
+  expect(allRuns(pages).map((run) => [run.id, run.status])).toEqual([
     ["c", "completed"],
     ["b", "completed"],
     ["a", "failed"],
   ]);
-  expect(merged.pages[0]?.total).toBe(3);
+  expect(pages.pages[0]?.total).toBe(3);
 });
 
 test("a fork is compared with its source, whichever was chosen first", () => {

@@ -44,7 +44,7 @@ export function barShare(value: number | null, longest: number): number {
 }
 
 /** Adds or removes a run; the third takes the place of the older choice. */
-export function toggleSelection(selected: readonly string[], id: string): string[] {
-  if (selected.includes(id)) return selected.filter((other) => other !== id);
-  return [...selected, id].slice(-2);
+export function toggleSelection(selection: readonly string[], id: string): string[] {
+  if (selection.includes(id)) return selection.filter((item) => item !== id);
+  return [...selection, id].slice(-2);
 }

@@ -13,7 +13,7 @@ import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { Attempts } from "./calls/Attempts";
 import { Findings } from "./status/Findings";
 import { HookOutcomes } from "./calls/HookOutcomes";
-import { isOver } from "@/domain/replays/status";
+import { hasEnded } from "@/domain/replays/status";
 import { LiveText } from "./steps/LiveText";
 import { Plan } from "./plan/Plan";
 import { Question } from "./question/Question";
@@ -43,10 +43,10 @@ export function SessionPage(): ReactElement {
             <LiveText session={session} streaming={live.streaming} steps={steps} />
           </div>
           <div className={classes.rest}>
-            {isOver(session) && <Findings session={session} />}
+            {hasEnded(session) && <Findings session={session} />}
             <HookOutcomes session={session} />
             <Attempts attempts={live.attempts} />
-            {!isOver(session) && <Findings session={session} />}
+            {!hasEnded(session) && <Findings session={session} />}
             <Usage session={session} />
             <Plan session={session} steps={steps} />
           </div>
@@ -75,7 +75,7 @@ function Header({ session }: { session: SessionView }): ReactElement {
 
 function Actions({ session }: { session: SessionView }): ReactElement {
   const navigate = useNavigate();
-  const isFinished = isOver(session);
+  const isFinished = hasEnded(session);
   const comparison = session.run
     ? session.diff
       ? paths.diff(session.diff)

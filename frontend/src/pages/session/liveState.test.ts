@@ -44,16 +44,16 @@ const STORY: LiveMessage[] = [
 
 describe("applyLive", () => {
   it("ignores every message that it has already seen", () => {
-    const once = play(...STORY);
-    expect(STORY.reduce(applyLive, once)).toBe(once);
+    const state = play(...STORY);
+    expect(STORY.reduce(applyLive, state)).toBe(state);
   });
 
   it("gives the same state when the connection breaks after any message and the server sends from there again", () => {
     const whole = play(...STORY);
     for (let cut = 0; cut <= STORY.length; cut += 1) {
       const before = play(...STORY.slice(0, cut));
-      const resumed = STORY.filter((message) => message.seq > before.seq - 2).reduce(applyLive, before);
-      expect(resumed).toEqual(whole);
+      const finalState = STORY.filter((message) => message.seq > before.seq - 2).reduce(applyLive, before);
+      expect(finalState).toEqual(whole);
     }
   });
 

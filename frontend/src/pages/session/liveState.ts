@@ -1,7 +1,7 @@
 /** The state of a replay as its socket messages build it up. Pure: the same messages give the same state. */
 import type { AttemptView, SessionView } from "@/api/schema";
 import type { LiveMessage } from "@/api/live";
-import { isOver } from "@/domain/replays/status";
+import { hasEnded } from "@/domain/replays/status";
 
 export interface StreamedText {
   sequenceNo: number;
@@ -33,7 +33,7 @@ export function applyLive(state: LiveState, message: LiveMessage): LiveState {
 function applyNew(state: LiveState, message: LiveMessage): LiveState {
   switch (message.type) {
     case "session":
-      return { ...state, session: message.session, streaming: isOver(message.session) ? null : state.streaming };
+      return { ...state, session: message.session, streaming: hasEnded(message.session) ? null : state.streaming };
     case "steps":
       return {
         ...state,
@@ -66,6 +66,6 @@ function appendText(previous: StreamedText | null, sequenceNo: number, offset: n
 }
 
 function upsertAttempt(attempts: readonly AttemptView[], attempt: AttemptView): AttemptView[] {
-  const others = attempts.filter((other) => other.id !== attempt.id);
-  return [...others, attempt].sort((a, b) => a.id - b.id);
+  const otherAttempts = attempts.filter((item) => item.id !== attempt.id);
+  return [...otherAttempts, attempt].sort((a, b) => a.id - b.id);
 }

@@ -4,7 +4,7 @@ import { useLive, type ConnectionState as Connection } from "@/api/live";
 import { readSteps, sessionQuery } from "@/api/replays/replays";
 import type { SessionView, StepSummary } from "@/api/schema";
 import { applyLive, EMPTY, type LiveState } from "./liveState";
-import { isOver } from "@/domain/replays/status";
+import { hasEnded } from "@/domain/replays/status";
 import { mergeSteps } from "./steps/sessionRows";
 
 export interface LiveSession {
@@ -32,7 +32,7 @@ const NO_STEPS: readonly StepSummary[] = [];
 function useSteps(session: SessionView | undefined, lastStep: number): readonly StepSummary[] {
   const client = useQueryClient();
   const run = session?.run ?? "";
-  const lastReadable = session && isOver(session) ? Number.MAX_SAFE_INTEGER : lastStep;
+  const lastReadable = session && hasEnded(session) ? Number.MAX_SAFE_INTEGER : lastStep;
   const { data } = useQuery({
     queryKey: ["replay steps", run, lastReadable],
     queryFn: () => readNewSteps(client, run, lastReadable),

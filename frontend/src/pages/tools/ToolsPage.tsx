@@ -76,7 +76,7 @@ function ToolsPanel(props: { isAdmin: boolean; onDecide: (name: string, safe: bo
   const { data, error, refetch } = useQuery(toolsQuery);
   const tools = useDisplayOrder(data?.tools);
   const visibleTools = useMemo(() => matching(tools, q), [tools, q]);
-  const unreviewed = data?.tools.filter(({ safe }) => safe === null).length ?? 0;
+  const unreviewedCount = data?.tools.filter(({ safe }) => safe === null).length ?? 0;
   useShortcuts("Tools", [
     { keys: "/", action: "Search tools", run: () => searchField.current?.select() },
     { keys: "", action: "Export side_effects.yaml", run: () => window.location.assign(serverPaths.toolsFile) },
@@ -116,7 +116,7 @@ function ToolsPanel(props: { isAdmin: boolean; onDecide: (name: string, safe: bo
             />
             <span className="muted num" role="status">
               {pluralize(visibleTools.length, "tool")}
-              {unreviewed > 0 ? `, ${unreviewed} not reviewed` : ", all reviewed"}
+              {unreviewedCount > 0 ? `, ${unreviewedCount} not reviewed` : ", all reviewed"}
             </span>
           </div>
           {visibleTools.length === 0 ? (
@@ -137,9 +137,9 @@ function ToolsPanel(props: { isAdmin: boolean; onDecide: (name: string, safe: bo
 /** The tools, each in its row as long as the page is open: a row that moves puts another under the pointer. */
 function useDisplayOrder(tools: readonly ToolView[] | undefined): readonly ToolView[] {
   const [names, setNames] = useState<readonly string[]>([]);
-  const ordered = useMemo(() => inDisplayOrder(tools ?? [], names), [tools, names]);
-  if (ordered.length !== names.length) setNames(ordered.map(({ name }) => name));
-  return ordered;
+  const orderedTools = useMemo(() => inDisplayOrder(tools ?? [], names), [tools, names]);
+  if (orderedTools.length !== names.length) setNames(orderedTools.map(({ name }) => name));
+  return orderedTools;
 }
 
 function FileActions(props: { isAdmin: boolean; isBusy: boolean; onFile: (file: File) => void }): ReactElement {

@@ -15,13 +15,13 @@ const tool = (name: string, safe: boolean | null): ToolView => ({
   executor: "",
 });
 const tools = [tool("get_order", true), tool("send_email", false), tool("get_weather", null)];
-const found = (q: string | undefined) => matching(tools, q).map(({ name }) => name);
+const namesMatching = (q: string | undefined) => matching(tools, q).map(({ name }) => name);
 
 test("every word has to be found, in the name or in the state", () => {
-  expect(found(undefined)).toHaveLength(3);
-  expect(found("GET desk")).toEqual(["get_order", "get_weather"]);
-  expect(found("not reviewed")).toEqual(["get_weather"]);
-  expect(found("side")).toEqual(["send_email"]);
+  expect(namesMatching(undefined)).toHaveLength(3);
+  expect(namesMatching("GET desk")).toEqual(["get_order", "get_weather"]);
+  expect(namesMatching("not reviewed")).toEqual(["get_weather"]);
+  expect(namesMatching("side")).toEqual(["send_email"]);
 });
 
 test("an address with a number looks for that number", () => {

@@ -47,10 +47,10 @@ function Branch({ line, scale }: { line: Line; scale: number }): ReactElement {
   return (
     <g>
       {line.parentRow !== null && (
-        <path d={`M ${x(line.from)} ${(line.parentRow + 0.5) * ROW} V ${y}`} className={classes.branch} />
+        <path d={`M ${x(line.start)} ${(line.parentRow + 0.5) * ROW} V ${y}`} className={classes.branch} />
       )}
-      {line.segments.map(({ mark, from, to }) => (
-        <path key={mark} d={`M ${x(from)} ${y} H ${x(to)}`} className={classes.segment} data-mark={mark} />
+      {line.segments.map(({ mark, start, end }) => (
+        <path key={mark} d={`M ${x(start)} ${y} H ${x(end)}`} className={classes.segment} data-mark={mark} />
       ))}
       {line.run.status === "failed" && (
         <path d={`M ${x(line.run.steps + 1)} ${y - 5} V ${y + 5}`} className={classes.segment} data-mark="failed" />

@@ -26,7 +26,7 @@ export function TreePage(): ReactElement {
   const root = tree?.runs[0];
   useDocumentTitle(root ? `Forks of ${root.name}` : "Fork tree");
   if (error && !tree) return <ErrorPage error={error} onRetry={() => void refetch()} />;
-  if (!tree) return <PageLoading what="the tree" panels={[160, 320]} />;
+  if (!tree) return <PageLoading name="the tree" panels={[160, 320]} />;
   return <Tree tree={tree} />;
 }
 

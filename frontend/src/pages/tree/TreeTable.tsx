@@ -26,13 +26,13 @@ const FIGURES = ["ARS", "Output", "Tools", "Checks", "Tokens", "Cost", "Latency"
 /** One row for each run, forks under what they were forked from. */
 export function TreeTable({ runs, currentRun, selection, onChoose }: Props): ReactElement {
   const navigate = useNavigate();
-  const { selected, body } = useRowSelection("Runs of the tree", runs.length, (index) => {
+  const { selectedIndex, body } = useRowSelection("Runs of the tree", runs.length, (index) => {
     const run = runs[index];
     if (run) void navigate(paths.run(run.id));
   });
-  const at = runs[selected];
+  const run = runs[selectedIndex];
   useShortcuts("Runs of the tree", [
-    ...(at ? [{ keys: "x", action: "Choose the run for a diff", run: () => onChoose(at.id) }] : []),
+    ...(run ? [{ keys: "x", action: "Choose the run for a diff", run: () => onChoose(run.id) }] : []),
   ]);
   return (
     <div className={classes.scroll} tabIndex={0} role="group" aria-label="Runs, scrollable">
@@ -54,7 +54,7 @@ export function TreeTable({ runs, currentRun, selection, onChoose }: Props): Rea
         </thead>
         <tbody ref={body}>
           {runs.map((run, index) => (
-            <tr key={run.id} data-selected={index === selected}>
+            <tr key={run.id} data-selected={index === selectedIndex}>
               <td>
                 <Checkbox
                   checked={selection.includes(run.id)}

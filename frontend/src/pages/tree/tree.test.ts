@@ -46,12 +46,12 @@ const fork = (id: string, parent: string, change: Partial<TreeRun> = {}): TreeRu
 describe("the drawing", () => {
   it("begins each fork where it left its source, with what comes after it by label", () => {
     const [first, second] = linesOf([root, fork("a", "r")]);
-    expect(first).toMatchObject({ row: 0, parentRow: null, from: 1, segments: [{ mark: "live", from: 1, to: 11 }] });
-    expect(second).toMatchObject({ row: 1, parentRow: 0, from: 5 });
+    expect(first).toMatchObject({ row: 0, parentRow: null, start: 1, segments: [{ mark: "live", start: 1, end: 11 }] });
+    expect(second).toMatchObject({ row: 1, parentRow: 0, start: 5 });
     expect(second?.segments).toEqual([
-      { mark: "exact", from: 5, to: 7 },
-      { mark: "cached", from: 7, to: 8 },
-      { mark: "simulated", from: 8, to: 11 },
+      { mark: "exact", start: 5, end: 7 },
+      { mark: "cached", start: 7, end: 8 },
+      { mark: "simulated", start: 8, end: 11 },
     ]);
   });
 

@@ -21,8 +21,8 @@ export function runTitle(run: TreeRun): string {
 
 interface Segment {
   mark: Mark;
-  from: number;
-  to: number;
+  start: number;
+  end: number;
 }
 
 /** One run as a line over the step numbers, from where it left its source. */
@@ -30,7 +30,7 @@ export interface Line {
   run: TreeRun;
   row: number;
   parentRow: number | null;
-  from: number;
+  start: number;
   segments: Segment[];
 }
 
@@ -38,32 +38,32 @@ export interface Line {
 export function linesOf(runs: readonly TreeRun[]): Line[] {
   const rows = new Map(runs.map(({ id }, row) => [id, row]));
   return runs.map((run, row) => {
-    const from = run.fork_sequence_no ?? 1;
+    const start = run.fork_sequence_no ?? 1;
     return {
       run,
       row,
       parentRow: run.parent === null ? null : (rows.get(run.parent) ?? null),
-      from,
-      segments: segmentsOf(run, from),
+      start,
+      segments: segmentsOf(run, start),
     };
   });
 }
 
 /** What lies after the fork, by label; all before it is the source's. A failed run ends in its colour. */
-function segmentsOf(run: TreeRun, from: number): Segment[] {
+function segmentsOf(run: TreeRun, start: number): Segment[] {
   const { live, exact, cached, simulated } = run.labels;
-  const inherited = run.parent === null ? 0 : from - 1;
+  const inheritedCount = run.parent === null ? 0 : start - 1;
   const parts: [Mark, number][] = [
     ["live", live],
-    ["exact", Math.max(0, exact - inherited)],
+    ["exact", Math.max(0, exact - inheritedCount)],
     ["cached", cached],
     ["simulated", simulated],
   ];
   const marks: Segment[] = [];
-  let at = from;
+  let position = start;
   for (const [mark, size] of parts) {
-    if (size > 0) marks.push({ mark, from: at, to: at + size });
-    at += size;
+    if (size > 0) marks.push({ mark, start: position, end: position + size });
+    position += size;
   }
   return marks;
 }
@@ -87,10 +87,10 @@ export function filterRuns(runs: readonly TreeRun[], filter: TreeFilter): TreeRu
   const visible = new Set<string>();
   for (const run of runs) {
     if (filter === "asked" ? isProbe(run) : run.origin !== filter) continue;
-    let at: TreeRun | undefined = run;
-    while (at && !visible.has(at.id)) {
-      visible.add(at.id);
-      at = at.parent === null ? undefined : byId.get(at.parent);
+    let ancestor: TreeRun | undefined = run;
+    while (ancestor && !visible.has(ancestor.id)) {
+      visible.add(ancestor.id);
+      ancestor = ancestor.parent === null ? undefined : byId.get(ancestor.parent);
     }
   }
   return runs.filter(({ id }) => visible.has(id));
@@ -98,5 +98,5 @@ export function filterRuns(runs: readonly TreeRun[], filter: TreeFilter): TreeRu
 
 /** Two at most: a third choice takes the place of the first. */
 export function chooseRun(selection: readonly string[], id: string): string[] {
-  return selection.includes(id) ? selection.filter((other) => other !== id) : [...selection, id].slice(-2);
+  return selection.includes(id) ? selection.filter((item) => item !== id) : [...selection, id].slice(-2);
 }

@@ -35,10 +35,10 @@ export function ellipsize(text: string, room: number): string {
 
 /** The JSON object or list that a text holds, if it is one: tools often answer JSON as text. */
 export function jsonInText(text: string): JsonValue | undefined {
-  const trimmed = text.trim();
-  if (!/^[[{]/.test(trimmed) || trimmed.length > 200_000) return undefined;
+  const json = text.trim();
+  if (!/^[[{]/.test(json) || json.length > 200_000) return undefined;
   try {
-    return JSON.parse(trimmed) as JsonValue;
+    return JSON.parse(json) as JsonValue;
   } catch {
     return undefined;
   }

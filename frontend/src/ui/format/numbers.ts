@@ -1,17 +1,17 @@
 // Numbers as people read them. Unknown stays unknown: null is never shown as 0.
 
 const UNKNOWN = "–";
-const grouped = new Intl.NumberFormat("en-US");
+const numberFormat = new Intl.NumberFormat("en-US");
 const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
 
 export function count(value: number): string {
-  return grouped.format(value);
+  return numberFormat.format(value);
 }
 
 /** "9,412", from 100,000 on "412K". */
 export function tokens(value: number | null): string {
   if (value === null) return UNKNOWN;
-  return Math.abs(value) < 100_000 ? grouped.format(value) : compact.format(value);
+  return Math.abs(value) < 100_000 ? numberFormat.format(value) : compact.format(value);
 }
 
 /** Dollars with the digits that still mean something: "$12.40", "$0.031", "<$0.0001". */
@@ -48,7 +48,7 @@ export function bytes(size: number): string {
 
 /** "1 step", "3 steps", "1 entry": `plural` where an s does not do. */
 export function pluralize(value: number, singular: string, plural = `${singular}s`): string {
-  return `${grouped.format(value)} ${value === 1 ? singular : plural}`;
+  return `${numberFormat.format(value)} ${value === 1 ? singular : plural}`;
 }
 
 const units: [string, number][] = [
@@ -63,9 +63,9 @@ export function timeAgo(iso: string | null, now: number = Date.now()): string {
   if (iso === null) return UNKNOWN;
   let value = (now - Date.parse(iso)) / 1000;
   for (const [unit, size] of units) {
-    const rounded = Math.round(Math.abs(value));
-    if (unit === "s" && rounded < 5) return "just now";
-    if (rounded < size) return value < 0 ? `in ${rounded} ${unit}` : `${rounded} ${unit} ago`;
+    const amount = Math.round(Math.abs(value));
+    if (unit === "s" && amount < 5) return "just now";
+    if (amount < size) return value < 0 ? `in ${amount} ${unit}` : `${amount} ${unit} ago`;
     value /= size;
   }
   return day(iso);

@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { handleKey, isTyping, matches, register, sectionsOf } from "./shortcuts";
 
-const press = (key: string, given: KeyboardEventInit = {}) =>
-  new KeyboardEvent("keydown", { key, bubbles: true, ...given });
+const press = (key: string, init: KeyboardEventInit = {}) =>
+  new KeyboardEvent("keydown", { key, bubbles: true, ...init });
 const cleanups: (() => void)[] = [];
 const on = (name: string, keys: string, run: () => void, whileTyping = false) =>
   cleanups.push(register({ name, shortcuts: [{ keys, action: name, run, whileTyping }] }));

@@ -26,7 +26,7 @@ function setGroups(next: readonly Group[]): void {
 /** Adds a group; returns the function that takes it away again. The latest group wins a shared key. */
 export function register(group: Group): () => void {
   setGroups([...groups, group]);
-  return () => setGroups(groups.filter((other) => other !== group));
+  return () => setGroups(groups.filter((item) => item !== group));
 }
 
 export function isTyping(target: EventTarget | null): boolean {
@@ -73,8 +73,11 @@ export function useShortcuts(name: string, shortcuts: readonly Shortcut[]): void
   const run = useEffectEvent((action: string) => shortcuts.find((shortcut) => shortcut.action === action)?.run());
   const shape = JSON.stringify(shortcuts.map(({ keys, action, whileTyping }) => ({ keys, action, whileTyping })));
   useEffect(() => {
-    const fixed = JSON.parse(shape) as Omit<Shortcut, "run">[];
-    return register({ name, shortcuts: fixed.map((shortcut) => ({ ...shortcut, run: () => run(shortcut.action) })) });
+    const keysAndActions = JSON.parse(shape) as Omit<Shortcut, "run">[];
+    return register({
+      name,
+      shortcuts: keysAndActions.map((shortcut) => ({ ...shortcut, run: () => run(shortcut.action) })),
+    });
   }, [name, shape]);
 }
 
@@ -82,8 +85,8 @@ export function useShortcuts(name: string, shortcuts: readonly Shortcut[]): void
 export function sectionsOf(groups: readonly Group[]): Group[] {
   const sections = new Map<string, Shortcut[]>();
   for (const { name, shortcuts } of groups.toReversed()) {
-    const keyed = shortcuts.filter(({ keys }) => keys);
-    if (keyed.length > 0) sections.set(name, [...(sections.get(name) ?? []), ...keyed]);
+    const shortcutsWithKeys = shortcuts.filter(({ keys }) => keys);
+    if (shortcutsWithKeys.length > 0) sections.set(name, [...(sections.get(name) ?? []), ...shortcutsWithKeys]);
   }
   return [...sections].map(([name, shortcuts]) => ({ name, shortcuts }));
 }

@@ -48,16 +48,16 @@ function NoPath({ verdict }: { verdict: string }): ReactElement {
 const [BEGIN, END] = [3, 2];
 
 function Path({ path, primary }: { path: readonly PathLink[]; primary: Cause | null }): ReactElement {
-  const [expanded, setExpanded] = useState(path.length <= BEGIN + END + 1);
+  const [isFullPath, setFullPath] = useState(path.length <= BEGIN + END + 1);
   const hiddenCount = path.length - BEGIN - END;
   return (
     <ol className={classes.path}>
       {path.map((link, index) => {
         const isMiddle = index >= BEGIN && index < path.length - END;
-        if (!expanded && isMiddle) {
+        if (!isFullPath && isMiddle) {
           return index > BEGIN ? null : (
             <li key={index} className={classes.fold}>
-              <UnstyledButton onClick={() => setExpanded(true)}>
+              <UnstyledButton onClick={() => setFullPath(true)}>
                 {pluralize(hiddenCount, "step")} on the way
               </UnstyledButton>
             </li>
@@ -79,7 +79,7 @@ function Path({ path, primary }: { path: readonly PathLink[]; primary: Cause | n
 }
 
 function Node({ link, number, name }: { link: PathLink; number: number; name: string | undefined }): ReactElement {
-  const { report, linked } = useReport();
+  const { report, hasLinks } = useReport();
   const { step, side } = link;
   const label = `${side} step ${step.sequence_no}`;
   return (
@@ -91,7 +91,7 @@ function Node({ link, number, name }: { link: PathLink; number: number; name: st
         {name && <b>{name}</b>}
         <span className={name ? classes.where : classes.lead}>
           <LabelGlyph mark={markOf(step)} silent size={9} />
-          {linked ? (
+          {hasLinks ? (
             <Link {...paths.run(report[side].id, { step: step.sequence_no })}>{label}</Link>
           ) : (
             <span>{label}</span>
@@ -104,7 +104,9 @@ function Node({ link, number, name }: { link: PathLink; number: number; name: st
       </div>
       <span
         className={link.evidence === "tested" ? "chip exact" : "chip"}
-        title={link.evidence === "tested" ? "Proven by replaying" : `Known from the recordings: ${VIA[link.via]}`}
+        title={
+          link.evidence === "tested" ? "Proven by replaying" : `Known from the recordings: ${LINK_EVIDENCE[link.via]}`
+        }
       >
         {link.evidence}
       </span>
@@ -112,7 +114,7 @@ function Node({ link, number, name }: { link: PathLink; number: number; name: st
   );
 }
 
-const VIA: Record<PathLink["via"], string> = {
+const LINK_EVIDENCE: Record<PathLink["via"], string> = {
   cause: "this is where the difference begins",
   tool_call_id: "linked by the id of the tool call",
   link: "the recording links the two",
@@ -123,7 +125,7 @@ const VIA: Record<PathLink["via"], string> = {
 };
 
 function Causes({ title, causes }: { title: string; causes: readonly Cause[] }): ReactElement | null {
-  const { report, linked } = useReport();
+  const { report, hasLinks } = useReport();
   if (causes.length === 0) return null;
   return (
     <div className={classes.causes}>
@@ -132,7 +134,7 @@ function Causes({ title, causes }: { title: string; causes: readonly Cause[] }):
         {causes.map((cause, index) => (
           <li key={index}>
             <b>{cause.title}</b> <span className="muted">{cause.description}</span>
-            {linked && cause.candidate && (
+            {hasLinks && cause.candidate && (
               <>
                 {" "}
                 <Link {...paths.run(report.candidate.id, { step: cause.candidate.sequence_no })}>

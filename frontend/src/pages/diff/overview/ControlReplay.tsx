@@ -19,22 +19,22 @@ import classes from "./ControlReplay.module.css";
 
 /** The base replayed without the changes, so that what replaying itself alters is not blamed on them. */
 export function ControlReplay(): ReactElement | null {
-  const { report, linked } = useReport();
-  if (report.unchanged) return <Lane lane={report.unchanged} linked={linked} />;
-  return linked ? <StartControlReplay diff={report.id} /> : null;
+  const { report, hasLinks } = useReport();
+  if (report.unchanged) return <Lane lane={report.unchanged} hasLinks={hasLinks} />;
+  return hasLinks ? <StartControlReplay diff={report.id} /> : null;
 }
 
-const SHOWN = 8;
+const VISIBLE_LIMIT = 8;
 
-function Lane({ lane, linked }: { lane: UnchangedLane; linked: boolean }): ReactElement {
+function Lane({ lane, hasLinks }: { lane: UnchangedLane; hasLinks: boolean }): ReactElement {
   const [showAll, setShowAll] = useState(false);
-  const steps = showAll ? lane.steps : lane.steps.slice(0, SHOWN);
+  const steps = showAll ? lane.steps : lane.steps.slice(0, VISIBLE_LIMIT);
   return (
     <section className={`panel ${classes.panel}`} aria-labelledby="unchanged">
       <header className={classes.head}>
         <h2 id="unchanged">Without the changes</h2>
         <span className="muted grow">{lane.how}</span>
-        {linked && (
+        {hasLinks && (
           <span className={classes.links}>
             <Link {...paths.run(lane.run.id)}>run</Link>
             <Link {...paths.diff(lane.diff)}>its diff</Link>
@@ -110,16 +110,16 @@ function StartControlReplay({ diff }: { diff: string }): ReactElement | null {
   const client = useQueryClient();
   const query = controlReplayQuery(diff);
   const { data } = useQuery(query);
-  const attached = data?.attached ?? false;
+  const isAttached = data?.attached ?? false;
   useEffect(() => {
-    if (attached) void client.invalidateQueries({ queryKey: diffQuery(diff).queryKey, exact: true });
-  }, [attached, client, diff]);
+    if (isAttached) void client.invalidateQueries({ queryKey: diffQuery(diff).queryKey, exact: true });
+  }, [isAttached, client, diff]);
   const start = useMutation({
     mutationFn: () => startControlReplay(diff),
     onSuccess: (view) => client.setQueryData(query.queryKey, view),
     onError: (error) => notifications.show({ color: "red", title: "The replay did not start", message: error.message }),
   });
-  if (!data || attached) return null;
+  if (!data || isAttached) return null;
   const [refusal] = data.refusals;
   const running = data.session !== null && data.session.ended_at === null;
   return (

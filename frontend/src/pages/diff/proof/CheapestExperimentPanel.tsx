@@ -16,13 +16,13 @@ export function CheapestExperimentPanel({
   findings: Findings;
   cheapest: CheapestExperiment;
 }): ReactElement {
-  const { linked, report } = useReport();
+  const { hasLinks, report } = useReport();
   const start = useProof(report.id, toDecidingProof(findings, cheapest));
   return (
     <span className={classes.cheapest}>
       {cheapest.text}
       {cheapest.replays > 0 && <span className="muted"> {experimentCost(cheapest)}</span>}
-      {linked && cheapest.replays > 0 && (
+      {hasLinks && cheapest.replays > 0 && (
         <Button
           size="compact-xs"
           variant="default"

@@ -69,13 +69,13 @@ function Outcome({ probe }: { probe: ProbeEvidence }): ReactElement {
 }
 
 function ProbeSource({ probe }: { probe: ProbeEvidence }): ReactElement {
-  const { linked } = useReport();
+  const { hasLinks } = useReport();
   const cost = probe.cost_usd === null ? "cost unknown" : money(probe.cost_usd);
   const live = probe.live_calls === 0 ? "free" : `${pluralize(probe.live_calls, "live call")}, ${cost}`;
   return (
     <>
       {pluralize(probe.executed_steps, "step")}, {live}
-      {linked && probe.run && (
+      {hasLinks && probe.run && (
         <>
           {" "}
           <Link {...paths.run(probe.run)}>its run</Link>

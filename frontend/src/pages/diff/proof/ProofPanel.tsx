@@ -17,8 +17,8 @@ import classes from "./ProofPanel.module.css";
 
 /** What replays showed about the cause. Who got a share link sees it, its owner can ask for more. */
 export function ProofPanel(): ReactElement | null {
-  const { report, linked } = useReport();
-  if (linked) return <OwnProof />;
+  const { report, hasLinks } = useReport();
+  if (hasLinks) return <OwnProof />;
   return report.evidence.length > 0 ? (
     <Frame>
       <Answers evidence={report.evidence} />
@@ -69,11 +69,11 @@ function OwnProof(): ReactElement {
 /** Evidence is attached to the report when a proof ends: then the report is read again. */
 function useFreshReport(diff: string, proofs: readonly ProofView[]): void {
   const client = useQueryClient();
-  const attached = proofs.filter(({ evidence }) => evidence !== null).length;
+  const proofCount = proofs.filter(({ evidence }) => evidence !== null).length;
   const evidenceCount = useReport().report.evidence.length;
   useEffect(() => {
-    if (attached > evidenceCount) void client.invalidateQueries({ queryKey: diffQuery(diff).queryKey, exact: true });
-  }, [client, diff, attached, evidenceCount]);
+    if (proofCount > evidenceCount) void client.invalidateQueries({ queryKey: diffQuery(diff).queryKey, exact: true });
+  }, [client, diff, proofCount, evidenceCount]);
 }
 
 function Frame(props: { action?: ReactElement | false; children: React.ReactNode }): ReactElement {
@@ -114,8 +114,8 @@ function ObservedRuns(): ReactElement | null {
 function Answers({ evidence }: { evidence: readonly Evidence[] }): ReactElement | null {
   const best = strongestEvidence(evidence);
   const [selectedId, choose] = useState<string | null>(null);
-  const selected = evidence.find(({ id }) => id === selectedId) ?? best;
-  if (!selected) return null;
+  const selection = evidence.find(({ id }) => id === selectedId) ?? best;
+  if (!selection) return null;
   return (
     <>
       {evidence.length > 1 && (
@@ -123,13 +123,13 @@ function Answers({ evidence }: { evidence: readonly Evidence[] }): ReactElement 
           <SegmentedControl
             className={classes.questions ?? ""}
             aria-label="Question"
-            value={selected.id}
+            value={selection.id}
             onChange={choose}
             data={evidence.map(({ id, question }) => ({ value: id, label: question.text }))}
           />
         </Tooltip>
       )}
-      <FindingsView findings={selected} />
+      <FindingsView findings={selection} />
     </>
   );
 }

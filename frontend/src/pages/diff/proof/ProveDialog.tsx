@@ -21,12 +21,12 @@ interface Props {
 export function ProveDialog({ diff, onClose }: Props): ReactElement {
   const [draft, setDraft] = useState<ProofDraft>(FIRST_DRAFT);
   const problem = draftProblem(draft);
-  const [debounced] = useDebouncedValue(toProof(draft), 300);
-  const plan = useQuery({ ...proofPlanQuery(diff, debounced), enabled: problem === null });
-  const stale = plan.isFetching || JSON.stringify(debounced) !== JSON.stringify(toProof(draft));
+  const [debouncedRequest] = useDebouncedValue(toProof(draft), 300);
+  const plan = useQuery({ ...proofPlanQuery(diff, debouncedRequest), enabled: problem === null });
+  const stale = plan.isFetching || JSON.stringify(debouncedRequest) !== JSON.stringify(toProof(draft));
   const plannedCalls = plan.data?.live_calls ?? 0;
   const start = useProof(diff, toProof(draft, plannedCalls), onClose);
-  const blocked = problem !== null || !plan.data || plan.error !== null || plan.data.refusals.length > 0;
+  const isBlocked = problem !== null || !plan.data || plan.error !== null || plan.data.refusals.length > 0;
   return (
     <Modal opened onClose={onClose} title="Prove it" size="xl" closeButtonProps={{ "aria-label": "Close" }}>
       <div className={classes.body}>
@@ -57,7 +57,7 @@ export function ProveDialog({ diff, onClose }: Props): ReactElement {
           </Button>
           <Button
             leftSection={<IconFlask size={14} />}
-            disabled={blocked}
+            disabled={isBlocked}
             loading={start.isPending}
             onClick={() => start.mutate()}
           >
@@ -136,7 +136,7 @@ function Limits(props: { draft: ProofDraft; onChange: Edit; plan: ProofPlan | un
 /** The numbers first; then what no replay can find out, and why. */
 function PlanSummary({ plan, allowedCalls }: { plan: ProofPlan; allowedCalls: number }): ReactElement {
   const tests = plan.atoms.filter(({ testable, certificate }) => testable && !certificate).length;
-  const certified = plan.atoms.filter(({ certificate }) => certificate).length;
+  const certificates = plan.atoms.filter(({ certificate }) => certificate).length;
   return (
     <>
       <p className={classes.outcomes}>
@@ -154,7 +154,7 @@ function PlanSummary({ plan, allowedCalls }: { plan: ProofPlan; allowedCalls: nu
         <dt>Changes to test</dt>
         <dd>
           {count(tests)}
-          {certified > 0 && <span className="muted"> and {count(certified)} that cannot matter</span>}
+          {certificates > 0 && <span className="muted"> and {count(certificates)} that cannot matter</span>}
         </dd>
         <dt>Replays, about</dt>
         <dd>

@@ -4,7 +4,7 @@ import { useRef } from "react";
 import { proofsQuery, prove, type SparseProof } from "@/api/diffs/proofs";
 
 /** Starts a proof of a report, and reads its proofs again. */
-export function useProof(diff: string, request: SparseProof, onStarted?: () => void) {
+export function useProof(diff: string, request: SparseProof, onStart?: () => void) {
   const client = useQueryClient();
   const lastRequest = useRef({ text: "", key: "" });
   return useMutation({
@@ -16,7 +16,7 @@ export function useProof(diff: string, request: SparseProof, onStarted?: () => v
     },
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: proofsQuery(diff).queryKey });
-      onStarted?.();
+      onStart?.();
     },
     onError: (error) => notifications.show({ title: "The proof did not start", message: error.message, color: "red" }),
   });

@@ -14,8 +14,8 @@ import {
 } from "./wording";
 import { toDecidingProof } from "./draft";
 
-const atom = (given: Partial<AtomEvidence>) =>
-  ({ id: "a", parent: null, certificate: null, sufficient: null, necessary: null, ...given }) as AtomEvidence;
+const atom = (fields: Partial<AtomEvidence>) =>
+  ({ id: "a", parent: null, certificate: null, sufficient: null, necessary: null, ...fields }) as AtomEvidence;
 
 describe("what was tested of a change", () => {
   it("is yes or no where a replay answered", () => {
@@ -24,8 +24,8 @@ describe("what was tested of a change", () => {
   });
 
   it("is not needed where the recordings certify that it cannot matter, which says nothing of it alone", () => {
-    const certified = atom({ certificate: { kind: "inert", reason: "the same output" } });
-    expect([necessaryAnswer(certified).sign, sufficientAnswer(certified).sign]).toEqual(["no", "unknown"]);
+    const inertAtom = atom({ certificate: { kind: "inert", reason: "the same output" } });
+    expect([necessaryAnswer(inertAtom).sign, sufficientAnswer(inertAtom).sign]).toEqual(["no", "unknown"]);
   });
 
   it("stays open where nothing tested it", () => {
@@ -34,28 +34,28 @@ describe("what was tested of a change", () => {
 });
 
 describe("what was replayed", () => {
-  const probe = (given: Partial<ProbeEvidence>) =>
+  const probe = (fields: Partial<ProbeEvidence>) =>
     ({
       side: "candidate",
       applied: ["a", "b"],
       clamped: null,
       repeats: 1,
       purpose: "apply",
-      ...given,
+      ...fields,
     }) as ProbeEvidence;
-  const said = (given: Partial<ProbeEvidence>) =>
-    probeWords(probe(given), new Map([["a", "Change a"]]), new Set(["a", "b"]));
+  const words = (fields: Partial<ProbeEvidence>) =>
+    probeWords(probe(fields), new Map([["a", "Change a"]]), new Set(["a", "b"]));
 
   it("is a side itself, a side with only some changes, or with a step as it was", () => {
-    expect(said({ purpose: "repeat", repeats: 5 })).toBe("The candidate again, unchanged, 5 times");
-    expect(said({ purpose: "repeat", repeats: 5, side: "base", applied: [] })).toBe(
+    expect(words({ purpose: "repeat", repeats: 5 })).toBe("The candidate again, unchanged, 5 times");
+    expect(words({ purpose: "repeat", repeats: 5, side: "base", applied: [] })).toBe(
       "The base again, unchanged, 5 times",
     );
-    expect(said({ purpose: "repeat", repeats: 5, side: "base", applied: ["a"] })).toBe(
+    expect(words({ purpose: "repeat", repeats: 5, side: "base", applied: ["a"] })).toBe(
       "The base with only: Change a, 5 times",
     );
-    expect(said({ applied: [] })).toBe("The candidate with none of the changes");
-    expect(said({ clamped: 7 })).toBe("The candidate, with step 7 answering as in the base");
+    expect(words({ applied: [] })).toBe("The candidate with none of the changes");
+    expect(words({ clamped: 7 })).toBe("The candidate, with step 7 answering as in the base");
   });
 });
 
@@ -84,25 +84,30 @@ describe("changes", () => {
       atom({ id: "a.1", parent: "a" }),
       atom({ id: "x", parent: "?" }),
     ];
-    expect(atomTree(atoms).map(({ atom: one, depth }) => `${one.id} ${depth}`)).toEqual(["a 0", "a.1 1", "b 0", "x 0"]);
+    expect(atomTree(atoms).map(({ atom: item, depth }) => `${item.id} ${depth}`)).toEqual([
+      "a 0",
+      "a.1 1",
+      "b 0",
+      "x 0",
+    ]);
   });
 });
 
 describe("evidence", () => {
-  const found = (id: string, confidence: Findings["confidence"], verdict: Findings["verdict"] = "single") =>
+  const evidence = (id: string, confidence: Findings["confidence"], verdict: Findings["verdict"] = "single") =>
     ({ id, confidence, verdict }) as Evidence;
 
   it("of the highest confidence leads, the newest of equal ones, one that settles nothing last", () => {
-    expect(strongestEvidence([found("1", "low"), found("2", "high"), found("3", "medium")])?.id).toBe("2");
-    expect(strongestEvidence([found("1", "high"), found("2", "high")])?.id).toBe("2");
-    expect(strongestEvidence([found("1", "medium"), found("2", "medium", "inconclusive")])?.id).toBe("1");
+    expect(strongestEvidence([evidence("1", "low"), evidence("2", "high"), evidence("3", "medium")])?.id).toBe("2");
+    expect(strongestEvidence([evidence("1", "high"), evidence("2", "high")])?.id).toBe("2");
+    expect(strongestEvidence([evidence("1", "medium"), evidence("2", "medium", "inconclusive")])?.id).toBe("1");
     expect(strongestEvidence([])).toBeNull();
   });
 
   it("of low confidence is no surer in its title", () => {
-    expect(verdictOf(found("1", "high"))).toBe("One change did it");
-    expect(verdictOf(found("1", "low"))).toBe("One change did it, as far as was tested");
-    expect(verdictOf(found("1", "low", "inconclusive"))).toBe("Not settled");
+    expect(verdictOf(evidence("1", "high"))).toBe("One change did it");
+    expect(verdictOf(evidence("1", "low"))).toBe("One change did it, as far as was tested");
+    expect(verdictOf(evidence("1", "low", "inconclusive"))).toBe("Not settled");
   });
 
   it("says what it took", () => {
@@ -122,8 +127,8 @@ describe("evidence", () => {
     const cheapest = { text: "Repeat.", replays: 10, live_calls: 30, cost_usd: 0.5 };
     expect(experimentCost(cheapest)).toBe("10 replays, 30 live calls, about $0.5.");
     expect(experimentCost({ ...cheapest, live_calls: 0 })).toBe("10 replays, 0 live calls, free.");
-    const asked = { question: { kind: "score", text: "", checks: [{ kind: "status" }] } } as unknown as Findings;
-    const request = toDecidingProof(asked, cheapest);
+    const findings = { question: { kind: "score", text: "", checks: [{ kind: "status" }] } } as unknown as Findings;
+    const request = toDecidingProof(findings, cheapest);
     expect([request.question, request.checks]).toEqual(["score", [{ kind: "status" }]]);
     expect(request.budget).toMatchObject({ live_calls: 30, repeats: 10 });
   });
@@ -131,7 +136,7 @@ describe("evidence", () => {
   it("gives the counts behind a word about chance only where something was repeated", () => {
     const gate = { reason: "not needed", base_n: 0, candidate_n: 0, p: null } as NoiseGate;
     expect(chanceSentence(gate)).toBe("Not needed.");
-    const repeated = {
+    const repeatsGate = {
       ...gate,
       reason: "ruled out",
       base_n: 5,
@@ -140,7 +145,7 @@ describe("evidence", () => {
       candidate_flips: 5,
       p: 0.0079,
     };
-    expect(chanceSentence(repeated)).toBe(
+    expect(chanceSentence(repeatsGate)).toBe(
       "Ruled out. Repeated with nothing changed, the base came out as recorded 5 of 5 times, " +
         "the candidate 0 of 5 times, p = 0.0079.",
     );

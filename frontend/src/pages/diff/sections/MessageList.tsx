@@ -16,13 +16,13 @@ const SIGN: Record<MessageChange["op"], { sign: string; words: string }> = {
 };
 
 /** What changed in a list of messages, message by message. */
-export function MessageList(props: { changes: readonly MessageChange[]; unified: boolean }): ReactElement {
+export function MessageList(props: { changes: readonly MessageChange[]; isUnified: boolean }): ReactElement {
   const [showAll, setShowAll] = useState(false);
   const visible = showAll ? props.changes : props.changes.slice(0, FIRST);
   return (
     <ol className={classes.list}>
       {visible.map((change, index) => (
-        <Message key={index} change={change} unified={props.unified} startOpen={index < OPEN} />
+        <Message key={index} change={change} isUnified={props.isUnified} startOpen={index < OPEN} />
       ))}
       {visible.length < props.changes.length && (
         <li>
@@ -35,7 +35,7 @@ export function MessageList(props: { changes: readonly MessageChange[]; unified:
   );
 }
 
-function Message(props: { change: MessageChange; unified: boolean; startOpen: boolean }): ReactElement {
+function Message(props: { change: MessageChange; isUnified: boolean; startOpen: boolean }): ReactElement {
   const { change } = props;
   const [open, setOpen] = useState(props.startOpen);
   const { sign, words } = SIGN[change.op];
@@ -55,7 +55,7 @@ function Message(props: { change: MessageChange; unified: boolean; startOpen: bo
           message {place(change)} {words}
         </span>
       </UnstyledButton>
-      {open && change.text && <TextDiffView diff={change.text} unified={props.unified} />}
+      {open && change.text && <TextDiffView diff={change.text} isUnified={props.isUnified} />}
     </li>
   );
 }

@@ -15,8 +15,8 @@ import { RELATION, titleWithoutKind } from "../wording";
 import classes from "./SectionItemCard.module.css";
 
 /** One thing that changed, with every comparison that applies to it. */
-export function SectionItemCard({ item, unified }: { item: SectionItem; unified: boolean }): ReactElement {
-  const { report, linked } = useReport();
+export function SectionItemCard({ item, isUnified }: { item: SectionItem; isUnified: boolean }): ReactElement {
+  const { report, hasLinks } = useReport();
   const [raw, rawDialog] = useDisclosure(false);
   const relation = RELATION[item.relation];
   return (
@@ -36,15 +36,15 @@ export function SectionItemCard({ item, unified }: { item: SectionItem; unified:
           </span>
         )}
         {item.similarity !== null && <span className={classes.similarity}>{score(item.similarity)} similar</span>}
-        {linked && item.base && item.candidate && (
+        {hasLinks && item.base && item.candidate && (
           <Button variant="subtle" color="gray" onClick={rawDialog.open} className={classes.raw}>
             Raw
           </Button>
         )}
         <BothSteps base={item.base} candidate={item.candidate} />
       </header>
-      {item.text && <TextDiffView diff={item.text} unified={unified} />}
-      {item.messages.length > 0 && <MessageList changes={item.messages} unified={unified} />}
+      {item.text && <TextDiffView diff={item.text} isUnified={isUnified} />}
+      {item.messages.length > 0 && <MessageList changes={item.messages} isUnified={isUnified} />}
       {item.values.length > 0 && <ValueTable changes={item.values} />}
       {item.ranks && <RankTable ranks={item.ranks} />}
       {raw && item.base && item.candidate && (

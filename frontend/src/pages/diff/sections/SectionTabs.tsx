@@ -55,7 +55,7 @@ export function SectionTabs({ search, onSearch }: Props): ReactElement {
             key={`${current} ${search.pair ?? ""}`}
             section={sections[current]}
             pair={search.pair}
-            unified={search.unified ?? isNarrow}
+            isUnified={search.unified ?? isNarrow}
           />
         </Tabs.Panel>
       </Tabs>
@@ -76,8 +76,8 @@ function PairFilter({ pair, onClear }: { pair: string; onClear: () => void }): R
 /** Differences drawn before the rest is asked for: each may hold long texts. */
 const FIRST = 12;
 
-function SectionBody(props: { section: Section; pair: string | undefined; unified: boolean }): ReactElement {
-  const { section, pair, unified } = props;
+function SectionBody(props: { section: Section; pair: string | undefined; isUnified: boolean }): ReactElement {
+  const { section, pair, isUnified } = props;
   const [limit, setLimit] = useState(FIRST);
   const items = visibleItems(section.items, pair);
   const remaining = items.length - limit;
@@ -86,7 +86,7 @@ function SectionBody(props: { section: Section; pair: string | undefined; unifie
       {pair === undefined && section.summary && <p className={classes.summary}>{section.summary}</p>}
       {items.length === 0 && <p className={classes.nothing}>{emptyMessage(section, pair)}</p>}
       {items.slice(0, limit).map((item, index) => (
-        <SectionItemCard key={index} item={item} unified={unified} />
+        <SectionItemCard key={index} item={item} isUnified={isUnified} />
       ))}
       {remaining > 0 && (
         <Button variant="default" className={classes.more} onClick={() => setLimit(items.length)}>

@@ -9,14 +9,14 @@ import classes from "./TextDiffView.module.css";
 const FIRST = 200;
 
 /** A word-level diff: lines that both sides share stand beside each other, unchanged stretches are folded. */
-export function TextDiffView({ diff, unified }: { diff: TextDiff; unified: boolean }): ReactElement {
+export function TextDiffView({ diff, isUnified }: { diff: TextDiff; isUnified: boolean }): ReactElement {
   const blocks = useMemo(() => foldRows(textRows(diff.spans)), [diff.spans]);
   const [limit, setLimit] = useState(FIRST);
   const remaining = blocks.length - limit;
   return (
-    <div className={unified ? classes.unified : classes.split} tabIndex={0} role="group" aria-label="Text difference">
+    <div className={isUnified ? classes.unified : classes.split} tabIndex={0} role="group" aria-label="Text difference">
       {blocks.slice(0, limit).map((block, index) => (
-        <Block key={index} block={block} unified={unified} />
+        <Block key={index} block={block} isUnified={isUnified} />
       ))}
       {remaining > 0 && (
         <UnstyledButton className={classes.fold} onClick={() => setLimit(blocks.length)}>
@@ -28,14 +28,14 @@ export function TextDiffView({ diff, unified }: { diff: TextDiff; unified: boole
   );
 }
 
-function Block({ block, unified }: { block: TextBlock; unified: boolean }): ReactElement {
+function Block({ block, isUnified }: { block: TextBlock; isUnified: boolean }): ReactElement {
   const [open, setOpen] = useState(false);
-  if (block.kind === "row") return <Row row={block.row} unified={unified} />;
+  if (block.kind === "row") return <Row row={block.row} isUnified={isUnified} />;
   if (open) {
     return (
       <>
         {block.rows.map((row, index) => (
-          <Row key={index} row={row} unified={unified} />
+          <Row key={index} row={row} isUnified={isUnified} />
         ))}
       </>
     );
@@ -47,8 +47,8 @@ function Block({ block, unified }: { block: TextBlock; unified: boolean }): Reac
   );
 }
 
-function Row({ row, unified }: { row: TextRow; unified: boolean }): ReactElement {
-  if (unified) return <Cell segments={row.unified} changed={row.changed} />;
+function Row({ row, isUnified }: { row: TextRow; isUnified: boolean }): ReactElement {
+  if (isUnified) return <Cell segments={row.bothSides} changed={row.changed} />;
   return (
     <>
       <Cell segments={row.base} changed={row.changed} />
@@ -59,12 +59,12 @@ function Row({ row, unified }: { row: TextRow; unified: boolean }): ReactElement
 
 function Cell(props: { segments: readonly Segment[]; changed: boolean; right?: boolean }): ReactElement {
   const { segments, changed, right } = props;
-  const [expanded, setExpanded] = useState(false);
-  const parts = changed && !expanded ? elide(segments) : segments;
+  const [isWhole, setWhole] = useState(false);
+  const parts = changed && !isWhole ? elide(segments) : segments;
   return (
     <div className={changed ? classes.changed : classes.line} data-right={right}>
       {parts.map((part, index) => (
-        <Piece key={index} part={part} onOpen={() => setExpanded(true)} />
+        <Piece key={index} part={part} onOpen={() => setWhole(true)} />
       ))}
     </div>
   );

@@ -10,7 +10,7 @@ export interface TextRow {
   base: Segment[];
   candidate: Segment[];
   /** Both sides in one, in reading order. */
-  unified: Segment[];
+  bothSides: Segment[];
   changed: boolean;
 }
 
@@ -33,17 +33,17 @@ export function textRows(spans: readonly TextSpan[]): TextRow[] {
       push(row, { op: "equal", text: line });
     }
   }
-  if (row.unified.length > 0 || rows.length === 0) rows.push(row);
+  if (row.bothSides.length > 0 || rows.length === 0) rows.push(row);
   return rows;
 }
 
 function emptyRow(): TextRow {
-  return { base: [], candidate: [], unified: [], changed: false };
+  return { base: [], candidate: [], bothSides: [], changed: false };
 }
 
 function push(row: TextRow, segment: Segment): void {
   if (segment.text === "") return;
-  row.unified.push(segment);
+  row.bothSides.push(segment);
   if (segment.op !== "insert") row.base.push(segment);
   if (segment.op !== "delete") row.candidate.push(segment);
   if (segment.op !== "equal") row.changed = true;
@@ -78,14 +78,14 @@ function nearChange(rows: readonly TextRow[], context: number): boolean[] {
 }
 
 /** How much of an unbroken equal passage stays in sight beside a change. */
-const SHOWN = 160;
+const EDGE_LENGTH = 160;
 
 /** Cuts the middle out of long equal passages of a changed row; the gap keeps its text, so that it can be opened. */
 export function elide(segments: readonly Segment[]): Segment[] {
   return segments.flatMap((segment, index) => {
-    const head = index === 0 ? 0 : SHOWN;
-    const tail = index === segments.length - 1 ? 0 : SHOWN;
-    const tooShort = segment.text.length < head + tail + 2 * SHOWN;
+    const head = index === 0 ? 0 : EDGE_LENGTH;
+    const tail = index === segments.length - 1 ? 0 : EDGE_LENGTH;
+    const tooShort = segment.text.length < head + tail + 2 * EDGE_LENGTH;
     if (segment.op !== "equal" || tooShort || segments.length === 1) return [segment];
     const end = segment.text.length - tail;
     return [
@@ -98,9 +98,9 @@ export function elide(segments: readonly Segment[]): Segment[] {
 
 /** One side of the diff as it reads. */
 export function sideText(spans: readonly TextSpan[], side: "base" | "candidate"): string {
-  const excluded = side === "base" ? "insert" : "delete";
+  const opposite = side === "base" ? "insert" : "delete";
   return spans
-    .filter((span) => span.op !== excluded)
+    .filter((span) => span.op !== opposite)
     .map((span) => span.text)
     .join("");
 }

@@ -34,7 +34,7 @@ export function SharePage(): ReactElement {
   return (
     <div className={classes.page}>
       <Header report={report} />
-      <DiffView report={report} linked={false} search={search} onSearch={onSearch} />
+      <DiffView report={report} hasLinks={false} search={search} onSearch={onSearch} />
     </div>
   );
 }

@@ -2,7 +2,7 @@ import { VisuallyHidden } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useId, useMemo, useRef, type KeyboardEvent, type ReactElement } from "react";
 import { pluralize } from "@/ui/format/numbers";
-import { connectors, FOUND_BY, pairKey, rowKey, type PairRow } from "./pairs";
+import { connectors, PAIRING_METHOD, pairKey, rowKey, type PairRow } from "./pairs";
 import { PairCell } from "./PairCell";
 import { useReport } from "../reportContext";
 import { RELATION } from "../wording";
@@ -12,13 +12,13 @@ const ROW = 32;
 
 interface Props {
   rows: readonly PairRow[];
-  selected: string | null;
+  selectedPair: string | null;
   onSelect: (pair: string) => void;
   onOpen: (row: PairRow) => void;
 }
 
 /** The rows in a list of their own: only those in sight are drawn, moves are joined by a curve. */
-export function AlignedRows({ rows, selected, onSelect, onOpen }: Props): ReactElement {
+export function AlignedRows({ rows, selectedPair, onSelect, onOpen }: Props): ReactElement {
   const { report } = useReport();
   const scroller = useRef<HTMLDivElement>(null);
   const id = useId();
@@ -28,7 +28,7 @@ export function AlignedRows({ rows, selected, onSelect, onOpen }: Props): ReactE
     estimateSize: () => ROW,
     overscan: 12,
   });
-  const active = rows.findIndex((row) => row.kind !== "fold" && pairKey(row.pair) === selected);
+  const active = rows.findIndex((row) => row.kind !== "fold" && pairKey(row.pair) === selectedPair);
   useEffect(() => {
     if (active >= 0) virtual.scrollToIndex(active, { align: "auto" });
   }, [active, virtual]);
@@ -69,7 +69,7 @@ export function AlignedRows({ rows, selected, onSelect, onOpen }: Props): ReactE
                 key={rowKey(row)}
                 id={`${id}${index}`}
                 role="option"
-                aria-selected={index === active || (row.kind !== "fold" && pairKey(row.pair) === selected)}
+                aria-selected={index === active || (row.kind !== "fold" && pairKey(row.pair) === selectedPair)}
                 className={classes.row}
                 data-relation={row.kind === "fold" ? "fold" : row.pair.relation}
                 style={{ transform: `translateY(${start}px)` }}
@@ -79,15 +79,15 @@ export function AlignedRows({ rows, selected, onSelect, onOpen }: Props): ReactE
               </div>
             ) : null;
           })}
-          <Connectors rows={rows} selected={selected} />
+          <Connectors rows={rows} selectedPair={selectedPair} />
         </div>
       </div>
     </div>
   );
 }
 
-function nextPairRow(rows: readonly PairRow[], from: number, step: number) {
-  for (let index = from + step; index >= 0 && index < rows.length; index += step) {
+function nextPairRow(rows: readonly PairRow[], start: number, step: number) {
+  for (let index = start + step; index >= 0 && index < rows.length; index += step) {
     const row = rows[index];
     if (row && row.kind !== "fold") return row.pair;
   }
@@ -100,29 +100,35 @@ function RowContent({ row }: { row: PairRow }): ReactElement {
   return (
     <>
       <PairCell step={row.base} side="base" relation={row.pair.relation} />
-      <span className={classes.mid} title={hover(row)}>
+      <span className={classes.mid} title={tooltip(row)}>
         {row.kind === "pair" && (
           <span className={classes.sign} aria-hidden>
             {sign}
           </span>
         )}
-        <VisuallyHidden>{hover(row)}</VisuallyHidden>
+        <VisuallyHidden>{tooltip(row)}</VisuallyHidden>
       </span>
       <PairCell step={row.candidate} side="candidate" relation={row.pair.relation} />
     </>
   );
 }
 
-function hover(row: Exclude<PairRow, { kind: "fold" }>): string {
+function tooltip(row: Exclude<PairRow, { kind: "fold" }>): string {
   const { pair } = row;
   const description = [RELATION[pair.relation].words, ...pair.changes].join(", ");
   return pair.base && pair.candidate
-    ? `${description}; paired by ${FOUND_BY[pair.found_by]}, confidence ${pair.confidence.toFixed(2)}`
+    ? `${description}; paired by ${PAIRING_METHOD[pair.found_by]}, confidence ${pair.confidence.toFixed(2)}`
     : description;
 }
 
 /** Curves from where moved steps were to where they are. */
-function Connectors({ rows, selected }: { rows: readonly PairRow[]; selected: string | null }): ReactElement | null {
+function Connectors({
+  rows,
+  selectedPair,
+}: {
+  rows: readonly PairRow[];
+  selectedPair: string | null;
+}): ReactElement | null {
   const lines = useMemo(() => connectors(rows), [rows]);
   if (lines.length === 0) return null;
   return (
@@ -134,13 +140,13 @@ function Connectors({ rows, selected }: { rows: readonly PairRow[]; selected: st
       preserveAspectRatio="none"
       aria-hidden
     >
-      {lines.map(({ key, from, to }) => {
-        const [y1, y2] = [from * ROW + ROW / 2, to * ROW + ROW / 2];
+      {lines.map(({ key, startRow, endRow }) => {
+        const [y1, y2] = [startRow * ROW + ROW / 2, endRow * ROW + ROW / 2];
         return (
           <path
             key={key}
             d={`M0 ${y1} C60 ${y1} 40 ${y2} 100 ${y2}`}
-            data-selected={key === selected}
+            data-selected={key === selectedPair}
             vectorEffect="non-scaling-stroke"
           />
         );

@@ -5,7 +5,7 @@ import type { AlignedPair } from "@/api/schema";
 import { pluralize } from "@/ui/format/numbers";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { AlignedRows } from "./AlignedRows";
-import { differences, FOUND_BY, nextDifference, pairKey, pairRows, relationCounts, rowKey } from "./pairs";
+import { differences, PAIRING_METHOD, nextDifference, pairKey, pairRows, relationCounts, rowKey } from "./pairs";
 import { useReport } from "../reportContext";
 import type { DiffSearch } from "../search";
 import { BothSteps } from "../StepLink";
@@ -23,7 +23,7 @@ export function AlignedSteps({ search, onSearch }: Props): ReactElement {
   const [openFolds, setOpenFolds] = useState<ReadonlySet<string>>(new Set());
   const rows = useMemo(() => pairRows(report.pairs, !search.all, openFolds), [report.pairs, search.all, openFolds]);
   const keys = useMemo(() => differences(rows), [rows]);
-  const selected = report.pairs.find((pair) => pairKey(pair) === search.pair);
+  const selectedPair = report.pairs.find((pair) => pairKey(pair) === search.pair);
   const goToDifference = (step: 1 | -1) =>
     onSearch({ pair: nextDifference(keys, search.pair ?? null, step) ?? undefined });
   const walk = (step: 1 | -1) => {
@@ -78,11 +78,13 @@ export function AlignedSteps({ search, onSearch }: Props): ReactElement {
       </header>
       <AlignedRows
         rows={rows}
-        selected={search.pair ?? null}
+        selectedPair={search.pair ?? null}
         onSelect={(pair) => onSearch({ pair: pair === search.pair ? undefined : pair })}
         onOpen={(row) => setOpenFolds(new Set([...openFolds, rowKey(row).replace("fold ", "")]))}
       />
-      <footer className={classes.foot}>{selected ? <Selected pair={selected} /> : <Hint count={keys.length} />}</footer>
+      <footer className={classes.foot}>
+        {selectedPair ? <PairSummary pair={selectedPair} /> : <Hint count={keys.length} />}
+      </footer>
     </section>
   );
 }
@@ -114,7 +116,7 @@ function Hint({ count }: { count: number }): ReactElement {
   );
 }
 
-function Selected({ pair }: { pair: AlignedPair }): ReactElement {
+function PairSummary({ pair }: { pair: AlignedPair }): ReactElement {
   const changes = pair.changes.length > 0 ? `: ${pair.changes.join(", ")}` : "";
   const isUnpaired = pair.base === null || pair.candidate === null;
   return (
@@ -125,7 +127,7 @@ function Selected({ pair }: { pair: AlignedPair }): ReactElement {
         {!isUnpaired && (
           <span className="muted">
             {" "}
-            · paired by {FOUND_BY[pair.found_by]}, confidence {pair.confidence.toFixed(2)}
+            · paired by {PAIRING_METHOD[pair.found_by]}, confidence {pair.confidence.toFixed(2)}
           </span>
         )}
       </span>

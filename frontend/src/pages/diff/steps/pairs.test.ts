@@ -49,7 +49,7 @@ describe("pairRows", () => {
     const pairs = [pair(1, 1), pair(2, 4, "moved"), pair(3, 2), pair(4, 3), pair(5, 5)];
     const rows = pairRows(pairs, false, NONE);
     expect(shape(rows)).toEqual(["pair 1-1", "moved-from 2-4", "pair 3-2", "pair 4-3", "moved-to 2-4", "pair 5-5"]);
-    expect(connectors(rows)).toEqual([{ key: "2-4", from: 1, to: 4 }]);
+    expect(connectors(rows)).toEqual([{ key: "2-4", startRow: 1, endRow: 4 }]);
   });
 
   it("finds both ends wherever the report listed the move, at the end of the runs too", () => {

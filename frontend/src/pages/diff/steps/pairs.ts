@@ -31,8 +31,8 @@ function withMoves(pairs: readonly AlignedPair[]): PairRow[] {
   const sources = [...moves].sort((a, b) => number(a.base) - number(b.base));
   const targets = [...moves].sort((a, b) => number(a.candidate) - number(b.candidate));
   const rows: PairRow[] = [];
-  const addMoves = (until: StepRef | null, queue: AlignedPair[], side: "base" | "candidate") => {
-    while (queue[0] && (!until || number(queue[0][side]) < until.sequence_no))
+  const addMoves = (limit: StepRef | null, queue: AlignedPair[], side: "base" | "candidate") => {
+    while (queue[0] && (!limit || number(queue[0][side]) < limit.sequence_no))
       rows.push(end(queue.shift() as AlignedPair, side));
   };
   for (const pair of pairs) {
@@ -69,22 +69,22 @@ function foldSame(rows: readonly PairRow[], openFolds: ReadonlySet<string>): Pai
     if (row.kind !== "pair" || isDifference(row.pair))
       nearby.fill(true, Math.max(0, index - CONTEXT), index + CONTEXT + 1);
   });
-  const folded: PairRow[] = [];
+  const blocks: PairRow[] = [];
   let hiddenRows: PairRow[] = [];
   const flush = () => {
     const pairs = hiddenRows.flatMap((row) => (row.kind === "fold" ? [] : [row.pair]));
     const first = pairs[0];
-    if (hiddenRows.length < 2 || (first && openFolds.has(pairKey(first)))) folded.push(...hiddenRows);
-    else folded.push({ kind: "fold", count: pairs.length, pairs });
+    if (hiddenRows.length < 2 || (first && openFolds.has(pairKey(first)))) blocks.push(...hiddenRows);
+    else blocks.push({ kind: "fold", count: pairs.length, pairs });
     hiddenRows = [];
   };
   rows.forEach((row, index) => {
     if (!nearby[index]) return hiddenRows.push(row);
     flush();
-    return folded.push(row);
+    return blocks.push(row);
   });
   flush();
-  return folded;
+  return blocks;
 }
 
 export function rowKey(row: PairRow): string {
@@ -101,15 +101,15 @@ export function differences(rows: readonly PairRow[]): string[] {
 /** The difference after (or before) the selected one, going round at the end. */
 export function nextDifference(keys: readonly string[], current: string | null, step: 1 | -1): string | null {
   if (keys.length === 0) return null;
-  const at = current === null ? -1 : keys.indexOf(current);
-  if (at < 0) return (step === 1 ? keys[0] : keys.at(-1)) ?? null;
-  return keys[(at + step + keys.length) % keys.length] ?? null;
+  const index = current === null ? -1 : keys.indexOf(current);
+  if (index < 0) return (step === 1 ? keys[0] : keys.at(-1)) ?? null;
+  return keys[(index + step + keys.length) % keys.length] ?? null;
 }
 
 export interface Connector {
   key: string;
-  from: number;
-  to: number;
+  startRow: number;
+  endRow: number;
 }
 
 /** Both ends of every move, as row numbers. */
@@ -120,7 +120,7 @@ export function connectors(rows: readonly PairRow[]): Connector[] {
     if (row.kind !== "moved-to") return [];
     const key = pairKey(row.pair);
     const start = starts.get(key);
-    return start === undefined ? [] : [{ key, from: start, to: index }];
+    return start === undefined ? [] : [{ key, startRow: start, endRow: index }];
   });
 }
 
@@ -138,7 +138,7 @@ export function relationCounts(pairs: readonly AlignedPair[]): Record<AlignedPai
   return counts;
 }
 
-export const FOUND_BY: Record<AlignedPair["found_by"], string> = {
+export const PAIRING_METHOD: Record<AlignedPair["found_by"], string> = {
   lineage: "lineage: one was copied from the other",
   signature: "equal signatures",
   sequence: "type, name and order",

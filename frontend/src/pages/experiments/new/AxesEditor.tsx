@@ -1,7 +1,7 @@
 import { ActionIcon, Button, CloseButton, TagsInput, Textarea, TextInput, Tooltip } from "@mantine/core";
 import { IconPlus, IconTrash } from "@tabler/icons-react";
 import type { ReactElement } from "react";
-import { axisKinds, axisTitle, valueDraft, RECORDED, type AxisDraft, type MatrixDraft } from "./matrixDraft";
+import { axisKinds, axisTitle, valueDraft, RECORDED_VALUE, type AxisDraft, type MatrixDraft } from "./matrixDraft";
 import classes from "../Experiments.module.css";
 
 interface Props {
@@ -21,8 +21,11 @@ const hints: Record<AxisDraft["kind"], string> = {
 
 /** The axes of the matrix: every combination of their values becomes a row. */
 export function AxesEditor({ draft, onChange, models, system }: Props): ReactElement {
-  const replaceAxis = (at: number, axis: AxisDraft | null) =>
-    onChange({ ...draft, axes: draft.axes.flatMap((other, index) => (index === at ? (axis ? [axis] : []) : [other])) });
+  const replaceAxis = (position: number, axis: AxisDraft | null) =>
+    onChange({
+      ...draft,
+      axes: draft.axes.flatMap((item, index) => (index === position ? (axis ? [axis] : []) : [item])),
+    });
   const unusedKinds = axisKinds.filter((kind) =>
     kind === "overrides"
       ? draft.axes.every((axis) => axis.kind !== kind)
@@ -30,7 +33,7 @@ export function AxesEditor({ draft, onChange, models, system }: Props): ReactEle
   );
   return (
     <>
-      {draft.axes.map((axis, at) => (
+      {draft.axes.map((axis, position) => (
         <section key={axis.kind} className={`panel ${classes.card}`} aria-label={axisTitle[axis.kind]}>
           <div className={classes.cardHead}>
             <h2>{axisTitle[axis.kind]}</h2>
@@ -38,19 +41,19 @@ export function AxesEditor({ draft, onChange, models, system }: Props): ReactEle
             <CloseButton
               size="sm"
               aria-label={`Remove: ${axisTitle[axis.kind]}`}
-              onClick={() => replaceAxis(at, null)}
+              onClick={() => replaceAxis(position, null)}
             />
           </div>
           {axis.kind === "model" || axis.kind === "temperature" ? (
             <TagsInput
               aria-label={axisTitle[axis.kind]}
-              data={axis.kind === "model" ? [...models] : ["0", "0.5", "1", RECORDED]}
+              data={axis.kind === "model" ? [...models] : ["0", "0.5", "1", RECORDED_VALUE]}
               value={axis.values.map(({ name }) => name)}
-              onChange={(names) => replaceAxis(at, { ...axis, values: names.map(valueDraft) })}
+              onChange={(names) => replaceAxis(position, { ...axis, values: names.map(valueDraft) })}
               placeholder={axis.values.length === 0 ? "As recorded" : undefined}
             />
           ) : (
-            <Texts axis={axis} system={system} onChange={(values) => replaceAxis(at, { ...axis, values })} />
+            <Texts axis={axis} system={system} onChange={(values) => replaceAxis(position, { ...axis, values })} />
           )}
         </section>
       ))}
@@ -61,7 +64,9 @@ export function AxesEditor({ draft, onChange, models, system }: Props): ReactEle
               key={kind}
               variant="default"
               leftSection={<IconPlus size={14} />}
-              onClick={() => onChange({ ...draft, axes: [...draft.axes, { kind, values: [valueDraft(RECORDED)] }] })}
+              onClick={() =>
+                onChange({ ...draft, axes: [...draft.axes, { kind, values: [valueDraft(RECORDED_VALUE)] }] })
+              }
             >
               {axisTitle[kind]}
             </Button>
@@ -81,44 +86,44 @@ function Texts(props: {
   const { axis, system, onChange } = props;
   const isPrompt = axis.kind === "prompt";
   const valueNoun = isPrompt ? "prompt" : "variant";
-  const changeValue = (at: number, change: Partial<AxisDraft["values"][number]>) =>
-    onChange(axis.values.map((value, index) => (index === at ? { ...value, ...change } : value)));
+  const changeValue = (position: number, change: Partial<AxisDraft["values"][number]>) =>
+    onChange(axis.values.map((value, index) => (index === position ? { ...value, ...change } : value)));
   const nextName = () => `${valueNoun} ${axis.values.length + 1}`;
   const hasRecorded = axis.values.some(({ text }) => text === null);
   return (
     <>
-      {axis.values.map((value, at) => (
-        <div key={at} className={classes.value}>
+      {axis.values.map((value, position) => (
+        <div key={position} className={classes.value}>
           {value.text === null ? (
             <span>
-              <b>{RECORDED}</b> <span className="muted">nothing is changed</span>
+              <b>{RECORDED_VALUE}</b> <span className="muted">nothing is changed</span>
             </span>
           ) : (
             <TextInput
-              aria-label={`Name of ${valueNoun} ${at + 1}`}
+              aria-label={`Name of ${valueNoun} ${position + 1}`}
               value={value.name}
-              onChange={(event) => changeValue(at, { name: event.currentTarget.value })}
+              onChange={(event) => changeValue(position, { name: event.currentTarget.value })}
             />
           )}
           <Tooltip label="Remove">
             <ActionIcon
               variant="subtle"
               aria-label={`Remove ${value.name}`}
-              onClick={() => onChange(axis.values.filter((_, index) => index !== at))}
+              onClick={() => onChange(axis.values.filter((_, index) => index !== position))}
             >
               <IconTrash size={15} />
             </ActionIcon>
           </Tooltip>
           {value.text !== null && (
             <Textarea
-              aria-label={`Text of ${value.name || `${valueNoun} ${at + 1}`}`}
+              aria-label={`Text of ${value.name || `${valueNoun} ${position + 1}`}`}
               autosize
               minRows={3}
               maxRows={14}
               className={isPrompt ? undefined : classes.code}
               spellCheck={isPrompt}
               value={value.text}
-              onChange={(event) => changeValue(at, { text: event.currentTarget.value })}
+              onChange={(event) => changeValue(position, { text: event.currentTarget.value })}
             />
           )}
         </div>
@@ -132,8 +137,8 @@ function Texts(props: {
           Add a {valueNoun}
         </Button>
         {!hasRecorded && (
-          <Button variant="subtle" onClick={() => onChange([{ name: RECORDED, text: null }, ...axis.values])}>
-            Add “{RECORDED}”
+          <Button variant="subtle" onClick={() => onChange([{ name: RECORDED_VALUE, text: null }, ...axis.values])}>
+            Add “{RECORDED_VALUE}”
           </Button>
         )}
       </div>

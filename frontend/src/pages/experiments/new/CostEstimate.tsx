@@ -30,9 +30,9 @@ export function CostEstimate({ run, fork, base, draft, onChange }: Props): React
   const navigate = useNavigate();
   const problem = draftProblem(draft);
   const request = toExperiment(run, fork, base, draft);
-  const [debounced] = useDebouncedValue(request, 300);
-  const plan = useQuery({ ...experimentPlanQuery(debounced), enabled: problem === null });
-  const stale = JSON.stringify(debounced) !== JSON.stringify(request) || plan.isFetching;
+  const [debouncedRequest] = useDebouncedValue(request, 300);
+  const plan = useQuery({ ...experimentPlanQuery(debouncedRequest), enabled: problem === null });
+  const stale = JSON.stringify(debouncedRequest) !== JSON.stringify(request) || plan.isFetching;
   const lastRequest = useRef({ text: "", key: "" });
   const start = useMutation({
     mutationFn: () => {
@@ -45,9 +45,9 @@ export function CostEstimate({ run, fork, base, draft, onChange }: Props): React
     onError: (error) =>
       notifications.show({ title: "The experiment did not start", message: error.message, color: "red" }),
   });
-  const blocked = problem !== null || plan.error !== null || (plan.data?.refusals.length ?? 0) > 0;
+  const isBlocked = problem !== null || plan.error !== null || (plan.data?.refusals.length ?? 0) > 0;
   const launch = () => {
-    if (!blocked && !start.isPending) start.mutate();
+    if (!isBlocked && !start.isPending) start.mutate();
   };
   useShortcuts("New experiment", [
     { keys: "mod+Enter", action: "Start the experiment", run: launch, whileTyping: true },
@@ -84,8 +84,8 @@ export function CostEstimate({ run, fork, base, draft, onChange }: Props): React
         fullWidth
         leftSection={<IconPlayerPlay size={14} />}
         rightSection={<Keys keys="mod+Enter" />}
-        data-disabled={blocked || undefined}
-        aria-disabled={blocked}
+        data-disabled={isBlocked || undefined}
+        aria-disabled={isBlocked}
         loading={start.isPending}
         onClick={launch}
       >

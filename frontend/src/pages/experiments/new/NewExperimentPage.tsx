@@ -15,7 +15,7 @@ import { paths } from "@/app/paths";
 import { AxesEditor } from "./AxesEditor";
 import { ChecksEditor } from "@/features/checks/ChecksEditor";
 import { Page, PageHeader, PageLoading } from "@/ui/Page";
-import { firstDraft, RECORDED, type MatrixDraft } from "./matrixDraft";
+import { firstDraft, RECORDED_VALUE, type MatrixDraft } from "./matrixDraft";
 import { CostEstimate } from "./CostEstimate";
 import classes from "../Experiments.module.css";
 
@@ -42,7 +42,7 @@ export function NewExperimentPage(): ReactElement {
   }
   const error = run.error ?? model.error ?? providers.error;
   if (error) return <ErrorPage error={error} onRetry={() => void run.refetch()} />;
-  if (!run.data || !providers.data || model.pending) return <PageLoading what="the run" panels={[360]} />;
+  if (!run.data || !providers.data || model.pending) return <PageLoading name="the run" panels={[360]} />;
   return (
     <Builder
       key={`${run.data.id} ${fork}`}
@@ -115,9 +115,9 @@ function Builder({ run, fork, model, providers }: Props): ReactElement {
 /** Every configured model with its provider, and the recording. */
 function modelNames(model: StepDetail | null, providers: readonly ProviderView[]): string[] {
   const models = providers.flatMap(({ name, models }) => models.map((model) => `${name}: ${model}`));
-  const recorded = model && `${model.provider}: ${model.model}`;
-  const first = models.filter((name) => name === recorded);
-  return [...first, ...models.filter((name) => name !== recorded), RECORDED];
+  const recordedModel = model && `${model.provider}: ${model.model}`;
+  const first = models.filter((name) => name === recordedModel);
+  return [...first, ...models.filter((name) => name !== recordedModel), RECORDED_VALUE];
 }
 
 /** The first model call from the fork on: what the matrix varies. */

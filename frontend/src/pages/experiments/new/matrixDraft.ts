@@ -4,7 +4,7 @@ import { checksOf, checksProblem, type CheckDraft } from "@/domain/checks/draft"
 import { parseOverrides, type Draft, type SparseOverride } from "@/domain/overrides/draft";
 import { parseModelName } from "@/domain/overrides/modelName";
 
-export const RECORDED = "as recorded";
+export const RECORDED_VALUE = "as recorded";
 type AxisKind = "model" | "temperature" | "prompt" | "overrides";
 
 /** `text` is a model, a number, a system prompt or an override list; null: as recorded. */
@@ -41,12 +41,12 @@ export const axisKinds: readonly AxisKind[] = ["model", "temperature", "prompt",
 
 /** The models to begin with: the recorded one, and what else its provider has. */
 export function firstDraft(models: readonly string[]): MatrixDraft {
-  const values = models.length > 0 ? models.slice(0, 4).map(valueDraft) : [{ name: RECORDED, text: null }];
+  const values = models.length > 0 ? models.slice(0, 4).map(valueDraft) : [{ name: RECORDED_VALUE, text: null }];
   return {
     name: "",
     axes: [
       { kind: "model", values },
-      { kind: "prompt", values: [{ name: RECORDED, text: null }] },
+      { kind: "prompt", values: [{ name: RECORDED_VALUE, text: null }] },
     ],
     checks: [],
     samples: 1,
@@ -56,7 +56,7 @@ export function firstDraft(models: readonly string[]): MatrixDraft {
 }
 
 export function valueDraft(text: string): ValueDraft {
-  return text === RECORDED ? { name: RECORDED, text: null } : { name: text, text };
+  return text === RECORDED_VALUE ? { name: RECORDED_VALUE, text: null } : { name: text, text };
 }
 
 /** The rows that the matrix has. */
@@ -72,8 +72,8 @@ export function draftProblem(draft: MatrixDraft): string | null {
       if (kind === "temperature" && text !== null && !isTemperature(text))
         return `“${text}” is not a temperature: use 0 to 2.`;
       if (kind === "overrides" && text !== null) {
-        const parsed = parseOverrides(text);
-        if ("error" in parsed) return `${name}: ${parsed.error}`;
+        const result = parseOverrides(text);
+        if ("error" in result) return `${name}: ${result.error}`;
       }
     }
   }
@@ -118,8 +118,8 @@ function overridesOf(kind: AxisKind, text: string | null): SparseOverride[] {
     case "prompt":
       return [{ match, prompt: { system: text } }];
     case "overrides": {
-      const parsed = parseOverrides(text);
-      return "overrides" in parsed ? parsed.overrides : [];
+      const result = parseOverrides(text);
+      return "overrides" in result ? result.overrides : [];
     }
   }
 }

@@ -9,7 +9,7 @@ import classes from "../Experiments.module.css";
 type Spread = CellView["ars"];
 
 /** Each combination with the mean of its samples; least and most beneath, where they differ. */
-export function CellsTable({ cells, checked }: { cells: readonly CellView[]; checked: boolean }): ReactElement {
+export function CellsTable({ cells, hasChecks }: { cells: readonly CellView[]; hasChecks: boolean }): ReactElement {
   return (
     <div className={list.scroll} tabIndex={0} role="group" aria-label="Combinations, scrollable">
       <table className={`${list.table} ${classes.table}`}>
@@ -19,7 +19,7 @@ export function CellsTable({ cells, checked }: { cells: readonly CellView[]; che
             <th scope="col" className={list.figure}>
               Done
             </th>
-            {checked && (
+            {hasChecks && (
               <th scope="col" className={list.figure}>
                 Passed
               </th>
@@ -49,7 +49,7 @@ export function CellsTable({ cells, checked }: { cells: readonly CellView[]; che
                 {cell.finished}/{cell.rows}
                 {cell.failed > 0 && <b className="failed"> · {cell.failed} failed</b>}
               </td>
-              {checked && (
+              {hasChecks && (
                 <td className={list.figure}>
                   {cell.pass_rate === null ? "–" : `${Math.round(cell.pass_rate * 100)} %`}
                 </td>

@@ -28,13 +28,13 @@ export function ExperimentPage(): ReactElement {
   const [selection, setSelection] = useState<number[]>([]);
   useDocumentTitle(view ? view.name : "Experiment");
   if (error && !view) return <ErrorPage error={error} onRetry={retry} />;
-  if (!view) return <PageLoading what="the experiment" panels={[230, 320]} />;
+  if (!view) return <PageLoading name="the experiment" panels={[230, 320]} />;
   return (
     <Page>
       <Header view={view} selection={selection} />
       <div className={classes.overview}>
         <section className="panel" aria-label="Combinations">
-          <CellsTable cells={view.aggregates} checked={view.request.checks.length > 0} />
+          <CellsTable cells={view.aggregates} hasChecks={view.request.checks.length > 0} />
         </section>
         <section className={`panel ${classes.chart}`} aria-label="Cost against similarity">
           <Suspense fallback={<Skeleton height={230} />}>
@@ -45,7 +45,7 @@ export function ExperimentPage(): ReactElement {
       <section className="panel" aria-label="Results">
         <ResultsTable
           rows={view.results}
-          checked={view.request.checks.length > 0}
+          hasChecks={view.request.checks.length > 0}
           selection={selection}
           onChoose={(row) => setSelection((current) => choose(current, row))}
         />

@@ -25,7 +25,7 @@ import list from "@/ui/ListPage.module.css";
 
 interface Props {
   rows: readonly ExperimentRowView[];
-  checked: boolean;
+  hasChecks: boolean;
   selection: readonly number[];
   onChoose: (row: number) => void;
 }
@@ -110,18 +110,18 @@ const withoutChecks = helper.columns(columns.filter(({ id }) => id !== "checks")
 const FIGURES = new Set(["ars", "similarity", "tokens", "cost", "latency", "checks"]);
 
 /** One line for each row as it finishes; any two can be chosen for a diff. */
-export function ResultsTable({ rows, checked, selection, onChoose }: Props): ReactElement {
+export function ResultsTable({ rows, hasChecks, selection, onChoose }: Props): ReactElement {
   const navigate = useNavigate();
   const data = useMemo(() => [...rows], [rows]);
-  const table = useTable({ features, columns: checked ? withChecks : withoutChecks, data });
+  const table = useTable({ features, columns: hasChecks ? withChecks : withoutChecks, data });
   const visible = table.getRowModel().rows;
-  const { selected, body } = useRowSelection("Results", visible.length, (index) => {
+  const { selectedIndex, body } = useRowSelection("Results", visible.length, (index) => {
     const row = visible[index]?.original;
     if (row) void navigate(row.diff ? paths.diff(row.diff) : paths.replay(row.session));
   });
-  const at = visible[selected]?.original;
+  const row = visible[selectedIndex]?.original;
   useShortcuts("Results", [
-    ...(at?.run ? [{ keys: "x", action: "Choose the row for a diff", run: () => onChoose(at.number) }] : []),
+    ...(row?.run ? [{ keys: "x", action: "Choose the row for a diff", run: () => onChoose(row.number) }] : []),
   ]);
   const context = useMemo(() => ({ selection, onChoose }), [selection, onChoose]);
   return (
@@ -161,7 +161,7 @@ export function ResultsTable({ rows, checked, selection, onChoose }: Props): Rea
           </thead>
           <tbody ref={body}>
             {visible.map((row, index) => (
-              <tr key={row.original.number} data-selected={index === selected}>
+              <tr key={row.original.number} data-selected={index === selectedIndex}>
                 {row.getAllCells().map((cell) => (
                   <td key={cell.id} className={FIGURES.has(cell.column.id) ? list.figure : undefined}>
                     <table.FlexRender cell={cell} />

@@ -81,8 +81,8 @@ export default function Scatter({ rows }: { rows: readonly ExperimentRowView[] }
                 legendType={SHAPES[index % SHAPES.length]}
                 fill={`var(${COLOURS[index % COLOURS.length] ?? "--accent"})`}
                 cursor="pointer"
-                onClick={(_, at) => {
-                  const row = points[at]?.row;
+                onClick={(_, index) => {
+                  const row = points[index]?.row;
                   if (row) void navigate(row.diff ? paths.diff(row.diff) : paths.replay(row.session));
                 }}
               />

@@ -48,9 +48,9 @@ export function ForkPanel({
   const hasFrame = useDeferredValue(true, false);
   const { draft, change, plan } = fork;
   const refusals = plan?.refusals ?? [];
-  const blocked = refusals.length > 0 || fork.error !== null;
+  const isBlocked = refusals.length > 0 || fork.error !== null;
   const launch = () => {
-    if (!blocked) fork.launch();
+    if (!isBlocked) fork.launch();
   };
   useShortcuts("Fork", [{ keys: "mod+Enter", action: "Start the replay", run: launch, whileTyping: true }]);
   return (
@@ -107,7 +107,7 @@ export function ForkPanel({
       />
       <div className={classes.foot}>
         <span className="muted grow ellipsis" role="status">
-          {blocked
+          {isBlocked
             ? "The plan refuses this; see above."
             : plan && draft.overrides.length === 0
               ? "No changes yet."
@@ -120,12 +120,12 @@ export function ForkPanel({
         >
           Experiment…
         </Button>
-        <Tooltip label={fork.error ? fork.error.message : "The plan refuses the settings above"} disabled={!blocked}>
+        <Tooltip label={fork.error ? fork.error.message : "The plan refuses the settings above"} disabled={!isBlocked}>
           <Button
             leftSection={<IconPlayerPlay size={14} />}
             rightSection={<Keys keys="mod+Enter" />}
-            data-disabled={blocked || undefined}
-            aria-disabled={blocked}
+            data-disabled={isBlocked || undefined}
+            aria-disabled={isBlocked}
             loading={fork.launching}
             onClick={launch}
           >

@@ -15,9 +15,9 @@ export default function OverridesJson({
   const [initialText] = useState(() => JSON.stringify({ overrides: draft.overrides }, null, 2));
   const [error, setError] = useState("");
   const apply = (text: string) => {
-    const parsed = parseOverrides(text);
-    setError("error" in parsed ? parsed.error : "");
-    if ("overrides" in parsed) onChange({ ...draft, overrides: parsed.overrides });
+    const result = parseOverrides(text);
+    setError("error" in result ? result.error : "");
+    if ("overrides" in result) onChange({ ...draft, overrides: result.overrides });
   };
   return (
     <div className={classes.field}>

@@ -4,23 +4,23 @@ import { describeMatch, describeSettings } from "@/domain/overrides/wording";
 import { matchFor, setField, setPart } from "./edits";
 
 const step = { sequence_no: 5, type: "model" } as const;
-const one = matchFor("step", step);
-const every = matchFor("type", step);
+const stepMatch = matchFor("step", step);
+const typeMatch = matchFor("type", step);
 
 test("an edit appears as one entry and disappears when it is taken back", () => {
-  const edited = setField(
-    setField(emptyDraft, every, "model", "temperature", 0),
-    every,
+  const draft = setField(
+    setField(emptyDraft, typeMatch, "model", "temperature", 0),
+    typeMatch,
     "prompt",
     "system",
     "Be brief.",
   );
-  expect(edited.overrides).toEqual([
+  expect(draft.overrides).toEqual([
     { match: { type: "model" }, model: { temperature: 0 }, prompt: { system: "Be brief." } },
   ]);
   const back = setField(
-    setField(edited, every, "model", "temperature", undefined),
-    every,
+    setField(draft, typeMatch, "model", "temperature", undefined),
+    typeMatch,
     "prompt",
     "system",
     undefined,
@@ -29,12 +29,12 @@ test("an edit appears as one entry and disappears when it is taken back", () => 
 });
 
 test("zero, empty and null are values, not absence", () => {
-  const draft = setPart(setField(emptyDraft, one, "prompt", "system", ""), one, "output", null);
+  const draft = setPart(setField(emptyDraft, stepMatch, "prompt", "system", ""), stepMatch, "output", null);
   expect(draft.overrides).toEqual([{ match: { step: 5 }, prompt: { system: "" }, output: null }]);
 });
 
 test("edits of one step and of every step stand beside each other", () => {
-  const draft = setField(setField(emptyDraft, one, "model", "model", "m1"), every, "model", "model", "m2");
+  const draft = setField(setField(emptyDraft, stepMatch, "model", "model", "m1"), typeMatch, "model", "model", "m2");
   expect(draft.overrides.map(describeMatch)).toEqual(["step 5", "every model step"]);
   expect(removeEntry(draft, 0).overrides.map(describeSettings)).toEqual(["m2"]);
 });

@@ -6,17 +6,17 @@ import { entryFor, setPart } from "./edits";
 /** Replaces the content of one recorded message; `undefined` takes the edit back. */
 export function editMessage(draft: Draft, match: Partial<Match>, index: number, content: JsonValue | undefined): Draft {
   const previous = entryFor(draft, match)?.messages ?? [];
-  const others = previous.filter((edit) => edit.index !== index || edit.op === "insert");
-  const edits = content === undefined ? others : [...others, { op: "replace" as const, index, content }];
+  const otherEdits = previous.filter((edit) => edit.index !== index || edit.op === "insert");
+  const edits = content === undefined ? otherEdits : [...otherEdits, { op: "replace" as const, index, content }];
   edits.sort((a, b) => a.index - b.index);
   return setPart(draft, match, "messages", edits.length > 0 ? edits : undefined);
 }
 
 export function deleteMessage(draft: Draft, match: Partial<Match>, index: number): Draft {
-  const others = (entryFor(draft, match)?.messages ?? []).filter(
+  const otherEdits = (entryFor(draft, match)?.messages ?? []).filter(
     (edit) => edit.index !== index || edit.op === "insert",
   );
-  const edits = [...others, { op: "delete" as const, index }].sort((a, b) => a.index - b.index);
+  const edits = [...otherEdits, { op: "delete" as const, index }].sort((a, b) => a.index - b.index);
   return setPart(draft, match, "messages", edits);
 }
 
@@ -53,7 +53,7 @@ export function insertMessages(
   messages: readonly InsertedMessage[],
 ): Draft {
   const previous = entryFor(draft, match)?.messages ?? [];
-  const others = previous.filter((edit) => edit.index !== index || edit.op !== "insert");
+  const otherEdits = previous.filter((edit) => edit.index !== index || edit.op !== "insert");
   const inserts = messages.map(({ text, role, original }) =>
     original
       ? {
@@ -63,7 +63,7 @@ export function insertMessages(
         }
       : { op: "insert" as const, index, role, content: text },
   );
-  const edits = [...others, ...inserts].sort((a, b) => a.index - b.index);
+  const edits = [...otherEdits, ...inserts].sort((a, b) => a.index - b.index);
   return setPart(draft, match, "messages", edits.length > 0 ? edits : undefined);
 }
 

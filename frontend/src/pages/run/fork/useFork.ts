@@ -28,10 +28,10 @@ export function useFork(run: string, fork: number | null): Fork {
     defaultValue: emptyDraft,
     getInitialValueInEffect: false,
   });
-  const [debounced] = useDebouncedValue(draft, 250);
+  const [debouncedDraft] = useDebouncedValue(draft, 250);
   const navigate = useNavigate();
   const lastLaunch = useRef({ request: "", key: "" });
-  const query = useQuery({ ...planQuery(toRequest(run, fork ?? 1, debounced)), enabled: fork !== null });
+  const query = useQuery({ ...planQuery(toRequest(run, fork ?? 1, debouncedDraft)), enabled: fork !== null });
   const start = useMutation({
     mutationFn: () => {
       const request = toRequest(run, fork ?? 1, draft);
@@ -50,7 +50,7 @@ export function useFork(run: string, fork: number | null): Fork {
     change,
     plan,
     stepPlans: stepPlans ?? null,
-    stale: draft !== debounced || query.isPlaceholderData || query.isFetching,
+    stale: draft !== debouncedDraft || query.isPlaceholderData || query.isFetching,
     error: query.error,
     launch: () => {
       if (!start.isPending) start.mutate();

@@ -13,13 +13,13 @@ export interface ReplayChanges {
 export function useReplayChanges(
   session: string | null,
   change: (draft: Draft) => void,
-  onFilled: () => void,
+  onLoad: () => void,
 ): ReplayChanges {
   const source = useQuery({ ...sessionQuery(session ?? ""), enabled: session !== null });
   const replay = session === null ? undefined : source.data;
   const fill = useEffectEvent((draft: Draft) => {
     change(draft);
-    onFilled();
+    onLoad();
   });
   useEffect(() => {
     if (replay) fill(draftOf(replay.overrides.overrides, replay.policy));

@@ -17,7 +17,7 @@ export function JudgeForm({ step, refusal, pending, onJudge }: Props): ReactElem
   const [text, setText] = useState("");
   const [name, setName] = useState("");
   const [value, setValue] = useState<number | string>("");
-  const disabled = refusal !== "" || pending;
+  const isDisabled = refusal !== "" || pending;
   const send = (kind: JudgementRequest["kind"], score: { name: string; value: number } | null = null) => {
     onJudge({
       kind,
@@ -43,7 +43,7 @@ export function JudgeForm({ step, refusal, pending, onJudge }: Props): ReactElem
         <Button
           variant="default"
           leftSection={<IconCheck size={14} className="exact" />}
-          disabled={disabled}
+          disabled={isDisabled}
           onClick={() => send("pass")}
         >
           Pass
@@ -51,12 +51,12 @@ export function JudgeForm({ step, refusal, pending, onJudge }: Props): ReactElem
         <Button
           variant="default"
           leftSection={<IconX size={14} className="failed" />}
-          disabled={disabled}
+          disabled={isDisabled}
           onClick={() => send("fail")}
         >
           Fail
         </Button>
-        <Button variant="default" disabled={disabled || text.trim() === ""} onClick={() => send("note")}>
+        <Button variant="default" disabled={isDisabled || text.trim() === ""} onClick={() => send("note")}>
           Add note
         </Button>
       </div>
@@ -70,7 +70,7 @@ export function JudgeForm({ step, refusal, pending, onJudge }: Props): ReactElem
         <NumberInput aria-label="Value of the score" placeholder="0.5" value={value} onChange={setValue} hideControls />
         <Button
           variant="default"
-          disabled={disabled || name.trim() === "" || typeof value !== "number"}
+          disabled={isDisabled || name.trim() === "" || typeof value !== "number"}
           onClick={() => typeof value === "number" && send("score", { name, value })}
         >
           Add score

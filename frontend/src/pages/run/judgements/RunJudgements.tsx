@@ -74,9 +74,9 @@ export function RunJudgements({ run }: { run: RunDetail }): ReactElement {
 }
 
 /** Why the caller cannot judge a run; empty when they can. */
-export function useRefusal(sealed: boolean): string {
+export function useRefusal(isSealed: boolean): string {
   const { data: access } = useQuery(accessQuery);
-  if (!sealed) return "The run is still being recorded. Judge it once it has ended.";
+  if (!isSealed) return "The run is still being recorded. Judge it once it has ended.";
   return access?.role === "viewer" ? "Judging needs the role debugger." : "";
 }
 

@@ -9,7 +9,7 @@ import { JudgementRow } from "./JudgementRow";
 import classes from "./Judgements.module.css";
 import { useRefusal } from "./RunJudgements";
 import { useJudgements } from "./useJudgements";
-import { ofStep } from "./wording";
+import { judgementsOfStep } from "./wording";
 
 /** What was judged of one step, and the form to judge it. */
 export function StepJudgements({ run, step }: { run: string; step: number }): ReactElement {
@@ -18,7 +18,7 @@ export function StepJudgements({ run, step }: { run: string; step: number }): Re
   const { data: runDetail } = useQuery(runQuery(run));
   const refusal = useRefusal(runDetail?.sealed ?? true);
   const { add, remove } = useJudgements(run);
-  const stepJudgements = ofStep(data?.judgements ?? [], step);
+  const stepJudgements = judgementsOfStep(data?.judgements ?? [], step);
   if (stepJudgements.length === 0 && !isFormOpen) {
     return (
       <div>

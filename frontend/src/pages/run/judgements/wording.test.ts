@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { authorWords, ofStep, statedWords } from "./wording";
+import { authorWords, judgementsOfStep, statedWords } from "./wording";
 
 test("a judgement names who or what made it", () => {
   expect(authorWords({ source: "person", by: "ada" })).toBe("ada");
@@ -15,6 +15,6 @@ test("a judgement states its verdict or number", () => {
 
 test("judgements of a step are not those of the run", () => {
   const all = [{ step: null }, { step: 3 }];
-  expect(ofStep(all, 3)).toEqual([{ step: 3 }]);
-  expect(ofStep(all, null)).toEqual([{ step: null }]);
+  expect(judgementsOfStep(all, 3)).toEqual([{ step: 3 }]);
+  expect(judgementsOfStep(all, null)).toEqual([{ step: null }]);
 });

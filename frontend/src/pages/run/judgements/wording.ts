@@ -28,6 +28,9 @@ export function statedWords(judgement: Pick<JudgementView, "kind" | "value">): s
 }
 
 /** Judgements of one step, or of the run itself. */
-export function ofStep<T extends Pick<JudgementView, "step">>(judgements: readonly T[], step: number | null): T[] {
+export function judgementsOfStep<T extends Pick<JudgementView, "step">>(
+  judgements: readonly T[],
+  step: number | null,
+): T[] {
   return judgements.filter((judgement) => judgement.step === step);
 }

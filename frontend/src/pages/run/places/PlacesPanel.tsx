@@ -9,7 +9,7 @@ import { placesQuery } from "@/api/runs/runs";
 import type { PlaceKindView, PlaceView, RunDetail, RunPlaces } from "@/api/schema";
 import { pluralize } from "@/ui/format/numbers";
 import { paths } from "@/app/paths";
-import { needsPlaces, kindChoices, measurementWords, nearness, ofKind, precision } from "./wording";
+import { needsPlaces, kindChoices, measurementWords, nearness, placesOfKind, precision } from "./wording";
 import classes from "./PlacesPanel.module.css";
 
 interface Props {
@@ -31,7 +31,7 @@ function Panel({ places, phone, run, onSelect }: Props & { places: RunPlaces }):
   const Chevron = opened ? IconChevronDown : IconChevronRight;
   const [kind, setKind] = useState<string | null>(null);
   const kinds = new Map(places.kinds.map((kind) => [kind.kind, kind]));
-  const shown = ofKind(places.places, kind);
+  const visiblePlaces = placesOfKind(places.places, kind);
   return (
     <section className={`panel ${classes.panel}`} aria-label="Places to look at">
       <div className={classes.head}>
@@ -44,9 +44,9 @@ function Panel({ places, phone, run, onSelect }: Props & { places: RunPlaces }):
         {opened && places.kinds.length > 1 && <KindFilter kinds={places.kinds} kind={kind} onOnly={setKind} />}
         <Compare places={places} />
       </div>
-      {opened && shown.length > 0 && (
+      {opened && visiblePlaces.length > 0 && (
         <ol className={classes.list} aria-label="Places">
-          {shown.map((place, index) => (
+          {visiblePlaces.map((place, index) => (
             <li key={index}>
               <Row place={place} kind={kinds.get(place.kind)} onSelect={onSelect} />
             </li>

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { PlaceKindView, PlaceView } from "@/api/schema";
-import { needsPlaces, kindChoices, measurementWords, ofKind, precision } from "./wording";
+import { needsPlaces, kindChoices, measurementWords, placesOfKind, precision } from "./wording";
 
 const kind: PlaceKindView = { kind: "loop", title: "Loops", places: 2, measured: [], seen: [] };
 const figures = { source: "a benchmark", places: 4, exact: 2, near: 3, low: 0.301, high: 0.954 };
@@ -12,10 +12,10 @@ test("kinds without figures say so", () => {
 });
 
 test("figures come with count and interval", () => {
-  const known = { ...kind, measured: [figures] };
-  expect(precision(known)).toBe("right in 3 of 4");
-  expect(measurementWords(known)).toContain("3 of 4 places");
-  expect(measurementWords(known)).toContain("30 % to 95 %");
+  const measuredKind = { ...kind, measured: [figures] };
+  expect(precision(measuredKind)).toBe("right in 3 of 4");
+  expect(measurementWords(measuredKind)).toContain("3 of 4 places");
+  expect(measurementWords(measuredKind)).toContain("30 % to 95 %");
 });
 
 test("only runs that did not pass get the panel", () => {
@@ -31,7 +31,7 @@ test("places are shown by kind", () => {
     { ...place, kind: "loop" },
     { ...place, kind: "judgement" },
   ];
-  expect(ofKind(places, null)).toHaveLength(2);
-  expect(ofKind(places, "loop").map((each) => each.kind)).toEqual(["loop"]);
+  expect(placesOfKind(places, null)).toHaveLength(2);
+  expect(placesOfKind(places, "loop").map((item) => item.kind)).toEqual(["loop"]);
   expect(kindChoices([kind])).toEqual([{ value: "loop", label: "Loops (2)" }]);
 });

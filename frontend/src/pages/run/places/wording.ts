@@ -10,7 +10,7 @@ export function needsPlaces(run: RunOutcomeFields): boolean {
 }
 
 /** The places of one kind; of all kinds where none is chosen. */
-export function ofKind(places: readonly PlaceView[], kind: string | null): readonly PlaceView[] {
+export function placesOfKind(places: readonly PlaceView[], kind: string | null): readonly PlaceView[] {
   return kind === null ? places : places.filter((place) => place.kind === kind);
 }
 

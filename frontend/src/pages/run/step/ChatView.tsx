@@ -19,12 +19,12 @@ interface Props {
 
 /** A model request as a chat: the history that the previous call already had is folded. */
 export function ChatView({ step, request, onSelect }: Props): ReactElement {
-  const inherited = Math.min(step.inherited_messages, request.messages.length);
+  const inheritedCount = Math.min(step.inherited_messages, request.messages.length);
   const [history, setHistory] = useState(0);
-  const firstNew = inherited - Math.min(history, inherited);
+  const firstNew = inheritedCount - Math.min(history, inheritedCount);
   return (
     <section className={classes.part}>
-      <h2>{inherited > 0 ? "New in this call" : "Messages"}</h2>
+      <h2>{inheritedCount > 0 ? "New in this call" : "Messages"}</h2>
       {firstNew > 0 && (
         <button
           type="button"
@@ -39,15 +39,15 @@ export function ChatView({ step, request, onSelect }: Props): ReactElement {
       {history > 0 && firstNew === 0 && (
         <button type="button" className={classes.fold} aria-expanded onClick={() => setHistory(0)}>
           <IconChevronRight size={13} aria-hidden className={classes.turned} />
-          Fold {pluralize(inherited, "earlier message")}
+          Fold {pluralize(inheritedCount, "earlier message")}
         </button>
       )}
       {request.messages.slice(firstNew).map((message, index) => (
         <MessageCard
           key={firstNew + index}
           message={message}
-          isNew={inherited > 0 && firstNew + index >= inherited}
-          isQuiet={firstNew + index < inherited}
+          isNew={inheritedCount > 0 && firstNew + index >= inheritedCount}
+          isQuiet={firstNew + index < inheritedCount}
           origin={originOf(firstNew + index, step.consumed)}
           onSelect={onSelect}
         />

@@ -25,7 +25,7 @@ const FOLDED_AT = 900;
 export function MessageCard({ message, isNew, isQuiet, mark, origin, onSelect }: Props): ReactElement {
   const json = message.role === "tool" ? jsonInText(message.text) : undefined;
   const long = message.role === "system" && message.text.length > FOLDED_AT;
-  const [expanded, setExpanded] = useState(!long);
+  const [isOpen, setOpen] = useState(!long);
   return (
     <article className={classes.card} data-role={message.role} data-fresh={isNew} data-quiet={isQuiet}>
       <header>
@@ -51,16 +51,11 @@ export function MessageCard({ message, isNew, isQuiet, mark, origin, onSelect }:
           {json !== undefined ? (
             <JsonView value={json} open={2} />
           ) : (
-            <TextView text={expanded ? message.text : `${message.text.slice(0, 420).trimEnd()} …`} />
+            <TextView text={isOpen ? message.text : `${message.text.slice(0, 420).trimEnd()} …`} />
           )}
           {long && (
-            <button
-              type="button"
-              className={classes.more}
-              aria-expanded={expanded}
-              onClick={() => setExpanded(!expanded)}
-            >
-              {expanded ? "Show less" : "Show the whole prompt"}
+            <button type="button" className={classes.more} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+              {isOpen ? "Show less" : "Show the whole prompt"}
             </button>
           )}
         </div>

@@ -5,7 +5,7 @@ import { StepIcon } from "@/features/steps/StepIcon";
 import { edgeWords } from "../edgeKinds";
 import classes from "./Step.module.css";
 
-const SHOWN = 8;
+const VISIBLE_LIMIT = 8;
 
 /** Where this input came from and where this output went; each is a link. */
 export function Provenance({
@@ -41,7 +41,7 @@ function Side(props: {
   onSelect: (sequenceNo: number) => void;
 }): ReactElement {
   const [showAll, setShowAll] = useState(false);
-  const visible = showAll ? props.edges : props.edges.slice(0, SHOWN);
+  const visible = showAll ? props.edges : props.edges.slice(0, VISIBLE_LIMIT);
   return (
     <section className={classes.part}>
       <h2>{props.title}</h2>

@@ -82,7 +82,7 @@ test("what was not recorded is said", () => {
 });
 
 test("a lost message is marked among the others", () => {
-  const lost = {
+  const lostMessage = {
     $unavailable: "ab12",
     role: "unavailable",
     content: "[unavailable: artifact ab12 is missing or damaged]",
@@ -91,7 +91,7 @@ test("a lost message is marked among the others", () => {
     <StepBody
       step={aStepDetail({
         sequence_no: 2,
-        input: { messages: [{ role: "user", content: "Where is it?" }, lost] },
+        input: { messages: [{ role: "user", content: "Where is it?" }, lostMessage] },
         output: null,
         lost: [{ field: "output", loss: "missing", digest: "cd34" }],
       })}

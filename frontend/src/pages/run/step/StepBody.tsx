@@ -89,8 +89,8 @@ function Payload({ value, mark, isUnavailable }: PayloadProps): ReactElement {
     );
   }
   const text = readText(value);
-  const parsed = typeof value === "string" ? jsonInText(value) : undefined;
-  if (text !== null && parsed === undefined && (typeof value === "string" || Object.keys(value).length === 1)) {
+  const json = typeof value === "string" ? jsonInText(value) : undefined;
+  if (text !== null && json === undefined && (typeof value === "string" || Object.keys(value).length === 1)) {
     return (
       <div className={classes.box}>
         <TextView text={text} />
@@ -99,7 +99,7 @@ function Payload({ value, mark, isUnavailable }: PayloadProps): ReactElement {
   }
   return (
     <div className={classes.box}>
-      <JsonView value={parsed ?? value} open={3} />
+      <JsonView value={json ?? value} open={3} />
     </div>
   );
 }

@@ -14,8 +14,8 @@ test("a hook that changed arguments shows what was asked", () => {
     ["hook", "right changed the arguments"],
     ["asked with", '{ order_id: "B-9" }'],
   ]);
-  const said = [{ name: "brief", action: "system_message", text: "Be brief." }];
-  expect(hookFacts("hooks", said)).toEqual([
+  const actions = [{ name: "brief", action: "system_message", text: "Be brief." }];
+  expect(hookFacts("hooks", actions)).toEqual([
     ["hook", "brief added a system message"],
     ["it said", "Be brief."],
   ]);

@@ -8,7 +8,7 @@ import type { Node } from "./tree";
 
 interface Props {
   rows: Node[];
-  selected: number | null;
+  selectedNumber: number | null;
   fork: number | null;
   plans: StepPlans | null;
   first: number;
@@ -20,7 +20,7 @@ const BAND = 8;
 
 /** The whole run beside the list: errors and the fork stand out, press or drag to go there. The keys `e` and `g` do the same. */
 export function Minimap(props: Props): ReactElement {
-  const { rows, selected, fork, plans, first, last } = props;
+  const { rows, selectedNumber, fork, plans, first, last } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
   const { ref, height } = useElementSize();
   const scheme = useComputedColorScheme("light");
@@ -38,7 +38,7 @@ export function Minimap(props: Props): ReactElement {
   // A short run fills only the top: its bands do not grow beyond a readable height.
   const usedHeight = Math.min(height, rows.length * BAND);
   // The selection is no part of the drawing: to move it costs nothing.
-  const selectedIndex = rows.findIndex((row) => row.step.sequence_no === selected);
+  const selectedIndex = rows.findIndex((row) => row.step.sequence_no === selectedNumber);
   const place = (index: number) => (usedHeight * index) / Math.max(1, rows.length);
   return (
     <div ref={ref} className={classes.minimap} aria-hidden onPointerDown={jump} onPointerMove={jump}>

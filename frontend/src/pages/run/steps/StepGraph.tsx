@@ -32,7 +32,7 @@ import type { Node } from "./tree";
 interface Props {
   run: string;
   rows: Node[];
-  selected: number | null;
+  selectedNumber: number | null;
   fork: number | null;
   plans: StepPlans | null;
   onSelect: (sequenceNo: number) => void;
@@ -54,9 +54,9 @@ const dashes: Record<RunEdge["kind"], string | undefined> = {
 };
 
 /** The steps as a graph: what is inside what, what follows what, and at the right what fed what. */
-export default function StepGraph({ run, rows, selected, fork, plans, onSelect }: Props): ReactElement {
+export default function StepGraph({ run, rows, selectedNumber, fork, plans, onSelect }: Props): ReactElement {
   const scheme = useComputedColorScheme("light");
-  const start = firstVisible(rows, selected);
+  const start = firstVisible(rows, selectedNumber);
   const graph = useMemo(() => layout(rows, start), [rows, start]);
   const nodes = useMemo<StepFlowNode[]>(
     () =>
@@ -66,11 +66,11 @@ export default function StepGraph({ run, rows, selected, fork, plans, onSelect }
         position: { x, y },
         width: WIDTH,
         height: HEIGHT,
-        selected: sequenceNo === selected,
+        selected: sequenceNo === selectedNumber,
         ariaLabel: `${sequenceNo} ${row.step.type} ${row.step.name}`,
         data: { row, plan: plans?.get(sequenceNo) ?? null, fork: sequenceNo === fork },
       })),
-    [graph, selected, fork, plans],
+    [graph, selectedNumber, fork, plans],
   );
   const provenanceEdges = useQuery({ ...edgesQuery(run, spanOf(graph.nodes)), enabled: graph.nodes.length > 0 });
   const visibleEdges = useMemo(
@@ -79,18 +79,18 @@ export default function StepGraph({ run, rows, selected, fork, plans, onSelect }
   );
   const edges = useMemo<Edge[]>(
     () => [
-      ...graph.edges.map(({ from, to, kind }) => ({
-        id: `${from}-${to}`,
-        source: String(from),
-        target: String(to),
+      ...graph.edges.map(({ source, target, kind }) => ({
+        id: `${source}-${target}`,
+        source: String(source),
+        target: String(target),
         type: "smoothstep",
         sourceHandle: "after",
         targetHandle: kind,
         focusable: false,
       })),
-      ...visibleEdges.map((edge) => fedEdge(edge, selected)),
+      ...visibleEdges.map((edge) => fedEdge(edge, selectedNumber)),
     ],
-    [graph, visibleEdges, selected],
+    [graph, visibleEdges, selectedNumber],
   );
   return (
     <div className={classes.graph}>
@@ -121,9 +121,9 @@ export default function StepGraph({ run, rows, selected, fork, plans, onSelect }
           onlyRenderVisibleElements
           minZoom={0.1}
           fitView
-          fitViewOptions={{ maxZoom: 1, nodes: around(graph.nodes, selected) }}
+          fitViewOptions={{ maxZoom: 1, nodes: initialNodes(graph.nodes, selectedNumber) }}
         >
-          <FollowSelection node={graph.nodes.find(({ sequenceNo }) => sequenceNo === selected)} />
+          <FollowSelection node={graph.nodes.find(({ sequenceNo }) => sequenceNo === selectedNumber)} />
           <Background gap={18} size={1} />
           <Controls showInteractive={false} />
         </ReactFlow>
@@ -133,9 +133,9 @@ export default function StepGraph({ run, rows, selected, fork, plans, onSelect }
 }
 
 /** What is in sight at first: a readable number of steps, the selected one in the middle. */
-function around(nodes: readonly GraphNode[], selected: number | null): { id: string }[] {
-  const at = nodes.findIndex(({ sequenceNo }) => sequenceNo === selected);
-  const first = Math.max(0, Math.min(at - VISIBLE_LIMIT / 2, nodes.length - VISIBLE_LIMIT));
+function initialNodes(nodes: readonly GraphNode[], selectedNumber: number | null): { id: string }[] {
+  const index = nodes.findIndex(({ sequenceNo }) => sequenceNo === selectedNumber);
+  const first = Math.max(0, Math.min(index - VISIBLE_LIMIT / 2, nodes.length - VISIBLE_LIMIT));
   return nodes.slice(first, first + VISIBLE_LIMIT).map(({ sequenceNo }) => ({ id: String(sequenceNo) }));
 }
 
@@ -155,8 +155,8 @@ function FollowSelection({ node }: { node: GraphNode | undefined }): null {
   return null;
 }
 
-function fedEdge({ producer, consumer, kind }: RunEdge, selected: number | null): Edge {
-  const isNearSelection = producer === selected || consumer === selected;
+function fedEdge({ producer, consumer, kind }: RunEdge, selectedNumber: number | null): Edge {
+  const isNearSelection = producer === selectedNumber || consumer === selectedNumber;
   return {
     id: `fed-${producer}-${consumer}`,
     source: String(producer),

@@ -14,7 +14,7 @@ interface Props {
   depth: number;
   spanMs: number;
   isFolded: boolean;
-  selected: boolean;
+  isSelected: boolean;
   forkHere: boolean;
   /** Lies before the fork that is being prepared. */
   isInherited: boolean;
@@ -24,7 +24,7 @@ interface Props {
 }
 
 export const StepRow = memo(function StepRow(props: Props): ReactElement {
-  const { node, plan, selected } = props;
+  const { node, plan, isSelected } = props;
   const { step } = node;
   const action = plan?.action ?? (props.isInherited ? "inherited" : null);
   const mark = action ? actionMark[action] : markOf(step);
@@ -38,10 +38,10 @@ export const StepRow = memo(function StepRow(props: Props): ReactElement {
       id={`step-row-${step.sequence_no}`}
       role="treeitem"
       aria-level={node.depth + 1}
-      aria-selected={selected}
+      aria-selected={isSelected}
       aria-expanded={node.children.length > 0 ? !props.isFolded : undefined}
       className={classes.row}
-      data-selected={selected}
+      data-selected={isSelected}
       data-timed={props.spanMs > 0}
       data-failed={failed}
       data-fork={props.forkHere}
@@ -66,7 +66,7 @@ export const StepRow = memo(function StepRow(props: Props): ReactElement {
         ) : (
           <span className={classes.twist} />
         )}
-        <StepIcon type={step.type} spoken />
+        <StepIcon type={step.type} hasLabel />
         <span className={classes.name}>{title}</span>
         <small>{summary}</small>
       </span>

@@ -12,9 +12,9 @@ interface Props {
   /** All steps of the run that are here, in sight or not. */
   total: number;
   spanMs: number;
-  folded: ReadonlySet<number>;
+  foldedSteps: ReadonlySet<number>;
   flat: boolean;
-  selected: number | null;
+  selectedNumber: number | null;
   fork: number | null;
   plans: StepPlans | null;
   onSelect: (sequenceNo: number) => void;
@@ -34,7 +34,7 @@ const moves: Record<string, number> = {
 
 /** The tree, drawn only where it is visible. */
 export function StepTree(props: Props): ReactElement {
-  const { rows, selected } = props;
+  const { rows, selectedNumber } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const rowHeight = window.matchMedia("(pointer: coarse)").matches ? 40 : 28;
   // A new function would make the list measure all rows again, at each key press.
@@ -48,13 +48,13 @@ export function StepTree(props: Props): ReactElement {
   });
   const reveal = useEffectEvent(() => {
     const list = scroller.current;
-    const at = rows.findIndex((row) => row.step.sequence_no === selected);
-    if (!list || at < 0) return;
-    const top = scrollTo(at, rowHeight, { top: list.scrollTop, height: list.clientHeight });
+    const index = rows.findIndex((row) => row.step.sequence_no === selectedNumber);
+    if (!list || index < 0) return;
+    const top = scrollTo(index, rowHeight, { top: list.scrollTop, height: list.clientHeight });
     if (top !== null) list.scrollTop = top;
   });
   // Also when the rest of a long run arrives: the step of the address may be in it.
-  useEffect(() => reveal(), [selected, props.total]);
+  useEffect(() => reveal(), [selectedNumber, props.total]);
 
   const items = virtual.getVirtualItems();
   if (rows.length === 0) return <p className={classes.note}>No step matches the filter.</p>;
@@ -72,7 +72,7 @@ export function StepTree(props: Props): ReactElement {
           event.preventDefault();
           props.onMove(offset);
         }}
-        aria-activedescendant={selected === null ? undefined : `step-row-${selected}`}
+        aria-activedescendant={selectedNumber === null ? undefined : `step-row-${selectedNumber}`}
       >
         <div style={{ height: virtual.getTotalSize(), position: "relative" }} role="presentation">
           {items.map((item) => {
@@ -86,8 +86,8 @@ export function StepTree(props: Props): ReactElement {
                 top={item.start}
                 depth={props.flat ? 0 : node.depth}
                 spanMs={props.spanMs}
-                isFolded={props.folded.has(number)}
-                selected={number === selected}
+                isFolded={props.foldedSteps.has(number)}
+                isSelected={number === selectedNumber}
                 forkHere={number === props.fork}
                 plan={props.plans?.get(number) ?? null}
                 isInherited={props.plans !== null && props.fork !== null && number < props.fork}
@@ -100,7 +100,7 @@ export function StepTree(props: Props): ReactElement {
       </div>
       <Minimap
         rows={rows}
-        selected={selected}
+        selectedNumber={selectedNumber}
         fork={props.fork}
         plans={props.plans}
         first={virtual.range?.startIndex ?? 0}

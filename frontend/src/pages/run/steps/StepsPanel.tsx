@@ -33,7 +33,7 @@ interface Props {
   steps: StepSummary[];
   /** The other steps are still on their way. */
   partial: boolean;
-  selected: number | null;
+  selectedNumber: number | null;
   fork: number | null;
   /** What the plan of the fork would do, by step. */
   plans: StepPlans | null;
@@ -44,8 +44,8 @@ interface Props {
 
 /** The left region: all steps as a tree or a graph, with what finds one among many. */
 export function StepsPanel(props: Props): ReactElement {
-  const { steps, selected, fork, onSelect, view } = props;
-  const [folded, setFolded] = useState<ReadonlySet<number>>(new Set());
+  const { steps, selectedNumber, fork, onSelect, view } = props;
+  const [foldedSteps, setFoldedSteps] = useState<ReadonlySet<number>>(new Set());
   const [filter, setFilter] = useState<StepFilter>(noFilter);
   const search = useRef<HTMLInputElement>(null);
   const deferredFilter = useDeferredValue(filter);
@@ -54,25 +54,25 @@ export function StepsPanel(props: Props): ReactElement {
   const textMatches = useQuery({ ...stepsWithQuery(props.run, words), enabled: words.length > 1 });
   const matchingSteps = words.length > 1 && words === deferredFilter.text.trim() ? textMatches.data : undefined;
   const rows = useMemo(
-    () => visibleRows(index, folded, matchingSteps ? { ...deferredFilter, matchingSteps } : deferredFilter),
-    [index, folded, deferredFilter, matchingSteps],
+    () => visibleRows(index, foldedSteps, matchingSteps ? { ...deferredFilter, matchingSteps } : deferredFilter),
+    [index, foldedSteps, deferredFilter, matchingSteps],
   );
   const errors = useMemo(() => steps.filter((step) => isFailed(step.status)).length, [steps]);
 
   const goToStep = (sequenceNo: number | null | undefined) => {
     if (sequenceNo == null) return;
-    setFolded((current) => unfoldTo(index, current, sequenceNo));
+    setFoldedSteps((current) => unfoldTo(index, current, sequenceNo));
     onSelect(sequenceNo);
   };
   const move = (offset: number) => {
-    const at = rows.findIndex((row) => row.step.sequence_no === selected);
-    goToStep(rows[at < 0 ? 0 : Math.max(0, Math.min(rows.length - 1, at + offset))]?.step.sequence_no);
+    const index = rows.findIndex((row) => row.step.sequence_no === selectedNumber);
+    goToStep(rows[index < 0 ? 0 : Math.max(0, Math.min(rows.length - 1, index + offset))]?.step.sequence_no);
   };
   const fold = (open: boolean) => {
-    const node = selected === null ? undefined : index.bySequence.get(selected);
+    const node = selectedNumber === null ? undefined : index.bySequence.get(selectedNumber);
     if (!node) return;
-    const isOpen = node.children.length > 0 && !folded.has(node.step.sequence_no);
-    if (node.children.length > 0 && open !== isOpen) setFolded(toggleFold(folded, node.step.sequence_no));
+    const isOpen = node.children.length > 0 && !foldedSteps.has(node.step.sequence_no);
+    if (node.children.length > 0 && open !== isOpen) setFoldedSteps(toggleFold(foldedSteps, node.step.sequence_no));
     else if (open) move(1);
     else goToStep(node.step.parent);
   };
@@ -81,8 +81,8 @@ export function StepsPanel(props: Props): ReactElement {
     { keys: "k", action: "Previous step", run: () => move(-1) },
     { keys: "ArrowRight", action: "Unfold", run: () => fold(true) },
     { keys: "ArrowLeft", action: "Fold, or to the parent", run: () => fold(false) },
-    { keys: "e", action: "Next error", run: () => goToStep(nextFailed(steps, selected ?? 0)) },
-    { keys: "E", action: "Previous error", run: () => goToStep(nextFailed(steps, selected ?? 0, -1)) },
+    { keys: "e", action: "Next error", run: () => goToStep(nextFailed(steps, selectedNumber ?? 0)) },
+    { keys: "E", action: "Previous error", run: () => goToStep(nextFailed(steps, selectedNumber ?? 0, -1)) },
     { keys: "g", action: "To the fork", run: () => goToStep(fork) },
     { keys: "/", action: "Filter the steps", run: () => search.current?.select() },
   ]);
@@ -99,8 +99,8 @@ export function StepsPanel(props: Props): ReactElement {
         <span className="grow" />
         <Tool
           label={errors > 0 ? `Next of ${count(errors)} errors ( e )` : "No step failed"}
-          disabled={errors === 0}
-          onClick={() => goToStep(nextFailed(steps, selected ?? 0))}
+          isDisabled={errors === 0}
+          onClick={() => goToStep(nextFailed(steps, selectedNumber ?? 0))}
         >
           <IconBug size={16} />
         </Tool>
@@ -110,10 +110,10 @@ export function StepsPanel(props: Props): ReactElement {
           </Tool>
         )}
         <Tool
-          label={folded.size > 0 ? "Unfold all" : "Fold all"}
-          onClick={() => setFolded(folded.size > 0 ? new Set() : foldAll(index))}
+          label={foldedSteps.size > 0 ? "Unfold all" : "Fold all"}
+          onClick={() => setFoldedSteps(foldedSteps.size > 0 ? new Set() : foldAll(index))}
         >
-          {folded.size > 0 ? <IconArrowsMaximize size={15} /> : <IconArrowsMinimize size={15} />}
+          {foldedSteps.size > 0 ? <IconArrowsMaximize size={15} /> : <IconArrowsMinimize size={15} />}
         </Tool>
         <SegmentedControl
           value={view}
@@ -147,21 +147,21 @@ export function StepsPanel(props: Props): ReactElement {
           rows={rows}
           total={steps.length}
           spanMs={index.spanMs}
-          folded={folded}
+          foldedSteps={foldedSteps}
           flat={isFilterOn(deferredFilter)}
-          selected={selected}
+          selectedNumber={selectedNumber}
           fork={fork}
           plans={props.plans}
           onSelect={onSelect}
           onMove={move}
-          onToggle={(sequenceNo) => setFolded(toggleFold(folded, sequenceNo))}
+          onToggle={(sequenceNo) => setFoldedSteps(toggleFold(foldedSteps, sequenceNo))}
         />
       ) : (
         <Suspense fallback={<p className={classes.note}>Loading the graph…</p>}>
           <StepGraph
             run={props.run}
             rows={rows}
-            selected={selected}
+            selectedNumber={selectedNumber}
             fork={fork}
             plans={props.plans}
             onSelect={onSelect}
@@ -176,15 +176,20 @@ export function StepsPanel(props: Props): ReactElement {
   );
 }
 
-function Tool(props: { label: string; disabled?: boolean; onClick: () => void; children: ReactElement }): ReactElement {
+function Tool(props: {
+  label: string;
+  isDisabled?: boolean;
+  onClick: () => void;
+  children: ReactElement;
+}): ReactElement {
   return (
     <Tooltip label={props.label}>
       <ActionIcon
         size={26}
         aria-label={props.label.replace(/ \( . \)$/, "")}
-        data-disabled={props.disabled || undefined}
-        aria-disabled={props.disabled}
-        onClick={() => !props.disabled && props.onClick()}
+        data-disabled={props.isDisabled || undefined}
+        aria-disabled={props.isDisabled}
+        onClick={() => !props.isDisabled && props.onClick()}
       >
         {props.children}
       </ActionIcon>

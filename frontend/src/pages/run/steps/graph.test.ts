@@ -10,22 +10,22 @@ test("the first step inside hangs on its parent, the others on their predecessor
     rowsOf([1, 2, 3].map((sequence_no) => aStep({ sequence_no, parent: sequence_no === 1 ? null : 1 }))),
   );
   expect(edges).toEqual([
-    { from: 1, to: 2, kind: "inside" },
-    { from: 2, to: 3, kind: "next" },
+    { source: 1, target: 2, kind: "inside" },
+    { source: 2, target: 3, kind: "next" },
   ]);
 });
 
 test("a long run is cut and says by how much", () => {
-  const rows = rowsOf(Array.from({ length: NODE_LIMIT + 7 }, (_, at) => aStep({ sequence_no: at + 1 })));
+  const rows = rowsOf(Array.from({ length: NODE_LIMIT + 7 }, (_, index) => aStep({ sequence_no: index + 1 })));
   expect(layout(rows)).toMatchObject({ hidden: 7 });
   expect(layout(rows).nodes).toHaveLength(NODE_LIMIT);
 });
 
 test("of a long run the part is drawn that holds the selected step, up to its end", () => {
-  const rows = rowsOf(Array.from({ length: 3 * NODE_LIMIT }, (_, at) => aStep({ sequence_no: at + 1 })));
-  for (const selected of [1, 299, 300, 301, 777, 3 * NODE_LIMIT]) {
-    const numbers = layout(rows, firstVisible(rows, selected)).nodes.map(({ sequenceNo }) => sequenceNo);
-    expect(numbers).toContain(selected);
+  const rows = rowsOf(Array.from({ length: 3 * NODE_LIMIT }, (_, index) => aStep({ sequence_no: index + 1 })));
+  for (const selectedNumber of [1, 299, 300, 301, 777, 3 * NODE_LIMIT]) {
+    const numbers = layout(rows, firstVisible(rows, selectedNumber)).nodes.map(({ sequenceNo }) => sequenceNo);
+    expect(numbers).toContain(selectedNumber);
     expect(numbers).toHaveLength(NODE_LIMIT);
   }
   expect(firstVisible(rows, 310)).toBe(firstVisible(rows, 480));

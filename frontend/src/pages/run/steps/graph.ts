@@ -6,10 +6,10 @@ import type { Node } from "./tree";
 export const NODE_LIMIT = 400;
 
 /** The first row that is drawn: the selected one is in sight, and a step to the next seldom moves the others. */
-export function firstVisible(rows: readonly Node[], selected: number | null): number {
-  const at = rows.findIndex((row) => row.step.sequence_no === selected);
+export function firstVisible(rows: readonly Node[], selectedNumber: number | null): number {
+  const index = rows.findIndex((row) => row.step.sequence_no === selectedNumber);
   const half = NODE_LIMIT / 2;
-  const start = Math.max(0, Math.floor((at - half / 2) / half) * half);
+  const start = Math.max(0, Math.floor((index - half / 2) / half) * half);
   return Math.min(start, Math.max(0, rows.length - NODE_LIMIT));
 }
 
@@ -20,8 +20,8 @@ export interface GraphNode {
   row: Node;
 }
 export interface GraphEdge {
-  from: number;
-  to: number;
+  source: number;
+  target: number;
   /** A step inside another, or the next one beside it. */
   kind: "inside" | "next";
 }
@@ -64,9 +64,9 @@ export function layout(rows: readonly Node[], start = 0): { nodes: GraphNode[]; 
   const lastChild = new Map<number | null, number>();
   for (const { step } of visible) {
     const previous = lastChild.get(step.parent);
-    if (previous !== undefined) edges.push({ from: previous, to: step.sequence_no, kind: "next" });
+    if (previous !== undefined) edges.push({ source: previous, target: step.sequence_no, kind: "next" });
     else if (step.parent !== null && visibleNumbers.has(step.parent))
-      edges.push({ from: step.parent, to: step.sequence_no, kind: "inside" });
+      edges.push({ source: step.parent, target: step.sequence_no, kind: "inside" });
     lastChild.set(step.parent, step.sequence_no);
   }
   return { nodes, edges, hidden: rows.length - visible.length };

@@ -22,8 +22,8 @@ const steps = [
   aStep({ sequence_no: 6, parent: 5, offset_ms: 500, duration_ms: 250 }),
 ];
 const index = indexSteps(steps);
-const numbers = (folded: ReadonlySet<number>, filter = noFilter) =>
-  visibleRows(index, folded, filter).map((node) => [node.step.sequence_no, node.depth]);
+const numbers = (foldedSteps: ReadonlySet<number>, filter = noFilter) =>
+  visibleRows(index, foldedSteps, filter).map((node) => [node.step.sequence_no, node.depth]);
 
 test("children stand under their parents, whatever the order they were recorded in", () => {
   const parallel = indexSteps([
@@ -47,20 +47,20 @@ test("a folded step hides all below it and says how many failed there", () => {
 });
 
 test("folding all leaves the roots, and a step can be brought back into sight", () => {
-  const folded = foldAll(index);
-  expect(numbers(folded)).toEqual([[1, 0]]);
-  expect(numbers(unfoldTo(index, folded, 3)).map(([number]) => number)).toEqual([1, 2, 3, 4, 5]);
+  const foldedSteps = foldAll(index);
+  expect(numbers(foldedSteps)).toEqual([[1, 0]]);
+  expect(numbers(unfoldTo(index, foldedSteps, 3)).map(([number]) => number)).toEqual([1, 2, 3, 4, 5]);
   expect(toggleFold(new Set([2]), 2).has(2)).toBe(false);
 });
 
 test("a filter shows matches even inside folded steps", () => {
-  const folded = foldAll(index);
+  const foldedSteps = foldAll(index);
   const matchingSteps = new Set([6]);
-  expect(numbers(folded, { ...noFilter, text: "shelf", matchingSteps }).map(([number]) => number)).toEqual([6]);
-  expect(numbers(folded, { ...noFilter, text: "shelf", matchingSteps, types: ["turn"] })).toEqual([]);
-  expect(numbers(folded, { ...noFilter, text: "GET_ORDER" }).map(([number]) => number)).toEqual([3, 4]);
-  expect(numbers(folded, { ...noFilter, statuses: ["ok"] }).map(([number]) => number)).not.toContain(4);
-  expect(numbers(folded, { ...noFilter, marks: ["failed"] }).map(([number]) => number)).toEqual([4]);
+  expect(numbers(foldedSteps, { ...noFilter, text: "shelf", matchingSteps }).map(([number]) => number)).toEqual([6]);
+  expect(numbers(foldedSteps, { ...noFilter, text: "shelf", matchingSteps, types: ["turn"] })).toEqual([]);
+  expect(numbers(foldedSteps, { ...noFilter, text: "GET_ORDER" }).map(([number]) => number)).toEqual([3, 4]);
+  expect(numbers(foldedSteps, { ...noFilter, statuses: ["ok"] }).map(([number]) => number)).not.toContain(4);
+  expect(numbers(foldedSteps, { ...noFilter, marks: ["failed"] }).map(([number]) => number)).toEqual([4]);
   expect(matchesFilter(aStep({ sequence_no: 9 }), { ...noFilter, types: ["tool"] })).toBe(false);
 });
 
@@ -76,7 +76,9 @@ test("bars stand at their time; untimed steps have none", () => {
 });
 
 test("a hundred thousand steps are indexed and listed without recursion", () => {
-  const many = Array.from({ length: 100_000 }, (_, at) => aStep({ sequence_no: at + 1, parent: at === 0 ? null : at }));
+  const many = Array.from({ length: 100_000 }, (_, position) =>
+    aStep({ sequence_no: position + 1, parent: position === 0 ? null : position }),
+  );
   const deep = indexSteps(many);
   expect(visibleRows(deep, new Set(), noFilter)).toHaveLength(100_000);
   expect(deep.bySequence.get(1)?.size).toBe(99_999);

@@ -66,7 +66,7 @@ export function matchesFilter(step: StepSummary, filter: StepFilter): boolean {
 }
 
 /** The rows to draw: what is not folded away, or everything that matches a filter, flat. */
-export function visibleRows(index: StepIndex, folded: ReadonlySet<number>, filter: StepFilter): Node[] {
+export function visibleRows(index: StepIndex, foldedSteps: ReadonlySet<number>, filter: StepFilter): Node[] {
   const rows: Node[] = [];
   if (isFilterOn(filter)) {
     for (const node of index.bySequence.values()) if (matchesFilter(node.step, filter)) rows.push(node);
@@ -75,7 +75,7 @@ export function visibleRows(index: StepIndex, folded: ReadonlySet<number>, filte
   const stack = index.roots.toReversed();
   for (let node = stack.pop(); node; node = stack.pop()) {
     rows.push(node);
-    if (folded.has(node.step.sequence_no)) continue;
+    if (foldedSteps.has(node.step.sequence_no)) continue;
     for (let child = node.children.length - 1; child >= 0; child--) {
       const next = node.children[child];
       if (next) stack.push(next);
@@ -86,24 +86,24 @@ export function visibleRows(index: StepIndex, folded: ReadonlySet<number>, filte
 
 /** Folds every step that has children, at one level or on all. */
 export function foldAll(index: StepIndex): Set<number> {
-  const folded = new Set<number>();
-  for (const node of index.bySequence.values()) if (node.children.length > 0) folded.add(node.step.sequence_no);
-  return folded;
+  const foldedSteps = new Set<number>();
+  for (const node of index.bySequence.values()) if (node.children.length > 0) foldedSteps.add(node.step.sequence_no);
+  return foldedSteps;
 }
 
 /** The same set without the steps above one step, so that it can be seen. */
-export function unfoldTo(index: StepIndex, folded: ReadonlySet<number>, sequenceNo: number): ReadonlySet<number> {
-  const next = new Set(folded);
+export function unfoldTo(index: StepIndex, foldedSteps: ReadonlySet<number>, sequenceNo: number): ReadonlySet<number> {
+  const next = new Set(foldedSteps);
   let parent = index.bySequence.get(sequenceNo)?.step.parent ?? null;
   while (parent !== null) {
     next.delete(parent);
     parent = index.bySequence.get(parent)?.step.parent ?? null;
   }
-  return next.size === folded.size ? folded : next;
+  return next.size === foldedSteps.size ? foldedSteps : next;
 }
 
-export function toggleFold(folded: ReadonlySet<number>, sequenceNo: number): Set<number> {
-  const next = new Set(folded);
+export function toggleFold(foldedSteps: ReadonlySet<number>, sequenceNo: number): Set<number> {
+  const next = new Set(foldedSteps);
   if (!next.delete(sequenceNo)) next.add(sequenceNo);
   return next;
 }

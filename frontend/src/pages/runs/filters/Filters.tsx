@@ -102,8 +102,8 @@ function Choices(
 
 function Time({ search, onChange }: Props): ReactElement {
   const { since, until, ...rest } = search;
-  const setRange = (from: string | undefined, to: string | undefined) =>
-    onChange({ ...rest, ...(from && { since: from }), ...(to && { until: to }) });
+  const setRange = (start: string | undefined, end: string | undefined) =>
+    onChange({ ...rest, ...(start && { since: start }), ...(end && { until: end }) });
   return (
     <FilterButton title="Time" value={timeWords(since, until)}>
       <div className={classes.presets}>

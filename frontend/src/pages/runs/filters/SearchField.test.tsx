@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { renderInApp } from "@/testing/render";
 import { SearchField } from "./SearchField";
 
-const asked: string[] = [];
+const queries: string[] = [];
 
 function Page(): ReactElement {
   const [q, setQ] = useState("");
@@ -15,7 +15,7 @@ function Page(): ReactElement {
         className=""
         value={q}
         onChange={(text) => {
-          asked.push(text);
+          queries.push(text);
           setQ(text);
         }}
       />
@@ -33,7 +33,7 @@ const wait = (ms: number): void => {
 
 beforeEach(() => {
   vi.useFakeTimers();
-  asked.length = 0;
+  queries.length = 0;
 });
 afterEach(() => vi.useRealTimers());
 
@@ -41,7 +41,7 @@ test("one question is asked for a word typed in one go", () => {
   renderInApp(<Page />);
   for (const text of ["l", "la", "lam", "lamp"]) type(text);
   wait(200);
-  expect(asked).toEqual(["lamp"]);
+  expect(queries).toEqual(["lamp"]);
 });
 
 test("typing on is not undone by the answer to what was typed before", () => {
@@ -51,7 +51,7 @@ test("typing on is not undone by the answer to what was typed before", () => {
   type("lam");
   expect(field().value).toBe("lam");
   wait(200);
-  expect([field().value, asked]).toEqual(["lam", ["la", "lam"]]);
+  expect([field().value, queries]).toEqual(["lam", ["la", "lam"]]);
 });
 
 test("clearing the filters empties the field", () => {

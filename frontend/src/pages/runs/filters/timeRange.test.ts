@@ -9,9 +9,9 @@ test("relative times count back from now", () => {
 });
 
 test("an end day is included whole", () => {
-  const since = Date.parse(toInstant("2026-11-01", "since") ?? "");
-  const until = Date.parse(toInstant("2026-11-01", "until") ?? "");
-  expect(until - since).toBe(86_400_000);
+  const start = Date.parse(toInstant("2026-11-01", "since") ?? "");
+  const end = Date.parse(toInstant("2026-11-01", "until") ?? "");
+  expect(end - start).toBe(86_400_000);
 });
 
 test("what is no time is not sent", () => {

@@ -25,8 +25,8 @@ export function localDay(value: string | undefined): string {
   return value !== undefined && /^\d{4}-/.test(value) ? value.slice(0, 10) : "";
 }
 
-export function timeWords(since: string | undefined, until: string | undefined): string {
-  const preset = presets.find(({ value }) => value === since);
-  if (preset && !until) return `last ${preset.label}`;
-  return [since && `from ${since}`, until && `until ${until}`].filter(Boolean).join(" ");
+export function timeWords(start: string | undefined, end: string | undefined): string {
+  const preset = presets.find(({ value }) => value === start);
+  if (preset && !end) return `last ${preset.label}`;
+  return [start && `from ${start}`, end && `until ${end}`].filter(Boolean).join(" ");
 }

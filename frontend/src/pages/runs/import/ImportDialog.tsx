@@ -10,7 +10,7 @@ import classes from "./Import.module.css";
 import type { Import } from "./useImport";
 
 /** More results than this are counted, not listed. */
-const LISTED = 200;
+const LISTED_LIMIT = 200;
 
 /** What became of each file; stays open until it was read. */
 export function ImportDialog({ imports }: { imports: Import }): ReactElement {
@@ -47,15 +47,15 @@ export function ImportDialog({ imports }: { imports: Import }): ReactElement {
         </p>
       )}
       <ul className={classes.results}>
-        {state.skipped.slice(0, LISTED).map((file, index) => (
+        {state.skippedFiles.slice(0, LISTED_LIMIT).map((file, index) => (
           <SkippedFileRow key={index} file={file} />
         ))}
-        {state.runs.slice(0, LISTED).map((run) => (
-          <Imported key={run.id} run={run} onOpen={dismiss} />
+        {state.runs.slice(0, LISTED_LIMIT).map((run) => (
+          <ImportedRunRow key={run.id} run={run} onOpen={dismiss} />
         ))}
       </ul>
-      {state.runs.length > LISTED && (
-        <p className="muted">The first {LISTED} are listed here; all are in the list of runs.</p>
+      {state.runs.length > LISTED_LIMIT && (
+        <p className="muted">The first {LISTED_LIMIT} are listed here; all are in the list of runs.</p>
       )}
       <div className={classes.foot}>
         {busy ? (
@@ -84,7 +84,7 @@ export function ImportDialog({ imports }: { imports: Import }): ReactElement {
   );
 }
 
-function Imported({ run, onOpen }: { run: ImportedRun; onOpen: () => void }): ReactElement {
+function ImportedRunRow({ run, onOpen }: { run: ImportedRun; onOpen: () => void }): ReactElement {
   return (
     <li>
       {run.created ? (

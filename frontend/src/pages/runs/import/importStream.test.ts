@@ -22,9 +22,9 @@ test("lines arrive whole however the stream is cut", async () => {
       controller.close();
     },
   });
-  const seen: string[] = [];
-  for await (const line of lines(body)) seen.push(line);
-  expect(seen).toEqual(['{"a":"é"}', '{"b":2}', '{"c":3}']);
+  const lineTexts: string[] = [];
+  for await (const line of lines(body)) lineTexts.push(line);
+  expect(lineTexts).toEqual(['{"a":"é"}', '{"b":2}', '{"c":3}']);
 });
 
 const read = (state: typeof idle, line: object) => applyLine(state, parseLine(JSON.stringify(line)) ?? expect.fail());
@@ -32,8 +32,12 @@ const read = (state: typeof idle, line: object) => applyLine(state, parseLine(JS
 test("progress is followed until the report", () => {
   const half = read(idle, { type: "progress", path: "runs.jsonl", done: 450, total: 904 });
   expect(half.progress).toEqual({ path: "runs.jsonl", done: 450, total: 904 });
-  const skipped = [{ path: "x.bin", reason: "no known format", where: "byte 0" }];
-  expect(read(half, { type: "report", runs: [run], skipped })).toMatchObject({ phase: "done", runs: [run], skipped });
+  const skippedFiles = [{ path: "x.bin", reason: "no known format", where: "byte 0" }];
+  expect(read(half, { type: "report", runs: [run], skipped: skippedFiles })).toMatchObject({
+    phase: "done",
+    runs: [run],
+    skippedFiles,
+  });
 });
 
 test("a problem of the whole import says what and where", () => {
@@ -48,8 +52,10 @@ test("a problem of the whole import says what and where", () => {
 });
 
 test("the outcome in words", () => {
-  expect(importWords({ runs: [run, { ...run, created: false }], skipped: [] })).toBe("1 run imported, 1 here already");
-  expect(importWords({ runs: [{ ...run, lost: ["ab12"] }], skipped: [] })).toBe(
+  expect(importWords({ runs: [run, { ...run, created: false }], skippedFiles: [] })).toBe(
+    "1 run imported, 1 already here",
+  );
+  expect(importWords({ runs: [{ ...run, lost: ["ab12"] }], skippedFiles: [] })).toBe(
     "1 run imported, 1 with unavailable parts",
   );
 });

@@ -1,22 +1,23 @@
-// What the server tells while it imports: one JSON document a line, the report at the end.
-import type { ImportedRun, ImportReport, SkippedFile } from "@/api/schema";
+// The response of an import: one JSON document per line, the report last.
+import type { ImportedRun, ImportReport, Problem, SkippedFile } from "@/api/schema";
 
 export interface ImportState {
   phase: "idle" | "sending" | "done" | "failed";
-  /** How many files were given. */
+  /** Number of files in the request. */
   files: number;
-  /** What the server is reading, and how far it is. */
+  /** The file being read, and how much of it is done. */
   progress: Omit<Extract<Line, { type: "progress" }>, "type"> | null;
   runs: ImportedRun[];
-  skipped: SkippedFile[];
-  /** What went wrong with the whole request. */
+  skippedFiles: SkippedFile[];
+  /** Why the whole request failed; empty if it did not. */
   error: string;
 }
-export const idle: ImportState = { phase: "idle", files: 0, progress: null, runs: [], skipped: [], error: "" };
+export const idle: ImportState = { phase: "idle", files: 0, progress: null, runs: [], skippedFiles: [], error: "" };
 
 type Line =
+  // eslint-disable-next-line names/loose -- the server's name
   | { type: "progress"; path: string; done: number; total: number }
-  | { type: "problem"; code: string; detail: string; where: string }
+  | ({ type: "problem" } & Pick<Problem, "code" | "detail" | "where">)
   | ({ type: "report" } & ImportReport);
 
 export function parseLine(text: string): Line | null {
@@ -30,22 +31,22 @@ export function applyLine(state: ImportState, line: Line): ImportState {
     case "problem":
       return { ...state, phase: "failed", error: line.where ? `${line.detail} (${line.where})` : line.detail };
     case "report":
-      return { ...state, phase: "done", runs: line.runs, skipped: line.skipped };
+      return { ...state, phase: "done", runs: line.runs, skippedFiles: line.skipped };
     default:
       return line satisfies never;
   }
 }
 
-/** "904 runs imported, 12 were here already, 1 file skipped". */
-export function importWords({ runs, skipped }: Pick<ImportState, "runs" | "skipped">): string {
-  const created = runs.filter((run) => run.created).length;
-  const existing = runs.length - created;
+/** "904 runs imported, 12 already here, 1 skipped". */
+export function importWords({ runs, skippedFiles }: Pick<ImportState, "runs" | "skippedFiles">): string {
+  const newCount = runs.filter((run) => run.created).length;
+  const existing = runs.length - newCount;
   const incomplete = runs.filter((run) => run.lost.length > 0).length;
   const parts = [
-    `${created} ${created === 1 ? "run" : "runs"} imported`,
-    existing > 0 && `${existing} here already`,
+    `${newCount} ${newCount === 1 ? "run" : "runs"} imported`,
+    existing > 0 && `${existing} already here`,
     incomplete > 0 && `${incomplete} with unavailable parts`,
-    skipped.length > 0 && `${skipped.length} skipped`,
+    skippedFiles.length > 0 && `${skippedFiles.length} skipped`,
   ];
   return parts.filter(Boolean).join(", ");
 }

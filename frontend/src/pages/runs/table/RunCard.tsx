@@ -10,10 +10,10 @@ import { paths } from "@/app/paths";
 import classes from "./RunsTable.module.css";
 
 /** A run on a phone. */
-export function RunCard(props: { run: RunSummary; selected: boolean; onToggle: (id: string) => void }): ReactElement {
+export function RunCard(props: { run: RunSummary; isSelected: boolean; onToggle: (id: string) => void }): ReactElement {
   const { run } = props;
   return (
-    <article className={`panel ${classes.card}`} data-selected={props.selected}>
+    <article className={`panel ${classes.card}`} data-selected={props.isSelected}>
       <div className="bar">
         <RunOutcome run={run} />
         <Link {...paths.run(run.id)} className={`${classes.link} ${classes.wide}`}>
@@ -21,7 +21,7 @@ export function RunCard(props: { run: RunSummary; selected: boolean; onToggle: (
         </Link>
         <Checkbox
           size="sm"
-          checked={props.selected}
+          checked={props.isSelected}
           onChange={() => props.onToggle(run.id)}
           aria-label={`Choose ${run.name} for a comparison`}
         />

@@ -19,7 +19,7 @@ interface Props {
   sort: string | undefined;
   onSort: (sort: string | undefined) => void;
   cards: boolean;
-  selected: readonly string[];
+  selection: readonly string[];
   onToggle: (id: string) => void;
   hasMore: boolean;
   loadingMore: boolean;
@@ -28,13 +28,13 @@ interface Props {
 
 /** The list, drawn only where it is visible; `j` and `k` move the focus from run to run. */
 export function RunsTable(props: Props): ReactElement {
-  const { runs, selected, onToggle, cards, hasMore, loadingMore, onMore } = props;
+  const { runs, selection, onToggle, cards, hasMore, loadingMore, onMore } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const navigate = useNavigate();
   const [active, setActive] = useState(0);
   const context = useMemo<RunRowContext>(
-    () => ({ selected, onToggle, longest: runs.reduce((longest, run) => Math.max(longest, run.duration_ms ?? 0), 0) }),
-    [runs, selected, onToggle],
+    () => ({ selection, onToggle, longest: runs.reduce((longest, run) => Math.max(longest, run.duration_ms ?? 0), 0) }),
+    [runs, selection, onToggle],
   );
   const table = useTable({ features, columns, data: runs });
   const rows = table.getRowModel().rows;
@@ -80,7 +80,7 @@ export function RunsTable(props: Props): ReactElement {
         if (cards) {
           return (
             <div key={item.key} role="listitem" className={classes.slot} {...rowProps}>
-              <RunCard run={run} selected={selected.includes(run.id)} onToggle={onToggle} />
+              <RunCard run={run} isSelected={selection.includes(run.id)} onToggle={onToggle} />
             </div>
           );
         }
@@ -90,7 +90,7 @@ export function RunsTable(props: Props): ReactElement {
             {...rowProps}
             role="row"
             aria-rowindex={item.index + 2}
-            aria-selected={selected.includes(run.id)}
+            aria-selected={selection.includes(run.id)}
             className={`${classes.slot} ${classes.row}`}
             onClick={(event) => {
               if (event.target instanceof HTMLElement && event.target.closest("a, label, input, button")) return;

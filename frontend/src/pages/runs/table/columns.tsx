@@ -15,7 +15,7 @@ import { originOf } from "@/domain/runs/origin";
 import classes from "./RunsTable.module.css";
 
 export interface RunRowContext {
-  selected: readonly string[];
+  selection: readonly string[];
   onToggle: (id: string) => void;
   longest: number;
 }
@@ -25,7 +25,7 @@ const helper = createColumnHelper<typeof features, RunSummary>();
 export const template = "24px 96px minmax(240px, 1fr) minmax(90px, 150px) 68px 92px 112px 56px 44px 62px 60px 92px";
 
 /** What the cells need besides their run; the columns themselves never change, so that a focused cell stays mounted. */
-export const RunRows = createContext<RunRowContext>({ selected: [], onToggle: () => undefined, longest: 0 });
+export const RunRows = createContext<RunRowContext>({ selection: [], onToggle: () => undefined, longest: 0 });
 
 const column = (id: string, title: string, draw: (run: RunSummary) => ReactNode) =>
   helper.display({ id, header: () => <>{title}</>, cell: ({ row }) => draw(row.original) });
@@ -52,10 +52,10 @@ export const columns = helper.columns([
 ]);
 
 function Choose({ run }: { run: RunSummary }): ReactElement {
-  const { selected, onToggle } = useContext(RunRows);
+  const { selection, onToggle } = useContext(RunRows);
   return (
     <Checkbox
-      checked={selected.includes(run.id)}
+      checked={selection.includes(run.id)}
       onChange={() => onToggle(run.id)}
       aria-label={`Choose ${run.name} for a comparison`}
       tabIndex={-1}
@@ -114,10 +114,10 @@ function App({ run }: { run: RunSummary }): ReactElement {
 }
 
 function StartTime({ run }: { run: RunSummary }): ReactElement {
-  const at = run.started_at ?? run.created_at;
+  const time = run.started_at ?? run.created_at;
   return (
-    <Tooltip label={run.started_at ? fullTime(at) : `Imported ${fullTime(at)}; the recording has no time`}>
-      <span>{timeAgo(at)}</span>
+    <Tooltip label={run.started_at ? fullTime(time) : `Imported ${fullTime(time)}; the recording has no time`}>
+      <span>{timeAgo(time)}</span>
     </Tooltip>
   );
 }

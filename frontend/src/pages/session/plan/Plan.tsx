@@ -11,7 +11,7 @@ import classes from "./Plan.module.css";
 /** What was changed for this replay, and how near it is to the recording. */
 export function Plan({ session, steps }: { session: SessionView; steps: readonly StepSummary[] }): ReactElement {
   const { determinism } = session;
-  const assumed = assumedSteps(steps);
+  const assumedCount = assumedSteps(steps);
   return (
     <section className="panel" aria-labelledby="changes">
       <header className={classes.head}>
@@ -31,10 +31,10 @@ export function Plan({ session, steps }: { session: SessionView; steps: readonly
               <span className="muted"> · {determinism.critical_changes.join(", ")}</span>
             )}
           </dd>
-          {assumed > 0 && (
+          {assumedCount > 0 && (
             <>
               <dt>Assumed unaffected</dt>
-              <dd title={reasonSentence("assumed_unaffected")}>{pluralize(assumed, "step")}</dd>
+              <dd title={reasonSentence("assumed_unaffected")}>{pluralize(assumedCount, "step")}</dd>
             </>
           )}
           <dt>May go live</dt>

@@ -24,12 +24,12 @@ function Form(props: { session: string; question: NonNullable<SessionView["quest
   const { question } = props;
   const [text, setText] = useState("");
   const [status, setStatus] = useState<Outcome>("ok");
-  const parsed = readAnswer(text);
+  const answer = readAnswer(text);
   const send = useMutation({
     mutationFn: (operatorAnswer: Pick<OperatorAnswer, "action" | "output">) =>
       answerSession(props.session, { sequence_no: question.sequence_no, status, ...operatorAnswer }),
   });
-  const problem = "error" in parsed ? parsed.error : send.error?.message;
+  const problem = "error" in answer ? answer.error : send.error?.message;
   return (
     <section className={`panel ${classes.panel}`} aria-labelledby="question">
       <h2 id="question">Your answer is needed</h2>
@@ -71,8 +71,8 @@ function Form(props: { session: string; question: NonNullable<SessionView["quest
         )}
         <Button
           loading={send.isPending}
-          disabled={"error" in parsed}
-          onClick={() => "value" in parsed && send.mutate({ action: "answer", output: parsed.value })}
+          disabled={"error" in answer}
+          onClick={() => "value" in answer && send.mutate({ action: "answer", output: answer.value })}
         >
           Answer
         </Button>

@@ -8,8 +8,8 @@ import classes from "./Findings.module.css";
 
 /** The error if there is one, deviations from the plan, and recorded calls that were no longer made. */
 export function Findings({ session }: { session: SessionView }): ReactElement | null {
-  const { error, error_code: code, divergences, unused_calls: unused, takeovers } = session;
-  if (!error && !code && divergences.length === 0 && unused.length === 0 && takeovers.length === 0) return null;
+  const { error, error_code: code, divergences, unused_calls: unusedCalls, takeovers } = session;
+  if (!error && !code && divergences.length === 0 && unusedCalls.length === 0 && takeovers.length === 0) return null;
   return (
     <section className="panel" aria-labelledby="findings">
       <header className={classes.head}>
@@ -29,11 +29,11 @@ export function Findings({ session }: { session: SessionView }): ReactElement | 
             <Lines lines={divergences} />
           </div>
         )}
-        {unused.length > 0 && (
+        {unusedCalls.length > 0 && (
           <div>
-            <h3>{pluralize(unused.length, "recorded tool call")} no longer made</h3>
+            <h3>{pluralize(unusedCalls.length, "recorded tool call")} no longer made</h3>
             <p className={classes.unused}>
-              {unused.map((step) => (
+              {unusedCalls.map((step) => (
                 <Link key={step} {...paths.run(session.source_run, { step })} className="chip">
                   source step {step}
                 </Link>
@@ -54,14 +54,14 @@ function takeoverWords({ at, kept_to: keptTo, taken_back: takenBack }: SessionVi
 }
 
 /** Lines in sight from the start. */
-const SHOWN = 6;
+const VISIBLE_LIMIT = 6;
 
 function Lines({ lines }: { lines: readonly string[] }): ReactElement {
   const [showAll, setShowAll] = useState(false);
-  const hiddenCount = lines.length - SHOWN;
+  const hiddenCount = lines.length - VISIBLE_LIMIT;
   return (
     <ul className={classes.list}>
-      {(showAll ? lines : lines.slice(0, SHOWN)).map((line) => (
+      {(showAll ? lines : lines.slice(0, VISIBLE_LIMIT)).map((line) => (
         <li key={line}>{line}</li>
       ))}
       {!showAll && hiddenCount > 0 && (

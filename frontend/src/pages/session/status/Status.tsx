@@ -6,7 +6,7 @@ import type { AttemptView, SessionView } from "@/api/schema";
 import { count, money } from "@/ui/format/numbers";
 import { LabelBar } from "@/features/labels/LabelBar";
 import { sentence } from "@/ui/format/text";
-import { isOver, statusWords, type Tone } from "@/domain/replays/status";
+import { hasEnded, statusWords, type Tone } from "@/domain/replays/status";
 import { gauge, progress, type Gauge } from "./progress";
 import { waitingAttempt, secondsUntilRetry } from "../calls/callAttempts";
 import { useNow } from "../useNow";
@@ -21,7 +21,7 @@ interface Props {
 /** Where the replay stands: state, what it does now, labels so far, and what it used of its budget. */
 export function Status({ session, connection, attempts }: Props): ReactElement {
   const words = statusWords(session.status);
-  const isFinished = isOver(session);
+  const isFinished = hasEnded(session);
   return (
     <section className={`panel ${classes.status}`} aria-label="State of the replay">
       <div className={classes.state} role="status">

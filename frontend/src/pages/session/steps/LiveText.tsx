@@ -5,7 +5,7 @@ import type { SessionView, StepSummary } from "@/api/schema";
 import { pluralize } from "@/ui/format/numbers";
 import { answerText } from "../answers";
 import { type StreamedText } from "../liveState";
-import { isOver } from "@/domain/replays/status";
+import { hasEnded } from "@/domain/replays/status";
 import classes from "./LiveText.module.css";
 
 interface Props {
@@ -21,7 +21,7 @@ export function LiveText({ session, streaming, steps }: Props): ReactElement | n
   useEffect(() => {
     box.current?.scrollTo({ top: box.current.scrollHeight });
   }, [length]);
-  const isFinished = isOver(session);
+  const isFinished = hasEnded(session);
   const answer = isFinished ? steps.findLast((step) => step.type === "output") : undefined;
   if (isFinished ? !answer : session.live_calls === 0 && !streaming) return null;
   return (

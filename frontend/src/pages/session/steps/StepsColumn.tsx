@@ -10,7 +10,7 @@ import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { markOf, markWord, reasonSentence } from "@/domain/steps/labels";
 import { StepIcon } from "@/features/steps/StepIcon";
 import { paths } from "@/app/paths";
-import { isOver } from "@/domain/replays/status";
+import { hasEnded } from "@/domain/replays/status";
 import { sessionRows, type SessionRow } from "./sessionRows";
 import classes from "./StepsColumn.module.css";
 
@@ -20,15 +20,15 @@ const NONE: readonly StepSummary[] = [];
 /** The steps as they resolve, with those that the recording lets one expect below them. */
 export function StepsColumn({ session, steps }: { session: SessionView; steps: readonly StepSummary[] }): ReactElement {
   const [showInherited, setShowInherited] = useState(false);
-  const running = !isOver(session);
+  const running = !hasEnded(session);
   const { data: source = NONE } = useQuery({ ...stepsQuery(session.source_run), enabled: running });
   const rows = useMemo(
     () =>
       sessionRows({
         forkAt: session.fork_sequence_no,
-        resolved: steps,
+        resolvedSteps: steps,
         source,
-        unused: session.unused_calls,
+        unusedNumbers: session.unused_calls,
         running,
         showInherited,
       }),

@@ -27,7 +27,7 @@ function step(sequence_no: number, name = `step ${sequence_no}`, source_step: st
 }
 
 const source = [1, 2, 3, 4, 5, 6].map((n) => step(n));
-const replayed = (...numbers: number[]) => numbers.map((n) => step(n, `step ${n}`, `id-${n}-step ${n}`));
+const replaySteps = (...numbers: number[]) => numbers.map((n) => step(n, `step ${n}`, `id-${n}-step ${n}`));
 const shape = (rows: ReturnType<typeof sessionRows>) =>
   rows.map((row) => {
     if (row.kind === "inherited") return `inherited ${row.count}`;
@@ -37,13 +37,13 @@ const shape = (rows: ReturnType<typeof sessionRows>) =>
   });
 
 describe("sessionRows", () => {
-  const base = { forkAt: 3, source, unused: [], showInherited: false };
+  const base = { forkAt: 3, source, unusedNumbers: [], showInherited: false };
 
   it("lists steps that were open at the fork and end differently", () => {
-    const [agent, ...rest] = replayed(1, 2, 3);
+    const [agent, ...rest] = replaySteps(1, 2, 3);
     if (!agent) throw new Error("there are three steps");
-    const resolved = [{ ...agent, label: "simulated" as const }, ...rest];
-    expect(shape(sessionRows({ ...base, resolved, running: false }))).toEqual([
+    const resolvedSteps = [{ ...agent, label: "simulated" as const }, ...rest];
+    expect(shape(sessionRows({ ...base, resolvedSteps, running: false }))).toEqual([
       "inherited 1",
       "done 1",
       "fork 3",
@@ -52,40 +52,48 @@ describe("sessionRows", () => {
   });
 
   it("shows what was inherited, what is done, what is under way and what is expected", () => {
-    const rows = sessionRows({ ...base, resolved: replayed(1, 2, 3), running: true });
+    const rows = sessionRows({ ...base, resolvedSteps: replaySteps(1, 2, 3), running: true });
     expect(shape(rows)).toEqual(["inherited 2", "fork 3", "done 3", "current 4", "expected 5", "expected 6"]);
   });
 
   it("expects nothing more once it is over, however much the recording had", () => {
-    const rows = sessionRows({ ...base, resolved: [1, 2, 3].map((n) => step(n)), running: false });
+    const rows = sessionRows({ ...base, resolvedSteps: [1, 2, 3].map((n) => step(n)), running: false });
     expect(shape(rows)).toEqual(["inherited 2", "fork 3", "done 3"]);
   });
 
   it("goes on past the end of the recording", () => {
-    const rows = sessionRows({ ...base, resolved: [...replayed(1, 2, 3, 4, 5, 6), step(7)], running: true });
+    const rows = sessionRows({ ...base, resolvedSteps: [...replaySteps(1, 2, 3, 4, 5, 6), step(7)], running: true });
     expect(shape(rows).at(-1)).toBe("current 8");
   });
 
   it("goes on from the recorded step it has come to, without the calls that are gone", () => {
-    const ahead = [...replayed(1, 2), step(3, "answers at once", "id-5-step 5")];
-    const rows = sessionRows({ ...base, resolved: ahead, running: true });
+    const ahead = [...replaySteps(1, 2), step(3, "answers at once", "id-5-step 5")];
+    const rows = sessionRows({ ...base, resolvedSteps: ahead, running: true });
     expect(rows.find((row) => row.kind === "current")).toMatchObject({ sequenceNo: 4, expected: { sequence_no: 6 } });
-    const gone = sessionRows({ ...base, resolved: replayed(1, 2, 3), unused: [4], running: true });
-    expect(gone.find((row) => row.kind === "current")).toMatchObject({ sequenceNo: 4, expected: { sequence_no: 5 } });
+    const rowsWithoutCall = sessionRows({
+      ...base,
+      resolvedSteps: replaySteps(1, 2, 3),
+      unusedNumbers: [4],
+      running: true,
+    });
+    expect(rowsWithoutCall.find((row) => row.kind === "current")).toMatchObject({
+      sequenceNo: 4,
+      expected: { sequence_no: 5 },
+    });
   });
 
   it("opens the inherited steps on request and has none for a fork at the start", () => {
-    expect(shape(sessionRows({ ...base, resolved: [step(1)], running: false, showInherited: true }))).toEqual([
+    expect(shape(sessionRows({ ...base, resolvedSteps: [step(1)], running: false, showInherited: true }))).toEqual([
       "done 1",
       "fork 3",
     ]);
-    expect(shape(sessionRows({ ...base, forkAt: 1, resolved: [], running: true }))[0]).toBe("fork 1");
+    expect(shape(sessionRows({ ...base, forkAt: 1, resolvedSteps: [], running: true }))[0]).toBe("fork 1");
   });
 });
 
 describe("mergeSteps", () => {
   it("takes the step that was resolved again in place of the one that was rolled back", () => {
-    const merged = mergeSteps([step(1), step(2, "old")], [step(2, "new"), step(3)]);
-    expect(merged.map((entry) => entry.name)).toEqual(["step 1", "new", "step 3"]);
+    const steps = mergeSteps([step(1), step(2, "old")], [step(2, "new"), step(3)]);
+    expect(steps.map((entry) => entry.name)).toEqual(["step 1", "new", "step 3"]);
   });
 });

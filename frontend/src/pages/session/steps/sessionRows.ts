@@ -10,23 +10,23 @@ export type SessionRow =
 
 interface Progress {
   forkAt: number;
-  resolved: readonly StepSummary[];
+  resolvedSteps: readonly StepSummary[];
   source: readonly StepSummary[];
   /** Recorded calls that the replay no longer makes. */
-  unused: readonly number[];
+  unusedNumbers: readonly number[];
   running: boolean;
   showInherited: boolean;
 }
 
 /** Rows in order. What is expected is what the recording did from here on, until the replay goes another way. */
 export function sessionRows(progress: Progress): SessionRow[] {
-  const { forkAt, resolved, running, showInherited } = progress;
-  const inherited = resolved.filter((step) => step.sequence_no < forkAt);
-  const replayedSteps = resolved.filter((step) => step.sequence_no >= forkAt);
+  const { forkAt, resolvedSteps, running, showInherited } = progress;
+  const inheritedSteps = resolvedSteps.filter((step) => step.sequence_no < forkAt);
+  const replayedSteps = resolvedSteps.filter((step) => step.sequence_no >= forkAt);
   const rows: SessionRow[] = [];
   // Agents and turns that were open at the fork may end differently; the rest is as recorded.
-  const visibleInherited = showInherited ? inherited : inherited.filter((step) => step.label !== "exact");
-  const count = inherited.length - visibleInherited.length;
+  const visibleInherited = showInherited ? inheritedSteps : inheritedSteps.filter((step) => step.label !== "exact");
+  const count = inheritedSteps.length - visibleInherited.length;
   if (count > 0) rows.push({ kind: "inherited", count });
   rows.push(...visibleInherited.map((step) => ({ kind: "done" as const, step })));
   rows.push({ kind: "fork", sequenceNo: forkAt });
@@ -42,14 +42,17 @@ export function sessionRows(progress: Progress): SessionRow[] {
 }
 
 /** Recorded steps after the last one that the replay has come to, without the calls it no longer makes. */
-function expectedSteps({ source, forkAt, unused }: Progress, replayedSteps: readonly StepSummary[]): StepSummary[] {
+function expectedSteps(
+  { source, forkAt, unusedNumbers }: Progress,
+  replayedSteps: readonly StepSummary[],
+): StepSummary[] {
   const numbers = new Map(source.map((step) => [step.id, step.sequence_no]));
   const reachedNumbers = replayedSteps.map((step) =>
     step.source_step === null ? 0 : (numbers.get(step.source_step) ?? 0),
   );
   const last = Math.max(forkAt - 1, ...reachedNumbers);
-  const unusedNumbers = new Set(unused);
-  return source.filter((step) => step.sequence_no > last && !unusedNumbers.has(step.sequence_no));
+  const unusedSet = new Set(unusedNumbers);
+  return source.filter((step) => step.sequence_no > last && !unusedSet.has(step.sequence_no));
 }
 
 /** Newly read steps in place of those that had their numbers, in order. */

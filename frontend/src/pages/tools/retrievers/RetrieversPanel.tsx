@@ -32,7 +32,7 @@ export function RetrieversPanel({ isAdmin }: { isAdmin: boolean }): ReactElement
 
 function Table({ retrievers, isAdmin }: { retrievers: readonly RetrieverView[]; isAdmin: boolean }): ReactElement {
   const [openName, setOpenName] = useState<string | null>(null);
-  const { selected, body } = useRowSelection("Retrievers", retrievers.length, (index) =>
+  const { selectedIndex, body } = useRowSelection("Retrievers", retrievers.length, (index) =>
     setOpenName(retrievers[index]?.name ?? null),
   );
   const openRetriever = retrievers.find(({ name }) => name === openName);
@@ -49,7 +49,7 @@ function Table({ retrievers, isAdmin }: { retrievers: readonly RetrieverView[]; 
         </thead>
         <tbody ref={body}>
           {retrievers.map((retriever, index) => (
-            <tr key={retriever.name} data-selected={index === selected}>
+            <tr key={retriever.name} data-selected={index === selectedIndex}>
               <th scope="row" className={classes.tool}>
                 <button
                   type="button"

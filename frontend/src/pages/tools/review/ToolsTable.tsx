@@ -18,12 +18,14 @@ interface Props {
 
 export function ToolsTable({ tools, isAdmin, onDecide }: Props): ReactElement {
   const [openName, setOpenName] = useState<string | null>(null);
-  const { selected, body } = useRowSelection("Tools", tools.length, (index) => setOpenName(tools[index]?.name ?? null));
-  const selectedTool = tools[selected];
-  const [unconfirmed, setUnconfirmed] = useState<ToolView | null>(null);
+  const { selectedIndex, body } = useRowSelection("Tools", tools.length, (index) =>
+    setOpenName(tools[index]?.name ?? null),
+  );
+  const selectedTool = tools[selectedIndex];
+  const [pendingTool, setPendingTool] = useState<ToolView | null>(null);
   const decide = (tool: ToolView, safe: boolean | null) => {
     if (!isAdmin || tool.safe === safe) return;
-    if (needsConfirmation(tool, safe)) setUnconfirmed(tool);
+    if (needsConfirmation(tool, safe)) setPendingTool(tool);
     else onDecide(tool.name, safe);
   };
   useShortcuts("Chosen tool", [
@@ -54,7 +56,7 @@ export function ToolsTable({ tools, isAdmin, onDecide }: Props): ReactElement {
             <Row
               key={tool.name}
               tool={tool}
-              isSelected={index === selected}
+              isSelected={index === selectedIndex}
               isAdmin={isAdmin}
               onDecide={(safe) => decide(tool, safe)}
               onOpen={() => setOpenName(tool.name)}
@@ -63,11 +65,11 @@ export function ToolsTable({ tools, isAdmin, onDecide }: Props): ReactElement {
         </tbody>
       </table>
       {openTool && <ToolDialog tool={openTool} isAdmin={isAdmin} onClose={() => setOpenName(null)} />}
-      {unconfirmed && (
+      {pendingTool && (
         <ConfirmSafe
-          tool={unconfirmed}
-          onConfirm={() => onDecide(unconfirmed.name, true)}
-          onClose={() => setUnconfirmed(null)}
+          tool={pendingTool}
+          onConfirm={() => onDecide(pendingTool.name, true)}
+          onClose={() => setPendingTool(null)}
         />
       )}
     </div>

@@ -2,14 +2,14 @@ import { expect, test } from "vitest";
 import type { ToolView } from "@/api/schema";
 import { decisionsToUndo, inDisplayOrder, needsConfirmation } from "./review";
 
-const tool = (name: string, safe: boolean | null, suspected = true): ToolView => ({
+const tool = (name: string, safe: boolean | null, isSuspected = true): ToolView => ({
   name,
   apps: ["desk"],
   calls: 1,
   last_seen: null,
   description: "",
   parameters: null,
-  suggestion: { safe: !suspected, reason: "says send" },
+  suggestion: { safe: !isSuspected, reason: "says send" },
   safe,
   history: [],
   executor: "",
@@ -22,10 +22,10 @@ test("a reviewed tool keeps its row, and a new one comes last", () => {
 });
 
 test("only the first time that a suspected side effect becomes safe is asked about", () => {
-  const once: ToolView = { ...tool("send", null), history: [{ safe: true, by: "local", via: "page", at: "" }] };
+  const reviewedTool: ToolView = { ...tool("send", null), history: [{ safe: true, by: "local", via: "page", at: "" }] };
   expect(needsConfirmation(tool("send", null), true)).toBe(true);
   expect(needsConfirmation(tool("send", false), true)).toBe(true);
-  expect(needsConfirmation(once, true)).toBe(false);
+  expect(needsConfirmation(reviewedTool, true)).toBe(false);
   expect(needsConfirmation(tool("send", null), false)).toBe(false);
   expect(needsConfirmation(tool("send", true), null)).toBe(false);
   expect(needsConfirmation(tool("get", null, false), true)).toBe(false);

@@ -22,8 +22,10 @@ export function useReview() {
     mutationFn: async (file: File) => importTools(await file.text()),
     onMutate: () => cachedTools(client),
     onSuccess: (tools, _, before) => {
-      const unreviewed = tools.tools.filter(({ safe }) => safe === null).length;
-      const remark = unreviewed ? `${pluralize(unreviewed, "tool")} still to be reviewed.` : "Every tool is reviewed.";
+      const unreviewedCount = tools.tools.filter(({ safe }) => safe === null).length;
+      const remark = unreviewedCount
+        ? `${pluralize(unreviewedCount, "tool")} still to be reviewed.`
+        : "Every tool is reviewed.";
       accept(client, tools, before, `The file was imported. ${remark}`);
     },
     onError: (error) =>

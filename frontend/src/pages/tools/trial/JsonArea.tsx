@@ -18,11 +18,11 @@ export function JsonArea(props: {
   const [error, setError] = useState("");
   const type = (next: string) => {
     setText(next);
-    const parsed = readJson(next);
+    const result = readJson(next);
     const problem =
-      "error" in parsed ? parsed.error : parsed.value === undefined ? "" : (props.check?.(parsed.value) ?? "");
+      "error" in result ? result.error : result.value === undefined ? "" : (props.check?.(result.value) ?? "");
     setError(problem);
-    props.onChange("error" in parsed || problem ? null : parsed);
+    props.onChange("error" in result || problem ? null : result);
   };
   return (
     <Textarea

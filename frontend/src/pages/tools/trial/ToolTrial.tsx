@@ -28,7 +28,7 @@ export function ToolTrial({ tool }: { tool: ToolView }): ReactElement {
   const fields = fieldsOf(tool.parameters);
   const blocker = callBlocker(tool, isConfirmed, invalid, missingFields(fields ?? [], values));
   const mark = (name: string, isInvalid: boolean) =>
-    setInvalid([...invalid.filter((other) => other !== name), ...(isInvalid ? [name] : [])]);
+    setInvalid([...invalid.filter((item) => item !== name), ...(isInvalid ? [name] : [])]);
   return (
     <div className={classes.trial}>
       {fields ? (

@@ -28,8 +28,8 @@ test("each property of a schema is a field of its kind", () => {
 });
 
 test("a schema without properties has no form", () => {
-  const others: JsonValue[] = [null, "text", [], {}, { properties: null }];
-  for (const other of others) expect(fieldsOf(other)).toBeNull();
+  const schemas: JsonValue[] = [null, "text", [], {}, { properties: null }];
+  for (const schema of schemas) expect(fieldsOf(schema)).toBeNull();
 });
 
 test("0, false and an empty text are values; only what is left out is missing", () => {

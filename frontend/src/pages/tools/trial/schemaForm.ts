@@ -16,11 +16,11 @@ export type Arguments = Record<string, JsonValue>;
 /** One field for each property; null where the schema says nothing about properties. */
 export function fieldsOf(schema: JsonValue): Field[] | null {
   if (!isObject(schema) || !isObject(schema["properties"])) return null;
-  const required = Array.isArray(schema["required"]) ? schema["required"] : [];
+  const requiredNames = Array.isArray(schema["required"]) ? schema["required"] : [];
   return Object.entries(schema["properties"]).map(([name, property]) => ({
     name,
     ...kindOf(property),
-    isRequired: required.includes(name),
+    isRequired: requiredNames.includes(name),
     description: isObject(property) && typeof property["description"] === "string" ? property["description"] : "",
   }));
 }

@@ -28,7 +28,7 @@ export function MessagesEditor(props: Props): ReactElement {
   return (
     <LazyDetails
       className={classes.more}
-      edited={edits.length > 0}
+      hasEdits={edits.length > 0}
       summary={
         <>
           Messages of step {step.sequence_no}{" "}
@@ -60,13 +60,13 @@ function RecordedMessage({
   message,
 }: Props & { index: number; message: Message }): ReactElement {
   const match = { step: step.sequence_no };
-  const edit = entryFor(draft, match)?.messages?.find((other) => other.index === index && other.op !== "insert");
+  const edit = entryFor(draft, match)?.messages?.find((item) => item.index === index && item.op !== "insert");
   const calls = message.calls.length > 0 ? ` · calls ${message.calls.map(({ name }) => name).join(", ")}` : "";
   return (
     <>
       <FieldHead
         label={`${index + 1} · ${message.role}${calls}`}
-        edited={edit !== undefined}
+        isEdited={edit !== undefined}
         onReset={() => onChange(editMessage(draft, match, index, undefined))}
       />
       {edit?.op === "delete" ? (
@@ -107,8 +107,8 @@ function InsertedMessages({ step, draft, onChange, request, index }: Props & { i
   const place = index < request.messages.length ? `before message ${index + 1}` : "at the end";
   return (
     <>
-      {messages.map(({ text, role }, at) => (
-        <div key={at} className={classes.inserted}>
+      {messages.map(({ text, role }, position) => (
+        <div key={position} className={classes.inserted}>
           <div className="bar">
             <span className={`${classes.label} grow`}>New, {place}</span>
             <Select
@@ -119,14 +119,16 @@ function InsertedMessages({ step, draft, onChange, request, index }: Props & { i
               w={104}
               onChange={(value) =>
                 setMessages(
-                  messages.map((message, index) => (index === at && value ? { ...message, role: value } : message)),
+                  messages.map((message, index) =>
+                    index === position && value ? { ...message, role: value } : message,
+                  ),
                 )
               }
             />
             <button
               type="button"
               className={classes.link}
-              onClick={() => setMessages(messages.filter((_, index) => index !== at))}
+              onClick={() => setMessages(messages.filter((_, index) => index !== position))}
               aria-label={`Remove the new message ${place}`}
             >
               remove
@@ -141,7 +143,9 @@ function InsertedMessages({ step, draft, onChange, request, index }: Props & { i
             value={text}
             onChange={(event) => {
               const next = event.currentTarget.value;
-              setMessages(messages.map((message, index) => (index === at ? { ...message, text: next } : message)));
+              setMessages(
+                messages.map((message, index) => (index === position ? { ...message, text: next } : message)),
+              );
             }}
           />
         </div>

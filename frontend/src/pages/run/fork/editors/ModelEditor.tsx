@@ -46,7 +46,7 @@ export function ModelEditor(props: EditorProps & { request: ModelInput }): React
       />
       <TextField
         label="System prompt"
-        recorded={recordedSystem ?? ""}
+        recordedText={recordedSystem ?? ""}
         placeholder="The recording has none"
         value={entry?.prompt?.system ?? undefined}
         onChange={(text) => onChange(setField(draft, match, "prompt", "system", text))}
@@ -71,7 +71,7 @@ export function ModelEditor(props: EditorProps & { request: ModelInput }): React
       <MessagesEditor {...props} />
       <LazyDetails
         className={classes.more}
-        edited={entryFor(draft, { step: step.sequence_no })?.output !== undefined}
+        hasEdits={entryFor(draft, { step: step.sequence_no })?.output !== undefined}
         summary="Override its output without calling it"
       >
         <OutputField step={step} draft={draft} onChange={onChange} />
@@ -153,9 +153,9 @@ function recordedNumber(request: ModelInput, name: NumberName): string {
   return typeof value === "number" ? String(value) : "not set";
 }
 
-function providerOptions(providers: ProviderView[], recorded: string): { value: string; label: string }[] {
+function providerOptions(providers: ProviderView[], recordedProvider: string): { value: string; label: string }[] {
   const options = providers.map(({ name }) => ({ value: name, label: name }));
-  if (recorded && !providers.some(({ name }) => name === recorded))
-    options.unshift({ value: recorded, label: recorded });
+  if (recordedProvider && !providers.some(({ name }) => name === recordedProvider))
+    options.unshift({ value: recordedProvider, label: recordedProvider });
   return options;
 }

@@ -10,7 +10,7 @@ export function OutputField({ step, draft, onChange }: EditorProps): ReactElemen
   return (
     <JsonField
       label={`Override the output of step ${step.sequence_no}`}
-      recorded={step.output}
+      recordedValue={step.output}
       value={entry && "output" in entry ? entry.output : undefined}
       onChange={(output) => onChange(setPart(draft, match, "output", output))}
     />

@@ -18,13 +18,13 @@ export function PromptEditor(props: EditorProps): ReactElement {
     <>
       <TextField
         label="Template"
-        recorded={template}
+        recordedText={template}
         value={prompt?.template ?? undefined}
         onChange={(text) => onChange(setField(draft, match, "prompt", "template", text))}
       />
       <JsonField
         label="Variables"
-        recorded={isObject(variables) ? variables : {}}
+        recordedValue={isObject(variables) ? variables : {}}
         value={prompt?.variables ?? undefined}
         onChange={(value) =>
           onChange(setField(draft, match, "prompt", "variables", isObject(value) ? value : undefined))

@@ -9,7 +9,7 @@ import classes from "../Fork.module.css";
 import {
   editedParameters,
   nameOf,
-  withToolOffered,
+  offerTool,
   optionalFields,
   otherParameters,
   parameterEdits,
@@ -32,7 +32,7 @@ export function RequestEditor({ request, model, setFields }: Props): ReactElemen
   return (
     <LazyDetails
       className={classes.more}
-      edited={edits != null}
+      hasEdits={edits != null}
       summary={
         <>
           Tools, response format, other parameters{" "}
@@ -48,21 +48,21 @@ export function RequestEditor({ request, model, setFields }: Props): ReactElemen
               size="xs"
               label={name}
               checked={offeredTools.has(name)}
-              onChange={(event) => setFields(withToolOffered(request, model, name, event.currentTarget.checked))}
+              onChange={(event) => setFields(offerTool(request, model, name, event.currentTarget.checked))}
             />
           ))}
         </div>
       )}
       <JsonField
         label="Tool schemas"
-        recorded={request.tools}
+        recordedValue={request.tools}
         value={model.tools ?? undefined}
         check={toolsProblem}
         onChange={(tools) => setFields({ tools: tools as Record<string, JsonValue>[] | undefined })}
       />
       <JsonField
         label="Response format"
-        recorded={request.rest["response_format"] ?? {}}
+        recordedValue={request.rest["response_format"] ?? {}}
         value={model.response_format ?? undefined}
         check={objectProblem}
         rows={1}
@@ -70,7 +70,7 @@ export function RequestEditor({ request, model, setFields }: Props): ReactElemen
       />
       <JsonField
         label="Other parameters"
-        recorded={otherParameters(request)}
+        recordedValue={otherParameters(request)}
         value={editedParameters(request, model)}
         check={parametersProblem}
         rows={1}

@@ -24,8 +24,9 @@ export function RetrievalEditor({
   const profiles = useMemo(() => profilesOf(retrieverList?.retrievers ?? []), [retrieverList]);
   const retrieval = entryFor(draft, match)?.retrieval;
   const input = isObject(step.input) ? step.input : {};
-  const recorded = isObject(step.output) && Array.isArray(step.output["documents"]) ? step.output["documents"] : [];
-  const candidates: Record<string, JsonValue>[] = retrieval?.documents ?? recorded.filter(isObject);
+  const recordedDocuments =
+    isObject(step.output) && Array.isArray(step.output["documents"]) ? step.output["documents"] : [];
+  const candidates: Record<string, JsonValue>[] = retrieval?.documents ?? recordedDocuments.filter(isObject);
   const query = typeof input["query"] === "string" ? input["query"] : "";
   const setDocuments = (next: Record<string, JsonValue>[] | undefined) =>
     onChange(setField(draft, match, "retrieval", "documents", next));
@@ -33,7 +34,7 @@ export function RetrievalEditor({
     <>
       <TextField
         label="Query"
-        recorded={query}
+        recordedText={query}
         value={retrieval?.query ?? undefined}
         onChange={(text) => onChange(setField(draft, match, "retrieval", "query", text))}
       />
@@ -58,21 +59,21 @@ export function RetrievalEditor({
       <JsonField
         label="Filters"
         rows={1}
-        recorded={isObject(input["filters"]) ? input["filters"] : {}}
+        recordedValue={isObject(input["filters"]) ? input["filters"] : {}}
         value={retrieval?.filters ?? undefined}
         check={(value) => (isObject(value) ? null : 'filters are an object, as {"language": "en"}')}
         onChange={(value) =>
           onChange(setField(draft, match, "retrieval", "filters", isObject(value) ? value : undefined))
         }
       />
-      {needsNewSearch(retrieval, recorded.length) && !draft.policy.allow?.includes("retrieval") && (
+      {needsNewSearch(retrieval, recordedDocuments.length) && !draft.policy.allow?.includes("retrieval") && (
         <p className="muted">
           No search is made: the policy below allows no retriever. Enter the documents here, or allow retrievers.
         </p>
       )}
       <FieldHead
         label={`Documents (${candidates.length} of ${documents.length} recorded)`}
-        edited={retrieval?.documents != null}
+        isEdited={retrieval?.documents != null}
         onReset={() => setDocuments(undefined)}
       />
       <ol className={classes.documents}>
@@ -86,21 +87,21 @@ export function RetrievalEditor({
                 <b className="ellipsis grow">{name}</b>
                 <DocumentAction
                   label={`Move ${name} up`}
-                  disabled={index === 0}
+                  isDisabled={index === 0}
                   onClick={() => setDocuments(moveDocument(candidates, index, -1))}
                 >
                   <IconArrowUp size={13} />
                 </DocumentAction>
                 <DocumentAction
                   label={`Move ${name} down`}
-                  disabled={index === candidates.length - 1}
+                  isDisabled={index === candidates.length - 1}
                   onClick={() => setDocuments(moveDocument(candidates, index, 1))}
                 >
                   <IconArrowDown size={13} />
                 </DocumentAction>
                 <DocumentAction
                   label={`Remove ${name}`}
-                  onClick={() => setDocuments(candidates.filter((_, at) => at !== index))}
+                  onClick={() => setDocuments(candidates.filter((_, position) => position !== index))}
                 >
                   <IconTrash size={13} />
                 </DocumentAction>
@@ -133,13 +134,13 @@ export function RetrievalEditor({
 
 function DocumentAction(props: {
   label: string;
-  disabled?: boolean;
+  isDisabled?: boolean;
   onClick: () => void;
   children: ReactElement;
 }): ReactElement {
   return (
     <Tooltip label={props.label}>
-      <ActionIcon size={22} aria-label={props.label} disabled={props.disabled ?? false} onClick={props.onClick}>
+      <ActionIcon size={22} aria-label={props.label} disabled={props.isDisabled ?? false} onClick={props.onClick}>
         {props.children}
       </ActionIcon>
     </Tooltip>

@@ -107,8 +107,8 @@ test("a recorded parameter is shown as what stays when nothing is typed", () => 
 
 test("the tools that a model is offered, its response format and other parameters can be changed", () => {
   const tools = [{ name: "get_order" }, { name: "pay" }];
-  const asked = { ...(model.input as object), tools, parameters: { temperature: 0.2, tool_choice: "auto" } };
-  renderInApp(<Desk step={{ ...model, input: asked }} />);
+  const request = { ...(model.input as object), tools, parameters: { temperature: 0.2, tool_choice: "auto" } };
+  renderInApp(<Desk step={{ ...model, input: request }} />);
   unfold(/^Tools, response format/);
   fireEvent.click(screen.getByLabelText("pay"));
   expect(screen.getByLabelText<HTMLTextAreaElement>("Tool schemas").value).not.toContain("pay");

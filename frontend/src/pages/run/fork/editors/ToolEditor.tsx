@@ -15,33 +15,33 @@ const statuses = (Object.keys(callOutcome) as ToolOverride["status"][]).map((val
 export function ToolEditor({ step, draft, onChange }: EditorProps): ReactElement {
   const match = { step: step.sequence_no };
   const tool = entryFor(draft, match)?.tool;
-  const recorded = statuses.find(({ value }) => value === step.status)?.value ?? "error";
+  const recordedStatus = statuses.find(({ value }) => value === step.status)?.value ?? "error";
   // An answer and a status that are both as recorded are no override.
   const setAnswer = (output: JsonValue, status: ToolOverride["status"]) => {
-    const asRecorded = status === recorded && JSON.stringify(output) === JSON.stringify(step.output);
+    const asRecorded = status === recordedStatus && JSON.stringify(output) === JSON.stringify(step.output);
     onChange(setPart(draft, match, "tool", asRecorded ? undefined : { output, status }));
   };
   return (
     <>
       <JsonField
         label={`What ${step.tool_name || step.name} is called with`}
-        recorded={step.input}
+        recordedValue={step.input}
         value={entryFor(draft, match)?.arguments}
         onChange={(newArguments) => onChange(setPart(draft, match, "arguments", newArguments))}
       />
       <JsonField
         label={`What ${step.tool_name || step.name} answers`}
-        recorded={step.output}
+        recordedValue={step.output}
         value={tool && JSON.stringify(tool.output) !== JSON.stringify(step.output) ? tool.output : undefined}
         onChange={(output) => setAnswer(output === undefined ? step.output : output, tool?.status ?? "ok")}
       />
       <Select
         label="The call"
         data={statuses}
-        value={tool?.status ?? recorded}
+        value={tool?.status ?? recordedStatus}
         allowDeselect={false}
         onChange={(value) =>
-          setAnswer(tool ? tool.output : step.output, statuses.find((other) => other.value === value)?.value ?? "ok")
+          setAnswer(tool ? tool.output : step.output, statuses.find((item) => item.value === value)?.value ?? "ok")
         }
       />
     </>

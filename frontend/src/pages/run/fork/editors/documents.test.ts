@@ -15,9 +15,9 @@ test("changing one text leaves the others and the original alone", () => {
 });
 
 test("an added document has a unique name", () => {
-  const once = addDocument(documents);
-  expect(once.at(-1)).toEqual({ id: "added-1", content: "" });
-  expect(addDocument(once).at(-1)).toEqual({ id: "added-2", content: "" });
+  const documentsPlusOne = addDocument(documents);
+  expect(documentsPlusOne.at(-1)).toEqual({ id: "added-1", content: "" });
+  expect(addDocument(documentsPlusOne).at(-1)).toEqual({ id: "added-2", content: "" });
 });
 
 test("another query, profile or filter has to be searched for, and more documents than recorded; fewer do not", () => {

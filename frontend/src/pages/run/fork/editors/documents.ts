@@ -6,12 +6,12 @@ type Candidate = Record<string, JsonValue>;
 export function moveDocument(documents: readonly Candidate[], index: number, offset: 1 | -1): Candidate[] {
   const document = documents[index];
   if (!document || index + offset < 0 || index + offset >= documents.length) return [...documents];
-  const rest = documents.filter((_, at) => at !== index);
+  const rest = documents.filter((_, position) => position !== index);
   return [...rest.slice(0, index + offset), document, ...rest.slice(index + offset)];
 }
 
 export function changeDocument(documents: readonly Candidate[], index: number, content: string): Candidate[] {
-  return documents.map((document, at) => (at === index ? { ...document, content } : document));
+  return documents.map((document, position) => (position === index ? { ...document, content } : document));
 }
 
 /** One more at the end, under a name that no other has. */
@@ -28,8 +28,8 @@ export function profilesOf(retrievers: readonly Pick<RetrieverView, "embeddings"
 }
 
 /** Whether only a new search can say what these settings find; fewer documents are the head of the recorded ones. */
-export function needsNewSearch(retrieval: SparseOverride["retrieval"] | undefined, recorded: number): boolean {
+export function needsNewSearch(retrieval: SparseOverride["retrieval"] | undefined, recordedCount: number): boolean {
   if (!retrieval || retrieval.documents != null) return false;
   const { top_k: topK, ...rest } = retrieval;
-  return (topK ?? 0) > recorded || Object.values(rest).some((value) => value != null);
+  return (topK ?? 0) > recordedCount || Object.values(rest).some((value) => value != null);
 }

@@ -8,7 +8,7 @@ import { indentJson, restoreStyle, styleOf } from "./jsonText";
 export function FieldHead(props: {
   id?: string;
   label: ReactNode;
-  edited: boolean;
+  isEdited: boolean;
   onReset: () => void;
 }): ReactElement {
   return (
@@ -16,7 +16,7 @@ export function FieldHead(props: {
       <label htmlFor={props.id} className={classes.label}>
         {props.label}
       </label>
-      {props.edited && (
+      {props.isEdited && (
         <button type="button" className={classes.link} onClick={props.onReset}>
           as recorded
         </button>
@@ -27,7 +27,7 @@ export function FieldHead(props: {
 
 interface TextProps {
   label: string;
-  recorded: string;
+  recordedText: string;
   /** `undefined`: as recorded. */
   value: string | undefined;
   onChange: (value: string | undefined) => void;
@@ -36,20 +36,29 @@ interface TextProps {
 }
 
 /** A text that starts as recorded; typing the recorded text again takes the edit back. */
-export function TextField({ label, recorded, value, onChange, maxRows = 12, placeholder }: TextProps): ReactElement {
+export function TextField({
+  label,
+  recordedText,
+  value,
+  onChange,
+  maxRows = 12,
+  placeholder,
+}: TextProps): ReactElement {
   const id = useId();
   return (
     <div className={classes.field}>
-      <FieldHead id={id} label={label} edited={value !== undefined} onReset={() => onChange(undefined)} />
+      <FieldHead id={id} label={label} isEdited={value !== undefined} onReset={() => onChange(undefined)} />
       <Textarea
         id={id}
         autosize
         minRows={2}
         maxRows={maxRows}
         placeholder={placeholder}
-        value={value ?? recorded}
+        value={value ?? recordedText}
         data-edited={value !== undefined}
-        onChange={(event) => onChange(event.currentTarget.value === recorded ? undefined : event.currentTarget.value)}
+        onChange={(event) =>
+          onChange(event.currentTarget.value === recordedText ? undefined : event.currentTarget.value)
+        }
       />
     </div>
   );
@@ -57,7 +66,7 @@ export function TextField({ label, recorded, value, onChange, maxRows = 12, plac
 
 interface JsonProps {
   label: string;
-  recorded: JsonValue;
+  recordedValue: JsonValue;
   value: JsonValue | undefined;
   onChange: (value: JsonValue | undefined) => void;
   /** What is wrong with a value, if anything. */
@@ -71,48 +80,48 @@ function toText(value: JsonValue): string {
 }
 
 /** What is typed, read as the recorded value was: text stays text, everything else must be JSON. */
-function parseInput(text: string, recorded: JsonValue): { value: JsonValue } | { error: string } {
-  const style = typeof recorded === "string" ? styleOf(recorded) : null;
-  if (typeof recorded === "string" && !style) return { value: text };
+function parseInput(text: string, recordedValue: JsonValue): { value: JsonValue } | { error: string } {
+  const style = typeof recordedValue === "string" ? styleOf(recordedValue) : null;
+  if (typeof recordedValue === "string" && !style) return { value: text };
   try {
     return { value: style ? restoreStyle(text, style) : (JSON.parse(text) as JsonValue) };
   } catch (error) {
-    if (recorded === null) return { value: text };
+    if (recordedValue === null) return { value: text };
     return { error: error instanceof Error ? error.message : String(error) };
   }
 }
 
 /** A JSON value to edit; what is not JSON yet is said beneath and not applied. */
-export function JsonField({ label, recorded, value, onChange, check, rows = 3 }: JsonProps): ReactElement {
+export function JsonField({ label, recordedValue, value, onChange, check, rows = 3 }: JsonProps): ReactElement {
   const id = useId();
-  const [text, setText] = useState(() => toText(value ?? recorded));
+  const [text, setText] = useState(() => toText(value ?? recordedValue));
   const [error, setError] = useState("");
-  const serialized = JSON.stringify(value);
-  const [lastSerialized, setLastSerialized] = useState(serialized);
+  const json = JSON.stringify(value);
+  const [lastJson, setLastJson] = useState(json);
   // An edit that was made or taken back elsewhere, as by its chip, is seen in the field too.
-  if (serialized !== lastSerialized) {
-    setLastSerialized(serialized);
-    const parsed = parseInput(text, recorded);
-    const target = value === undefined ? recorded : value;
-    const isSame = "value" in parsed && JSON.stringify(parsed.value) === JSON.stringify(target);
+  if (json !== lastJson) {
+    setLastJson(json);
+    const input = parseInput(text, recordedValue);
+    const target = value === undefined ? recordedValue : value;
+    const isSame = "value" in input && JSON.stringify(input.value) === JSON.stringify(target);
     if (!isSame && !error) setText(toText(target));
   }
   const type = (next: string) => {
     setText(next);
-    const result = parseInput(next, recorded);
+    const result = parseInput(next, recordedValue);
     const problem = "error" in result ? result.error : (check?.(result.value) ?? "");
     setError(problem);
     if ("value" in result && !problem)
-      onChange(JSON.stringify(result.value) === JSON.stringify(recorded) ? undefined : result.value);
+      onChange(JSON.stringify(result.value) === JSON.stringify(recordedValue) ? undefined : result.value);
   };
   return (
     <div className={classes.field}>
       <FieldHead
         id={id}
         label={label}
-        edited={value !== undefined}
+        isEdited={value !== undefined}
         onReset={() => {
-          setText(toText(recorded));
+          setText(toText(recordedValue));
           setError("");
           onChange(undefined);
         }}

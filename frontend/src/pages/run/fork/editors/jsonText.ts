@@ -4,18 +4,18 @@ import type { JsonValue } from "@/api/schema";
 type Style = "spaced" | "compact";
 
 /** JSON as Python's json.dumps writes it: a space after each comma and colon. */
-function spaced(value: JsonValue): string {
-  if (Array.isArray(value)) return `[${value.map(spaced).join(", ")}]`;
+function spacedJson(value: JsonValue): string {
+  if (Array.isArray(value)) return `[${value.map(spacedJson).join(", ")}]`;
   if (typeof value === "object" && value !== null) {
     return `{${Object.entries(value)
-      .map(([name, item]) => `${JSON.stringify(name)}: ${spaced(item)}`)
+      .map(([name, item]) => `${JSON.stringify(name)}: ${spacedJson(item)}`)
       .join(", ")}}`;
   }
   return JSON.stringify(value);
 }
 
 function write(value: JsonValue, style: Style): string {
-  return style === "compact" ? JSON.stringify(value) : spaced(value);
+  return style === "compact" ? JSON.stringify(value) : spacedJson(value);
 }
 
 /** The style that gives exactly this text again; null where none does, so that the text is edited as it is. */

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { ModelInput } from "@/domain/steps/content";
 import {
   editedParameters,
-  withToolOffered,
+  offerTool,
   optionalFields,
   parameterEdits,
   parametersProblem,
@@ -18,11 +18,11 @@ const request: ModelInput = {
 };
 
 test("a tool is taken out of what is offered and put back in its place", () => {
-  const without = withToolOffered(request, {}, "get_order", false);
-  expect(without).toEqual({ tools: [tools[1]] });
-  expect(withToolOffered(request, without, "get_order", true)).toEqual({ tools: undefined });
-  const edited = { tools: [{ name: "pay", description: "Pays back." }] };
-  expect(withToolOffered(request, edited, "get_order", true)).toEqual({ tools: [tools[0], edited.tools[0]] });
+  const editsWithoutTool = offerTool(request, {}, "get_order", false);
+  expect(editsWithoutTool).toEqual({ tools: [tools[1]] });
+  expect(offerTool(request, editsWithoutTool, "get_order", true)).toEqual({ tools: undefined });
+  const edits = { tools: [{ name: "pay", description: "Pays back." }] };
+  expect(offerTool(request, edits, "get_order", true)).toEqual({ tools: [tools[0], edits.tools[0]] });
 });
 
 test("further parameters are changed by value, and left out when their name is gone", () => {

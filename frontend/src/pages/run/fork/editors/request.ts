@@ -16,22 +16,26 @@ export function otherParameters(request: ModelInput): JsonObject {
 
 /** They as the draft has them. */
 export function editedParameters(request: ModelInput, model: RequestEdits): JsonObject | undefined {
-  const recorded = otherParameters(request);
+  const recordedParameters = otherParameters(request);
   const unset = new Set(model.unset ?? []);
-  if (!model.parameters && !Object.keys(recorded).some((name) => unset.has(name))) return undefined;
-  const merged = { ...recorded, ...model.parameters };
-  return Object.fromEntries(Object.entries(merged).filter(([name]) => !unset.has(name)));
+  if (!model.parameters && !Object.keys(recordedParameters).some((name) => unset.has(name))) return undefined;
+  const parameters = { ...recordedParameters, ...model.parameters };
+  return Object.fromEntries(Object.entries(parameters).filter(([name]) => !unset.has(name)));
 }
 
 /** What makes the recorded ones these: values that differ, and names that are left out. */
-export function parameterEdits(request: ModelInput, model: RequestEdits, edited: JsonObject | undefined): RequestEdits {
-  const recorded = otherParameters(request);
-  const unsetBefore = (model.unset ?? []).filter((name) => !(name in recorded));
-  if (!edited) return { parameters: undefined, unset: nonEmpty(unsetBefore) };
-  const changes = Object.entries(edited).filter(
-    ([name, value]) => JSON.stringify(value) !== JSON.stringify(recorded[name]),
+export function parameterEdits(
+  request: ModelInput,
+  model: RequestEdits,
+  newParameters: JsonObject | undefined,
+): RequestEdits {
+  const recordedParameters = otherParameters(request);
+  const unsetBefore = (model.unset ?? []).filter((name) => !(name in recordedParameters));
+  if (!newParameters) return { parameters: undefined, unset: nonEmpty(unsetBefore) };
+  const changes = Object.entries(newParameters).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(recordedParameters[name]),
   );
-  const removed = Object.keys(recorded).filter((name) => !(name in edited));
+  const removed = Object.keys(recordedParameters).filter((name) => !(name in newParameters));
   return {
     parameters: changes.length > 0 ? Object.fromEntries(changes) : undefined,
     unset: nonEmpty([...unsetBefore, ...removed]),
@@ -45,18 +49,13 @@ export function optionalFields(request: ModelInput): string[] {
 }
 
 /** The tools with one of the recorded ones offered, or not. */
-export function withToolOffered(
-  request: ModelInput,
-  model: RequestEdits,
-  name: string,
-  offered: boolean,
-): RequestEdits {
+export function offerTool(request: ModelInput, model: RequestEdits, name: string, isOffered: boolean): RequestEdits {
   const current = model.tools ?? (request.tools as JsonObject[]);
-  const offeredNames = new Set(current.map(nameOf).filter((other) => other !== name || offered));
-  if (offered) offeredNames.add(name);
+  const offeredNames = new Set(current.map(nameOf).filter((item) => item !== name || isOffered));
+  if (isOffered) offeredNames.add(name);
   const recordedTools = (request.tools as JsonObject[]).filter((tool) => offeredNames.has(nameOf(tool)));
-  const editedTools = recordedTools.map((tool) => current.find((other) => nameOf(other) === nameOf(tool)) ?? tool);
-  const addedTools = current.filter((tool) => !request.tools.some((other) => nameOf(other) === nameOf(tool)));
+  const editedTools = recordedTools.map((tool) => current.find((item) => nameOf(item) === nameOf(tool)) ?? tool);
+  const addedTools = current.filter((tool) => !request.tools.some((item) => nameOf(item) === nameOf(tool)));
   const tools = [...editedTools, ...addedTools];
   return { tools: JSON.stringify(tools) === JSON.stringify(request.tools) ? undefined : tools };
 }

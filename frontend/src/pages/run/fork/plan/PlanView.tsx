@@ -8,13 +8,13 @@ import { actionMark, reasonSentence } from "@/domain/steps/labels";
 import { count, pluralize } from "@/ui/format/numbers";
 import { paths } from "@/app/paths";
 import classes from "../Fork.module.css";
-import { Blocked, Note, Refusal, Warnings } from "@/features/overrides/Remarks";
+import { BlockedStep, Note, Refusal, Warnings } from "@/features/overrides/Remarks";
 import type { Fork } from "../useFork";
 import { planPrice, planLines } from "./wording";
 import { sentence } from "@/ui/format/text";
 
 /** Blocked steps listed by name; more are counted. */
-const NAMED = 4;
+const LISTED_LIMIT = 4;
 
 interface Props {
   fork: Fork;
@@ -49,7 +49,7 @@ function PlanSummary({
   orphans: PlanRefusal[];
   onSelect: (step: number) => void;
 }): ReactElement {
-  const blocked = plan.steps.filter((step) => step.action === "blocked");
+  const blockedSteps = plan.steps.filter((step) => step.action === "blocked");
   return (
     <>
       <LabelBar counts={{ ...plan.counts, failed: plan.actions.blocked ?? 0 }} />
@@ -69,14 +69,16 @@ function PlanSummary({
           {refusal.step !== null && <StepLink step={refusal.step} onSelect={onSelect} />}
         </Refusal>
       ))}
-      {blocked.slice(0, NAMED).map((step) => (
-        <Blocked key={step.sequence_no}>
+      {blockedSteps.slice(0, LISTED_LIMIT).map((step) => (
+        <BlockedStep key={step.sequence_no}>
           <b>{step.name}</b> stays blocked: {step.note || reasonSentence(step.reason)}
           <StepLink step={step.sequence_no} onSelect={onSelect} />
-        </Blocked>
+        </BlockedStep>
       ))}
-      {blocked.length > NAMED && <p className="muted">{pluralize(blocked.length - NAMED, "more blocked step")}</p>}
-      <Kind type={plan.replay_type} determinism={plan.determinism} assumed={plan.assumed} />
+      {blockedSteps.length > LISTED_LIMIT && (
+        <p className="muted">{pluralize(blockedSteps.length - LISTED_LIMIT, "more blocked step")}</p>
+      )}
+      <Kind type={plan.replay_type} determinism={plan.determinism} assumedCount={plan.assumed} />
       <Warnings texts={plan.warnings} />
       {plan.loop && <Note>{sentence(plan.loop)}</Note>}
     </>
@@ -85,7 +87,7 @@ function PlanSummary({
 
 /** Steps that the change may reach without a trace, with what can be done. */
 function AssumedSteps({ plan, onSelect }: { plan: Plan; onSelect: (step: number) => void }): ReactElement {
-  const steps = plan.steps.filter((step) => step.reason === "assumed_unaffected").slice(0, NAMED);
+  const steps = plan.steps.filter((step) => step.reason === "assumed_unaffected").slice(0, LISTED_LIMIT);
   return (
     <Note>
       {pluralize(plan.assumed, "step")} assumed unaffected. Set the value by hand where the change reaches it:
@@ -104,7 +106,7 @@ function DeterminismTypes({ plan, onSelect }: { plan: Plan; onSelect: (step: num
     <Note>
       {pluralize(steps.length, "step")} with messages that a person typed after an answer that changes. They are as
       recorded; the person might have written something else:
-      {steps.slice(0, NAMED).map((step) => (
+      {steps.slice(0, LISTED_LIMIT).map((step) => (
         <StepLink key={step.sequence_no} step={step.sequence_no} onSelect={onSelect} />
       ))}
     </Note>
@@ -123,8 +125,8 @@ function StepLink({ step, onSelect }: { step: number; onSelect: (step: number) =
 }
 
 /** Kurral's replay type and determinism score, with what they rest on. */
-function Kind(props: { type: Plan["replay_type"]; determinism: Determinism; assumed: number }): ReactElement {
-  const { type, determinism, assumed } = props;
+function Kind(props: { type: Plan["replay_type"]; determinism: Determinism; assumedCount: number }): ReactElement {
+  const { type, determinism, assumedCount } = props;
   const factors = Object.entries(determinism.factors).map(([name, value]) => `${name} ${value.toFixed(2)}`);
   const changes = [...determinism.critical_changes, ...determinism.other_changes];
   const meaning = type === "A" ? "same configuration" : "changed configuration";
@@ -144,7 +146,7 @@ function Kind(props: { type: Plan["replay_type"]; determinism: Determinism; assu
         <span className="muted ellipsis grow">{meaning}</span>
         <span className="muted">determinism</span>{" "}
         <b>{determinism.score === null ? "unknown" : determinism.score.toFixed(2)}</b>
-        {assumed > 0 && <span className="chip simulated">{count(assumed)} assumed</span>}
+        {assumedCount > 0 && <span className="chip simulated">{count(assumedCount)} assumed</span>}
       </div>
     </Tooltip>
   );

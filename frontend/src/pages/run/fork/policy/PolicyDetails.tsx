@@ -80,7 +80,7 @@ export function PolicyDetails({ policy, onChange }: Props): ReactElement {
   return (
     <LazyDetails
       className={classes.more}
-      edited={details(policy).length > 0}
+      hasEdits={details(policy).length > 0}
       summary="Individual tools, similarity, limits, retries"
     >
       {LISTS.map(({ rule, label, nothing: placeholder }) => (

@@ -27,7 +27,7 @@ export function PolicyEditor({ draft, onChange: changeDraft }: Props): ReactElem
   const { data: retrieverList } = useQuery(retrieversQuery);
   const hasNoRetrievers = retrieverList?.retrievers.length === 0;
   const allow = (kind: "model" | "tool" | "retrieval", isAllowed: boolean) => {
-    const otherKinds = (policy.allow ?? ["model"]).filter((other) => other !== kind);
+    const otherKinds = (policy.allow ?? ["model"]).filter((item) => item !== kind);
     onChange({ ...policy, allow: isAllowed ? [...otherKinds, kind] : otherKinds });
   };
   const budget = policy.budget ?? {};

@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 import { details, withField, withPart } from "./fields";
 
 test("a part that says nothing any more is gone with its last field", () => {
-  const listed = withPart({ order: "reuse" }, "tools", { block: ["drop_*"], ask: [] });
-  expect(listed).toEqual({ order: "reuse", tools: { block: ["drop_*"] } });
-  expect(withPart(listed, "tools", { block: [] })).toEqual({ order: "reuse" });
-  const limited = withPart({ budget: { max_steps: 9 } }, "budget", { deadline_s: 60 });
-  expect(limited).toEqual({ budget: { max_steps: 9, deadline_s: 60 } });
-  expect(withPart(limited, "budget", { max_steps: null })).toEqual({ budget: { deadline_s: 60 } });
+  const policy = withPart({ order: "reuse" }, "tools", { block: ["drop_*"], ask: [] });
+  expect(policy).toEqual({ order: "reuse", tools: { block: ["drop_*"] } });
+  expect(withPart(policy, "tools", { block: [] })).toEqual({ order: "reuse" });
+  const budgetPolicy = withPart({ budget: { max_steps: 9 } }, "budget", { deadline_s: 60 });
+  expect(budgetPolicy).toEqual({ budget: { max_steps: 9, deadline_s: 60 } });
+  expect(withPart(budgetPolicy, "budget", { max_steps: null })).toEqual({ budget: { deadline_s: 60 } });
 });
 
 test("a field that is taken back leaves the policy as it was", () => {

@@ -15,13 +15,13 @@ interface Props {
 
 /** Stored override profiles: by name, with what each changes. */
 export function SavedProfiles({ draft, onChange }: Props): ReactElement {
-  const saved = useQuery(profilesQuery).data?.profiles ?? [];
+  const profiles = useQuery(profilesQuery).data?.profiles ?? [];
   return (
     <SavedMenu
       noun="profile"
-      current={matchingProfile(draft, saved)?.names[0]}
+      current={matchingProfile(draft, profiles)?.names[0]}
       saveBlocker={draft.overrides.length === 0 ? "No changes yet" : null}
-      items={saved.map((profile) => {
+      items={profiles.map((profile) => {
         const overrides = overridesOf(profile);
         return {
           key: profile.digest,
@@ -38,13 +38,13 @@ export function SavedProfiles({ draft, onChange }: Props): ReactElement {
 
 /** Stored policies: by name, with what each says. */
 export function SavedPolicies({ draft, onChange }: Props): ReactElement {
-  const saved = useQuery(policiesQuery).data?.policies ?? [];
+  const policies = useQuery(policiesQuery).data?.policies ?? [];
   return (
     <SavedMenu
       noun="policy"
-      current={matchingPolicy(draft, saved)?.names[0]}
+      current={matchingPolicy(draft, policies)?.names[0]}
       saveBlocker={Object.keys(draft.policy).length === 0 ? "The policy is the default" : null}
-      items={saved.map((policy) => ({
+      items={policies.map((policy) => ({
         key: policy.digest,
         name: policy.names.join(", "),
         summary: `${JSON.stringify(policy.policy)} · ${usageWords(policy.used_by)}`,

@@ -17,10 +17,10 @@ test("a draft is the stored profile that makes the same changes, in whatever ord
 });
 
 test("a draft's policy is the stored one that says the same", () => {
-  const stored = [careful as unknown as StoredPolicy];
+  const policies = [careful as unknown as StoredPolicy];
   const policy = { order: "reuse" as const, budget: { max_steps: 9 } };
-  expect(matchingPolicy({ overrides: [], policy }, stored)?.digest).toBe("p1");
-  expect(matchingPolicy({ overrides: [], policy: {} }, stored)).toBeUndefined();
+  expect(matchingPolicy({ overrides: [], policy }, policies)?.digest).toBe("p1");
+  expect(matchingPolicy({ overrides: [], policy: {} }, policies)).toBeUndefined();
 });
 
 test("a stored profile becomes the draft's changes as they were written", () => {

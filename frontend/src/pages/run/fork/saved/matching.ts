@@ -4,26 +4,26 @@ import { parseOverrides, type Draft, type SparseOverride } from "@/domain/overri
 import type { SparsePolicy } from "@/domain/overrides/policy";
 
 /** The stored profile that makes exactly the draft's changes. */
-export function matchingProfile(draft: Draft, saved: readonly StoredProfile[]): StoredProfile | undefined {
+export function matchingProfile(draft: Draft, profiles: readonly StoredProfile[]): StoredProfile | undefined {
   const canonical = canonicalJson({ overrides: draft.overrides });
-  return draft.overrides.length > 0 ? saved.find(({ profile }) => canonicalJson(profile) === canonical) : undefined;
+  return draft.overrides.length > 0 ? profiles.find(({ profile }) => canonicalJson(profile) === canonical) : undefined;
 }
 
 /** The stored policy that says exactly what the draft's does. */
-export function matchingPolicy(draft: Draft, saved: readonly StoredPolicy[]): StoredPolicy | undefined {
+export function matchingPolicy(draft: Draft, policies: readonly StoredPolicy[]): StoredPolicy | undefined {
   const canonical = canonicalJson(draft.policy);
   return Object.keys(draft.policy).length > 0
-    ? saved.find(({ policy }) => canonicalJson(policy) === canonical)
+    ? policies.find(({ policy }) => canonicalJson(policy) === canonical)
     : undefined;
 }
 
-export function overridesOf(saved: StoredProfile): SparseOverride[] {
-  const parsed = parseOverrides(JSON.stringify(saved.profile));
-  return "overrides" in parsed ? parsed.overrides : [];
+export function overridesOf(profile: StoredProfile): SparseOverride[] {
+  const result = parseOverrides(JSON.stringify(profile.profile));
+  return "overrides" in result ? result.overrides : [];
 }
 
-export function policyOfSaved(saved: StoredPolicy): SparsePolicy {
-  return saved.policy;
+export function policyOfSaved(policy: StoredPolicy): SparsePolicy {
+  return policy.policy;
 }
 
 /** Why a name cannot be given; nothing when it can. */
