@@ -1,4 +1,4 @@
-"""Traces of the OpenAI Agents SDK: traces and spans as its processors export them, in any order."""
+"""Traces of the OpenAI Agents SDK: exported traces and spans, in any order."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -48,13 +48,13 @@ class _Trace:
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
-    """One run for each trace."""
+    """Yield one run per trace."""
     traces: dict[str, _Trace] = {}
-    for each in parse_records(sources, _read):
-        if each.get("object") == "trace":
-            traces.setdefault(text(each.get("id")), _Trace()).facts |= each
+    for item in parse_records(sources, _read):
+        if item.get("object") == "trace":
+            traces.setdefault(text(item.get("id")), _Trace()).facts |= item
         else:
-            traces.setdefault(text(each.get("trace_id")), _Trace()).spans[text(each.get("id"))] = each
+            traces.setdefault(text(item.get("trace_id")), _Trace()).spans[text(item.get("id"))] = item
     for trace_id, trace in traces.items():
         if trace.spans:
             yield _run(trace_id, trace)
@@ -64,44 +64,44 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
 
 
 def is_export(value: JSONValue) -> bool:
-    """Whether `value` is a trace, a span, or holds some."""
+    """Return True if `value` is a trace, a span, or contains some."""
     if isinstance(value, list):
         return bool(value) and is_export(value[0])
-    given = obj(value)
-    if given.get("object") == "trace.span":
-        return "span_data" in given
-    if given.get("object") == "trace":
-        return "workflow_name" in given
-    return any(isinstance(given.get(name), list) and is_export(given[name]) for name in _HOLDERS)
+    body = obj(value)
+    if body.get("object") == "trace.span":
+        return "span_data" in body
+    if body.get("object") == "trace":
+        return "workflow_name" in body
+    return any(isinstance(body.get(name), list) and is_export(body[name]) for name in _HOLDERS)
 
 
-def _read(value: JSONValue, where: str) -> Iterator[JSONObject]:
-    """Traces and spans, each span such that a step can be made of it."""
+def _read(value: JSONValue, location: str) -> Iterator[JSONObject]:
+    """Yield traces and spans; raise `BadFile` for a span that cannot become a step."""
     if isinstance(value, list):
-        for at, each in enumerate(value):
-            yield from _read(each, f"{where}/{at}")
+        for index, item in enumerate(value):
+            yield from _read(item, f"{location}/{index}")
         return
-    given = require_object(value, where)
-    if given.get("object") == "trace.span":
-        if not text(given.get("id")) or not text(given.get("trace_id")):
-            raise BadFile("a span needs `id` and `trace_id`", where)
-        _step(given, where)
-        yield given
+    body = require_object(value, location)
+    if body.get("object") == "trace.span":
+        if not text(body.get("id")) or not text(body.get("trace_id")):
+            raise BadFile("a span needs `id` and `trace_id`", location)
+        _step(body, location)
+        yield body
         return
-    if given.get("object") == "trace":
-        if not text(given.get("id")):
-            raise BadFile("a trace without an id", f"{where}/id")
-        yield {key: item for key, item in given.items() if key not in _HOLDERS}
-    elif not is_export(given):
-        raise BadFile("this is no trace or span of the Agents SDK", where)
+    if body.get("object") == "trace":
+        if not text(body.get("id")):
+            raise BadFile("a trace without an id", f"{location}/id")
+        yield {key: item for key, item in body.items() if key not in _HOLDERS}
+    elif not is_export(body):
+        raise BadFile("not a trace or span of the Agents SDK", location)
     for name in _HOLDERS:
-        for at, each in enumerate(items(given.get(name))):
-            yield from _read(each, f"{where}/{name}/{at}")
+        for index, item in enumerate(items(body.get(name))):
+            yield from _read(item, f"{location}/{name}/{index}")
 
 
 def _run(trace_id: str, trace: _Trace) -> RecordedRun:
-    where = f"trace {trace_id}"
-    steps = sort_causally([_step(each, f"span {key}") for key, each in trace.spans.items()], location=where)
+    location = f"trace {trace_id}"
+    steps = sort_causally([_step(span, f"span {key}") for key, span in trace.spans.items()], location=location)
     facts = trace.facts
     workflow = text(facts.get("workflow_name"))
     return build_run(
@@ -113,58 +113,63 @@ def _run(trace_id: str, trace: _Trace) -> RecordedRun:
             metadata={"session_id": facts.get("group_id"), "metadata": facts.get("metadata"), "workflow": workflow},
         ),
         match_calls(steps),
-        location=where,
+        location=location,
     )
 
 
-def _step(given: JSONObject, where: str) -> RecordedStep:
-    data = obj(given.get("span_data"))
-    times = parse_span(given.get("started_at"), given.get("ended_at"), where)
-    facts = _facts(data, text(given.get("id")), times, where)
-    error = given.get("error")
-    rest = {key: item for key, item in data.items() if key not in _DATA_FIELDS and item not in (None, "", [], {})}
+def _step(span: JSONObject, location: str) -> RecordedStep:
+    data = obj(span.get("span_data"))
+    times = parse_span(span.get("started_at"), span.get("ended_at"), location)
+    facts = _facts(data, text(span.get("id")), times, location)
+    error = span.get("error")
+    attributes = {key: item for key, item in data.items() if key not in _DATA_FIELDS and item not in (None, "", [], {})}
     if address := obj(data.get("model_config")).get("base_url"):
-        rest["base_url"] = address
+        attributes["base_url"] = address
     details = obj(error).get("data")
     return build_step(
         SpanFacts(
             **{name: getattr(facts, name) for name in SpanFacts.__slots__}
             | {
-                "parent": text(given.get("parent_id")) or None,
+                "parent": text(span.get("parent_id")) or None,
                 "failed": bool(error),
                 "error": (text(obj(error).get("message")) or as_text(error)) if error else "",
-                "is_open": bool(given.get("started_at")) and not given.get("ended_at"),
-                "attributes": {**rest, **({"error_data": details} if details else {})},
+                "is_open": bool(span.get("started_at")) and not span.get("ended_at"),
+                "attributes": {**attributes, **({"error_data": details} if details else {})},
             }
         )
     )
 
 
-def _facts(data: JSONObject, key: str, times: Span, where: str) -> SpanFacts:
-    """A span's own part, by its type."""
+def _facts(data: JSONObject, key: str, times: Span, location: str) -> SpanFacts:
+    """Return the facts specific to the type of a span."""
     kind, name = text(data.get("type")), text(data.get("name"))
     match kind:
         case "generation" | "response" | "transcription" | "speech":
-            return _model(data, key, times, where)
+            return _model(data, key, times, location)
         case "function":
-            type, given, made = StepType.TOOL, data.get("input"), data.get("output")
+            type, arguments, result = StepType.TOOL, data.get("input"), data.get("output")
         case "mcp_tools":
-            type, name, given, made = StepType.TOOL, "tools/list", {"server": data.get("server")}, data.get("result")
+            type, name, arguments, result = (
+                StepType.TOOL,
+                "tools/list",
+                {"server": data.get("server")},
+                data.get("result"),
+            )
         case "handoff":
             type, name = StepType.PLANNER, f"handoff to {text(data.get('to_agent'))}"
-            given, made = {"from_agent": data.get("from_agent")}, {"to_agent": data.get("to_agent")}
+            arguments, result = {"from_agent": data.get("from_agent")}, {"to_agent": data.get("to_agent")}
         case "guardrail":
-            type, given, made = StepType.SAFETY, None, {"triggered": data.get("triggered")}
+            type, arguments, result = StepType.SAFETY, None, {"triggered": data.get("triggered")}
         case "agent" | "speech_group":
-            type, given, made = StepType.AGENT, data.get("input"), data.get("output")
+            type, arguments, result = StepType.AGENT, data.get("input"), data.get("output")
         case _:
             name = _custom_name(name, obj(data.get("data")))
-            type, given, made = container_type("" if name.startswith("turn") else name), None, None
-    return SpanFacts(key=key, name=name or kind or "span", type=type, times=times, input=given, output=made)
+            type, arguments, result = container_type("" if name.startswith("turn") else name), None, None
+    return SpanFacts(key=key, name=name or kind or "span", type=type, times=times, input=arguments, output=result)
 
 
 def _custom_name(name: str, data: JSONObject) -> str:
-    """The SDK writes its own tasks and turns as custom spans."""
+    """Return the name of a custom span, which the SDK also uses for its tasks and turns."""
     match text(data.get("sdk_span_type")):
         case "turn":
             return f"turn {text(data.get('turn'))}"
@@ -174,18 +179,20 @@ def _custom_name(name: str, data: JSONObject) -> str:
             return name
 
 
-def _model(data: JSONObject, key: str, times: Span, where: str) -> SpanFacts:
+def _model(data: JSONObject, key: str, times: Span, location: str) -> SpanFacts:
     response = obj(data.get("response"))
-    given = data.get("input")
+    input_value = data.get("input")
     if response:
         answer = answer_of_response(response)
-        request = request_of_response(response, given)
+        request = request_of_response(response, input_value)
     else:
         answer = _answer(data)
-        messages = messages_of_items(_spoken(given))
+        messages = messages_of_items(_input_value(input_value))
         request = model_input(messages, [], normalize_parameters(_config(data))) if messages else None
     model = text(first(data, "model")) or answer.model
-    usage = normalize_usage(obj(data.get("usage")), f"{where}/span_data/usage") if data.get("usage") else answer.usage
+    usage = (
+        normalize_usage(obj(data.get("usage")), f"{location}/span_data/usage") if data.get("usage") else answer.usage
+    )
     return SpanFacts(
         key=key,
         name=model or text(data.get("type")),
@@ -200,23 +207,23 @@ def _model(data: JSONObject, key: str, times: Span, where: str) -> SpanFacts:
 
 
 def _answer(data: JSONObject) -> Answer:
-    """The answer of a generation; of speech, only its sound was an answer."""
-    made = data.get("output")
+    """Return the answer of a generation; none for speech, whose answer is audio only."""
+    output = data.get("output")
     if data.get("type") == "speech":
         return Answer(output=None)
-    return answer_of_response({"output": made}) if is_response_output(made) else normalize_answer(made)
+    return answer_of_response({"output": output}) if is_response_output(output) else normalize_answer(output)
 
 
-def _spoken(given: JSONValue) -> JSONValue:
-    """What went in: messages, a text, or sound in its encoding."""
-    sound = obj(given)
-    if sound.keys() == {"data", "format"}:
+def _input_value(value: JSONValue) -> JSONValue:
+    """Return the input: messages, a text, or an audio block for encoded audio."""
+    audio = obj(value)
+    if audio.keys() == {"data", "format"}:
         return (
-            {"role": "user", "content": [{"type": "input_audio", "input_audio": dict(sound)}]}
-            if sound["data"]
+            {"role": "user", "content": [{"type": "input_audio", "input_audio": dict(audio)}]}
+            if audio["data"]
             else None
         )
-    return given
+    return value
 
 
 def _config(data: JSONObject) -> JSONObject:

@@ -1,7 +1,7 @@
-"""Dumps of AG2 and AutoGen: chat results, the messages of every peer, lists of named messages, and AutoGen 0.4's
-results and saved states of teams.
+"""Dumps of AG2 and AutoGen: chat results, messages by peer, lists of named messages, and the results and saved team
+states of AutoGen 0.4.
 
-The `role` of a message is the one that it had for whoever wrote the dump: who spoke is in `name`, or in `source`.
+The `role` of a message depends on the agent that wrote the dump. The speaker is in `name` or `source`.
 """
 
 from collections.abc import Iterator
@@ -20,13 +20,13 @@ from traces.importers.common.times import parse_time
 from traces.importers.files.json_reader import first, items, obj, text
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
-from traces.importers.formats.frameworks.autogen_events import TYPES, utterances_of
+from traces.importers.formats.frameworks.autogen_events import TYPES, build_utterances
 
 FORMAT: Final = "autogen"
 _LISTS: Final = ("chat_history", "trajectory", "messages", "history")
 _IDS: Final = ("run_id", "chat_id", "instance_id", "conversation_id", "id")
 _NOT_METADATA: Final = frozenset({*_LISTS, "agent_states", "agents"})
-_MAPPED: Final = frozenset(
+_MAPPED_FIELDS: Final = frozenset(
     {
         "content",
         "role",
@@ -44,101 +44,107 @@ _MAPPED: Final = frozenset(
 
 
 def recognises(sample: Sample) -> float:
-    """How sure it is that the file is such a dump; less where only the names of several speakers show it."""
+    """Return the confidence that the file is such a dump; below 1, as only speaker names may indicate it."""
     if any(_chats(value) for value in sample.values):
         return 0.8
-    # each line a message
+    # One message per line.
     lines = sample.objects if sample.is_lines else []
-    return 0.8 if _is_named(lines) or _is_events(lines) else 0.0
+    return 0.8 if _has_named_speakers(lines) or _is_events(lines) else 0.0
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
-    """One run for each conversation of the file."""
+    """Yield one run per conversation of the file."""
     values = [(record.value, record.location) for record in source.records()]
     if source.is_lines and not any(_chats(value) for value, _ in values):
         values = [([value for value, _ in values], "")]
-    for value, where in values:
+    for value, location in values:
         for name, body, messages in _chats(value):
-            yield _run(body, messages, name, where)
+            yield _run(body, messages, name, location)
 
 
 _Chat = tuple[str, JSONObject, list[JSONObject]]
 
 
 def _chats(value: JSONValue) -> list[_Chat]:
-    """The conversations in a document: the name of each, what stands around it, and its messages."""
+    """Return the name, the surrounding object and the messages of each conversation in a document."""
     if isinstance(value, list):
-        listed = [obj(each) for each in value]
-        if _is_named(listed) or _is_events(listed):
-            return [("", {}, listed)]
-        return [chat for each in listed for chat in _chats(each)]
+        messages = [obj(message) for message in value]
+        if _has_named_speakers(messages) or _is_events(messages):
+            return [("", {}, messages)]
+        return [chat for item in messages for chat in _chats(item)]
     body = obj(value)
     for name in _LISTS:
-        listed = [obj(each) for each in items(body.get(name))]
-        if _is_named(listed) or _is_events(listed):
-            return [("", body, listed)]
+        messages = [obj(message) for message in items(body.get(name))]
+        if _has_named_speakers(messages) or _is_events(messages):
+            return [("", body, messages)]
     if isinstance(body.get("agent_states"), dict):
         return _threads(body)
-    peers = {name: [obj(each) for each in items(messages)] for name, messages in body.items()}
+    peers = {name: [obj(message) for message in items(chat)] for name, chat in body.items()}
     if (
         peers
         and peers.keys().isdisjoint(_LISTS)
-        and all(isinstance(each, list) for each in body.values())
-        and all(map(_is_spoken, peers.values()))
+        and all(isinstance(chat, list) for chat in body.values())
+        and all(map(_is_peer_chat, peers.values()))
     ):
-        return [(name, {}, messages) for name, messages in peers.items() if messages]
+        return [(name, {}, chat) for name, chat in peers.items() if chat]
     return []
 
 
 def _threads(body: JSONObject) -> list[_Chat]:
-    """The message thread of a saved team, as its manager holds it; else the context of each agent."""
+    """Return the message thread of a saved team, or the context of each agent if there is none."""
     states = {
         name: obj(obj(state).get("agent_state")) or obj(state) for name, state in obj(body["agent_states"]).items()
     }
-    threads = [[obj(each) for each in items(state.get("message_thread"))] for state in states.values()]
+    threads = [[obj(message) for message in items(state.get("message_thread"))] for state in states.values()]
     if any(threads):
         return [("", body, max(threads, key=len))]
     contexts = {
-        name: [obj(each) for each in items(obj(state.get("llm_context")).get("messages"))]
+        name: [obj(message) for message in items(obj(state.get("llm_context")).get("messages"))]
         for name, state in states.items()
     }
     return [
-        (name, body, [{"agent": name, **each} for each in messages]) for name, messages in contexts.items() if messages
+        (name, body, [{"agent": name, **message} for message in messages])
+        for name, messages in contexts.items()
+        if messages
     ]
 
 
-def _is_spoken(messages: list[JSONObject]) -> bool:
-    return all("role" in each and "content" in each for each in messages) and any("name" in each for each in messages)
+def _is_peer_chat(messages: list[JSONObject]) -> bool:
+    return all("role" in message and "content" in message for message in messages) and any(
+        "name" in message for message in messages
+    )
 
 
-def _is_named(messages: list[JSONObject]) -> bool:
-    """Whether the messages of several speakers have their names."""
-    spoken = [each for each in messages if text(each.get("role")) in {"user", "assistant"} and "content" in each]
-    names = {text(each.get("name")) for each in spoken if each.get("name")}
-    return len(names) > 1 or (bool(names) and any("tool_responses" in each for each in messages))
+def _has_named_speakers(messages: list[JSONObject]) -> bool:
+    """Return True if the messages name several speakers."""
+    chat_messages = [
+        message for message in messages if text(message.get("role")) in {"user", "assistant"} and "content" in message
+    ]
+    names = {text(message.get("name")) for message in chat_messages if message.get("name")}
+    return len(names) > 1 or (bool(names) and any("tool_responses" in message for message in messages))
 
 
 def _is_events(messages: list[JSONObject]) -> bool:
-    known = [each for each in messages if "source" in each and text(each.get("type")) in TYPES]
-    return bool(known) and not any("specversion" in each for each in known)
+    events = [message for message in messages if "source" in message and text(message.get("type")) in TYPES]
+    return bool(events) and not any("specversion" in event for event in events)
 
 
-def _run(body: JSONObject, messages: list[JSONObject], name: str, where: str) -> RecordedRun:
-    if _is_events(messages) or any("agent" in each and "type" in each for each in messages):
-        said = utterances_of(messages, where)
+def _run(body: JSONObject, messages: list[JSONObject], name: str, location: str) -> RecordedRun:
+    if _is_events(messages) or any("agent" in message and "type" in message for message in messages):
+        utterances = build_utterances(messages, location)
     else:
-        said = [_utterance(message, f"{where}/{at}") for at, message in enumerate(messages)]
+        utterances = [_utterance(message, f"{location}/{index}") for index, message in enumerate(messages)]
     correct = obj(body.get("other_data")).get("correct")
-    spent = obj(obj(body.get("cost")).get("usage_including_cached_inference"))
-    models = [key for key, value in spent.items() if isinstance(value, dict)]
-    only = models[0] if len(models) == 1 else text(first(body, "llm_name", "model"))
-    named = {**({each.speaker: only for each in said} if only else {}), **_models(body)}
-    own_id = text(first(body, *_IDS))
-    team = Team(name=name or "team", models=named, instructions=_instructions(body), task=_task(body, said))
-    steps = build_steps(said, team)
-    steps[0] = _with_totals(steps[0], [obj(spent[model]) for model in models], f"{where}/cost")
-    # a chat's id counts the chats of one program, and peers share what stands around them
-    external_id = "-".join(part for part in (own_id or FORMAT, name, content_id([*messages], where)) if part)
+    model_usage = obj(obj(body.get("cost")).get("usage_including_cached_inference"))
+    used_models = [key for key, value in model_usage.items() if isinstance(value, dict)]
+    only_model = used_models[0] if len(used_models) == 1 else text(first(body, "llm_name", "model"))
+    models = {**({utterance.speaker: only_model for utterance in utterances} if only_model else {}), **_models(body)}
+    body_id = text(first(body, *_IDS))
+    team = Team(name=name or "team", models=models, instructions=_instructions(body), task=_task(body, utterances))
+    steps = build_steps(utterances, team)
+    steps[0] = _with_totals(steps[0], [obj(model_usage[model]) for model in used_models], f"{location}/cost")
+    # The id of a chat is a counter within one program, and peers share the surrounding object.
+    external_id = "-".join(part for part in (body_id or FORMAT, name, content_id([*messages], location)) if part)
     return build_run(
         RunFacts(
             external_id=external_id,
@@ -148,76 +154,81 @@ def _run(body: JSONObject, messages: list[JSONObject], name: str, where: str) ->
             judgements=[judgement("correct", correct)] if isinstance(correct, bool) else [],
         ),
         steps,
-        location=where,
+        location=location,
     )
 
 
-def _with_totals(root: RecordedStep, spent: list[JSONObject], where: str) -> RecordedStep:
-    """What all agents spent with every model, where their messages do not tell it."""
-    usages = [normalize_usage(each, where) for each in spent]
+def _with_totals(root: RecordedStep, model_usage: list[JSONObject], location: str) -> RecordedStep:
+    """Set the total usage over all models on the agent step, as the messages lack it."""
+    usages = [normalize_usage(entry, location) for entry in model_usage]
     return replace(
         root,
-        tokens_in=sum(each.tokens_in or 0 for each in usages) if usages else None,
-        tokens_out=sum(each.tokens_out or 0 for each in usages) if usages else None,
-        cost_usd=sum((each.cost_usd or Decimal() for each in usages), Decimal()) or None,
+        tokens_in=sum(usage.tokens_in or 0 for usage in usages) if usages else None,
+        tokens_out=sum(usage.tokens_out or 0 for usage in usages) if usages else None,
+        cost_usd=sum((usage.cost_usd or Decimal() for usage in usages), Decimal()) or None,
     )
 
 
 def _models(body: JSONObject) -> dict[str, str]:
-    """The model of each agent, where the dump has the agents' settings."""
-    named: dict[str, str] = {}
-    for agent in (obj(each) for each in items(body.get("agents"))):
+    """Return the model of each agent whose settings are in the dump."""
+    models: dict[str, str] = {}
+    for agent in (obj(value) for value in items(body.get("agents"))):
         config = obj(agent.get("llm_config"))
-        settings = [config, *(obj(each) for each in items(config.get("config_list"))), agent]
-        model = next((text(each.get("model")) for each in settings if each.get("model")), "")
+        settings = [config, *(obj(entry) for entry in items(config.get("config_list"))), agent]
+        model = next((text(entry.get("model")) for entry in settings if entry.get("model")), "")
         if model:
-            named[text(agent.get("name"))] = model
-    return named
+            models[text(agent.get("name"))] = model
+    return models
 
 
 def _instructions(body: JSONObject) -> dict[str, str]:
-    agents = [obj(each) for each in items(body.get("agents"))]
-    return {text(each.get("name")): text(each.get("system_message")) for each in agents if each.get("system_message")}
+    agents = [obj(agent) for agent in items(body.get("agents"))]
+    return {
+        text(agent.get("name")): text(agent.get("system_message")) for agent in agents if agent.get("system_message")
+    }
 
 
-def _task(body: JSONObject, said: list[Utterance]) -> str:
-    """The task, where no message of a user says it."""
-    if any(each.voice is Voice.USER for each in said):
+def _task(body: JSONObject, utterances: list[Utterance]) -> str:
+    """Return the task; empty if a user message has it."""
+    if any(utterance.voice is Voice.USER for utterance in utterances):
         return ""
     return text(join_lines(first(body, "problem_statement", "task", "question")))
 
 
-def _utterance(message: JSONObject, where: str) -> Utterance:
+def _utterance(message: JSONObject, location: str) -> Utterance:
     role = text(message.get("role"))
     speaker = text(message.get("name")) or role
     content = join_lines(message.get("content"))
     results = list(_results(message, role))
     calls = [*items(message.get("tool_calls"))]
     if isinstance(message.get("function_call"), dict):
-        called = obj(message["function_call"])
-        calls.append({"id": called.get("name"), "function": called})  # its result names the function
+        function_call = obj(message["function_call"])
+        # The result names the function instead of a call id.
+        calls.append({"id": function_call.get("name"), "function": function_call})
     voice = classify_speaker(speaker, content)
     if calls:
         voice = Voice.AGENT
     elif results or role == "system":
         voice = Voice.CONTEXT
-    usage = normalize_usage(obj(message.get("usage")), f"{where}/usage")
+    usage = normalize_usage(obj(message.get("usage")), f"{location}/usage")
     return Utterance(
         speaker=speaker,
         content=content,
-        location=where,
+        location=location,
         voice=voice,
-        at=parse_time(first(message, "timestamp", "created_at"), where),
+        at=parse_time(first(message, "timestamp", "created_at"), location),
         calls=tuple(calls),
         results=tuple(results),
         usage=usage,
         model=text(message.get("model")),
-        attributes={key: value for key, value in message.items() if key not in _MAPPED and value not in (None, "", [])},
+        attributes={
+            key: value for key, value in message.items() if key not in _MAPPED_FIELDS and value not in (None, "", [])
+        },
     )
 
 
 def _results(message: JSONObject, role: str) -> Iterator[Result]:
-    for response in (obj(each) for each in items(message.get("tool_responses"))):
+    for response in (obj(value) for value in items(message.get("tool_responses"))):
         content = response.get("content")
         error = content if isinstance(content, str) and content.startswith("Error:") else ""
         yield Result(call_id=text(response.get("tool_call_id")), content=content, error=error)

@@ -1,4 +1,4 @@
-"""The messages and events of AutoGen 0.4: typed, with the agent in `source`; and an agent's own model context."""
+"""Typed messages and events of AutoGen 0.4, with the agent in `source`, and the model context of an agent."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -9,7 +9,7 @@ from traces.importers.common.speakers import Result, Utterance, Voice, classify_
 from traces.importers.common.times import parse_time
 from traces.importers.files.json_reader import first, items, obj, text
 
-_SAID: Final = frozenset(
+_MESSAGE_TYPES: Final = frozenset(
     {
         "TextMessage",
         "MultiModalMessage",
@@ -35,45 +35,49 @@ _CONTEXT: Final = frozenset(
     }
 )
 _THOUGHT: Final = "ThoughtEvent"
-TYPES: Final = frozenset({*_SAID, _CALLS, *_RESULTS, *_CONTEXT, _THOUGHT})
-_UNSAID: Final = frozenset({"SelectSpeakerEvent", "UserInputRequestedEvent", "ModelClientStreamingChunkEvent"})
-_MAPPED: Final = frozenset({"content", "source", "type", "models_usage", "created_at", "id", "agent", "thought"})
+TYPES: Final = frozenset({*_MESSAGE_TYPES, _CALLS, *_RESULTS, *_CONTEXT, _THOUGHT})
+_NO_CONTENT: Final = frozenset({"SelectSpeakerEvent", "UserInputRequestedEvent", "ModelClientStreamingChunkEvent"})
+_MAPPED_FIELDS: Final = frozenset({"content", "source", "type", "models_usage", "created_at", "id", "agent", "thought"})
 
 
-def utterances_of(messages: Sequence[JSONObject], where: str) -> list[Utterance]:
-    """The messages as utterances; a thought belongs to what its agent says next."""
-    said: list[Utterance] = []
+def build_utterances(messages: Sequence[JSONObject], location: str) -> list[Utterance]:
+    """Convert messages to utterances; a thought joins the next message of its agent."""
+    utterances: list[Utterance] = []
     thoughts: dict[str, list[JSONValue]] = {}
-    for at, message in enumerate(messages):
+    for index, message in enumerate(messages):
         source = text(first(message, "source", "agent"))
         if message.get("type") == _THOUGHT:
             thoughts.setdefault(source, []).append({"type": "thinking", "thinking": text(message.get("content"))})
             continue
-        said.append(_utterance(message, thoughts.pop(source, []), f"{where}/{at}"))
-    return said
+        utterances.append(_utterance(message, thoughts.pop(source, []), f"{location}/{index}"))
+    return utterances
 
 
-def _utterance(message: JSONObject, thoughts: list[JSONValue], where: str) -> Utterance:
+def _utterance(message: JSONObject, thoughts: list[JSONValue], location: str) -> Utterance:
     kind, content = text(message.get("type")), message.get("content")
     speaker = text(first(message, "source", "agent"))
-    calls = [obj(each) for each in items(content) if "arguments" in obj(each)] if _may_call(kind) else []
+    calls = [obj(call) for call in items(content) if "arguments" in obj(call)] if _may_call(kind) else []
     results = _results(items(content)) if kind in _RESULTS else ()
     if isinstance(message.get("thought"), str) and message["thought"]:
         thoughts = [*thoughts, {"type": "thinking", "thinking": message["thought"]}]
     usage = obj(message.get("models_usage"))
-    words = None if calls or results or kind in _UNSAID else _words(content)
+    visible_content = None if calls or results or kind in _NO_CONTENT else _content_blocks(content)
     return Utterance(
         speaker=speaker,
-        content=_with(thoughts, words),
-        location=where,
+        content=_join_thoughts(thoughts, visible_content),
+        location=location,
         voice=_voice(kind, speaker, content, bool(calls)),
-        at=parse_time(message.get("created_at"), f"{where}/created_at"),
+        at=parse_time(message.get("created_at"), f"{location}/created_at"),
         calls=tuple({"id": call.get("id"), "name": call.get("name"), "arguments": call["arguments"]} for call in calls),
         results=results,
-        usage=normalize_usage(usage, f"{where}/models_usage"),
+        usage=normalize_usage(usage, f"{location}/models_usage"),
         attributes={
             "message_type": kind,
-            **{key: value for key, value in message.items() if key not in _MAPPED and value not in (None, "", [], {})},
+            **{
+                key: value
+                for key, value in message.items()
+                if key not in _MAPPED_FIELDS and value not in (None, "", [], {})
+            },
         },
     )
 
@@ -92,27 +96,27 @@ def _voice(kind: str, speaker: str, content: JSONValue, calls: bool) -> Voice:
     return classify_speaker(speaker, content)
 
 
-def _results(listed: list[JSONValue]) -> tuple[Result, ...]:
-    results = [obj(each) for each in listed]
+def _results(result_values: list[JSONValue]) -> tuple[Result, ...]:
+    results = [obj(value) for value in result_values]
     return tuple(
         Result(
-            call_id=text(each.get("call_id")),
-            content=each.get("content"),
-            error=(text(each.get("content")) or "error") if each.get("is_error") is True else "",
+            call_id=text(result.get("call_id")),
+            content=result.get("content"),
+            error=(text(result.get("content")) or "error") if result.get("is_error") is True else "",
         )
-        for each in results
+        for result in results
     )
 
 
-def _words(content: JSONValue) -> JSONValue:
-    """Texts and images as blocks; a structured message as it is."""
+def _content_blocks(content: JSONValue) -> JSONValue:
+    """Convert a list of texts and images to blocks; leave other content unchanged."""
     if not isinstance(content, list):
         return content
-    return [{"type": "text", "text": each} if isinstance(each, str) else each for each in content]
+    return [{"type": "text", "text": block} if isinstance(block, str) else block for block in content]
 
 
-def _with(thoughts: list[JSONValue], words: JSONValue) -> JSONValue:
+def _join_thoughts(thoughts: list[JSONValue], content: JSONValue) -> JSONValue:
     if not thoughts:
-        return words if not isinstance(words, dict) else [{"type": "json", "json": words}]
-    rest = words if isinstance(words, list) else [{"type": "text", "text": words}] if words else []
-    return [*thoughts, *rest]
+        return content if not isinstance(content, dict) else [{"type": "json", "json": content}]
+    blocks = content if isinstance(content, list) else [{"type": "text", "text": content}] if content else []
+    return [*thoughts, *blocks]

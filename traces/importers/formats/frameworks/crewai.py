@@ -1,6 +1,6 @@
-"""CrewAI: the log of tasks (JSON or text), the output of a crew, and the events of its event bus.
+"""CrewAI: task logs (JSON or text), the output of a crew, and the events of its event bus.
 
-A log appends one execution to another: the first task that starts again while none is open begins the next run.
+A log contains several executions. A new run starts when the first task starts again while no task is open.
 """
 
 import re
@@ -30,83 +30,85 @@ _ROOT: Final = "crew"
 _STATES: Final = frozenset({"started", "completed", "failed"})
 _ENTRY: Final = re.compile(r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d): (?=\w+=\")", re.M)
 _FIELD: Final = re.compile(r'(?:^|", )(task_name|task|agent|status|output)="')
-_MAPPED: Final = frozenset({"description", "raw", "agent", "name", "messages"})
+_MAPPED_FIELDS: Final = frozenset({"description", "raw", "agent", "name", "messages"})
 
 
 def recognises(sample: Sample) -> float:
-    """How sure it is that the file was written by CrewAI."""
+    """Return the confidence that CrewAI wrote the file."""
     objects = sample.objects
-    if any(_is_entry(each) or _is_output(each) for each in objects):
+    if any(_is_entry(body) or _is_output(body) for body in objects):
         return 1.0
-    nested = [obj(event) for each in objects for event in items(each.get("events"))[:20]]
-    if crewai_events.are_events([*objects, *nested]):
+    event_lists = [obj(event) for body in objects for event in items(body.get("events"))[:20]]
+    if crewai_events.are_events([*objects, *event_lists]):
         return 1.0
     return 1.0 if not sample.values and _is_text(sample.head[:4_000]) else 0.0
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
-    """The executions in the file."""
+    """Yield one run per execution in the file."""
     if _is_text(source.data[:4_000]):
-        yield from _log(_text_entries(decode_text(source.data)), "")
+        yield from _log_runs(_text_entries(decode_text(source.data)), "")
         return
     records = [(record.value, record.location) for record in source.records()]
     objects = [
-        (obj(each), f"{where}/{at}" if isinstance(value, list) else where)
-        for value, where in records
-        for at, each in enumerate(value if isinstance(value, list) else [value])
+        (obj(item), f"{location}/{index}" if isinstance(value, list) else location)
+        for value, location in records
+        for index, item in enumerate(value if isinstance(value, list) else [value])
     ]
-    if outputs := [(body, where) for body, where in objects if _is_output(body)]:
-        for body, where in outputs:
-            yield _output(body, where)
+    if outputs := [(body, location) for body, location in objects if _is_output(body)]:
+        for body, location in outputs:
+            yield _output_run(body, location)
     elif any(_is_entry(body) for body, _ in objects):
-        yield from _log([body for body, _ in objects], records[0][1])
+        yield from _log_runs([body for body, _ in objects], records[0][1])
     else:
-        events = [event for body, _ in objects for event in ([obj(e) for e in items(body.get("events"))] or [body])]
-        yield from crewai_events.runs_of(events, FORMAT)
+        events = [
+            event for body, _ in objects for event in ([obj(value) for value in items(body.get("events"))] or [body])
+        ]
+        yield from crewai_events.build_runs(events, FORMAT)
 
 
 def _is_entry(body: JSONObject) -> bool:
-    """An entry of the log of tasks."""
+    """Return True for an entry of a task log."""
     return {"timestamp", "agent", "status"} <= body.keys() and text(body["status"]) in _STATES and "task" in body
 
 
 def _is_output(body: JSONObject) -> bool:
-    """What a crew's kick-off returns."""
+    """Return True for the output of a crew."""
     return "raw" in body and bool(items(body.get("tasks_output")))
 
 
 def _is_text(data: bytes) -> bool:
     try:
-        found = _ENTRY.match(decode_text(data).lstrip())
+        match = _ENTRY.match(decode_text(data).lstrip())
     except BadFile:
         return False
-    return found is not None
+    return match is not None
 
 
 def _text_entries(content: str) -> list[JSONObject]:
     parts = _ENTRY.split(content.lstrip())
     entries: list[JSONObject] = []
-    for time, body in zip(parts[1::2], parts[2::2], strict=True):
-        found = list(_FIELD.finditer(body.rstrip()))
-        ends = [each.start() for each in found[1:]] + [len(body.rstrip().removesuffix('"'))]
-        named = {each[1]: body[each.end() : end] for each, end in zip(found, ends, strict=True)}
-        entries.append({"timestamp": time, **named})
+    for timestamp, body in zip(parts[1::2], parts[2::2], strict=True):
+        matches = list(_FIELD.finditer(body.rstrip()))
+        ends = [match.start() for match in matches[1:]] + [len(body.rstrip().removesuffix('"'))]
+        fields = {match[1]: body[match.end() : end] for match, end in zip(matches, ends, strict=True)}
+        entries.append({"timestamp": timestamp, **fields})
     return entries
 
 
 @dataclass(kw_only=True)
-class _Task:
-    """A task of the log: when an agent began it, and what came of it."""
+class _LoggedTask:
+    """The start and end entries of a task in the log."""
 
-    begun: JSONObject
-    ended: JSONObject | None = None
+    start: JSONObject
+    end: JSONObject | None = None
 
 
-def _log(entries: Sequence[JSONObject], where: str) -> Iterator[RecordedRun]:
-    for executed in _executions(entries):
-        kept: list[JSONValue] = [each for task in executed for each in (task.begun, task.ended) if each]
-        external_id = f"{FORMAT}-{content_id(kept, where)}"
-        steps = [_logged(task, f"task-{at}", where) for at, task in enumerate(executed, 1)]
+def _log_runs(entries: Sequence[JSONObject], location: str) -> Iterator[RecordedRun]:
+    for tasks in _executions(entries):
+        task_entries: list[JSONValue] = [entry for task in tasks for entry in (task.start, task.end) if entry]
+        external_id = f"{FORMAT}-{content_id(task_entries, location)}"
+        steps = [_log_step(task, f"task-{number}", location) for number, task in enumerate(tasks, 1)]
         yield build_run(
             RunFacts(
                 external_id=external_id,
@@ -115,75 +117,75 @@ def _log(entries: Sequence[JSONObject], where: str) -> Iterator[RecordedRun]:
                 failed=any(step.status is StepStatus.ERROR for step in steps),
             ),
             _crew(steps),
-            location=where,
+            location=location,
         )
 
 
-def _executions(entries: Sequence[JSONObject]) -> Iterator[list[_Task]]:
-    tasks: list[_Task] = []
-    pending: list[_Task] = []
+def _executions(entries: Sequence[JSONObject]) -> Iterator[list[_LoggedTask]]:
+    tasks: list[_LoggedTask] = []
+    pending: list[_LoggedTask] = []
     for entry in entries:
         if entry.get("status") == "started":
-            if tasks and not pending and _same(tasks[0].begun, entry):
+            if tasks and not pending and _is_same_task(tasks[0].start, entry):
                 yield tasks
                 tasks = []
-            tasks.append(_Task(begun=entry))
+            tasks.append(_LoggedTask(start=entry))
             pending.append(tasks[-1])
             continue
-        task = _begun(pending, entry)
+        task = _find_open_task(pending, entry)
         if task is None:
-            tasks.append(_Task(begun={}, ended=entry))
+            tasks.append(_LoggedTask(start={}, end=entry))
         else:
             pending.remove(task)
-            task.ended = entry
+            task.end = entry
     if tasks:
         yield tasks
 
 
-def _same(one: JSONObject, other: JSONObject) -> bool:
-    return all(one.get(name) == other.get(name) for name in ("task_name", "task", "agent"))
+def _is_same_task(start: JSONObject, entry: JSONObject) -> bool:
+    return all(start.get(name) == entry.get(name) for name in ("task_name", "task", "agent"))
 
 
-def _begun(pending: list[_Task], entry: JSONObject) -> _Task | None:
-    """The open task that an entry ends: old logs have the result in place of the task."""
-    same = next((task for task in pending if _same(task.begun, entry)), None)
-    return same or next((task for task in pending if task.begun.get("agent") == entry.get("agent")), None)
+def _find_open_task(pending: list[_LoggedTask], entry: JSONObject) -> _LoggedTask | None:
+    """Return the open task that an entry ends; old logs have the result in place of the task."""
+    match = next((task for task in pending if _is_same_task(task.start, entry)), None)
+    return match or next((task for task in pending if task.start.get("agent") == entry.get("agent")), None)
 
 
-def _logged(task: _Task, key: str, where: str) -> RecordedStep:
-    begun, ended = task.begun, task.ended or {}
-    output = ended.get("output")
-    if output is None and task.ended is not None:
-        output = ended.get("task")
-    failed = ended.get("status") == "failed"
-    asked = begun.get("task") if begun else None if ended.get("output") is None else ended.get("task")
-    named = text(first(begun, "task_name") or first(ended, "task_name"))
+def _log_step(task: _LoggedTask, key: str, location: str) -> RecordedStep:
+    start, end = task.start, task.end or {}
+    output = end.get("output")
+    if output is None and task.end is not None:
+        output = end.get("task")
+    is_failure = end.get("status") == "failed"
+    request = start.get("task") if start else None if end.get("output") is None else end.get("task")
+    task_name = text(first(start, "task_name") or first(end, "task_name"))
     return RecordedStep(
         key=key,
         type=StepType.AGENT,
-        name=text(first(begun, "agent") or first(ended, "agent")).strip() or "agent",
+        name=text(first(start, "agent") or first(end, "agent")).strip() or "agent",
         parent=_ROOT,
-        status=StepStatus.ERROR if failed else StepStatus.OK if task.ended is not None else StepStatus.PARTIAL,
-        started_at=_time(begun, where),
-        ended_at=_time(ended, where),
-        input={"task": asked} if asked else None,
-        output={"text": output} if output is not None and not failed else None,
-        error=(text(output) or "failed") if failed else "",
-        attributes={"task_name": named} if named not in {"", "None"} else {},
+        status=StepStatus.ERROR if is_failure else StepStatus.OK if task.end is not None else StepStatus.PARTIAL,
+        started_at=_time(start, location),
+        ended_at=_time(end, location),
+        input={"task": request} if request else None,
+        output={"text": output} if output is not None and not is_failure else None,
+        error=(text(output) or "failed") if is_failure else "",
+        attributes={"task_name": task_name} if task_name not in {"", "None"} else {},
     )
 
 
-def _time(entry: JSONObject, where: str) -> datetime | None:
-    return parse_time(entry.get("timestamp"), f"{where}/timestamp")
+def _time(entry: JSONObject, location: str) -> datetime | None:
+    return parse_time(entry.get("timestamp"), f"{location}/timestamp")
 
 
-def _crew(steps: list[RecordedStep], totals: JSONObject | None = None, where: str = "") -> list[RecordedStep]:
-    """The steps of tasks below their crew; the last task's output is the crew's."""
-    spent = totals or {}
-    inner = [step for step in steps if step.parent == _ROOT]
-    starts = [step.started_at for step in inner if step.started_at]
-    ends = [step.ended_at for step in inner if step.ended_at]
-    output = next((step.output for step in reversed(inner) if step.output is not None), None)
+def _crew(steps: list[RecordedStep], totals: JSONObject | None = None, location: str = "") -> list[RecordedStep]:
+    """Return the task steps below a crew step, whose output is that of the last task."""
+    token_totals = totals or {}
+    task_steps = [step for step in steps if step.parent == _ROOT]
+    starts = [step.started_at for step in task_steps if step.started_at]
+    ends = [step.ended_at for step in task_steps if step.ended_at]
+    output = next((step.output for step in reversed(task_steps) if step.output is not None), None)
     root = RecordedStep(
         key=_ROOT,
         type=StepType.AGENT,
@@ -191,37 +193,39 @@ def _crew(steps: list[RecordedStep], totals: JSONObject | None = None, where: st
         started_at=min(starts, default=None),
         ended_at=max(ends, default=None),
         output=output,
-        tokens_in=parse_token_count(spent.get("prompt_tokens"), where),
-        tokens_out=parse_token_count(spent.get("completion_tokens"), where),
-        tokens_cached=parse_token_count(spent.get("cached_prompt_tokens"), where),
+        tokens_in=parse_token_count(token_totals.get("prompt_tokens"), location),
+        tokens_out=parse_token_count(token_totals.get("completion_tokens"), location),
+        tokens_cached=parse_token_count(token_totals.get("cached_prompt_tokens"), location),
     )
     return transcripts.replace_output([root, *steps], text(obj(output).get("text")))
 
 
-def _output(body: JSONObject, where: str) -> RecordedRun:
-    tasks = [obj(each) for each in items(body["tasks_output"])]
+def _output_run(body: JSONObject, location: str) -> RecordedRun:
+    tasks = [obj(task) for task in items(body["tasks_output"])]
     steps = [
-        step for at, task in enumerate(tasks, 1) for step in _task(task, f"task-{at}", f"{where}/tasks_output/{at - 1}")
+        step
+        for number, task in enumerate(tasks, 1)
+        for step in _task_steps(task, f"task-{number}", f"{location}/tasks_output/{number - 1}")
     ]
     totals = obj(body.get("token_usage"))
-    crew = _crew(steps, totals, f"{where}/token_usage")
+    crew = _crew(steps, totals, f"{location}/token_usage")
     return build_run(
         RunFacts(
-            external_id=text(first(body, "kickoff_id", "id")) or f"{FORMAT}-{content_id(body, where)}",
+            external_id=text(first(body, "kickoff_id", "id")) or f"{FORMAT}-{content_id(body, location)}",
             app=FORMAT,
             format=FORMAT,
             metadata={"token_usage": totals, "json_dict": body.get("json_dict")},
         ),
         transcripts.replace_output(crew, text(body.get("raw"))),
-        location=where,
+        location=location,
     )
 
 
-def _task(task: JSONObject, key: str, where: str) -> Iterator[RecordedStep]:
-    """The agent's step of a task, with what was said in it where it is recorded."""
-    asked = text(task.get("description"))
-    rest: JSONObject = {
-        name: value for name, value in task.items() if name not in _MAPPED and value not in (None, "", {}, [])
+def _task_steps(task: JSONObject, key: str, location: str) -> Iterator[RecordedStep]:
+    """Yield the agent step of a task and the steps of its recorded messages."""
+    request = text(task.get("description"))
+    other_fields: JSONObject = {
+        name: value for name, value in task.items() if name not in _MAPPED_FIELDS and value not in (None, "", {}, [])
     }
     name = text(task.get("name"))
     yield RecordedStep(
@@ -229,17 +233,17 @@ def _task(task: JSONObject, key: str, where: str) -> Iterator[RecordedStep]:
         type=StepType.AGENT,
         name=text(task.get("agent")).strip() or "agent",
         parent=_ROOT,
-        input={"task": asked} if asked else None,
+        input={"task": request} if request else None,
         output={"text": task.get("raw")},
-        attributes={**rest, **({"task_name": name} if name else {})},
+        attributes={**other_fields, **({"task_name": name} if name else {})},
     )
-    said = [
-        TranscriptMessage(value=each, location=f"{where}/messages/{at}")
-        for at, each in enumerate(items(task.get("messages")))
+    messages = [
+        TranscriptMessage(value=message, location=f"{location}/messages/{index}")
+        for index, message in enumerate(items(task.get("messages")))
     ]
-    for step in transcripts.build_steps(said, TranscriptSettings())[1:] if said else []:
+    for step in transcripts.build_steps(messages, TranscriptSettings())[1:] if messages else []:
         if step.type is not StepType.OUTPUT:
             parent = key if step.parent == "agent" else f"{key}/{step.parent}"
             yield replace(
-                step, key=f"{key}/{step.key}", parent=parent, links=tuple(f"{key}/{each}" for each in step.links)
+                step, key=f"{key}/{step.key}", parent=parent, links=tuple(f"{key}/{link}" for link in step.links)
             )

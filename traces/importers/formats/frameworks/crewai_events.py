@@ -1,5 +1,7 @@
-"""Events of CrewAI's event bus: a step begins with `…_started` and ends with `…_completed`, `…_finished`, `…_failed`
-or `…_error`; what begins while another step is open lies inside it.
+"""Events of CrewAI's event bus.
+
+A step begins with `…_started` and ends with `…_completed`, `…_finished`, `…_failed` or `…_error`. Its parent is the
+innermost open step.
 """
 
 import re
@@ -35,8 +37,10 @@ _TYPES: Final = {
     "agent_reasoning": StepType.PLANNER,
     "llm_guardrail": StepType.VALIDATOR,
 }
-# Others have events of these names too: calls of models, tasks, flows.
-_OWN: Final = frozenset({"crew_kickoff", "agent_execution", "lite_agent_execution", "tool_usage", "method_execution"})
+# Scopes specific to CrewAI; other programs also have events of model calls, tasks and flows.
+_CREWAI_SCOPES: Final = frozenset(
+    {"crew_kickoff", "agent_execution", "lite_agent_execution", "tool_usage", "method_execution"}
+)
 _IDENTITIES: Final = ("call_id", "tool_name", "task_id", "agent_id", "agent_role", "method_name")
 _NOT_ATTRIBUTES: Final = frozenset(
     {
@@ -58,13 +62,13 @@ _NOT_ATTRIBUTES: Final = frozenset(
 
 
 @dataclass(kw_only=True)
-class _Open:
-    """A step that has begun; `identity` are the ids and names that its end repeats."""
+class _OpenStep:
+    """A started step; `identity` contains the ids and names that its end event repeats."""
 
     scope: str
     identity: dict[str, str]
-    place: int
-    closed: bool = False
+    index: int
+    is_closed: bool = False
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -73,43 +77,43 @@ class _Open:
 
 @dataclass(kw_only=True)
 class _Execution:
-    """The steps so far, and which of them are open."""
+    """The steps so far, and those still open."""
 
     steps: list[RecordedStep] = field(default_factory=list)
-    open: list[_Open] = field(default_factory=list)
-    by_identity: dict[tuple[str, ...], list[_Open]] = field(default_factory=dict)
+    open_steps: list[_OpenStep] = field(default_factory=list)
+    by_identity: dict[tuple[str, ...], list[_OpenStep]] = field(default_factory=dict)
     events: list[JSONValue] = field(default_factory=list)
     failed: bool = False
 
 
 def are_events(objects: Sequence[JSONObject]) -> bool:
-    """Whether some of these are events of CrewAI."""
-    return any(_scope(each)[0] in _OWN and "timestamp" in each for each in objects)
+    """Return True if some objects are CrewAI events."""
+    return any(_scope(event)[0] in _CREWAI_SCOPES and "timestamp" in event for event in objects)
 
 
-def runs_of(events: Sequence[JSONObject], format: str) -> Iterator[RecordedRun]:
-    """One run for each execution: by its id, else from one kick-off to the next."""
+def build_runs(events: Sequence[JSONObject], format: str) -> Iterator[RecordedRun]:
+    """Yield one run per execution id, or per kick-off if the events lack the id."""
     executions: dict[str, list[_Execution]] = {}
-    for at, event in enumerate(events):
-        known = executions.setdefault(text(event.get("execution_id")), [_Execution()])
-        if _begins_run(event) and known[-1].steps and not known[-1].open:
-            known.append(_Execution())
-        _add(known[-1], event, f"/{at}")
-    for named, known in executions.items():
-        for number, execution in enumerate(known):
+    for index, event in enumerate(events):
+        runs = executions.setdefault(text(event.get("execution_id")), [_Execution()])
+        if _begins_run(event) and runs[-1].steps and not runs[-1].open_steps:
+            runs.append(_Execution())
+        _add_event(runs[-1], event, f"/{index}")
+    for execution_id, runs in executions.items():
+        for number, execution in enumerate(runs):
             if execution.steps:
-                yield _run(execution, f"{named}/{number}" if named and number else named, format)
+                yield _run(execution, f"{execution_id}/{number}" if execution_id and number else execution_id, format)
 
 
-def _run(execution: _Execution, named: str, format: str) -> RecordedRun:
-    external_id = named or f"{format}-{content_id(execution.events, '')}"
+def _run(execution: _Execution, execution_id: str, format: str) -> RecordedRun:
+    external_id = execution_id or f"{format}-{content_id(execution.events, '')}"
     facts = RunFacts(external_id=external_id, app=format, format=format, failed=execution.failed)
     return build_run(facts, execution.steps, location=f"execution {external_id}")
 
 
 def _scope(event: JSONObject) -> tuple[str, str]:
-    found = _PHASE.fullmatch(text(event.get("type")))
-    return (found[1], found[2]) if found else ("", "")
+    match = _PHASE.fullmatch(text(event.get("type")))
+    return (match[1], match[2]) if match else ("", "")
 
 
 def _begins_run(event: JSONObject) -> bool:
@@ -118,34 +122,34 @@ def _begins_run(event: JSONObject) -> bool:
 
 
 def _data(event: JSONObject) -> JSONObject:
-    """What the event says, wherever the exporter put it."""
+    """Return all fields of an event, whose nesting depends on the exporter."""
     return {**event, **obj(first(event, "event_data", "data"))}
 
 
-def _add(execution: _Execution, event: JSONObject, where: str) -> None:
+def _add_event(execution: _Execution, event: JSONObject, location: str) -> None:
     scope, phase = _scope(event)
     if scope not in _TYPES:
         return
     execution.events.append(event)
-    data, at = _data(event), parse_time(event.get("timestamp"), f"{where}/timestamp")
+    data, at = _data(event), parse_time(event.get("timestamp"), f"{location}/timestamp")
     if phase == "started":
         _begin(execution, scope, data, at)
         return
-    place = _opened(execution, scope, data)
-    if place is None:
+    index = _end_matching_step(execution, scope, data)
+    if index is None:
         _begin(execution, scope, data, None)
-        place = _closed(execution, execution.open[-1])
-    execution.steps[place] = _ended(execution.steps[place], data, phase, at, where)
+        index = _close(execution, execution.open_steps[-1])
+    execution.steps[index] = _complete(execution.steps[index], data, phase, at, location)
     execution.failed |= scope == "crew_kickoff" and phase == "failed"
 
 
 def _begin(execution: _Execution, scope: str, data: JSONObject, at: datetime | None) -> None:
     kind = _TYPES[scope]
-    parent = execution.steps[execution.open[-1].place].key if execution.open else None
+    parent = execution.steps[execution.open_steps[-1].index].key if execution.open_steps else None
     model = text(data.get("model"))
-    begun = _Open(scope=scope, identity=_identity(data), place=len(execution.steps))
-    execution.open.append(begun)
-    execution.by_identity.setdefault(begun.key, []).append(begun)
+    open_step = _OpenStep(scope=scope, identity=_identity(data), index=len(execution.steps))
+    execution.open_steps.append(open_step)
+    execution.by_identity.setdefault(open_step.key, []).append(open_step)
     execution.steps.append(
         RecordedStep(
             key=f"{scope}-{len(execution.steps) + 1}",
@@ -163,46 +167,48 @@ def _begin(execution: _Execution, scope: str, data: JSONObject, at: datetime | N
     )
 
 
-def _opened(execution: _Execution, scope: str, data: JSONObject) -> int | None:
-    """The last open step that this event ends: one of the same identity, else one that differs in nothing."""
-    ended = _Open(scope=scope, identity=_identity(data), place=-1)
-    alike = (each for each in reversed(execution.by_identity.get(ended.key, [])) if not each.closed)
-    similar = (each for each in reversed(execution.open) if not each.closed and _may_end(each, ended))
-    found = next(alike, None) or next(similar, None)
-    return None if found is None else _closed(execution, found)
+def _end_matching_step(execution: _Execution, scope: str, data: JSONObject) -> int | None:
+    """Close the latest open step with the event's identity, or else one without contradicting fields."""
+    end_event = _OpenStep(scope=scope, identity=_identity(data), index=-1)
+    same_identity = (step for step in reversed(execution.by_identity.get(end_event.key, [])) if not step.is_closed)
+    compatible = (step for step in reversed(execution.open_steps) if not step.is_closed and _may_end(step, end_event))
+    match = next(same_identity, None) or next(compatible, None)
+    return None if match is None else _close(execution, match)
 
 
-def _closed(execution: _Execution, begun: _Open) -> int:
-    begun.closed = True
-    while execution.open and execution.open[-1].closed:
-        execution.open.pop()
-    known = execution.by_identity[begun.key]
-    while known and known[-1].closed:
-        known.pop()
-    return begun.place
+def _close(execution: _Execution, open_step: _OpenStep) -> int:
+    open_step.is_closed = True
+    while execution.open_steps and execution.open_steps[-1].is_closed:
+        execution.open_steps.pop()
+    same_identity = execution.by_identity[open_step.key]
+    while same_identity and same_identity[-1].is_closed:
+        same_identity.pop()
+    return open_step.index
 
 
-def _may_end(begun: _Open, ended: _Open) -> bool:
-    both = begun.identity.keys() & ended.identity.keys()
-    return begun.scope == ended.scope and all(begun.identity[name] == ended.identity[name] for name in both)
+def _may_end(open_step: _OpenStep, end_event: _OpenStep) -> bool:
+    shared_names = open_step.identity.keys() & end_event.identity.keys()
+    return open_step.scope == end_event.scope and all(
+        open_step.identity[name] == end_event.identity[name] for name in shared_names
+    )
 
 
 def _identity(data: JSONObject) -> dict[str, str]:
     return {name: text(data[name]) for name in _IDENTITIES if data.get(name)}
 
 
-def _ended(step: RecordedStep, data: JSONObject, phase: str, at: datetime | None, where: str) -> RecordedStep:
+def _complete(step: RecordedStep, data: JSONObject, phase: str, at: datetime | None, location: str) -> RecordedStep:
     error = (text(data.get("error")) or phase) if phase in {"failed", "error"} else ""
     answer = normalize_answer(data.get("response")) if step.type is StepType.MODEL else None
     output = answer.output if answer else _output(step.type, data)
-    usage = normalize_usage(obj(first(data, "usage", "token_usage")), f"{where}/usage")
-    shown = _input(step.type, data) if step.input is None else step.input
+    usage = normalize_usage(obj(first(data, "usage", "token_usage")), f"{location}/usage")
+    input_value = _input(step.type, data) if step.input is None else step.input
     return replace(
         step,
         status=StepStatus.ERROR if error else StepStatus.OK,
         error=error,
         ended_at=at,
-        input=shown,
+        input=input_value,
         output=None if error and output is None else output,
         tokens_in=usage.tokens_in,
         tokens_out=usage.tokens_out,
@@ -212,7 +218,7 @@ def _ended(step: RecordedStep, data: JSONObject, phase: str, at: datetime | None
 
 
 def _name(scope: str, data: JSONObject, model: str) -> str:
-    named = {
+    names = {
         "crew_kickoff": first(data, "crew_name"),
         "task": first(data, "task_name", "task_id"),
         "agent_execution": first(data, "agent_role"),
@@ -222,7 +228,7 @@ def _name(scope: str, data: JSONObject, model: str) -> str:
         "tool_usage": first(data, "tool_name"),
         "llm_call": model,
     }
-    return text(named.get(scope)).strip() or scope
+    return text(names.get(scope)).strip() or scope
 
 
 def _input(kind: StepType, data: JSONObject) -> JSONValue:
@@ -234,23 +240,25 @@ def _input(kind: StepType, data: JSONObject) -> JSONValue:
             return parse_embedded(data.get("tool_args"))
         case StepType.RETRIEVAL:
             return {"query": data["query"]} if data.get("query") else None
-    asked = first(data, "task_prompt", "inputs", "task_description", "context")
-    return {"task": asked} if isinstance(asked, str) else asked
+    request = first(data, "task_prompt", "inputs", "task_description", "context")
+    return {"task": request} if isinstance(request, str) else request
 
 
 def _output(kind: StepType, data: JSONObject) -> JSONValue:
     output = first(data, "output", "result", "results", "retrieved_knowledge")
     if kind is StepType.RETRIEVAL:
-        listed = items(output) or ([output] if output else [])
-        return {"documents": [each if isinstance(each, dict) else {"content": each} for each in listed]}
+        documents = items(output) or ([output] if output else [])
+        return {
+            "documents": [document if isinstance(document, dict) else {"content": document} for document in documents]
+        }
     if kind is StepType.TOOL or output is None:
         return output
-    said = text(obj(output).get("raw")) or output
-    return {"text": said} if isinstance(said, str) else said
+    content = text(obj(output).get("raw")) or output
+    return {"text": content} if isinstance(content, str) else content
 
 
 def _attributes(data: JSONObject) -> JSONObject:
-    """Small facts that no field holds."""
+    """Return the small values without a field in the step."""
     return {
         name: value
         for name, value in data.items()

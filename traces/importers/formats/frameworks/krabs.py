@@ -1,4 +1,4 @@
-"""Krabs telemetry: JSON Lines of events, each written by a task of its own and so in no certain order."""
+"""Krabs telemetry: JSON Lines of events in no particular order, as concurrent tasks write them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,8 @@ from traces.importers.files.source import Source
 
 FORMAT = "krabs"
 EVENT_TYPES: Final = tuple(HookEvent)
-_BESIDE: Final = frozenset({"live_call", "events_dropped"})  # what Forkpoint's telemetry says beside Krabs's events
+# Events that Forkpoint's telemetry adds to those of Krabs.
+_OTHER_EVENTS: Final = frozenset({"live_call", "events_dropped"})
 _STARTS: Final = frozenset({"agent_start", "turn_start", "pre_tool_use"})
 
 
@@ -28,12 +29,12 @@ class _Event:
     time: datetime
     agent: str
     body: JSONObject
-    where: str
+    location: str
 
 
 @dataclass(kw_only=True)
-class _Open:
-    """A step whose start is known; its end is looked for among the later events."""
+class _OpenStep:
+    """A step with a known start; one of the later events may be its end."""
 
     key: str
     type: StepType
@@ -44,13 +45,13 @@ class _Open:
 
 @dataclass(kw_only=True)
 class _Session:
-    agents: list[_Open] = field(default_factory=list)
-    turns: list[_Open] = field(default_factory=list)
-    tools: list[_Open] = field(default_factory=list)
+    agents: list[_OpenStep] = field(default_factory=list)
+    turns: list[_OpenStep] = field(default_factory=list)
+    tools: list[_OpenStep] = field(default_factory=list)
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
-    """One run for each session, whatever files its events are in."""
+    """Yield one run per session, whose events may be in several files."""
     sessions: dict[str, list[_Event]] = {}
     for source in sources:
         for session_id, event in _events(source):
@@ -63,48 +64,49 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
 
 
 def keys(source: Source) -> set[str]:
-    """The sessions that have events in a file; a database has its sessions whole."""
+    """Return the ids of the sessions in a file; none for a database, whose sessions are always complete."""
     return set() if source.data.startswith(sqlite_file.MAGIC) else {session_id for session_id, _ in _events(source)}
 
 
 def _events(source: Source) -> Iterator[tuple[str, _Event]]:
-    """The events of a file with their sessions."""
+    """Yield the events of a file with their session ids."""
     try:
-        for given, where in source.objects():
-            if text(given.get("event_type")) in _BESIDE:
+        for record, location in source.objects():
+            if text(record.get("event_type")) in _OTHER_EVENTS:
                 continue
             try:
-                event = _event(given, where)
+                event = _event(record, location)
             except BadFile as problem:
                 source.problems.append(problem)
             else:
-                yield text(given.get("session_id")) or event.agent or source.name, event
+                yield text(record.get("session_id")) or event.agent or source.name, event
     except BadFile as problem:
         source.problems.append(problem)
 
 
-def _event(given: JSONObject, where: str) -> _Event:
-    kind = text(given.get("event_type"))
+def _event(record: JSONObject, location: str) -> _Event:
+    kind = text(record.get("event_type"))
     if kind not in EVENT_TYPES:
-        raise BadFile(f"{kind[:40]!r} is not an event of Krabs", f"{where}/event_type")
-    time = parse_time(given.get("timestamp_ms"), f"{where}/timestamp_ms")
+        raise BadFile(f"{kind[:40]!r} is not an event of Krabs", f"{location}/event_type")
+    time = parse_time(record.get("timestamp_ms"), f"{location}/timestamp_ms")
     if time is None:
-        raise BadFile("an event without `timestamp_ms`", f"{where}/timestamp_ms")
-    payload = require_object(given.get("payload"), f"{where}/payload")
-    body = payload[kind] if isinstance(payload.get(kind), dict) else payload  # tagged by its name, or flat
-    return _Event(type=kind, time=time, agent=text(given.get("agent_id")), body=obj(body), where=where)
+        raise BadFile("an event without `timestamp_ms`", f"{location}/timestamp_ms")
+    payload = require_object(record.get("payload"), f"{location}/payload")
+    # Tagged with the event type, or flat.
+    body = payload[kind] if isinstance(payload.get(kind), dict) else payload
+    return _Event(type=kind, time=time, agent=text(record.get("agent_id")), body=obj(body), location=location)
 
 
 def _run(session_id: str, events: list[_Event]) -> RecordedRun:
     session = _Session()
-    for event in sorted((each for each in events if each.type in _STARTS), key=_start_order):
-        _begin(session, event)
-    for event in sorted((each for each in events if each.type not in _STARTS), key=lambda each: each.time):
-        _end(session, event)
-    opened = [*session.agents, *session.turns, *session.tools]
-    last = max(event.time for event in events)
-    steps = sort_causally([_step(each, last) for each in opened], location=f"session {session_id}")
-    answer = next((each.end for each in reversed(session.agents) if each.end), None)
+    for event in sorted((event for event in events if event.type in _STARTS), key=_start_order):
+        _begin_step(session, event)
+    for event in sorted((event for event in events if event.type not in _STARTS), key=lambda event: event.time):
+        _end_step(session, event)
+    all_steps = [*session.agents, *session.turns, *session.tools]
+    last_time = max(event.time for event in events)
+    steps = sort_causally([_step(step, last_time) for step in all_steps], location=f"session {session_id}")
+    answer = next((agent.end for agent in reversed(session.agents) if agent.end), None)
     return build_run(
         RunFacts(
             external_id=f"{session_id}/telemetry",
@@ -127,95 +129,95 @@ def _start_order(event: _Event) -> tuple[datetime, int]:
     return event.time, EVENT_TYPES.index(event.type)
 
 
-def _begin(session: _Session, event: _Event) -> None:
+def _begin_step(session: _Session, event: _Event) -> None:
     match event.type:
         case "agent_start":
             session.agents.append(
-                _Open(key=f"agent-{len(session.agents) + 1}", type=StepType.AGENT, start=event, parent=None)
+                _OpenStep(key=f"agent-{len(session.agents) + 1}", type=StepType.AGENT, start=event, parent=None)
             )
         case "turn_start":
-            parent = _around(session.agents, event)
+            parent = _enclosing_key(session.agents, event)
             session.turns.append(
-                _Open(key=f"turn-{len(session.turns) + 1}", type=StepType.TURN, start=event, parent=parent)
+                _OpenStep(key=f"turn-{len(session.turns) + 1}", type=StepType.TURN, start=event, parent=parent)
             )
         case _:
             call_id = text(event.body.get("tool_use_id"))
-            parent = _around(session.turns, event) or _around(session.agents, event)
-            key = f"{call_id or 'tool'}-{len(session.tools) + 1}" if _taken(session.tools, call_id) else call_id
-            session.tools.append(_Open(key=key, type=StepType.TOOL, start=event, parent=parent))
+            parent = _enclosing_key(session.turns, event) or _enclosing_key(session.agents, event)
+            key = f"{call_id or 'tool'}-{len(session.tools) + 1}" if _is_key_in_use(session.tools, call_id) else call_id
+            session.tools.append(_OpenStep(key=key, type=StepType.TOOL, start=event, parent=parent))
 
 
-def _taken(tools: list[_Open], call_id: str) -> bool:
+def _is_key_in_use(tools: list[_OpenStep], call_id: str) -> bool:
     return not call_id or any(tool.key == call_id for tool in tools)
 
 
-def _around(candidates: list[_Open], event: _Event) -> str | None:
-    """The latest of the same agent that had begun by then."""
-    begun = [each for each in candidates if each.start.time <= event.time]
-    own = [each for each in begun if each.start.agent == event.agent]
-    chosen = own or begun
-    return chosen[-1].key if chosen else None
+def _enclosing_key(candidates: list[_OpenStep], event: _Event) -> str | None:
+    """Return the key of the latest step that started before an event, preferably of the same agent."""
+    started_steps = [step for step in candidates if step.start.time <= event.time]
+    same_agent = [step for step in started_steps if step.start.agent == event.agent]
+    matches = same_agent or started_steps
+    return matches[-1].key if matches else None
 
 
-def _end(session: _Session, event: _Event) -> None:
+def _end_step(session: _Session, event: _Event) -> None:
     match event.type:
         case "agent_stop":
-            open_steps = [each for each in session.agents if each.start.agent == event.agent] or session.agents
+            open_steps = [step for step in session.agents if step.start.agent == event.agent] or session.agents
         case "turn_end":
-            open_steps = [each for each in session.turns if each.start.body.get("turn") == event.body.get("turn")]
+            open_steps = [step for step in session.turns if step.start.body.get("turn") == event.body.get("turn")]
         case _:
-            wanted = event.body.get("tool_use_id")
-            open_steps = [each for each in session.tools if each.start.body.get("tool_use_id") == wanted]
-    waiting = next((each for each in open_steps if each.end is None), None)
-    if waiting is not None:
-        waiting.end = event
+            call_id = event.body.get("tool_use_id")
+            open_steps = [step for step in session.tools if step.start.body.get("tool_use_id") == call_id]
+    open_step = next((step for step in open_steps if step.end is None), None)
+    if open_step is not None:
+        open_step.end = event
     elif event.type.startswith("post_tool_use"):
-        # the line of its start was lost: what it answered is still known
+        # The line with its start is lost, but its result is known.
         key = f"{text(event.body.get('tool_use_id')) or 'tool'}-end-{len(session.tools) + 1}"
         session.tools.append(
-            _Open(key=key, type=StepType.TOOL, start=event, parent=_around(session.turns, event), end=event)
+            _OpenStep(key=key, type=StepType.TOOL, start=event, parent=_enclosing_key(session.turns, event), end=event)
         )
 
 
-def _step(given: _Open, last: datetime) -> RecordedStep:
-    body, end = given.start.body, given.end.body if given.end else {}
-    failed = given.end is not None and given.end.type == "post_tool_use_failure"
+def _step(step: _OpenStep, last_time: datetime) -> RecordedStep:
+    body, end = step.start.body, step.end.body if step.end else {}
+    is_failure = step.end is not None and step.end.type == "post_tool_use_failure"
     return build_step(
         SpanFacts(
-            key=given.key,
-            type=given.type,
-            name=_name(given),
-            parent=given.parent,
-            times=Span(start=given.start.time, end=given.end.time if given.end else None),
-            failed=failed,
-            is_open=given.end is None,
+            key=step.key,
+            type=step.type,
+            name=_name(step),
+            parent=step.parent,
+            times=Span(start=step.start.time, end=step.end.time if step.end else None),
+            failed=is_failure,
+            is_open=step.end is None,
             error=text(end.get("error")),
-            input=first(body, "task") if given.type is StepType.AGENT else body.get("args"),
-            output=end.get("result") if given.type is StepType.AGENT else first(end, "result", "error"),
+            input=first(body, "task") if step.type is StepType.AGENT else body.get("args"),
+            output=end.get("result") if step.type is StepType.AGENT else first(end, "result", "error"),
             tool_name=text(body.get("tool_name")),
             call_id=text(body.get("tool_use_id")),
-            attributes=_kept(given, last),
+            attributes=_attributes(step, last_time),
         )
     )
 
 
-def _kept(given: _Open, last: datetime) -> JSONObject:
-    kept: JSONObject = {"agent_id": given.start.agent}
-    turn: JSONValue = given.start.body.get("turn")
-    if given.start.type not in _STARTS:
-        kept["call_not_recorded"] = True
+def _attributes(step: _OpenStep, last_time: datetime) -> JSONObject:
+    attributes: JSONObject = {"agent_id": step.start.agent}
+    turn: JSONValue = step.start.body.get("turn")
+    if step.start.type not in _STARTS:
+        attributes["call_not_recorded"] = True
     return {
-        **kept,
+        **attributes,
         **({"turn": turn} if turn is not None else {}),
-        **({"still_open_at": last.isoformat()} if given.end is None else {}),
+        **({"still_open_at": last_time.isoformat()} if step.end is None else {}),
     }
 
 
-def _name(given: _Open) -> str:
-    match given.type:
+def _name(step: _OpenStep) -> str:
+    match step.type:
         case StepType.AGENT:
             return "agent"
         case StepType.TURN:
-            return f"turn {text(given.start.body.get('turn'))}"
+            return f"turn {text(step.start.body.get('turn'))}"
         case _:
-            return text(given.start.body.get("tool_name")) or "tool"
+            return text(step.start.body.get("tool_name")) or "tool"

@@ -1,4 +1,4 @@
-"""Krabs' session database. Older ones lack columns and tables that newer ones have."""
+"""The session database of Krabs. Older versions lack some columns and tables."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from traces.importers.files.source import Source
 from traces.importers.files.sqlite_file import Database, Overstated, Row
 
 FORMAT = "krabs"
-_OF_SESSIONS: Final = ("messages", "token_usage", "errors", "checkpoints")
+_SESSION_TABLES: Final = ("messages", "token_usage", "errors", "checkpoints")
 _COLUMNS: Final[dict[str, Sequence[str]]] = {
     "sessions": ("id", "agent_id", "model", "provider", "created_at", "metadata"),
     "messages": ("id", "turn", "role", "content", "tool_call_id", "tool_name", "tool_args", "created_at"),
@@ -36,13 +36,13 @@ _COLUMNS: Final[dict[str, Sequence[str]]] = {
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
-    """One run for each session of the database; one that cannot be read is noted and left out."""
+    """Yield one run per session of the database; skip and report unreadable sessions."""
     database = Database(source.data, _COLUMNS)
     try:
         if "sessions" not in database or "messages" not in database:
             problem = "an SQLite database, but not one of Krabs: it has no `sessions` and `messages`"
             raise BadFile(problem, "table sessions")
-        tables = {name: _Table(database, name) for name in _OF_SESSIONS}
+        tables = {name: _Table(database, name) for name in _SESSION_TABLES}
         for session in list(database.rows("sessions", "ORDER BY created_at, id")):
             try:
                 yield _run(tables, session, source.problems)
@@ -55,34 +55,34 @@ def parse(source: Source) -> Iterator[RecordedRun]:
 
 
 class _Table:
-    """The rows of each session in a table. Krabs has no index for that, so their places are looked up once for all."""
+    """The rows of each session in a table; their row ids are read once, as Krabs has no index for them."""
 
     def __init__(self, database: Database, name: str) -> None:
         self._database = database
         self._name = name
-        self._places: dict[Any, list[int]] = defaultdict(list)
+        self._row_ids: dict[Any, list[int]] = defaultdict(list)
         if name in database:
-            for place, session in database.select(f"rowid, session_id FROM {name} ORDER BY id"):
-                self._places[session].append(place)
+            for row_id, session in database.select(f"rowid, session_id FROM {name} ORDER BY id"):
+                self._row_ids[session].append(row_id)
 
-    def of(self, session: Any) -> list[Row]:
-        """In the order of their ids; none in a database of a version of Krabs that had not this table yet."""
-        places = self._places.get(session, ())
-        return [row for place in places for row in self._database.rows(self._name, "WHERE rowid = ?", (place,))]
+    def rows_of(self, session: Any) -> list[Row]:
+        """Return the rows of a session, ordered by id; none if an older Krabs version lacks the table."""
+        row_ids = self._row_ids.get(session, ())
+        return [row for row_id in row_ids for row in self._database.rows(self._name, "WHERE rowid = ?", (row_id,))]
 
 
-def _run(tables: dict[str, _Table], session: Row, skipped: list[BadFile]) -> RecordedRun:
+def _run(tables: dict[str, _Table], session: Row, problems: list[BadFile]) -> RecordedRun:
     session_id, model = text(session.get("id")), text(session.get("model"))
-    where = f"session {session_id}"
-    messages, spent, errors, checkpoints = (tables[name].of(session.get("id")) for name in _OF_SESSIONS)
+    location = f"session {session_id}"
+    messages, token_usage, errors, checkpoints = (tables[name].rows_of(session.get("id")) for name in _SESSION_TABLES)
     if not messages:
-        raise BadFile("a session without messages", where)
-    usage = _by_turn(spent)
-    said = [
+        raise BadFile("a session without messages", location)
+    usage = _group_by_turn(token_usage)
+    recorded_messages = [
         TranscriptMessage(
-            value=_message(each, usage, errors, where), location=f"{where}, message {text(each.get('id'))}"
+            value=_message(row, usage, errors, location), location=f"{location}, message {text(row.get('id'))}"
         )
-        for each in messages
+        for row in messages
     ]
     setting = TranscriptSettings(
         model=model, provider=normalize_provider(session.get("provider"), model), agent="krabs"
@@ -96,43 +96,43 @@ def _run(tables: dict[str, _Table], session: Row, skipped: list[BadFile]) -> Rec
             metadata={
                 "agent_id": session.get("agent_id"),
                 "session": parse_embedded(session.get("metadata")),
-                "checkpoints": [dict(each) for each in checkpoints],
-                "errors": [dict(each) for each in errors],
+                "checkpoints": [dict(row) for row in checkpoints],
+                "errors": [dict(row) for row in errors],
             },
         ),
-        transcripts.build_steps(drop_unreadable(said, skipped), setting),
-        location=where,
+        transcripts.build_steps(drop_unreadable(recorded_messages, problems), setting),
+        location=location,
     )
 
 
-def _message(row: Row, usage: dict[JSONValue, list[Row]], errors: list[Row], where: str) -> JSONObject:
-    """A row as a message; the turn numbers restart with each request, so usage is taken in its order."""
+def _message(row: Row, usage: dict[JSONValue, list[Row]], errors: list[Row], location: str) -> JSONObject:
+    """Convert a row to a message; turn numbers restart per request, so take the usage rows in order."""
     role = text(row.get("role"))
     message: JSONObject = {"role": role, "content": row.get("content"), "ts": row.get("created_at")}
     if role == "assistant":
         calls = parse_embedded(row.get("tool_args"))
         message["tool_calls"] = calls if isinstance(calls, list) else []
-        if spent := usage[row.get("turn")]:
-            counted = spent.pop(0)
+        if turn_usage := usage[row.get("turn")]:
+            usage_row = turn_usage.pop(0)
             message["usage"] = {
-                "input_tokens": counted.get("input_tokens"),
-                "output_tokens": counted.get("output_tokens"),
+                "input_tokens": usage_row.get("input_tokens"),
+                "output_tokens": usage_row.get("output_tokens"),
             }
     elif role == "tool":
-        failed = [
-            each
-            for each in errors
-            if each.get("context") == row.get("tool_name") and each.get("turn") == row.get("turn")
+        failures = [
+            error
+            for error in errors
+            if error.get("context") == row.get("tool_name") and error.get("turn") == row.get("turn")
         ]
         message |= {"tool_call_id": row.get("tool_call_id"), "name": row.get("tool_name")}
-        if failed:
-            given_up = any(each.get("message") == row.get("content") for each in failed)
-            message |= {"error": row.get("content") if given_up else None, "retries": len(failed) - int(given_up)}
+        if failures:
+            is_final = any(error.get("message") == row.get("content") for error in failures)
+            message |= {"error": row.get("content") if is_final else None, "retries": len(failures) - int(is_final)}
     return message
 
 
-def _by_turn(rows: list[Row]) -> dict[JSONValue, list[Row]]:
-    found: dict[JSONValue, list[Row]] = defaultdict(list)
+def _group_by_turn(rows: list[Row]) -> dict[JSONValue, list[Row]]:
+    rows_by_turn: dict[JSONValue, list[Row]] = defaultdict(list)
     for row in rows:
-        found[row.get("turn")].append(row)
-    return found
+        rows_by_turn[row.get("turn")].append(row)
+    return rows_by_turn

@@ -1,4 +1,4 @@
-"""Messages of LangChain, however they were serialised: `messages_to_dict`, `dumpd` (`lc`), or a model's dump."""
+"""LangChain messages in all serializations: `messages_to_dict`, `dumpd` (`lc`), and model dumps."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -41,11 +41,11 @@ _IDS: Final = ("thread_id", "run_id", "id", "session_id", "conversation_id")
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
-    """One run for each conversation; messages on lines of their own are one."""
-    loose: list[JSONValue] = []
+    """Yield one run per conversation; messages on separate lines form one conversation."""
+    single_messages: list[JSONValue] = []
     for record in source.records():
         if is_message(record.value):
-            loose.append(record.value)
+            single_messages.append(record.value)
             continue
         try:
             yield from list(_runs(record.value, record.location, source.name))
@@ -53,35 +53,35 @@ def parse(source: Source) -> Iterator[RecordedRun]:
             if not source.is_lines:
                 raise
             source.problems.append(problem)
-    if loose:
-        yield _run({}, loose, "", source.name)
+    if single_messages:
+        yield _run({}, single_messages, "", source.name)
 
 
 def is_message(value: JSONValue) -> bool:
-    """Whether `value` is a message in one of LangChain's own forms."""
-    given = obj(value)
-    if "role" in given:
+    """Return True if `value` is a message in a form specific to LangChain."""
+    body = obj(value)
+    if "role" in body:
         return False
-    inner = _inner(given)
-    return bool(_role(given, inner)) and "content" in inner
+    inner = _inner(body)
+    return bool(_role(body, inner)) and "content" in inner
 
 
 def is_conversation(value: JSONValue) -> bool:
-    """Whether `value` is a message, a list of them, or an object that holds such a list."""
+    """Return True if `value` is a message, a list of messages, or an object with such a list."""
     if is_message(value):
         return True
     if isinstance(value, list):
-        return bool(value) and (is_message(value[0]) or (isinstance(value[0], dict) and _holds(obj(value[0]))))
-    return _holds(obj(value))
+        return bool(value) and (is_message(value[0]) or (isinstance(value[0], dict) and _has_messages(obj(value[0]))))
+    return _has_messages(obj(value))
 
 
-def message_of(value: JSONValue, where: str) -> JSONObject:
-    """A message with the fields that transcripts read."""
-    given = obj(value)
-    inner = _inner(given) or given
-    role = _role(given, inner) or text(_ROLES.get(text(given.get("role"))))
+def normalize_message(value: JSONValue, location: str) -> JSONObject:
+    """Convert a message to the fields that transcripts read."""
+    body = obj(value)
+    inner = _inner(body) or body
+    role = _role(body, inner) or text(_ROLES.get(text(body.get("role"))))
     if not role:
-        raise BadFile(f"a message of LangChain was expected, not {kind(value)}", where)
+        raise BadFile(f"a message of LangChain was expected, not {kind(value)}", location)
     extra, metadata = obj(inner.get("additional_kwargs")), obj(inner.get("response_metadata"))
     calls = items(inner.get("tool_calls")) or items(extra.get("tool_calls"))
     message: JSONObject = {"role": role, "content": _content(inner.get("content"), bool(calls)), "tool_calls": calls}
@@ -108,63 +108,65 @@ def message_of(value: JSONValue, where: str) -> JSONObject:
     return message | {key: item for key, item in facts.items() if item not in (None, "", [], {})}
 
 
-def provider_in(messages: list[TranscriptMessage]) -> str:
-    """The provider of the first model that is named."""
-    model = next((text(model) for each in messages if (model := obj(each.value).get("model"))), "")
+def find_provider(messages: list[TranscriptMessage]) -> str:
+    """Return the provider of the first model in the messages."""
+    model = next((text(model) for message in messages if (model := obj(message.value).get("model"))), "")
     return normalize_provider(None, model)
 
 
-def _runs(value: JSONValue, where: str, name: str) -> Iterator[RecordedRun]:
+def _runs(value: JSONValue, location: str, name: str) -> Iterator[RecordedRun]:
     if isinstance(value, list) and value and not is_message(value[0]) and not _has_role(value[0]):
-        for at, each in enumerate(value):
-            yield from _runs(each, f"{where}/{at}", name)
+        for index, item in enumerate(value):
+            yield from _runs(item, f"{location}/{index}", name)
         return
     body = obj(value)
     messages = value if isinstance(value, list) else items(body.get("messages"))
     if not messages:
-        raise BadFile("a conversation of LangChain needs `messages`", where or "/messages")
-    yield _run(body, messages, where, name)
+        raise BadFile("a conversation of LangChain needs `messages`", location or "/messages")
+    yield _run(body, messages, location, name)
 
 
-def _run(body: JSONObject, messages: list[JSONValue], where: str, name: str) -> RecordedRun:
-    said = [
-        TranscriptMessage(value=message_of(each, f"{where}/messages/{at}"), location=f"{where}/messages/{at}")
-        for at, each in enumerate(messages)
+def _run(body: JSONObject, messages: list[JSONValue], location: str, name: str) -> RecordedRun:
+    recorded_messages = [
+        TranscriptMessage(
+            value=normalize_message(message, f"{location}/messages/{index}"), location=f"{location}/messages/{index}"
+        )
+        for index, message in enumerate(messages)
     ]
     configurable = obj(obj(body.get("config")).get("configurable"))
     identity = text(first(configurable, *_IDS) or first(body, *_IDS))
     return build_run(
         RunFacts(
-            external_id=identity or f"langchain-{content_id(list(messages), where)}",
+            external_id=identity or f"langchain-{content_id(list(messages), location)}",
             app=app_name(body.get("app"), body.get("graph_id")) or FORMAT,
             format=FORMAT,
             name=name,
             metadata={key: item for key, item in body.items() if key != "messages"},
         ),
-        transcripts.build_steps(said, TranscriptSettings(provider=provider_in(said))),
-        location=where,
+        transcripts.build_steps(recorded_messages, TranscriptSettings(provider=find_provider(recorded_messages))),
+        location=location,
     )
 
 
-def _inner(given: JSONObject) -> JSONObject:
-    """The message's own fields, out of what they are wrapped in."""
-    if given.get("lc") == 1:
-        return obj(given.get("kwargs"))
-    return obj(given["data"]) if isinstance(given.get("data"), dict) and "content" not in given else given
+def _inner(body: JSONObject) -> JSONObject:
+    """Return the fields of the message without its wrapper."""
+    if body.get("lc") == 1:
+        return obj(body.get("kwargs"))
+    return obj(body["data"]) if isinstance(body.get("data"), dict) and "content" not in body else body
 
 
-def _role(given: JSONObject, inner: JSONObject) -> str:
-    if given.get("lc") == 1:
-        path = items(given.get("id"))
+def _role(body: JSONObject, inner: JSONObject) -> str:
+    if body.get("lc") == 1:
+        path = items(body.get("id"))
         return _ROLES.get(text(path[-1]) if path else "", "")
-    named = text(given.get("type"))
-    if named in ("chat", "ChatMessage"):
+    type_name = text(body.get("type"))
+    if type_name in ("chat", "ChatMessage"):
         return _ROLES.get(text(inner.get("role")), "user")
-    return _ROLES.get(named, "") if named != "function" or "content" in inner else ""
+    return _ROLES.get(type_name, "") if type_name != "function" or "content" in inner else ""
 
 
-def _holds(given: JSONObject) -> bool:
-    return any(is_message(each) for each in items(given.get("messages"))[:3])
+def _has_messages(body: JSONObject) -> bool:
+    return any(is_message(message) for message in items(body.get("messages"))[:3])
 
 
 def _has_role(value: JSONValue) -> bool:
@@ -172,7 +174,7 @@ def _has_role(value: JSONValue) -> bool:
 
 
 def _content(content: JSONValue, has_calls: bool) -> JSONValue:
-    """Content without the blocks that say again what the tool calls say."""
+    """Return the content without the blocks that repeat the tool calls."""
     if not isinstance(content, list) or not has_calls:
         return content
     return [block for block in content if text(obj(block).get("type")) not in _CALL_BLOCKS]

@@ -1,7 +1,7 @@
-"""State and checkpoints of LangGraph: histories of snapshots, thread states of its platform, savers' checkpoints.
+"""State and checkpoints of LangGraph: snapshot histories, thread states of its platform, checkpoints of its savers.
 
-The snapshots of a thread tell what each node added to the state. Nodes become containers, the messages that they
-added become the model and tool steps in them. Where a thread was forked, each branch is a run.
+The snapshots of a thread show what each node added to the state. Nodes become containers; their messages become the
+model and tool steps inside. Each branch of a forked thread is a run.
 """
 
 from collections import Counter
@@ -27,22 +27,22 @@ FORMAT: Final = "langgraph"
 _TUPLE: Final = ("values", "next", "config", "metadata", "created_at", "parent_config", "tasks", "interrupts")
 _TASK_TUPLE: Final = ("id", "name", "path", "error", "interrupts", "state", "result")
 _HOLDERS: Final = ("history", "states", "checkpoints", "data")
-_HIDDEN: Final = ("__start__", "__end__")
+_VIRTUAL_NODES: Final = ("__start__", "__end__")
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Snapshot:
-    """The state of a thread at the beginning of a step."""
+    """The state of a thread at the start of a step."""
 
     id: str
     parent: str
     thread: str
     values: JSONObject
     metadata: JSONObject
-    created: JSONValue
+    created_at: JSONValue
     tasks: list[JSONObject]
     next: list[str]
-    where: str
+    location: str
 
     @property
     def step(self) -> int:
@@ -52,104 +52,104 @@ class _Snapshot:
 
 @dataclass(kw_only=True)
 class _Growth:
-    """What the snapshots read so far contain."""
+    """The messages and nodes of the snapshots read so far."""
 
     messages: list[TranscriptMessage] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
-    known: set[str] = field(default_factory=set)
-    # numbers of tool results by the id of their call
+    seen_keys: set[str] = field(default_factory=set)
+    # Message numbers of tool results by call id.
     results: dict[str, list[int]] = field(default_factory=dict)
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
-    """One run for each thread, and one for each other branch of it."""
+    """Yield one run per thread, and one per additional branch."""
     threads: dict[str, dict[str, _Snapshot]] = {}
     for snapshot in parse_records(sources, _read):
         threads.setdefault(snapshot.thread, {})[snapshot.id] = snapshot
     for thread, snapshots in threads.items():
-        for at, branch in enumerate(_branches(list(snapshots.values()))):
-            yield _run(thread if at == 0 else f"{thread}/{branch[-1].id}", branch)
+        for index, branch in enumerate(_branches(list(snapshots.values()))):
+            yield _run(thread if index == 0 else f"{thread}/{branch[-1].id}", branch)
 
 
 def is_state(value: JSONValue) -> bool:
-    """Whether `value` is a snapshot, a checkpoint or a thread, or holds some."""
+    """Return True if `value` is a snapshot, a checkpoint or a thread, or contains some."""
     if isinstance(value, list):
         return bool(value) and (
             _fields(value) is not None or (isinstance(value[0], dict | list) and is_state(value[0]))
         )
-    given = obj(value)
-    if _fields(given) is not None:
+    fields = obj(value)
+    if _fields(fields) is not None:
         return True
-    return any(isinstance(given.get(name), list) and given[name] and is_state(given[name]) for name in _HOLDERS)
+    return any(isinstance(fields.get(name), list) and fields[name] and is_state(fields[name]) for name in _HOLDERS)
 
 
-def _read(value: JSONValue, where: str) -> Iterator[_Snapshot]:
-    given = _fields(value)
-    if given is not None:
-        yield _snapshot(given, where)
+def _read(value: JSONValue, location: str) -> Iterator[_Snapshot]:
+    snapshot = _fields(value)
+    if snapshot is not None:
+        yield _snapshot(snapshot, location)
         return
-    listed = (
+    entries = (
         value
         if isinstance(value, list)
         else next((obj(value)[name] for name in _HOLDERS if isinstance(obj(value).get(name), list)), None)
     )
-    if not isinstance(listed, list):
-        raise BadFile("this is no snapshot or checkpoint of LangGraph", where or "/")
-    for at, each in enumerate(listed):
-        yield from _read(each, f"{where}/{at}")
+    if not isinstance(entries, list):
+        raise BadFile("not a LangGraph snapshot or checkpoint", location or "/")
+    for index, entry in enumerate(entries):
+        yield from _read(entry, f"{location}/{index}")
 
 
 def _fields(value: JSONValue) -> JSONObject | None:
-    """The fields of a snapshot, from any form; None for anything else."""
+    """Return the fields of a snapshot in any form; None for anything else."""
     if isinstance(value, list):
         if len(value) < 6 or not isinstance(value[0], dict) or not isinstance(value[1], list):
             return None
-        named: JSONObject = dict(zip(_TUPLE, value, strict=False))
-        return named if "configurable" in obj(named.get("config")) else None
-    given = obj(value)
-    if "values" in given and ("next" in given or "thread_id" in given or "checkpoint" in given):
-        return given
-    checkpoint = obj(given.get("checkpoint")) or given
+        fields: JSONObject = dict(zip(_TUPLE, value, strict=False))
+        return fields if "configurable" in obj(fields.get("config")) else None
+    body = obj(value)
+    if "values" in body and ("next" in body or "thread_id" in body or "checkpoint" in body):
+        return body
+    checkpoint = obj(body.get("checkpoint")) or body
     if "channel_values" not in checkpoint:
         return None
     names = ("metadata", "config", "parent_config")
-    return {name: given.get(name) for name in names} | {
+    return {name: body.get(name) for name in names} | {
         "values": checkpoint["channel_values"],
         "created_at": checkpoint.get("ts"),
         "checkpoint_id": checkpoint.get("id"),
     }
 
 
-def _snapshot(given: JSONObject, where: str) -> _Snapshot:
-    own = _configurable(given, "config", "checkpoint")
-    before = _configurable(given, "parent_config", "parent_checkpoint")
-    metadata = obj(given.get("metadata"))
-    thread = text(first(own, "thread_id") or first(given, "thread_id") or first(metadata, "thread_id"))
-    namespace = text(own.get("checkpoint_ns"))
-    values = given.get("values")
-    parse_time(given.get("created_at"), f"{where}/created_at")
+def _snapshot(fields: JSONObject, location: str) -> _Snapshot:
+    config = _configurable(fields, "config", "checkpoint")
+    parent_config = _configurable(fields, "parent_config", "parent_checkpoint")
+    metadata = obj(fields.get("metadata"))
+    thread = text(first(config, "thread_id") or first(fields, "thread_id") or first(metadata, "thread_id"))
+    namespace = text(config.get("checkpoint_ns"))
+    values = fields.get("values")
+    parse_time(fields.get("created_at"), f"{location}/created_at")
     return _Snapshot(
-        id=text(first(own, "checkpoint_id") or first(given, "checkpoint_id")) or content_id(given, where),
-        parent=text(before.get("checkpoint_id")),
-        thread="/".join(part for part in (thread, namespace) if part) or f"thread-{content_id(given, where)}",
+        id=text(first(config, "checkpoint_id") or first(fields, "checkpoint_id")) or content_id(fields, location),
+        parent=text(parent_config.get("checkpoint_id")),
+        thread="/".join(part for part in (thread, namespace) if part) or f"thread-{content_id(fields, location)}",
         values=_channels(values),
         metadata=metadata,
-        created=first(given, "created_at", "updated_at"),
-        tasks=[_task(each) for each in items(given.get("tasks"))],
-        next=[text(each) for each in items(given.get("next"))],
-        where=where,
+        created_at=first(fields, "created_at", "updated_at"),
+        tasks=[_task(item) for item in items(fields.get("tasks"))],
+        next=[text(item) for item in items(fields.get("next"))],
+        location=location,
     )
 
 
 def _channels(values: JSONValue) -> JSONObject:
-    """The state by channel; a graph may have a single one without a name."""
+    """Return the state by channel; a graph may have a single unnamed channel."""
     if isinstance(values, dict) or values is None:
         return obj(values)
     return {"messages" if isinstance(values, list) else "state": values}
 
 
-def _configurable(given: JSONObject, config: str, checkpoint: str) -> JSONObject:
-    return obj(obj(given.get(config)).get("configurable")) or obj(given.get(checkpoint))
+def _configurable(fields: JSONObject, config: str, checkpoint: str) -> JSONObject:
+    return obj(obj(fields.get(config)).get("configurable")) or obj(fields.get(checkpoint))
 
 
 def _task(value: JSONValue) -> JSONObject:
@@ -157,41 +157,43 @@ def _task(value: JSONValue) -> JSONObject:
 
 
 def _branches(snapshots: list[_Snapshot]) -> Iterator[list[_Snapshot]]:
-    """The path to each last snapshot of a thread, that of the newest first."""
-    ordered = sorted(snapshots, key=lambda each: (each.step, text(each.created), each.id))
-    by_id = {each.id: each for each in ordered}
-    parents = {each.parent for each in ordered}
+    """Yield the path to each leaf snapshot of a thread, the newest leaf first."""
+    sorted_snapshots = sorted(snapshots, key=lambda snapshot: (snapshot.step, text(snapshot.created_at), snapshot.id))
+    by_id = {snapshot.id: snapshot for snapshot in sorted_snapshots}
+    parents = {snapshot.parent for snapshot in sorted_snapshots}
     if parents.isdisjoint(by_id):
-        yield ordered
+        yield sorted_snapshots
         return
-    circle = BadFile(f"the checkpoints of thread {ordered[0].thread} form a circle", ordered[0].where)
-    leaves = [each for each in ordered if each.id not in parents]
+    cycle = BadFile(
+        f"the checkpoints of thread {sorted_snapshots[0].thread} form a cycle", sorted_snapshots[0].location
+    )
+    leaves = [snapshot for snapshot in sorted_snapshots if snapshot.id not in parents]
     if not leaves:
-        raise circle
-    for leaf in sorted(leaves, key=lambda each: text(each.created), reverse=True):
+        raise cycle
+    for leaf in sorted(leaves, key=lambda snapshot: text(snapshot.created_at), reverse=True):
         path = [leaf]
-        while (before := by_id.get(path[-1].parent)) is not None:
-            path.append(before)
+        while (parent := by_id.get(path[-1].parent)) is not None:
+            path.append(parent)
             if len(path) > len(by_id):
-                raise circle
+                raise cycle
         yield path[::-1]
 
 
 def _run(external_id: str, snapshots: list[_Snapshot]) -> RecordedRun:
     growth = _Growth()
-    before: _Snapshot | None = None
+    previous: _Snapshot | None = None
     for snapshot in snapshots:
-        _grow(growth, before, snapshot)
-        before = snapshot
-    last, metadata = snapshots[-1], snapshots[-1].metadata
-    pending = [node for node in _pending(last) if last.next or node.error]
-    setting = TranscriptSettings(agent=_graph(metadata) or "graph", provider=langchain.provider_in(growth.messages))
+        _add_snapshot(growth, previous, snapshot)
+        previous = snapshot
+    last_snapshot, metadata = snapshots[-1], snapshots[-1].metadata
+    pending = [node for node in _pending_nodes(last_snapshot) if last_snapshot.next or node.error]
+    setting = TranscriptSettings(agent=_graph(metadata) or "graph", provider=langchain.find_provider(growth.messages))
     talk = transcripts.build_steps(growth.messages, setting)
-    steps = langgraph_nodes.merged(talk, [*growth.nodes, *pending], growth.results)
-    state = {key: value for key, value in last.values.items() if not _is_channel(value)}
+    steps = langgraph_nodes.nest_steps(talk, [*growth.nodes, *pending], growth.results)
+    state = {key: value for key, value in last_snapshot.values.items() if not _is_channel(value)}
     if not growth.messages:
-        first_values = next((each.values for each in snapshots if each.values), {})
-        steps[0] = replace(steps[0], input=first_values or None, output=last.values or None)
+        first_values = next((snapshot.values for snapshot in snapshots if snapshot.values), {})
+        steps[0] = replace(steps[0], input=first_values or None, output=last_snapshot.values or None)
     return build_run(
         RunFacts(
             external_id=external_id,
@@ -199,16 +201,16 @@ def _run(external_id: str, snapshots: list[_Snapshot]) -> RecordedRun:
             format=FORMAT,
             failed=any(node.error for node in [*growth.nodes, *pending]),
             metadata={
-                "thread_id": last.thread,
-                "checkpoint_id": last.id,
+                "thread_id": last_snapshot.thread,
+                "checkpoint_id": last_snapshot.id,
                 "state": state,
-                "next": list(last.next),
+                "next": list(last_snapshot.next),
                 "assistant_id": metadata.get("assistant_id"),
                 "user_id": metadata.get("user_id"),
             },
         ),
         steps,
-        location=last.where,
+        location=last_snapshot.location,
     )
 
 
@@ -216,64 +218,66 @@ def _graph(metadata: JSONObject) -> str:
     return text(first(metadata, "graph_id", "graph_name"))
 
 
-def _grow(growth: _Growth, before: _Snapshot | None, now: _Snapshot) -> None:
-    """Add what this snapshot has and the one before has not."""
-    fresh: dict[str, int] = {}
-    is_new = before is not None or now.metadata.get("source") == "input"
-    for key, message in _keyed(_messages(now.values)):
-        if key in growth.known:
+def _add_snapshot(growth: _Growth, previous: _Snapshot | None, current: _Snapshot) -> None:
+    """Add the messages and nodes that are new in a snapshot."""
+    new_messages: dict[str, int] = {}
+    is_new = previous is not None or current.metadata.get("source") == "input"
+    for key, message in _message_keys(_messages(current.values)):
+        if key in growth.seen_keys:
             continue
-        growth.known.add(key)
-        where = f"{now.where}/values/messages"
-        value = langchain.message_of(message, where)
+        growth.seen_keys.add(key)
+        location = f"{current.location}/values/messages"
+        value = langchain.normalize_message(message, location)
         if is_new:
-            value["ts"] = now.created
-        growth.messages.append(TranscriptMessage(value=value, location=where))
-        fresh[key] = len(growth.messages)
+            value["ts"] = current.created_at
+        growth.messages.append(TranscriptMessage(value=value, location=location))
+        new_messages[key] = len(growth.messages)
         if value["role"] == "tool" and (call_id := text(value.get("tool_call_id"))):
-            growth.results.setdefault(call_id, []).append(fresh[key])
-    if before is not None:
-        growth.nodes += _finished(before, now, fresh)
+            growth.results.setdefault(call_id, []).append(new_messages[key])
+    if previous is not None:
+        growth.nodes += _finished_nodes(previous, current, new_messages)
 
 
-def _finished(before: _Snapshot, now: _Snapshot, fresh: dict[str, int]) -> Iterator[Node]:
-    """The nodes that ran between two snapshots, with the messages that they added."""
-    writes = obj(now.metadata.get("writes"))
-    planned: list[JSONObject] = before.tasks or [{"name": name} for name in list(writes) or before.next]
-    tasks = [task for task in planned if text(task.get("name")) not in ("", *_HIDDEN)]
-    for at, task in enumerate(tasks):
+def _finished_nodes(previous: _Snapshot, current: _Snapshot, new_messages: dict[str, int]) -> Iterator[Node]:
+    """Yield the nodes that ran between two snapshots, with the messages that they added."""
+    writes = obj(current.metadata.get("writes"))
+    planned_tasks: list[JSONObject] = previous.tasks or [{"name": name} for name in list(writes) or previous.next]
+    tasks = [task for task in planned_tasks if text(task.get("name")) not in ("", *_VIRTUAL_NODES)]
+    for index, task in enumerate(tasks):
         name = text(task.get("name"))
-        made = task.get("result") if task.get("result") is not None else writes.get(name)
-        own = [fresh[key] for key, _ in _keyed(items(obj(made).get("messages"))) if key in fresh]
+        output = task.get("result") if task.get("result") is not None else writes.get(name)
+        messages = [
+            new_messages[key] for key, _ in _message_keys(items(obj(output).get("messages"))) if key in new_messages
+        ]
         if len(tasks) == 1:
-            own = list(fresh.values())
-            made = made if made is not None else _changes(before.values, now.values)
+            messages = list(new_messages.values())
+            output = output if output is not None else _changes(previous.values, current.values)
         yield Node(
-            key=text(task.get("id")) or f"{now.id}/{name}/{at}",
+            key=text(task.get("id")) or f"{current.id}/{name}/{index}",
             name=name,
-            messages=own,
-            first_message=min(fresh.values(), default=None),
-            input=_state(before.values),
-            output=made,
+            messages=messages,
+            first_message=min(new_messages.values(), default=None),
+            input=_state(previous.values),
+            output=output,
             error=_error(task),
-            started_at=parse_time(before.created, before.where),
-            ended_at=parse_time(now.created, now.where),
+            started_at=parse_time(previous.created_at, previous.location),
+            ended_at=parse_time(current.created_at, current.location),
         )
 
 
-def _pending(last: _Snapshot) -> Iterator[Node]:
-    """The nodes that the last snapshot would go on with: interrupted, failed, or not begun."""
-    for task in last.tasks:
+def _pending_nodes(last_snapshot: _Snapshot) -> Iterator[Node]:
+    """Yield the next nodes of the last snapshot: interrupted, failed, or not started."""
+    for task in last_snapshot.tasks:
         if name := text(task.get("name")):
             yield Node(
-                key=text(task.get("id")) or f"{last.id}/{name}",
+                key=text(task.get("id")) or f"{last_snapshot.id}/{name}",
                 name=name,
-                input=_state(last.values),
+                input=_state(last_snapshot.values),
                 output=task.get("result"),
                 error=_error(task),
                 interrupts=items(task.get("interrupts")),
                 is_pending=True,
-                started_at=parse_time(last.created, last.where),
+                started_at=parse_time(last_snapshot.created_at, last_snapshot.location),
             )
 
 
@@ -286,12 +290,12 @@ def _state(values: JSONObject) -> JSONObject | None:
     return {key: value for key, value in values.items() if not _is_channel(value) and not key.startswith("__")} or None
 
 
-def _changes(before: JSONObject, now: JSONObject) -> JSONObject | None:
-    return {key: value for key, value in (_state(now) or {}).items() if before.get(key) != value} or None
+def _changes(previous: JSONObject, current: JSONObject) -> JSONObject | None:
+    return {key: value for key, value in (_state(current) or {}).items() if previous.get(key) != value} or None
 
 
 def _messages(values: JSONObject) -> list[JSONValue]:
-    """The conversation in a state."""
+    """Return the conversation in a state."""
     if _is_channel(values.get("messages")):
         return items(values["messages"])
     return next((items(value) for value in values.values() if _is_channel(value)), [])
@@ -305,12 +309,12 @@ def _is_channel(value: JSONValue) -> bool:
     )
 
 
-def _keyed(messages: list[JSONValue]) -> Iterator[tuple[str, JSONValue]]:
-    """Messages by id; those without one by what they say, and how often that was said before."""
+def _message_keys(messages: list[JSONValue]) -> Iterator[tuple[str, JSONValue]]:
+    """Yield messages with keys: the id, or the content plus the number of its occurrence."""
     counts: Counter[str] = Counter()
     for message in messages:
-        given = obj(message)
-        inner = obj(given.get("kwargs")) or obj(given.get("data")) or given
+        fields = obj(message)
+        inner = obj(fields.get("kwargs")) or obj(fields.get("data")) or fields
         key = text(inner.get("id"))
         if not key:
             content = content_id(message, "/messages")

@@ -1,4 +1,4 @@
-"""Nodes of a graph as containers of the steps that a conversation's messages became."""
+"""Graph nodes as containers of the steps built from a conversation."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _NUMBER: Final = re.compile(r"msg-(\d+)")
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """One run of a node; `messages` are the numbers of those that it added."""
+    """One execution of a node; `messages` are the numbers of the messages that it added."""
 
     key: str
     name: str
@@ -32,48 +32,50 @@ class Node:
     ended_at: datetime | None = None
 
 
-def merged(steps: list[RecordedStep], nodes: list[Node], results: dict[str, list[int]]) -> list[RecordedStep]:
-    """The steps of a transcript, each below the node that added its message; nodes are in the order they ran.
+def nest_steps(steps: list[RecordedStep], nodes: list[Node], results: dict[str, list[int]]) -> list[RecordedStep]:
+    """Nest each step of a transcript below the node that added its message; nodes are in execution order.
 
-    `results` are the numbers of tool results by the ids of their calls, which models use again in later turns.
+    `results` are the message numbers of tool results by call id; models reuse call ids in later turns.
     """
-    unread = {call_id: iter(numbers) for call_id, numbers in results.items()}
-    owners = {number: at for at, node in enumerate(nodes) for number in node.messages}
-    marks = list(accumulate((node.first_message or 0 for node in nodes), max))
+    remaining_results = {call_id: iter(numbers) for call_id, numbers in results.items()}
+    owners = {number: index for index, node in enumerate(nodes) for number in node.messages}
+    start_messages = list(accumulate((node.first_message or 0 for node in nodes), max))
     keys = _keys(nodes, {step.key for step in steps})
-    ordered: list[RecordedStep] = []
-    begun = 0
+    nested_steps: list[RecordedStep] = []
+    started_count = 0
     turn = steps[0].key
     for step in steps:
-        number = _number(step, unread)
+        number = _number(step, remaining_results)
         owner = owners.get(number) if number is not None and step.type is not StepType.TURN else None
-        while begun < len(nodes) and _has_begun(step, marks[begun], begun, number, owner):
-            ordered.append(_container(nodes[begun], keys[begun], turn))
-            begun += 1
+        while started_count < len(nodes) and _has_started(
+            step, start_messages[started_count], started_count, number, owner
+        ):
+            nested_steps.append(_container(nodes[started_count], keys[started_count], turn))
+            started_count += 1
         if step.type is StepType.TURN:
             turn = step.key
-        ordered.append(step if owner is None else replace(step, parent=keys[owner]))
-    ordered += [_container(nodes[at], keys[at], turn) for at in range(begun, len(nodes))]
-    return ordered
+        nested_steps.append(step if owner is None else replace(step, parent=keys[owner]))
+    nested_steps += [_container(nodes[index], keys[index], turn) for index in range(started_count, len(nodes))]
+    return nested_steps
 
 
-def _keys(nodes: list[Node], taken: set[str]) -> list[str]:
+def _keys(nodes: list[Node], used_keys: set[str]) -> list[str]:
     keys: list[str] = []
-    for at, node in enumerate(nodes):
-        keys.append(node.key if node.key not in taken else f"{node.key}~{at}")
-        taken.add(keys[-1])
+    for index, node in enumerate(nodes):
+        keys.append(node.key if node.key not in used_keys else f"{node.key}~{index}")
+        used_keys.add(keys[-1])
     return keys
 
 
-def _has_begun(step: RecordedStep, mark: int, at: int, number: int | None, owner: int | None) -> bool:
-    """Whether node `at`, which had added message `mark` at the most, had begun when this step happened."""
+def _has_started(step: RecordedStep, start_message: int, index: int, number: int | None, owner: int | None) -> bool:
+    """Return True if node `index` started before a step; `start_message` is where it started."""
     if owner is not None:
-        return at <= owner
-    return step.type is StepType.OUTPUT or (number is not None and mark < number)
+        return index <= owner
+    return step.type is StepType.OUTPUT or (number is not None and start_message < number)
 
 
 def _number(step: RecordedStep, results: dict[str, Iterator[int]]) -> int | None:
-    """The number of the message that a step was made of; of a tool, that of its result."""
+    """Return the number of the message of a step; for a tool step, of its result."""
     if step.type is StepType.TOOL:
         return next(results.get(step.call_id, iter(())), None)
     match = _NUMBER.match(step.key)

@@ -1,7 +1,7 @@
 """MetaGPT: the serialised team (`team.json`), an environment, or a memory's messages.
 
-A message names its role, the action that caused it, and to whom it goes. The memories of several roles hold the same
-messages: each counts once.
+A message names its role, the action that caused it, and its receivers. The memories of several roles share messages,
+which are read once.
 """
 
 from collections.abc import Iterator
@@ -23,70 +23,73 @@ FORMAT: Final = "metagpt"
 _ALL: Final = "<all>"
 _REQUIREMENT: Final = "UserRequirement"
 _USERS: Final = frozenset({"user", "human", "boss"})
-_KEPT: Final = ("investment", "idea", "desc", "cost_manager")
-_MAPPED: Final = frozenset({"content", "role", "sent_from", "send_to", "id", "timestamp"})
+_METADATA: Final = ("investment", "idea", "desc", "cost_manager")
+_MAPPED_FIELDS: Final = frozenset({"content", "role", "sent_from", "send_to", "id", "timestamp"})
 
 
 def recognises(sample: Sample) -> float:
-    """How sure it is that the file was written by MetaGPT."""
+    """Return the confidence that MetaGPT wrote the file."""
     for value in sample.values:
-        found, _ = _messages(value)
-        if any({"content", "role", "cause_by"} <= each.keys() for each in found):
+        messages, _ = _messages(value)
+        if any({"content", "role", "cause_by"} <= message.keys() for message in messages):
             return 1.0
     return 0.0
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
-    """The run of the file."""
+    """Yield the run of the file."""
     values = [record.value for record in source.records()]
     value: JSONValue = values if source.is_lines else values[0]
     messages, body = _messages(value)
     profiles = _profiles(body)
-    said = [_utterance(message, profiles, f"/{at}") for at, message in enumerate(messages)]
+    utterances = [_utterance(message, profiles, f"/{index}") for index, message in enumerate(messages)]
     config = obj(obj(body.get("context")).get("config")) or obj(body.get("config"))
     model = text(obj(config.get("llm")).get("model"))
     team = Team(
         name="team",
-        models={each.speaker: model for each in said} if model else {},
-        task=text(body.get("idea")) if not any(each.voice is Voice.USER for each in said) else "",
+        models={utterance.speaker: model for utterance in utterances} if model else {},
+        task=text(body.get("idea")) if not any(utterance.voice is Voice.USER for utterance in utterances) else "",
     )
-    steps = build_steps(said, team)
+    steps = build_steps(utterances, team)
     steps[0] = _with_totals(steps[0], body)
     yield build_run(
         RunFacts(
             external_id=f"{FORMAT}-{content_id([*messages], '')}",
             app=FORMAT,
             format=FORMAT,
-            metadata={key: body[key] for key in _KEPT if key in body},
+            metadata={key: body[key] for key in _METADATA if key in body},
         ),
         steps,
     )
 
 
 def _messages(value: JSONValue) -> tuple[list[JSONObject], JSONObject]:
-    """The messages of a document in order, each once, and what stands around them."""
+    """Return the messages of a document in order without duplicates, and the surrounding object."""
     if isinstance(value, list):
-        return [obj(each) for each in value], {}
+        return [obj(message) for message in value], {}
     body = obj(value)
     environment = obj(first(body, "env", "environment")) or body
     history = parse_embedded(first(environment, "history", "memory"))
-    listed = items(obj(history).get("storage")) or items(history) or items(body.get("storage"))
-    if not listed:
+    message_values = items(obj(history).get("storage")) or items(history) or items(body.get("storage"))
+    if not message_values:
         roles = obj(environment.get("roles")) or obj(body.get("roles"))
-        listed = [message for role in roles.values() for message in _remembered(obj(role))]
-    known: dict[str, JSONObject] = {}
-    for at, message in enumerate(obj(each) for each in listed):
-        known.setdefault(text(message.get("id")) or f"{at}", message)
-    return sorted(known.values(), key=lambda each: text(each.get("timestamp"))) if _timed(known) else [
-        *known.values()
-    ], body
+        message_values = [message for role in roles.values() for message in _role_memory(obj(role))]
+    messages_by_id: dict[str, JSONObject] = {}
+    for index, message in enumerate(obj(item) for item in message_values):
+        messages_by_id.setdefault(text(message.get("id")) or f"{index}", message)
+    messages = list(messages_by_id.values())
+    if _have_times(messages_by_id):
+        messages.sort(key=lambda message: text(message.get("timestamp")))
+    return messages, body
 
 
-def _timed(known: dict[str, JSONObject]) -> bool:
-    return bool(known) and all(isinstance(each.get("timestamp"), str) for each in known.values())
+def _have_times(messages_by_id: dict[str, JSONObject]) -> bool:
+    return bool(messages_by_id) and all(
+        isinstance(message.get("timestamp"), str) for message in messages_by_id.values()
+    )
 
 
-def _remembered(role: JSONObject) -> list[JSONValue]:
+def _role_memory(role: JSONObject) -> list[JSONValue]:
     context = obj(first(role, "rc", "_rc"))
     return [
         message for name in ("memory", "working_memory") for message in items(obj(context.get(name)).get("storage"))
@@ -94,7 +97,7 @@ def _remembered(role: JSONObject) -> list[JSONValue]:
 
 
 def _profiles(body: JSONObject) -> dict[str, str]:
-    """The profile of each role under its own name and that of its class."""
+    """Return the profile of each role, by its name and by its profile."""
     environment = obj(first(body, "env", "environment")) or body
     roles = [obj(role) for role in obj(environment.get("roles")).values()]
     return {
@@ -105,32 +108,36 @@ def _profiles(body: JSONObject) -> dict[str, str]:
     }
 
 
-def _utterance(message: JSONObject, profiles: dict[str, str], where: str) -> Utterance:
+def _utterance(message: JSONObject, profiles: dict[str, str], location: str) -> Utterance:
     role, sender = text(message.get("role")), _last(message.get("sent_from"))
     speaker = role if role and role.lower() not in {"assistant", *_USERS} else profiles.get(sender, sender) or role
-    caused = _last(message.get("cause_by"))
-    asked = caused == _REQUIREMENT or (role.lower() in _USERS and not sender)
-    sent_to = {_last(each) for each in (items(message.get("send_to")) or [message.get("send_to")]) if each}
-    audience = frozenset({each for name in sent_to for each in (name, profiles.get(name, name))})
-    rest = {key: value for key, value in message.items() if key not in _MAPPED and value not in (None, "", [], {})}
+    action = _last(message.get("cause_by"))
+    is_request = action == _REQUIREMENT or (role.lower() in _USERS and not sender)
+    receivers = {
+        _last(receiver) for receiver in (items(message.get("send_to")) or [message.get("send_to")]) if receiver
+    }
+    audience = frozenset({listener for name in receivers for listener in (name, profiles.get(name, name))})
+    other_fields = {
+        key: value for key, value in message.items() if key not in _MAPPED_FIELDS and value not in (None, "", [], {})
+    }
     return Utterance(
         speaker=speaker,
         content=message.get("content"),
-        location=where,
-        voice=Voice.USER if asked else Voice.AGENT,
-        at=parse_time(message.get("timestamp"), f"{where}/timestamp"),
-        audience=audience if audience and _ALL not in audience and not asked else None,
-        attributes={**rest, **({"action": caused} if caused else {})},
+        location=location,
+        voice=Voice.USER if is_request else Voice.AGENT,
+        at=parse_time(message.get("timestamp"), f"{location}/timestamp"),
+        audience=audience if audience and _ALL not in audience and not is_request else None,
+        attributes={**other_fields, **({"action": action} if action else {})},
     )
 
 
 def _last(name: JSONValue) -> str:
-    """The class at the end of a dotted path."""
+    """Return the class at the end of a dotted path."""
     return text(name).rpartition(".")[2]
 
 
 def _with_totals(root: RecordedStep, body: JSONObject) -> RecordedStep:
-    """What the whole team spent."""
+    """Set the usage of the whole team on the agent step."""
     counts = obj(first(obj(body.get("context")), "cost_manager")) or obj(body.get("cost_manager"))
     usage = Usage(
         tokens_in=parse_token_count(counts.get("total_prompt_tokens"), "/cost_manager"),

@@ -174,7 +174,7 @@ def test_circle_of_checkpoints_is_refused() -> None:
     config = {"configurable": {"thread_id": "lg-1", "checkpoint_id": "1f0-1"}}
     circle = {**HISTORY[0], "config": config, "parent_config": config}
     for snapshots in ([circle], [circle, HISTORY[3]]):
-        with pytest.raises(BadFile, match="thread lg-1 form a circle"):
+        with pytest.raises(BadFile, match="thread lg-1 form a cycle"):
             imported(snapshots, "langgraph")
 
 
