@@ -110,7 +110,7 @@ def source(name: str) -> Source:
 
 
 def sample(name: str, data: bytes) -> Sample:
-    return Sample(name=name, head=data, complete=True)
+    return Sample(name=name, head=data, is_complete=True)
 
 
 def runs(*names: str) -> list[RecordedRun]:

@@ -55,7 +55,7 @@ def is_otlp(sample: Sample) -> float:
         return SURE
     if any(isinstance(each, Record) for each in in_log(sample.head)):
         return SURE
-    return LIKELY if sample.head[:1] == b"\n" and sample.complete and from_protobuf(sample.head) else 0.0
+    return LIKELY if sample.head[:1] == b"\n" and sample.is_complete and from_protobuf(sample.head) else 0.0
 
 
 def is_prela(sample: Sample) -> float:

@@ -107,24 +107,24 @@ def _events_of(state: _Reading, number: int, file: NamedFile, total: int) -> Ite
     if state.format == registry.BUNDLE:
         yield _bundle(number, file_opener.read_all(file_opener.prepend(head, stream)))
         return
-    sample = Sample(name=file.name, head=head, complete=len(head) < SIZE)
+    sample = Sample(name=file.name, head=head, is_complete=len(head) < SIZE)
     if state.format is None and head.startswith(archives.MAGIC):
-        sample = Sample(name=file.name, head=file_opener.read_all(file_opener.prepend(head, stream)), complete=True)
+        sample = Sample(name=file.name, head=file_opener.read_all(file_opener.prepend(head, stream)), is_complete=True)
         if archive.is_bundle(io.BytesIO(sample.head)):
             yield BundleRead(number)
             return
-    if not head.strip() and sample.complete:
+    if not head.strip() and sample.is_complete:
         raise BadFile("the file is empty", "byte 0")
     if (
-        state.format is None and not sample.complete and not sample.values
+        state.format is None and not sample.is_complete and not sample.values
     ):  # a long document, which says nothing in part
-        sample = Sample(name=file.name, head=file_opener.read_all(file_opener.prepend(head, stream)), complete=True)
+        sample = Sample(name=file.name, head=file_opener.read_all(file_opener.prepend(head, stream)), is_complete=True)
     file_opener.check_weight(sample.head, total)
     importer = registry.detect(sample) if state.format is None else registry.get_importer(state.format)
     if importer.by_line(sample):
         yield from _by_line(file, total, importer, file_opener.prepend(sample.head, stream))
         return
-    data = sample.head if sample.complete else file_opener.read_all(file_opener.prepend(sample.head, stream))
+    data = sample.head if sample.is_complete else file_opener.read_all(file_opener.prepend(sample.head, stream))
     file_opener.check_weight(data, total)
     source = Source(name=file.name, data=data)
     if importer.parse_together is not None:

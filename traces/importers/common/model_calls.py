@@ -250,7 +250,7 @@ def _join_instructions(system: list[JSONObject]) -> list[JSONObject]:
 
 def _parse_number(value: JSONValue) -> JSONValue:
     """Parse a number that a client wrote as text; return other values unchanged."""
-    if not isinstance(value, str) or kind(parse_embedded(value)) != "a text":
+    if not isinstance(value, str) or kind(parse_embedded(value)) != "a string":
         return parse_embedded(value)
     try:
         number = float(value)

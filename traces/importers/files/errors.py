@@ -1,4 +1,4 @@
-"""What is wrong with a file that cannot be imported."""
+"""Problems with files that cannot be imported."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -10,34 +10,38 @@ MOST_PROBLEMS: Final = 10_000
 
 
 class BadFile(ProblemError):
-    """`where` is a line, a JSON pointer or a byte offset inside the file, whichever names the place best."""
+    """A file, or part of it, that cannot be imported.
 
-    def __init__(self, problem: str, where: str = "") -> None:
-        super().__init__(problem, where=where)
+    `location` is a line, a JSON pointer or a byte offset inside the file, whichever is most precise.
+    """
+
+    def __init__(self, problem: str, location: str = "") -> None:
+        super().__init__(problem, where=location)
         self.problem = problem
 
     def __str__(self) -> str:
         return f"{self.problem} ({self.where})" if self.where else self.problem
 
     def prefix_location(self, outer: str) -> "BadFile":
-        """The same problem, seen from the file that the bad part lies in."""
+        """Return the same problem with the location of the enclosing file or line in front."""
         return BadFile(self.problem, f"{outer}, {self.where}" if self.where else outer)
 
 
 class Problems(list[BadFile]):
-    """What was left out of a file: the first problems are kept, the rest counted; too many end the reading."""
+    """Parts of a file that were not imported. The first problems are listed, the others only counted."""
 
     overflow_count = 0
 
     def append(self, problem: BadFile) -> None:
-        """Add a problem; raises `BadFile` where the file has more of them than anybody would read."""
+        """Add a problem. Raises `BadFile` beyond `MOST_PROBLEMS`."""
         if len(self) < LISTED_PROBLEMS:
             super().append(problem)
             return
         self.overflow_count += 1
         if len(self) + self.overflow_count > MOST_PROBLEMS:
             raise BadFile(
-                f"more than {MOST_PROBLEMS} parts of this file cannot be read: the rest is left out", problem.where
+                f"more than {MOST_PROBLEMS} parts of this file cannot be read: the import of this file stopped",
+                problem.where,
             )
 
     def extend(self, problems: Iterable[BadFile]) -> None:

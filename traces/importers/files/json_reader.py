@@ -1,4 +1,4 @@
-"""JSON from hostile files: every refusal names the place."""
+"""JSON from untrusted files. Every error names its location."""
 
 import json
 from typing import Final
@@ -11,7 +11,8 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.files.errors import BadFile
 from traces.importers.files.file_opener import decode_text
 
-MAX_DEPTH: Final = 100  # of a file; leaves room under the store's own limit for what wraps a value
+# Leaves room for wrapper objects under the store's own limit.
+MAX_DEPTH: Final = 100
 _NINETEEN: Final = b"0" * 19
 _DIGITS_ALIKE: Final = bytes(48 if 48 <= byte <= 57 else 32 for byte in range(256))
 _BEFORE_NUMBERS: Final = frozenset(b" \t\r\n:,[-")
@@ -20,20 +21,20 @@ _INT_RANGE: Final = range(-(2**63), 2**64)
 
 
 def json_value(data: bytes) -> JSONValue:
-    """The JSON value in `data`; raises `BadFile` for what is not JSON or beyond the limits."""
+    """Parse `data`. Raises `BadFile` for invalid JSON, duplicate keys, or exceeded limits."""
     if not data.strip():
         raise BadFile("the file is empty", "byte 0")
-    value, data = _loads(data)
-    keys = _keys_within_depth(value, 0)
-    if _may_be_beyond_64_bits(data):
+    value, data = _parse(data)
+    keys = _count_keys(value, 0)
+    if _may_exceed_64_bits(data):
         _check_integers(data)
-    if (twice := duplicate_keys.find(data, value, keys)) is not None:
-        raise BadFile(str(twice), twice.where or "/")
+    if (duplicate := duplicate_keys.find(data, value, keys)) is not None:
+        raise BadFile(str(duplicate), duplicate.where or "/")
     return value
 
 
 def parse_embedded(value: JSONValue) -> JSONValue:
-    """JSON inside a text, as instrumentations write objects into attributes; other texts as they are."""
+    """Parse JSON inside a string, as tracers write objects into attributes; return other values unchanged."""
     if not isinstance(value, str) or not value.lstrip()[:1] or value.lstrip()[0] not in '{["':
         return value
     try:
@@ -43,17 +44,17 @@ def parse_embedded(value: JSONValue) -> JSONValue:
 
 
 def obj(value: JSONValue) -> JSONObject:
-    """`value` when it is an object, else an empty one."""
+    """Return `value` if it is an object, else an empty object."""
     return value if isinstance(value, dict) else {}
 
 
 def items(value: JSONValue) -> list[JSONValue]:
-    """`value` when it is a list, else an empty one."""
+    """Return `value` if it is a list, else an empty list."""
     return value if isinstance(value, list) else []
 
 
 def text(value: JSONValue) -> str:
-    """`value` as a text: a number or boolean as JSON writes it, nothing for the rest."""
+    """Return a string, or a number or boolean in its JSON form, else an empty string."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -62,7 +63,7 @@ def text(value: JSONValue) -> str:
 
 
 def first(source: JSONObject, *names: str) -> JSONValue:
-    """The first field of that name that says something."""
+    """Return the first of these fields that is neither null nor empty."""
     for name in names:
         value = source.get(name)
         if value is not None and value != "":
@@ -70,53 +71,53 @@ def first(source: JSONObject, *names: str) -> JSONValue:
     return None
 
 
-def require_object(value: JSONValue, where: str) -> JSONObject:
+def require_object(value: JSONValue, location: str) -> JSONObject:
     if not isinstance(value, dict):
-        raise BadFile(f"an object was expected, not {kind(value)}", where)
+        raise BadFile(f"expected an object, got {kind(value)}", location)
     return value
 
 
-def require_list(value: JSONValue, where: str) -> list[JSONValue]:
+def require_list(value: JSONValue, location: str) -> list[JSONValue]:
     if not isinstance(value, list):
-        raise BadFile(f"a list was expected, not {kind(value)}", where)
+        raise BadFile(f"expected a list, got {kind(value)}", location)
     return value
 
 
 def kind(value: JSONValue) -> str:
-    """What a person calls the type of `value`."""
-    names = {str: "a text", bool: "a boolean", int: "a number", float: "a number", list: "a list", dict: "an object"}
+    """Return the type of `value` in words, for error messages."""
+    names = {str: "a string", bool: "a boolean", int: "a number", float: "a number", list: "a list", dict: "an object"}
     return names.get(type(value), "null")
 
 
-def _loads(data: bytes) -> tuple[JSONValue, bytes]:
-    """The value, and its text in UTF-8."""
+def _parse(data: bytes) -> tuple[JSONValue, bytes]:
+    """Return the value, and its JSON text in UTF-8."""
     try:
         value: JSONValue = orjson.loads(data)
     except orjson.JSONDecodeError as error:
-        given = decode_text(data)
-        return _loads_text(given, error), given.encode("utf-8", "surrogatepass")
+        content = decode_text(data)
+        return _parse_text(content, error), content.encode("utf-8", "surrogatepass")
     return value, data
 
 
-def _loads_text(given: str, first_error: orjson.JSONDecodeError) -> JSONValue:
-    """Another try for wrong encodings; a real syntax error fails again, at a place in the text."""
+def _parse_text(content: str, first_error: orjson.JSONDecodeError) -> JSONValue:
+    """Parse decoded text after bytes failed. A syntax error fails again, with its line and column."""
     try:
-        value: JSONValue = orjson.loads(given)
+        value: JSONValue = orjson.loads(content)
     except orjson.JSONDecodeError as error:
-        raise BadFile(_described(given, error), f"line {error.lineno} column {error.colno}") from first_error
+        raise BadFile(_describe(content, error), f"line {error.lineno} column {error.colno}") from first_error
     return value
 
 
-def _described(given: str, error: orjson.JSONDecodeError) -> str:
-    rest = given[error.pos : error.pos + 9]
+def _describe(content: str, error: orjson.JSONDecodeError) -> str:
+    rest = content[error.pos : error.pos + 9]
     for name in _NOT_NUMBERS:
         if rest.startswith(name):
             return f"{name} is not a JSON number"
     return f"not JSON: {error.msg}"
 
 
-def _keys_within_depth(value: JSONValue, depth: int) -> int:
-    """How many keys all objects in `value` have; raises `BadFile` for what lies too deep."""
+def _count_keys(value: JSONValue, depth: int) -> int:
+    """Count the keys of all objects in `value`. Raises `BadFile` for values nested too deep."""
     if depth > MAX_DEPTH:
         raise BadFile(f"nested deeper than {MAX_DEPTH} levels")
     keys = 0
@@ -124,25 +125,25 @@ def _keys_within_depth(value: JSONValue, depth: int) -> int:
         keys = len(value)
         for key, item in value.items():
             if isinstance(item, dict | list):
-                keys += _keys_inside(item, depth, key)
+                keys += _count_child_keys(item, depth, key)
     elif isinstance(value, list):
         for index, item in enumerate(value):
             if isinstance(item, dict | list):
-                keys += _keys_inside(item, depth, str(index))
+                keys += _count_child_keys(item, depth, str(index))
     return keys
 
 
-def _keys_inside(value: JSONValue, depth: int, key: str) -> int:
+def _count_child_keys(value: JSONValue, depth: int, key: str) -> int:
     try:
-        return _keys_within_depth(value, depth + 1)
+        return _count_keys(value, depth + 1)
     except BadFile as problem:
-        # the pointer to a place a hundred levels down helps nobody: its start is enough
-        keep = depth < 3
-        raise BadFile(problem.problem, f"/{escape_pointer(key)}{problem.where}" if keep else "/…") from problem
+        # A pointer of a hundred levels is of no use, so only its first levels are shown.
+        is_near_root = depth < 3
+        raise BadFile(problem.problem, f"/{escape_pointer(key)}{problem.where}" if is_near_root else "/…") from problem
 
 
-def _may_be_beyond_64_bits(data: bytes) -> bool:
-    """Whether many digits stand where a number may: not in a fraction, and in few texts."""
+def _may_exceed_64_bits(data: bytes) -> bool:
+    """Return whether 19 digits follow a character that may precede a number; false for fractions."""
     alike = data.translate(_DIGITS_ALIKE)
     start = alike.find(_NINETEEN)
     while start > 0 and data[start - 1] not in _BEFORE_NUMBERS:
@@ -151,7 +152,7 @@ def _may_be_beyond_64_bits(data: bytes) -> bool:
 
 
 def _check_integers(data: bytes) -> None:
-    """orjson reads integers beyond 64 bits as floats, which would change the recording."""
+    """Refuse integers beyond 64 bits: orjson reads them as floats, which would change the recording."""
     too_big: list[str] = []
 
     def parse_int(digits: str) -> int:

@@ -1,4 +1,4 @@
-"""The beginning of a file, as detection looks at it."""
+"""The first bytes of a file, for format detection."""
 
 import io
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ _LINES: Final = 20
 
 @dataclass(kw_only=True)
 class Sample:
-    """The first bytes of an unpacked file; `complete` when they are all."""
+    """The first bytes of a decompressed file. `is_complete` if they are the whole file."""
 
     name: str
     head: bytes
-    complete: bool
+    is_complete: bool
 
     @cached_property
     def source(self) -> Source:
@@ -29,39 +29,40 @@ class Sample:
 
     @cached_property
     def is_lines(self) -> bool:
-        """JSON Lines, as far as the beginning shows."""
-        return self.source.is_lines if self.complete else bool(self._first_lines)
+        """Whether the sample looks like JSON Lines."""
+        return self.source.is_lines if self.is_complete else bool(self._first_lines)
 
     @cached_property
     def values(self) -> list[JSONValue]:
-        """The document, or the values of the first lines; none when it is no JSON."""
+        """The document, or the values of the first lines; empty if the sample is not JSON."""
         if self.is_lines:
             return self._first_lines
         try:
-            return [self.source.value] if self.complete else []
+            return [self.source.value] if self.is_complete else []
         except BadFile:
             return []
 
     @property
     def objects(self) -> list[JSONObject]:
-        """The first objects: the document, those of its list, or those of its lines."""
-        listed = [item for value in self.values for item in (value[:_LINES] if isinstance(value, list) else [value])]
-        return [item for item in listed if isinstance(item, dict)]
+        """The first objects: the document, or those in its list, or those on its lines."""
+        values = [item for value in self.values for item in (value[:_LINES] if isinstance(value, list) else [value])]
+        return [item for item in values if isinstance(item, dict)]
 
     @cached_property
     def _first_lines(self) -> list[JSONValue]:
-        """Values of the first lines that are objects or lists; the last may be cut off, so a bad one says nothing."""
-        found: list[JSONValue] = []
+        """Objects and lists on the first lines. Bad lines are ignored, since the last line may be cut off."""
+        values: list[JSONValue] = []
         try:
             for line in file_opener.read_lines(io.BufferedReader(io.BytesIO(self.head))):
-                found += _value_of(line.data)
-                if not found and not self.complete:
-                    return []  # a document in lines of its own, of which a later one may well be a whole value
+                values += _value_of(line.data)
+                if not values and not self.is_complete:
+                    # An indented document: one of its later lines may be a complete value by chance.
+                    return []
                 if line.number >= _LINES:
                     break
         except BadFile:
             return []
-        return found
+        return values
 
 
 def _value_of(data: bytes) -> list[JSONValue]:

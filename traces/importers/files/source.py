@@ -1,4 +1,4 @@
-"""One opened file, as parsers see it."""
+"""An opened file, its JSON records and the problems found in it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Record:
-    """One JSON value of a file, and its place there."""
+    """One JSON value of a file and its location there."""
 
     value: JSONValue
     location: str
@@ -23,9 +23,9 @@ class Record:
 
 @dataclass(kw_only=True)
 class Source:
-    """The unpacked bytes of a file; `skipped` collects the lines that a parser had to leave out.
+    """The decompressed bytes of a file.
 
-    `documents` are the JSON values of a file that holds them among other text.
+    `problems` collects the parts that a parser could not read. `documents` are JSON values found among other text.
     """
 
     name: str
@@ -35,12 +35,12 @@ class Source:
 
     @cached_property
     def value(self) -> JSONValue:
-        """The file as one JSON value."""
+        """The whole file as one JSON value."""
         return json_reader.json_value(self.data)
 
     @cached_property
     def is_lines(self) -> bool:
-        """Whether the file is JSON Lines: several values, or one that begins on a line and ends there."""
+        """Whether the file is JSON Lines: not one JSON document, but with at least one object or list on a line."""
         try:
             return not isinstance(self.value, dict | list)
         except BadFile:
@@ -48,69 +48,69 @@ class Source:
 
     def _has_line(self) -> bool:
         try:
-            lines = _readable(file_opener.split_lines(self.data), Problems())
+            lines = _read_lines(file_opener.split_lines(self.data), Problems())
             return any(isinstance(record.value, dict | list) for record in lines)
         except BadFile:
             return False
 
     def records(self) -> Iterator[Record]:
-        """The values of a JSON Lines file, bad lines noted and left out; else the one value."""
+        """Yield the values of a JSON Lines file without its bad lines, or the single value of any other file."""
         if self.documents:
             yield from self.documents
             return
         if not self.is_lines:
             yield Record(value=self.value, location="")
             return
-        yield from _readable(file_opener.split_lines(self.data), self.problems)
+        yield from _read_lines(file_opener.split_lines(self.data), self.problems)
 
     def entries(self) -> Iterator[tuple[JSONObject, str]]:
-        """The records, those that are lists entry by entry; what is no object is an empty one."""
+        """Yield the records, and the items of records that are lists; a value that is not an object becomes `{}`."""
         for record in self.records():
             if not isinstance(record.value, list):
                 yield json_reader.obj(record.value), record.location
                 continue
-            for at, value in enumerate(record.value):
-                yield json_reader.obj(value), f"{record.location}/{at}"
+            for index, value in enumerate(record.value):
+                yield json_reader.obj(value), f"{record.location}/{index}"
 
     def objects(self) -> Iterator[tuple[JSONObject, str]]:
-        """The records that are objects; others are noted."""
+        """Yield the records that are objects; add a problem for each other one."""
         for record in self.records():
             if isinstance(record.value, dict):
                 yield record.value, record.location
             else:
                 self.problems.append(
-                    BadFile(f"an object was expected, not {json_reader.kind(record.value)}", record.location)
+                    BadFile(f"expected an object, got {json_reader.kind(record.value)}", record.location)
                 )
 
 
-def parse_records(sources: Sequence[Source], read: Callable[[JSONValue, str], Iterable[Item]]) -> Iterator[Item]:
-    """What `read` finds in the records of several files; a bad file or line adds nothing and is noted."""
+def parse_records(sources: Sequence[Source], read_record: Callable[[JSONValue, str], Iterable[Item]]) -> Iterator[Item]:
+    """Yield what `read_record` returns for the records of all files; a bad file or line only adds a problem."""
     for source in sources:
         try:
-            found = list(_found(source, read))
+            parsed_items = list(_parse_source(source, read_record))
         except BadFile as problem:
             source.problems.append(problem)
         else:
-            yield from found
+            yield from parsed_items
 
 
-def _found(source: Source, read: Callable[[JSONValue, str], Iterable[Item]]) -> Iterator[Item]:
+def _parse_source(source: Source, read_record: Callable[[JSONValue, str], Iterable[Item]]) -> Iterator[Item]:
     for record in source.records():
         try:
-            found = list(read(record.value, record.location))
+            parsed_items = list(read_record(record.value, record.location))
         except BadFile as problem:
             if not source.is_lines and not source.documents:
                 raise
             source.problems.append(problem)
         else:
-            yield from found
+            yield from parsed_items
 
 
-def _readable(lines: Iterator[Line], skipped: Problems) -> Iterator[Record]:
+def _read_lines(lines: Iterator[Line], problems: Problems) -> Iterator[Record]:
     for line in lines:
         try:
             value = json_reader.json_value(line.data)
         except BadFile as problem:
-            skipped.append(problem.prefix_location(line.location))
+            problems.append(problem.prefix_location(line.location))
         else:
             yield Record(value=value, location=line.location)

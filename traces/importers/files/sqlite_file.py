@@ -1,7 +1,7 @@
-"""An SQLite database from elsewhere. Pure.
+"""SQLite databases from untrusted sources. Pure.
 
-A database is a program of sorts: a few bytes of it can describe values and rows without end. It is opened in memory
-and read-only, with bounds on the work of all queries, on the length of a value, and on what is read of it altogether.
+A few bytes of a database can describe values and rows without end. It is therefore opened in memory and read-only,
+with limits on the work of all queries, on the length of a value, and on the size of all rows together.
 """
 
 import sqlite3
@@ -13,36 +13,38 @@ from traces.importers.files.errors import BadFile
 
 MAGIC: Final = b"SQLite format 3\0"
 Row = dict[str, JSONValue]
-_JOURNAL_BYTES: Final = slice(18, 20)  # of the header: 2 says write-ahead log, which memory has not
+# Header bytes of the journal mode: 2 is write-ahead logging, which in-memory databases do not have.
+_JOURNAL_BYTES: Final = slice(18, 20)
 _MOST_WORK: Final = 20_000  # thousands of virtual machine steps for all queries
-_BYTES_FOR_WORK: Final = 200  # of the file, that allow for a thousand more
+_BYTES_FOR_WORK: Final = 200  # file bytes per thousand additional steps
 _LONGEST_VALUE: Final = 64 * 2**20
-# A row that is really there has at least as many bytes in the file as a quarter of what is counted for it.
+# A real row takes at least a quarter of its counted bytes in the file.
 _AMPLIFICATION: Final = 4
 _ALLOWANCE: Final = 2**20
 _ROW_BYTES: Final = 16
-_GENERATED: Final = frozenset({2, 3})  # `hidden` of `PRAGMA table_xinfo`: virtual and stored generated columns
+# Values of `hidden` in `PRAGMA table_xinfo` for virtual and stored generated columns.
+_GENERATED_KINDS: Final = frozenset({2, 3})
 
 
-class Overstated(BadFile):
-    """The database describes more than its bytes can hold."""
+class ImpossibleContent(BadFile):
+    """The database describes more content than its bytes can contain."""
 
 
 class Database:
-    """A database in memory; every method raises `BadFile` for one that is damaged or hostile."""
+    """A database in memory. Every method raises `BadFile` if it is damaged or malicious."""
 
     def __init__(self, data: bytes, columns: dict[str, Sequence[str]]) -> None:
-        """Open `data`, of which only these columns of these tables are read."""
+        """Open `data`. Only the given columns of the given tables are read."""
         self._columns = columns
-        self._left = _AMPLIFICATION * len(data) + _ALLOWANCE
-        self._work = _MOST_WORK + len(data) // _BYTES_FOR_WORK
+        self._row_budget = _AMPLIFICATION * len(data) + _ALLOWANCE
+        self._work_budget = _MOST_WORK + len(data) // _BYTES_FOR_WORK
         self._connection = sqlite3.connect(":memory:")
         try:
             self._open(data)
-            self._tables = {table: self._readable(table) for table in columns if self._has(table)}
+            self._tables = {table: self._readable_columns(table) for table in columns if self._has(table)}
         except (sqlite3.Error, UnicodeDecodeError) as error:
             self.close()
-            raise BadFile(f"a damaged SQLite database: {error}", "byte 0") from error
+            raise BadFile(f"the SQLite database is damaged: {error}", "byte 0") from error
         except BadFile:
             self.close()
             raise
@@ -54,17 +56,17 @@ class Database:
         return table in self._tables
 
     def rows(self, table: str, rest: str = "", values: Sequence[Any] = ()) -> Iterator[Row]:
-        """The rows of a table as objects; `rest` is what follows the table's name in the query."""
+        """Yield the rows of a table as objects; `rest` follows the table's name in the query."""
         names = self._tables[table]
-        listed = ", ".join(f'"{name}"' for name in names)
-        for row in self.select(f"{listed} FROM {table} {rest}", values):
-            yield {name: _plain(value) for name, value in zip(names, row, strict=True)}
+        column_list = ", ".join(f'"{name}"' for name in names)
+        for row in self.select(f"{column_list} FROM {table} {rest}", values):
+            yield {name: _json_value(value) for name, value in zip(names, row, strict=True)}
 
     def select(self, query: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
-        """The rows of `SELECT query`, which must be of our own making."""
+        """Yield the rows of `SELECT query`. The query must never contain input."""
         try:
             for row in self._connection.execute(f"SELECT {query}", values):
-                self._count(row)
+                self._count_row(row)
                 yield row
         except sqlite3.Error as error:
             raise BadFile(f"the database cannot be read: {error}", "byte 0") from error
@@ -72,43 +74,46 @@ class Database:
     def _open(self, data: bytes) -> None:
         connection = self._connection
         connection.deserialize(bytes(data[:18]) + b"\x01\x01" + bytes(data[_JOURNAL_BYTES.stop :]))
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(_LONGEST_VALUE, self._left))
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(_LONGEST_VALUE, self._row_budget))
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         connection.execute("PRAGMA trusted_schema=OFF")
         connection.execute("PRAGMA query_only=ON")
         connection.execute("PRAGMA cell_size_check=ON")
-        connection.set_progress_handler(self._give_up, 1000)
+        connection.set_progress_handler(self._exceeds_work, 1000)
         connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
 
-    def _give_up(self) -> bool:
-        self._work -= 1
-        return self._work < 0
+    def _exceeds_work(self) -> bool:
+        self._work_budget -= 1
+        return self._work_budget < 0
 
     def _has(self, table: str) -> bool:
         query = "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?"
         row = self._connection.execute(query, (table,)).fetchone()
         if row is not None and str(row[0]).lstrip().upper().startswith("CREATE VIRTUAL"):
-            raise BadFile("a virtual table, which computes what it holds", f"table {table}")
+            raise BadFile("virtual tables compute their content and cannot be imported", f"table {table}")
         return row is not None
 
-    def _readable(self, table: str) -> list[str]:
-        """The columns of a table that are there and may be read."""
-        given = {}
+    def _readable_columns(self, table: str) -> list[str]:
+        """Return the wanted columns that the table has. Raises `BadFile` for generated columns."""
+        present = {}
         for _, name, *_, hidden in self._connection.execute(f"PRAGMA table_xinfo({table})"):
-            if hidden in _GENERATED:
-                raise BadFile("a generated column, which computes what it holds", f"table {table}, column {name}")
-            given[name] = True
-        return [name for name in self._columns[table] if name in given]
+            if hidden in _GENERATED_KINDS:
+                raise BadFile(
+                    "generated columns compute their content and cannot be imported", f"table {table}, column {name}"
+                )
+            present[name] = True
+        return [name for name in self._columns[table] if name in present]
 
-    def _count(self, row: tuple[Any, ...]) -> None:
-        self._left -= _ROW_BYTES + sum(len(value) for value in row if isinstance(value, str | bytes))
-        if self._left < 0:
-            raise Overstated("the database says more than its bytes can hold", "byte 0")
+    def _count_row(self, row: tuple[Any, ...]) -> None:
+        self._row_budget -= _ROW_BYTES + sum(len(value) for value in row if isinstance(value, str | bytes))
+        if self._row_budget < 0:
+            raise ImpossibleContent("the database describes more content than its bytes can contain", "byte 0")
 
 
-def _plain(value: Any) -> JSONValue:
-    """A column's value as JSON: there is no other way to have bytes in it than as text."""
+def _json_value(value: Any) -> JSONValue:
+    """Return a column's value as JSON; bytes become text."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
-    known: JSONValue = value  # SQLite has None, int, float and str besides
-    return known
+    # The other types of SQLite are None, int, float and str.
+    json_value: JSONValue = value
+    return json_value

@@ -166,7 +166,7 @@ def test_the_same_step_is_the_same_event_and_another_one_is_not() -> None:
         ({"name": "x"}, "an observation without an id (/batch/0/body/id)"),
         ({"id": "o", "usage": {"input": "many"}}, "'many' is not a token count (/batch/0/body/usage)"),
         ({"id": "o", "startTime": "noon"}, "'noon' is not a time (/batch/0/body)"),
-        (None, "an object was expected, not null (/batch/0/body)"),
+        (None, "expected an object, got null (/batch/0/body)"),
     ],
 )
 def test_a_bad_observation_keeps_only_its_own_file_out(body: Any, problem: str) -> None:

@@ -33,7 +33,7 @@ _FAILED: Final = frozenset({"system_error"})
 def recognises(sample: Sample) -> float:
     """Return the confidence that the file is a ChatGPT export."""
     if sample.head.startswith(archives.MAGIC):
-        return 1.0 if sample.complete and _conversation_files(sample.head) else 0.0
+        return 1.0 if sample.is_complete and _conversation_files(sample.head) else 0.0
     return 1.0 if any(_is_conversation(value) for value in sample.objects) else 0.0
 
 

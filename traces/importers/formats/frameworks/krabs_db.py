@@ -13,7 +13,7 @@ from traces.importers.common.transcript_messages import TranscriptMessage, Trans
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded, text
 from traces.importers.files.source import Source
-from traces.importers.files.sqlite_file import Database, Overstated, Row
+from traces.importers.files.sqlite_file import Database, ImpossibleContent, Row
 
 FORMAT = "krabs"
 _SESSION_TABLES: Final = ("messages", "token_usage", "errors", "checkpoints")
@@ -46,7 +46,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
         for session in list(database.rows("sessions", "ORDER BY created_at, id")):
             try:
                 yield _run(tables, session, source.problems)
-            except Overstated:
+            except ImpossibleContent:
                 raise
             except BadFile as problem:
                 source.problems.append(problem)

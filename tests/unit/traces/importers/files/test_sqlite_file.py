@@ -43,7 +43,7 @@ def database(*statements: str) -> bytes:
             (SESSIONS, COMPUTED, ONE[0], "INSERT INTO messages(id, session_id, role) VALUES (1, 's', 'user')"),
             "generated",
         ),
-        (REPEATED, "more than its bytes"),
+        (REPEATED, "than its bytes"),
         ((SESSIONS, "CREATE VIRTUAL TABLE messages USING fts5(session_id, role, content)", ONE[0]), "virtual table"),
         ((SESSIONS, "CREATE VIEW messages AS SELECT 1"), "not one of Krabs"),
     ],

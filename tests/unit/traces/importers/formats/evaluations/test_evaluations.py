@@ -122,7 +122,7 @@ def test_bad_trial_leaves_its_neighbours(traj: Any) -> None:
     runs, problems = imported([TRIALS[1], {**TRIALS[0], "traj": traj}], "tau-bench")
     assert [run.metadata["trial"] for run in runs] == [1]
     assert len(problems) == 1
-    assert "a list was expected" in problems[0]
+    assert "expected a list" in problems[0]
     assert "/1/traj" in problems[0]
 
 
