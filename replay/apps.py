@@ -11,8 +11,8 @@ class ReplayConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Whatever is configured wrongly is said at start, not in the middle of a replay."""
-        import_module("replay.tasks")  # says who hears of sessions
+        """Load the tasks, and validate the configuration at start instead of in the middle of a replay."""
+        import_module("replay.tasks")  # registers the session observers
         tools.configured_tools()
         retrieval.configured_retrievers()
         configuration.hooks()

@@ -1,6 +1,6 @@
-"""Work for the workers, and which features hear of it: the one place that knows them all.
+"""Celery tasks, and the observers of sessions: the one module that knows all features.
 
-Arguments are ids; the database is the truth, and the queue a hint.
+Arguments are ids: the database is the truth, the queue a hint.
 """
 
 from uuid import UUID
@@ -25,21 +25,21 @@ observers.compose([scheduler.ExperimentObserver(), export_worker.ExportObserver(
 
 @shared_task
 def execute(session_id: str) -> None:
-    """Run a replay session to its end, or to the operator's next answer.
+    """Run a replay session until it ends or waits for the operator.
 
-    A worker that was asked to end leaves it to another one.
+    A worker that is shutting down leaves the session to another one.
     """
     if shutdown.is_requested():
         return
     session = UUID(session_id)
     try:
-        if runner.execute(session, session_probe.execution_of):
+        if runner.execute(session, session_probe.make_execution):
             enqueue.put(COMPARE, session)
     finally:
-        next_ones = (
-            [session] if shutdown.is_requested() else outages.retry_through_outage(lambda: _whose_turn_it_is(session))
+        next_sessions = (
+            [session] if shutdown.is_requested() else outages.retry_through_outage(lambda: _startable_sessions(session))
         )
-        for waiting in next_ones:
+        for waiting in next_sessions:
             enqueue.put(EXECUTE, waiting)
         for proof in outages.retry_through_outage(lambda: proving.advance_after(session)):
             enqueue.put(PROVE, proof)
@@ -47,14 +47,14 @@ def execute(session_id: str) -> None:
 
 @shared_task
 def prove(proof_id: str) -> None:
-    """Get on with a proof until it waits for a session, or is over."""
+    """Advance a proof until it waits for a session or ends."""
     for session in [] if shutdown.is_requested() else proving.advance(UUID(proof_id)):
         enqueue.put(EXECUTE, session)
 
 
 @shared_task
 def compare(session_id: str) -> None:
-    """Diff a finished replay against its source, and give the result to what it was made for."""
+    """Diff a finished replay against its source, and pass the result to the feature that created it."""
     runner.compare(UUID(session_id))
     scoring.judge(UUID(session_id))
     attach.attach(UUID(session_id))
@@ -62,21 +62,21 @@ def compare(session_id: str) -> None:
 
 @shared_task
 def try_out(trial_id: str) -> None:
-    """Make the one call of a trial."""
+    """Run the single call of a trial."""
     trying.run(UUID(trial_id))
 
 
 @shared_task
 def sign_calls(list_id: str) -> None:
-    """Sign the recorded calls of an app under a new ignore list, which holds from then on."""
+    """Sign the recorded calls of an app under a new ignore list, and activate the list."""
     ignore_lists.sign_by_id(int(list_id))
 
 
-def _whose_turn_it_is(stopped: UUID) -> list[UUID]:
-    return [*scheduler.release_after(stopped), *bisecting.advance_after(stopped)]
+def _startable_sessions(session: UUID) -> list[UUID]:
+    return [*scheduler.release_after(session), *bisecting.advance_after(session)]
 
 
 @shared_task
 def export_langfuse(export_id: str) -> None:
-    """Go on with the export of a run to Langfuse."""
+    """Continue the export of a run to Langfuse."""
     export_worker.work(UUID(export_id))

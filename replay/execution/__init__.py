@@ -1,1 +1,1 @@
-"""One session, executed by one worker."""
+"""Execution of one session by one worker."""

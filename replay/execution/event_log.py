@@ -1,4 +1,4 @@
-"""Telling the watchers of a session: messages in a table, with a sequence of their own, and a wake-up on commit."""
+"""Session event log: append sequenced messages, and notify subscribers on commit."""
 
 from typing import Final
 from uuid import UUID
@@ -16,9 +16,10 @@ _COLUMNS: Final = ("session", "seq", "type", "body")
 
 
 def append(session_id: UUID, *messages: BaseModel | str) -> None:
-    """Add messages; a plain `session` says that the session itself changed."""
-    with transaction.atomic(savepoint=False):  # several for each live call: what fails here fails as a whole anyway
-        first = _last_seq(session_id, len(messages)) - len(messages) + 1
+    """Append messages; the plain text `session` reports a change of the session itself."""
+    # No savepoint: there are several of these for each live call, and a failure aborts the outer transaction anyway.
+    with transaction.atomic(savepoint=False):
+        first = _reserve_seqs(session_id, len(messages)) - len(messages) + 1
         rows = [_row(session_id, seq, message) for seq, message in enumerate(messages, first)]
         bulk.insert(SessionMessage, _COLUMNS, rows)
         notify.touch(f"replay.{session_id}")
@@ -26,13 +27,13 @@ def append(session_id: UUID, *messages: BaseModel | str) -> None:
             observers.session_changed(session_id)
 
 
-def _last_seq(session_id: UUID, more: int) -> int:
-    """Count so many messages, and answer the number of the last, in one statement."""
+def _reserve_seqs(session_id: UUID, count: int) -> int:
+    """Reserve sequence numbers and return the last, in one statement."""
     name, meta = connection.ops.quote_name, ReplaySession._meta
     key = meta.pk.get_db_prep_value(session_id, connection)
     statement = f"UPDATE {name(meta.db_table)} SET last_seq = last_seq + %s WHERE {name('id')} = %s RETURNING last_seq"
     with connection.cursor() as cursor:
-        cursor.execute(statement, [more, key])
+        cursor.execute(statement, [count, key])
         return int(cursor.fetchone()[0])
 
 

@@ -1,4 +1,4 @@
-"""How a session is executed; searches that make sessions of their own execute them otherwise."""
+"""Execution strategy of a session; features that create sessions can override it."""
 
 from collections.abc import Callable, Mapping
 
@@ -13,25 +13,25 @@ from traces.models import Step
 
 
 class Execution:
-    """An ordinary replay."""
+    """The strategy of an ordinary replay."""
 
-    def completed_graph(self, graph: Graph) -> Graph:
-        """The graph of the source, with what else is known of its data flow."""
+    def extend_graph(self, graph: Graph) -> Graph:
+        """Add further known data flow to the source's graph."""
         return graph
 
     def environment(
-        self, checkpoints: Checkpoints, journal: AttemptJournal, payloads: Payloads, committed: Mapping[int, Step]
+        self, checkpoints: Checkpoints, journal: AttemptJournal, payloads: Payloads, committed_steps: Mapping[int, Step]
     ) -> LiveEnvironment:
-        """What answers the calls."""
-        return LiveEnvironment(checkpoints, journal, payloads, committed)
+        """Create the environment that answers the calls."""
+        return LiveEnvironment(checkpoints, journal, payloads, committed_steps)
 
     def inspect(self, event: Event) -> None:
-        """Look at an event before it is written; raises `Stopped` where the replay must not go on."""
+        """Inspect an event before it is written; raises `ReplayFailure` if the replay must not continue."""
 
 
-ExecutionOf = Callable[[ReplaySession, Payloads], Execution]
+ExecutionFactory = Callable[[ReplaySession, Payloads], Execution]
 
 
-def ordinary(session: ReplaySession, payloads: Payloads) -> Execution:
-    """The execution of a session that nobody made for a purpose of its own."""
+def ordinary_execution(session: ReplaySession, payloads: Payloads) -> Execution:
+    """Return the strategy of a session that no other feature created."""
     return Execution()

@@ -1,7 +1,7 @@
-"""Which worker process works on a session, and whether it still lives.
+"""Session leases: which worker process owns a session, and whether it is still alive.
 
-A heartbeat is never held against a clock: whoever looks after the others waits, by its own clock, for a beat that
-does not change. So clocks that disagree, or a database that was away for a while, make nobody look dead.
+A heartbeat's time is never compared with a clock. An observer measures, on its own clock, how long a heartbeat has not
+changed. So clock skew or a database outage does not make a live worker look dead.
 """
 
 import os
@@ -28,24 +28,24 @@ _PROC: Final = Path("/proc")
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A session in the hands of an owner."""
+    """A session and its owner."""
 
     session_id: UUID
     owner: str
 
 
 def beat_s() -> float:
-    """Seconds between two heartbeats: several fit into the time after which a worker is taken for dead."""
+    """Seconds between two heartbeats: several fit into the takeover time."""
     return min(2.0, float(settings.TAKEOVER_S) / 5)
 
 
 def new_owner() -> str:
-    """A name for one claim by this process."""
+    """Create a unique owner name for one claim by this process."""
     return f"{_process(os.getpid())}:{uuid4().hex[:12]}"
 
 
 def claim(session_id: UUID, owner: str) -> bool:
-    """Take a pending session; false when somebody else has it, or it has ended."""
+    """Claim a pending session; False if it is not pending."""
     return bool(
         move(
             ReplaySession.objects.filter(id=session_id),
@@ -59,54 +59,54 @@ def claim(session_id: UUID, owner: str) -> bool:
 
 
 def beat(session_id: UUID, owner: str) -> bool:
-    """Say that the owner lives; false when it is the owner no more."""
-    return bool(_held(Claim(session_id=session_id, owner=owner)).update(heartbeat_at=Now()))
+    """Write a heartbeat; False if the session has another owner or has ended."""
+    return bool(_owned_session(Claim(session_id=session_id, owner=owner)).update(heartbeat_at=Now()))
 
 
-def release(lost: Claim) -> bool:
-    """Make an abandoned session pending again, unless it is in other hands by now.
+def release(abandoned_claim: Claim) -> bool:
+    """Make an abandoned session pending again; False if it has another owner by now.
 
-    What its old owner still tries to write is refused.
+    Later writes of the old owner are rejected.
     """
-    return _hand_back(lost, lost_workers=F("lost_workers") + 1)
+    return _hand_back(abandoned_claim, lost_workers=F("lost_workers") + 1)
 
 
 def give_back(session_id: UUID, owner: str) -> bool:
-    """Leave a session to another worker; false when it is in other hands already."""
+    """Return a session to the queue; False if it has another owner already."""
     return _hand_back(Claim(session_id=session_id, owner=owner), current="")
 
 
 class Observer:
-    """Looks at the heartbeats of all running sessions, again and again."""
+    """Polls the heartbeats of all running sessions."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._seen: dict[Claim, tuple[datetime, float]] = {}
+        self._beats: dict[Claim, tuple[datetime, float]] = {}
 
-    def abandoned(self) -> list[Claim]:
-        """Sessions whose process has ended, or whose heartbeat did not change while this observer watched."""
-        now, found, seen = self._clock(), [], {}
-        for held, beat_at in _running():
-            known = self._seen.get(held)
-            since = known[1] if known is not None and known[0] == beat_at else now
-            if beat_at is None or now - since > settings.TAKEOVER_S or is_dead(held.owner):
-                found.append(held)
+    def find_abandoned(self) -> list[Claim]:
+        """Return sessions whose process has ended, or whose heartbeat has not changed for the takeover time."""
+        now, abandoned_claims, beats = self._clock(), [], {}
+        for lease, beat_at in _running():
+            last = self._beats.get(lease)
+            changed_at = last[1] if last is not None and last[0] == beat_at else now
+            if beat_at is None or now - changed_at > settings.TAKEOVER_S or is_dead(lease.owner):
+                abandoned_claims.append(lease)
             else:
-                seen[held] = (beat_at, since)
-        self._seen = seen
-        return found
+                beats[lease] = (beat_at, changed_at)
+        self._beats = beats
+        return abandoned_claims
 
     def forget(self) -> None:
-        """Begin anew: what kept this observer from looking may have kept the others from beating."""
-        self._seen = {}
+        """Restart all measurements: what stopped this observer may have stopped the heartbeats, too."""
+        self._beats = {}
 
 
-def _hand_back(held: Claim, **columns: object) -> bool:
-    return bool(move(_held(held), SessionStatus.RUNNING, SessionStatus.PENDING, owner="", **columns))
+def _hand_back(lease: Claim, **columns: object) -> bool:
+    return bool(move(_owned_session(lease), SessionStatus.RUNNING, SessionStatus.PENDING, owner="", **columns))
 
 
-def _held(held: Claim) -> QuerySet[ReplaySession]:
-    return ReplaySession.objects.filter(id=held.session_id, owner=held.owner, status=SessionStatus.RUNNING)
+def _owned_session(lease: Claim) -> QuerySet[ReplaySession]:
+    return ReplaySession.objects.filter(id=lease.session_id, owner=lease.owner, status=SessionStatus.RUNNING)
 
 
 def _running() -> Iterable[tuple[Claim, datetime | None]]:
@@ -116,15 +116,15 @@ def _running() -> Iterable[tuple[Claim, datetime | None]]:
 
 @cache
 def _process(pid: int) -> str:
-    """This process, told apart from an earlier one with the same number by when it started."""
-    return f"{socket.gethostname()[:60]}:{_place()}:{pid}:{_started(pid)}"
+    """Name of this process; its start time distinguishes it from an earlier process with the same number."""
+    return f"{socket.gethostname()[:60]}:{_pid_space()}:{pid}:{_start_time(pid)}"
 
 
 @cache
-def _place() -> str:
-    """Where process numbers mean the same: one boot of one machine, and one container on it.
+def _pid_space() -> str:
+    """Name of the process number space: one boot of one machine, and one container on it.
 
-    Host names do not tell: containers on the network of their host share its name, and machines are named alike.
+    Host names are not unique: containers on the host network share its name, and machines can have equal names.
     """
     try:
         boot = _PROC.joinpath("sys/kernel/random/boot_id").read_text().strip()
@@ -134,26 +134,26 @@ def _place() -> str:
 
 
 def is_dead(owner: str) -> bool:
-    """Only a process of this place can be known to have ended."""
-    _, place, pid, started = (*owner.split(":"), "", "", "", "")[:4]
-    if place != _place() or not pid.isdecimal():
+    """True if the owner's process has ended; always False for processes of another machine or container."""
+    _, pid_space, pid, start_time = (*owner.split(":"), "", "", "", "")[:4]
+    if pid_space != _pid_space() or not pid.isdecimal():
         return False
-    return _started(int(pid)) != started
+    return _start_time(int(pid)) != start_time
 
 
-def _started(pid: int) -> str:
-    """When a process started, in the clock of the machine; empty when there is no such process."""
+def _start_time(pid: int) -> str:
+    """Start time of a process in clock ticks since boot; empty if there is no such process."""
     if _PROC.joinpath("self").exists():
         try:
             fields = _PROC.joinpath(str(pid), "stat").read_text().rpartition(")")[2].split()
         except (FileNotFoundError, ProcessLookupError):
             return ""
-        # A zombie has ended; field 20 after the name is the start time.
+        # A zombie has ended. Field 20 after the name is the start time.
         return "" if fields[0] == "Z" else fields[19]
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return ""
     except PermissionError:
-        pass  # it lives, under another account
+        pass  # alive, under another account
     return "alive"

@@ -1,4 +1,4 @@
-"""What answers the calls of a session that is executed: recordings, caches, and the world outside."""
+"""Environment of an executing session: recordings, caches and live calls."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import Final, TypeVar
@@ -20,23 +20,23 @@ from replay.store.payload_reader import Payloads
 from replay.tool_review import queries
 from traces.models import Step
 
-_Answered = TypeVar("_Answered", Answer, Answer | None)
-_UNANSWERED: Final = "which no recording answers: what does it return?"
+_AnswerT = TypeVar("_AnswerT", Answer, Answer | None)
+_NO_RECORDING: Final = "which no recording answers: what does it return?"
 
 
 class LiveEnvironment:
-    """Implements `ReplayEnvironment`. Steps in `committed` were resolved before a crash, and are not resolved again."""
+    """Implements `ReplayEnvironment`; `committed_steps` were resolved before a crash and are not resolved again."""
 
     planning = False
 
     def __init__(
-        self, checkpoints: Checkpoints, journal: AttemptJournal, payloads: Payloads, committed: Mapping[int, Step]
+        self, checkpoints: Checkpoints, journal: AttemptJournal, payloads: Payloads, committed_steps: Mapping[int, Step]
     ) -> None:
         self.payload = payloads
         self._checkpoints = checkpoints
         self._row = checkpoints.row
         self._journal = journal
-        self._committed = committed
+        self._committed_steps = committed_steps
 
     def cached(self, signature: str, *, exclude: Collection[UUID]) -> CachedAnswer | None:
         return call_cache.lookup(self._row.session.source_run.app, signature, exclude=exclude)
@@ -52,9 +52,9 @@ class LiveEnvironment:
         return self._live(call, lambda: live_models.answer(self._journal, call, provider))
 
     def tool(self, name: str) -> ToolReview:
-        """As decided now: a review that was taken back holds at once."""
-        configured = tools.configured_tools().get(name)
-        return ToolReview(safe=queries.safety(name), executor="" if configured is None else configured.place)
+        """Return the current review, so that a withdrawn review takes effect immediately."""
+        entry = tools.configured_tools().get(name)
+        return ToolReview(safe=queries.safety(name), executor="" if entry is None else entry.place)
 
     def live_tool(self, call: Call, executor: str) -> Answer | None:
         tool = tools.configured_tools()[call.callee]
@@ -67,32 +67,33 @@ class LiveEnvironment:
         retriever = retrieval.configured_retrievers()[serving.name]
         return self._live(call, lambda: live_retrieval.answer(self._journal, retriever, call))
 
-    def ask(self, call: Call, why: str = _UNANSWERED, may_run: bool = False) -> OperatorAnswer | None:
-        """The operator's stored answer, else the session begins to wait. `run` is no answer to what came of a call."""
-        if (answer := operator_questions.answered(self._row.session, call, may_run=may_run)) is not None:
+    def ask(self, call: Call, reason: str = _NO_RECORDING, may_run: bool = False) -> OperatorAnswer | None:
+        """Return the operator's stored answer, or pause the session; `run` is only valid with `may_run`."""
+        if (answer := operator_questions.stored_answer(self._row.session, call, may_run=may_run)) is not None:
             return answer
         self._checkpoints.flush()
-        question = operator_questions.question(call, why, may_run=may_run)
+        question = operator_questions.question(call, reason, may_run=may_run)
         with transaction.atomic():
-            said = question.model_dump(mode="json")
-            self._row.leave(SessionStatus.AWAITING_OPERATOR, question=said, current=question.text[:300])
+            question_json = question.model_dump(mode="json")
+            self._row.leave(SessionStatus.AWAITING_OPERATOR, question=question_json, current=question.text[:300])
             if ReplaySession.objects.filter(id=self._row.id, cancel_requested=True).exists():
                 raise CancelRequest
             self._row.append_messages("session")
         raise OperatorWait
 
     def committed_answer(self, no: int) -> Answer | None:
-        row = self._committed.get(no)
+        row = self._committed_steps.get(no)
         if row is None:
             return None
-        if "code" in row.detail:  # the replay failed here, and its worker ended before it could say so
+        # The replay failed at this step, and its worker died before it could end the session.
+        if "code" in row.detail:
             raise ReplayFailure(str(row.detail["code"]), row.error, step=no, finished=True)
         return step_rows.answer_of_row(row, self.payload(row.output_ref) if row.output_ref else None)
 
-    def _live(self, call: Call, answer: Callable[[], _Answered]) -> _Answered:
-        """A live call, once everything before it is committed; one that is given up ends the replay at its step."""
+    def _live(self, call: Call, answer: Callable[[], _AnswerT]) -> _AnswerT:
+        """Make a live call after committing everything before it; a failed call ends the replay at its step."""
         self._checkpoints.before_live_call()
         try:
             return answer()
-        except CallFailure as failed:
-            self._checkpoints.fail(call, failed.answer, failed.stopped)
+        except CallFailure as failure:
+            self._checkpoints.fail(call, failure.answer, failure.stop)

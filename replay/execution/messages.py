@@ -9,7 +9,7 @@ from traces.core.schema import Schema
 
 
 class AttemptView(Schema):
-    """One live call as it went: `retry_at` is set while waiting for the next attempt."""
+    """One attempt at a live call; `retry_at` is set while the next attempt is pending."""
 
     id: int
     sequence_no: int
@@ -23,9 +23,9 @@ class AttemptView(Schema):
 
 
 class OperatorQuestion(Schema):
-    """A tool call that the policy wants the operator to answer, or whose outcome nobody knows.
+    """A tool call that the policy leaves to the operator, or whose outcome is unknown.
 
-    `may_run`: it would run for real, and waits for the operator to let it.
+    `may_run`: the call waits for approval, and the operator may let it run.
     """
 
     sequence_no: int
@@ -36,7 +36,7 @@ class OperatorQuestion(Schema):
 
 
 class StepsMessage(Schema):
-    """Steps of the derived run that are now readable; the client fetches them."""
+    """New readable steps of the derived run; the client fetches them."""
 
     type: Literal["steps"] = "steps"
     seq: int
@@ -45,7 +45,7 @@ class StepsMessage(Schema):
 
 
 class TextMessage(Schema):
-    """More text of the live model call of one step; `offset` tells a repeat from what is new."""
+    """Further text of one step's live model call; `offset` lets clients ignore repeated text."""
 
     type: Literal["text"] = "text"
     seq: int

@@ -1,4 +1,4 @@
-"""Session observers: features that create sessions take part in their execution through one interface."""
+"""Session observers: the interface through which features take part in the execution of their sessions."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -10,10 +10,10 @@ from replay.models import ReplaySession
 
 
 class SessionObserver:
-    """Events of sessions, reported in the transaction in which they happen; a feature overrides what concerns it."""
+    """Session events, reported in their transaction; a feature overrides the methods it needs."""
 
     def call_intended(self, session_id: UUID, step: int) -> None:
-        """A live call is about to go out; raises `Stopped` to prevent it."""
+        """A live call is about to go out; raises `ReplayFailure` to prevent it."""
 
     def call_paid(self, session_id: UUID, cost_usd: Decimal) -> None:
         """A live call has been paid for."""
@@ -37,7 +37,7 @@ _observers: list[SessionObserver] = []
 
 
 def compose(observers: Iterable[SessionObserver]) -> None:
-    """Set the observers of this process; called once, where all features are known."""
+    """Set the observers of this process; called once, by the module that knows all features."""
     _observers[:] = observers
 
 

@@ -1,4 +1,4 @@
-"""Running a replay session: claim it, replay it, and leave it in one of its end states."""
+"""Run a replay session: claim it, replay it, and leave it in one of its end states."""
 
 import threading
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from replay.execution.derived_run import container_status
 from replay.execution.derived_run.checkpoints import Checkpoints
 from replay.execution.derived_run.open_run import open_run
 from replay.execution.derived_run.step_writer import StepWriter
-from replay.execution.execution import ExecutionOf, ordinary
+from replay.execution.execution import ExecutionFactory, ordinary_execution
 from replay.execution.session_row import SessionRow
 from replay.hooks import session_lifecycle
 from replay.live import outages, tools
@@ -41,61 +41,68 @@ from traces.runs import services as traces
 from traces.transitions import move
 
 logger = structlog.get_logger("replay")
-_MOST_OUTAGES: Final = 20  # of the database or the storage of artifacts, in one go at a session
+# Outages of the database or the artifact storage during one claim of a session.
+_MAX_OUTAGES: Final = 20
 
 
-def execute(session_id: UUID, execution_of: ExecutionOf = ordinary) -> bool:
-    """Work on a session until it ends or waits; true when it completed. A session that is not pending is left alone."""
+def execute(session_id: UUID, make_execution: ExecutionFactory = ordinary_execution) -> bool:
+    """Execute a pending session until it ends or waits; True if it completed."""
     owner = leases.new_owner()
     if not leases.claim(session_id, owner):
         return False
     with _heartbeat(session_id, owner), tools.connection_scope(str(session_id)):
-        for _ in range(_MOST_OUTAGES):
+        for _ in range(_MAX_OUTAGES):
             try:
-                return _run(session_id, owner, execution_of)
+                return _run(session_id, owner, make_execution)
             except outages.OUTAGE_ERRORS as error:
                 if not outages.is_outage(error):
                     raise
                 connection.close()
                 logger.warning("store_away", session_id=str(session_id), error=str(error).partition("\n")[0])
                 outages.wait_for_storage(error)
-            # The replay begins again at the last checkpoint; what was answered meanwhile is stored beside it.
+            # The replay restarts at the last checkpoint; answers received since then are stored in the attempts.
             if not outages.retry_through_outage(lambda: leases.beat(session_id, owner)):
                 return False
-        lost = f"the database or the artifact storage went away {_MOST_OUTAGES} times"
-        _end(session_id, owner, SessionStatus.FAILED_EXECUTION, code="dependency_unavailable", error=lost)
+        error_text = f"the database or the artifact storage went away {_MAX_OUTAGES} times"
+        _end(session_id, owner, SessionStatus.FAILED_EXECUTION, code="dependency_unavailable", error=error_text)
     return False
 
 
-def give_up(lost: leases.Claim) -> None:
-    """End a session that no worker survives."""
-    error = "one worker after the other ended while it worked on this, and no step came of it"
-    _end(lost.session_id, lost.owner, SessionStatus.FAILED_EXECUTION, code="worker_lost", error=error)
+def give_up(abandoned_claim: leases.Claim) -> None:
+    """End a session that crashes every worker."""
+    error = "gave up: one worker after another crashed on this session without completing a step"
+    _end(
+        abandoned_claim.session_id,
+        abandoned_claim.owner,
+        SessionStatus.FAILED_EXECUTION,
+        code="worker_lost",
+        error=error,
+    )
 
 
 def compare(session_id: UUID) -> None:
-    """Diff source and derived run; a diff that fails is logged and leaves the session as it is."""
+    """Diff source and derived run; if the diff fails, the error is logged and the session stays completed."""
     session = ReplaySession.objects.get(id=session_id)
     if session.run_id is None or session.status not in COMPLETED:
         return
-    found: UUID | None = None
+    diff_id: UUID | None = None
     try:
         if observers.wants_diff(session_id):
-            found = diffing.diff(base_id=session.source_run_id, candidate_id=session.run_id).id
+            diff_id = diffing.diff(base_id=session.source_run_id, candidate_id=session.run_id).id
     except Exception as error:
         if outages.is_outage(error):
             raise
-        # The replay is complete without its diff, which can be asked for again at any time.
+        # The replay is complete without its diff, which can be requested again at any time.
         logger.exception("diff_failed", session_id=str(session_id))
     with transaction.atomic():
-        ReplaySession.objects.filter(id=session_id).update(diff_id=found, compared_at=Now())
+        ReplaySession.objects.filter(id=session_id).update(diff_id=diff_id, compared_at=Now())
         event_log.append(session_id, "session")
 
 
-def _run(session_id: UUID, owner: str, execution_of: ExecutionOf) -> bool:
-    """One replay from the last checkpoint; raises only what the database raises while it is away, and mistakes."""
+def _run(session_id: UUID, owner: str, make_execution: ExecutionFactory) -> bool:
+    """Replay from the last checkpoint; raises only outages and internal errors."""
     try:
-        return _replay(session_id, owner, execution_of)
+        return _replay(session_id, owner, make_execution)
     except LostOwnership:
         logger.warning("session_taken_over", session_id=str(session_id))
     except OperatorWait:
@@ -105,14 +112,14 @@ def _run(session_id: UUID, owner: str, execution_of: ExecutionOf) -> bool:
             event_log.append(session_id, "session")
     except CancelRequest:
         _end(session_id, owner, SessionStatus.CANCELLED)
-    except ReplayFailure as stopped:
-        _end(session_id, owner, _failure(stopped.code), code=stopped.code, error=str(stopped), step=stopped.step)
+    except ReplayFailure as stop:
+        _end(session_id, owner, _failure(stop.code), code=stop.code, error=str(stop), step=stop.step)
     except (MissingPart, StorageRefuses) as failure:
         _end(session_id, owner, _failure(failure.code), code=failure.code, error=str(failure))
     except Exception as error:
         if outages.is_outage(error):
             raise
-        # Whatever it was: a session must never stay `running` with nobody working on it.
+        # Whatever the error: a session must never stay `running` without a worker.
         logger.exception("session_failed", session_id=str(session_id))
         _end(
             session_id,
@@ -126,34 +133,34 @@ def _run(session_id: UUID, owner: str, execution_of: ExecutionOf) -> bool:
 
 
 def _failure(code: str) -> SessionStatus:
-    """The end state of a session that stops: a source that cannot be read is no fault of the execution."""
+    """End state for an error code: an unreadable source is a failed validation, not a failed execution."""
     return SessionStatus.FAILED_VALIDATION if code == ARTIFACT_MISSING else SessionStatus.FAILED_EXECUTION
 
 
-def _replay(session_id: UUID, owner: str, execution_of: ExecutionOf) -> bool:
+def _replay(session_id: UUID, owner: str, make_execution: ExecutionFactory) -> bool:
     session = ReplaySession.objects.select_related("source_run", "profile").get(id=session_id)
     overrides = OverrideProfile.model_validate(session.profile.profile)
     policy, payloads = Policy.model_validate(session.policy), Payloads()
-    # The ignore list of the plan, also when another one holds by now.
+    # The ignore list of the plan, even if another one is active by now.
     ignoring = ignore_lists.of_version(session.source_run.app, session.plan.get("ignore_list", 0))
-    execution = execution_of(session, payloads)
+    execution = make_execution(session, payloads)
     hooks = session_lifecycle.begin(session, taken_over=session.run_id is not None)
     row = SessionRow(session, owner)
     journal = AttemptJournal(row, policy, hooks)
     checkpoints = Checkpoints(row, policy, ignoring, journal)
     writer = StepWriter(checkpoints)
-    committed = open_run(row)
+    committed_steps = open_run(row)
     writer.copy_before(session.fork_sequence_no)
-    started = session_lifecycle.started(hooks, session)
+    start_outcome = session_lifecycle.started(hooks, session)
     if not applied_profile.changes_anything(overrides, policy):
-        writer.keep_everything()
+        writer.reuse_all()
     else:
-        lost = find_losses(session.source_run_id, session.source_run.step_count)
-        graph = execution.completed_graph(load_graph(session.source_run_id, session.fork_sequence_no, lost))
-        environment = execution.environment(checkpoints, journal, payloads, committed)
+        losses = find_losses(session.source_run_id, session.source_run.step_count)
+        graph = execution.extend_graph(load_graph(session.source_run_id, session.fork_sequence_no, losses))
+        environment = execution.environment(checkpoints, journal, payloads, committed_steps)
         fork = build_fork(graph, overrides, policy, payloads)
         replayer = Replayer(fork.context(environment, ignoring), hooks)
-        replayer.heed_start(started)
+        replayer.heed_start(start_outcome)
         writer.follow(replayer, execution.inspect)
     writer.finish()
     session_lifecycle.ended(session_id)
@@ -163,11 +170,11 @@ def _replay(session_id: UUID, owner: str, execution_of: ExecutionOf) -> bool:
 def _end(
     session_id: UUID, owner: str, status: SessionStatus, *, code: str = "", error: str = "", step: int | None = None
 ) -> None:
-    """Leave the session in an end state, and its run sealed as failed."""
+    """Move the session to an end state, and seal its run as failed."""
     with transaction.atomic():
-        held = ReplaySession.objects.filter(id=session_id, owner=owner)
-        ended = move(
-            held,
+        owned_row = ReplaySession.objects.filter(id=session_id, owner=owner)
+        is_moved = move(
+            owned_row,
             SessionStatus.RUNNING,
             status,
             error_code=code,
@@ -177,7 +184,7 @@ def _end(
             owner="",
             ended_at=datetime.now(UTC),
         )
-        if not ended:
+        if not is_moved:
             return
         session = ReplaySession.objects.get(id=session_id)
         container_status.cut_off(session)
@@ -190,14 +197,14 @@ def _end(
 
 @contextmanager
 def _heartbeat(session_id: UUID, owner: str) -> Iterator[None]:
-    """Beat in a thread of its own, because a live call can be silent for longer than a beat."""
-    done = threading.Event()
+    """Write heartbeats in a separate thread, because a live call can take longer than the heartbeat interval."""
+    stop = threading.Event()
 
     def beat() -> None:
         try:
-            while not done.wait(leases.beat_s()):
+            while not stop.wait(leases.beat_s()):
                 close_old_connections()
-                # Without the database nobody can take the session over: the next beat is soon enough.
+                # During a database outage no worker can take the session over: the next beat is soon enough.
                 if not outages.if_reachable(lambda: leases.beat(session_id, owner), fallback=True):
                     break
         finally:
@@ -208,5 +215,5 @@ def _heartbeat(session_id: UUID, owner: str) -> Iterator[None]:
     try:
         yield
     finally:
-        done.set()
+        stop.set()
         thread.join()

@@ -1,4 +1,4 @@
-"""A session's row in the database, as the worker that owns it sees it."""
+"""A session's database row, as written by the worker that owns it."""
 
 from uuid import UUID
 
@@ -15,7 +15,7 @@ from traces.transitions import move
 
 
 class SessionRow:
-    """Writes the row only while `owner` holds it."""
+    """Writes the row only while `owner` owns the session."""
 
     def __init__(self, session: ReplaySession, owner: str) -> None:
         self.session = session
@@ -32,24 +32,24 @@ class SessionRow:
         return self.session.run_id
 
     def update(self, **columns: object) -> None:
-        """Write columns; raises `LostOwnership` where the session is in other hands."""
+        """Write columns; raises `LostOwnership` if the session has another owner."""
         if not self._mine().filter(status=SessionStatus.RUNNING).update(heartbeat_at=Now(), **columns):
             raise LostOwnership
 
-    def leave(self, after: SessionStatus, **columns: object) -> None:
-        """Work on it no more: another status, and no owner; raises `LostOwnership` like `update`."""
-        if not move(self._mine(), SessionStatus.RUNNING, after, owner="", heartbeat_at=Now(), **columns):
+    def leave(self, status: SessionStatus, **columns: object) -> None:
+        """Move the session to another status and give up ownership; raises `LostOwnership` like `update`."""
+        if not move(self._mine(), SessionStatus.RUNNING, status, owner="", heartbeat_at=Now(), **columns):
             raise LostOwnership
 
     def _mine(self) -> QuerySet[ReplaySession]:
         return ReplaySession.objects.filter(id=self.id, owner=self.owner)
 
     def append_messages(self, *messages: BaseModel | str) -> None:
-        """Tell the watchers of the session."""
+        """Append to the session's event log."""
         event_log.append(self.id, *messages)
 
     def check(self) -> None:
-        """Raise when the operator or this worker wants to stop, or when somebody else owns the session by now."""
+        """Raise if the session is cancelled, has another owner, or this worker is shutting down."""
         cancelled, owner = ReplaySession.objects.values_list("cancel_requested", "owner").get(id=self.id)
         if owner != self.owner:
             raise LostOwnership
@@ -58,8 +58,8 @@ class SessionRow:
         if shutdown.is_requested():
             raise SessionHandover
 
-    def is_unwanted(self, *, again: bool) -> bool:
-        """Whether a call that is under way should be given up; `again`: it may be made again."""
+    def should_abandon(self, *, repeatable: bool) -> bool:
+        """True if the call in flight should be abandoned; `repeatable`: it may be made again."""
         cancelled, owner = ReplaySession.objects.values_list("cancel_requested", "owner").get(id=self.id)
-        # What another worker would not ask again is waited for: the answer may still come.
-        return bool(cancelled) or (again and owner != self.owner)
+        # A call that another worker must not repeat is awaited even after a takeover: its answer may still arrive.
+        return bool(cancelled) or (repeatable and owner != self.owner)

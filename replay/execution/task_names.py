@@ -1,4 +1,4 @@
-"""The names of what is queued: whoever queues work need not know who does it."""
+"""Names of Celery tasks, so that queueing work does not import the modules that do it."""
 
 from typing import Final
 

@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('tool', models.CharField(max_length=300)),
-                ('safe', models.BooleanField(help_text='may run in a replay; null: not reviewed any more', null=True)),
+                ('safe', models.BooleanField(help_text='may run in a replay; null: the review was withdrawn', null=True)),
                 ('by', models.CharField(max_length=120)),
                 ('via', models.CharField(help_text="'page' or 'yaml'", max_length=4)),
                 ('at', models.DateTimeField(auto_now_add=True)),

@@ -13,12 +13,12 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='replaysession',
             name='compared_at',
-            field=models.DateTimeField(help_text='when its diff was made, or could not be made', null=True),
+            field=models.DateTimeField(help_text='when its diff was computed, or failed', null=True),
         ),
         migrations.AddField(
             model_name='replaysession',
             name='lost_workers',
-            field=models.PositiveSmallIntegerField(default=0, help_text='that ended since the last checkpoint'),
+            field=models.PositiveSmallIntegerField(default=0, help_text='workers that died since the last checkpoint'),
         ),
         migrations.AddIndex(
             model_name='replaysession',

@@ -37,6 +37,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='replaysession',
             name='stated_policy',
-            field=models.ForeignKey(help_text='as it was written', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='sessions', to='replay.replaypolicy'),
+            field=models.ForeignKey(help_text='as the caller wrote it', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='sessions', to='replay.replaypolicy'),
         ),
     ]

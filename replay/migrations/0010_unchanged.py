@@ -16,8 +16,8 @@ class Migration(migrations.Migration):
             name='UnchangedReplay',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('how', models.TextField(help_text='what is asked again, in words')),
-                ('attached', models.BooleanField(default=False, help_text='it stands beside the report')),
+                ('how', models.TextField(help_text='what is called live again, in words')),
+                ('attached', models.BooleanField(default=False, help_text='attached to the report')),
                 ('diff', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='unchanged_replay', to='diffing.diffreport')),
                 ('session', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='unchanged_replay', to='replay.replaysession')),
             ],

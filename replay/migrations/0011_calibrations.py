@@ -17,7 +17,7 @@ class Migration(migrations.Migration):
             name='Calibration',
             fields=[
                 ('id', models.UUIDField(default=traces.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
-                ('found', models.JSONField(help_text='proposals and what speaks for them')),
+                ('found', models.JSONField(help_text='proposals and their evidence')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('base', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='traces.run')),
                 ('candidate', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='traces.run')),

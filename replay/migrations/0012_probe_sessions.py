@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='replaysession',
             name='is_probe',
-            field=models.BooleanField(default=False, help_text='one of many in a search: kept out of lists'),
+            field=models.BooleanField(default=False, help_text='one of many in a search: not listed'),
         ),
     ]

@@ -1,4 +1,4 @@
-"""The tables of replays."""
+"""Database tables of replays."""
 
 from replay.models.live_access import HookOutcome, LangfuseExport, TelemetryCount, ToolDecision, Trial
 from replay.models.saved_profiles import DocumentName, OverrideProfile, ReplayPolicy

@@ -1,4 +1,4 @@
-"""What replays have to do with the world outside: tools and their reviews, hooks, telemetry, exports."""
+"""Tables for live access: tool reviews, trials, hook outcomes, telemetry counts, exports."""
 
 from django.db import models
 
@@ -9,10 +9,10 @@ from traces.models import Run
 
 
 class ToolDecision(models.Model):
-    """One decision about a tool. They are added and never changed: a tool's newest holds, all are its history."""
+    """One review decision about a tool. Rows are only added: a tool's newest row applies, all rows are its history."""
 
     tool = models.CharField(max_length=300)
-    safe = models.BooleanField(null=True, help_text="may run in a replay; null: not reviewed any more")
+    safe = models.BooleanField(null=True, help_text="may run in a replay; null: the review was withdrawn")
     by = models.CharField(max_length=120)
     via = models.CharField(max_length=4, help_text="'page' or 'yaml'")
     at = models.DateTimeField(auto_now_add=True)
@@ -25,18 +25,18 @@ class ToolDecision(models.Model):
 
 
 class Trial(models.Model):
-    """One call of a tool or one search that somebody made to try it out. It is made once, and its row stays."""
+    """One tool call or search that a user ran as a trial. It runs once, and its row remains."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     kind = models.CharField(max_length=9, help_text="'tool' or 'retrieval'")
     name = models.CharField(max_length=300)
     input = models.JSONField()
     executor = models.CharField(max_length=300)
-    confirmed = models.BooleanField(help_text="it ran although nobody had reviewed it as safe")
+    confirmed = models.BooleanField(help_text="it ran although no review had marked it as safe")
     by = models.CharField(max_length=120)
     at = models.DateTimeField(auto_now_add=True)
     status = models.CharField(max_length=9, default=TrialStatus.PENDING)
-    over_at = models.DateTimeField(null=True, help_text="when a worker that has it must be gone")
+    over_at = models.DateTimeField(null=True, help_text="when the worker that runs it must have ended")
     outcome = models.JSONField(null=True)
     error_code = models.CharField(max_length=40, blank=True)
     error = models.TextField(blank=True)
@@ -50,16 +50,16 @@ class Trial(models.Model):
 
 
 class HookOutcome(models.Model):
-    """What came of one event, where a hook decided or failed. A takeover heeds it and asks nobody again."""
+    """Outcome of one event that a hook decided or failed on. A takeover uses it instead of calling the hooks again."""
 
     session = models.ForeignKey(ReplaySession, models.CASCADE, related_name="hook_outcomes")
-    sequence_no = models.PositiveIntegerField(help_text="of the derived run's step that it is about; 0: the agent")
+    sequence_no = models.PositiveIntegerField(help_text="step of the derived run that the event concerns; 0: the agent")
     event = models.CharField(max_length=24)
     tool_name = models.CharField(max_length=300, blank=True)
-    asked = models.JSONField(null=True, help_text="the arguments that the agent gave, of a tool event")
-    hook = models.CharField(max_length=120, blank=True, help_text="whose decision counts; empty: nobody's")
-    decision = models.JSONField(help_text="as the hook said it")
-    failures = models.JSONField(default=list, help_text="[hook, error] of those that gave no answer")
+    asked = models.JSONField(null=True, help_text="arguments of the call, for a tool event")
+    hook = models.CharField(max_length=120, blank=True, help_text="the hook whose decision applies; empty: none")
+    decision = models.JSONField(help_text="as the hook returned it")
+    failures = models.JSONField(default=list, help_text="[hook, error] for each hook that failed")
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -72,12 +72,12 @@ class HookOutcome(models.Model):
 
 
 class TelemetryCount(models.Model):
-    """What became of the events for one telemetry target, over all processes."""
+    """Delivery counts of one telemetry target, over all processes."""
 
     target = models.CharField(primary_key=True, max_length=120)
     sent = models.PositiveBigIntegerField(default=0)
     dropped = models.PositiveBigIntegerField(default=0)
-    error = models.TextField(blank=True, help_text="the last one")
+    error = models.TextField(blank=True, help_text="most recent")
     error_at = models.DateTimeField(null=True)
     sent_at = models.DateTimeField(null=True)
 
@@ -86,7 +86,7 @@ class TelemetryCount(models.Model):
 
 
 class LangfuseExport(models.Model):
-    """One run on its way to Langfuse. `done_events` is the cursor: what lies before it was acknowledged."""
+    """Export of one run to Langfuse. `done_events` is the cursor: all events before it were acknowledged."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     run = models.ForeignKey(Run, models.CASCADE, related_name="+")
@@ -95,9 +95,9 @@ class LangfuseExport(models.Model):
     owner = models.CharField(max_length=160, blank=True)
     heartbeat_at = models.DateTimeField(null=True)
     done_events = models.PositiveIntegerField(default=0)
-    rejected = models.PositiveIntegerField(default=0, help_text="events that Langfuse refused for good")
-    cut = models.PositiveIntegerField(default=0, help_text="payloads left out because they are too large")
-    failures = models.PositiveSmallIntegerField(default=0, help_text="in a row")
+    rejected = models.PositiveIntegerField(default=0, help_text="events that Langfuse rejected permanently")
+    cut = models.PositiveIntegerField(default=0, help_text="payloads omitted because of their size")
+    failures = models.PositiveSmallIntegerField(default=0, help_text="consecutive")
     error = models.TextField(blank=True)
     retry_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)

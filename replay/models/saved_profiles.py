@@ -1,10 +1,10 @@
-"""What a fork changes and what it may do: stored under digests, called by names."""
+"""Tables for override profiles and policies, stored by digest, and for their names."""
 
 from django.db import models
 
 
 class OverrideProfile(models.Model):
-    """What a fork changes, named by the digest of its JSON, so that the same changes are one profile."""
+    """The changes of a fork under the digest of their JSON, so that equal changes share one row."""
 
     digest = models.CharField(primary_key=True, max_length=64)
     profile = models.JSONField()
@@ -15,7 +15,7 @@ class OverrideProfile(models.Model):
 
 
 class ReplayPolicy(models.Model):
-    """A policy as it was written, named by the digest of its JSON."""
+    """A policy as the caller wrote it, under the digest of its JSON."""
 
     digest = models.CharField(primary_key=True, max_length=64)
     policy = models.JSONField()
@@ -26,7 +26,7 @@ class ReplayPolicy(models.Model):
 
 
 class DocumentName(models.Model):
-    """A name for an override profile or a policy. It may move to another one; what it named stays."""
+    """A name for an override profile or a policy. A name can move to another document; the old document remains."""
 
     kind = models.CharField(max_length=7, help_text="'profile' or 'policy'")
     name = models.CharField(max_length=80)

@@ -1,4 +1,4 @@
-"""Work that takes many replays, and what is known of it so far: experiments, bisections, proofs, calibrations."""
+"""Tables for work that takes several replays: experiments, bisections, proofs, control replays, calibrations."""
 
 from django.db import models
 
@@ -10,18 +10,18 @@ from traces.models import Run
 
 
 class Experiment(models.Model):
-    """A matrix of forks of one run. What its rows do and cost is on their sessions."""
+    """A matrix of forks of one run. The progress and cost of its rows are stored with their sessions."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     name = models.CharField(max_length=200)
     source_run = models.ForeignKey(Run, models.PROTECT, related_name="experiments")
     fork_sequence_no = models.PositiveIntegerField()
-    request = models.JSONField(help_text="as it was asked")
-    parallel = models.PositiveSmallIntegerField(help_text="how many sessions run at once")
+    request = models.JSONField(help_text="as received")
+    parallel = models.PositiveSmallIntegerField(help_text="number of concurrent sessions")
     max_cost_usd = models.DecimalField(max_digits=14, decimal_places=8, null=True)
     max_live_calls = models.PositiveIntegerField(null=True)
-    live_calls = models.PositiveIntegerField(default=0, help_text="of all rows, against the budget")
-    cost_usd = models.DecimalField(max_digits=14, decimal_places=8, default=0, help_text="what is known of it")
+    live_calls = models.PositiveIntegerField(default=0, help_text="of all rows, counted against the budget")
+    cost_usd = models.DecimalField(max_digits=14, decimal_places=8, default=0, help_text="known part of the cost")
     last_seq = models.PositiveIntegerField(default=0, help_text="of its changes")
     cancelled_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -34,15 +34,15 @@ class Experiment(models.Model):
 
 
 class ExperimentRow(models.Model):
-    """One sample of one cell: a session, its turn, and what it was worth."""
+    """One sample of one cell: its session and its result."""
 
     experiment = models.ForeignKey(Experiment, models.CASCADE, related_name="rows")
-    number = models.PositiveIntegerField(help_text="from 1, in the order in which they run")
+    number = models.PositiveIntegerField(help_text="from 1, in execution order")
     cell = models.PositiveIntegerField()
     sample = models.PositiveIntegerField()
     session = models.OneToOneField(ReplaySession, models.CASCADE, related_name="experiment_row")
-    released = models.BooleanField(default=False, help_text="its turn has come")
-    result = models.JSONField(null=True, help_text="scores, checks and the answer, once it was compared")
+    released = models.BooleanField(default=False, help_text="it may run")
+    result = models.JSONField(null=True, help_text="scores, checks and the answer, set after the comparison")
     seq = models.PositiveIntegerField(help_text="of its last change")
 
     class Meta:
@@ -53,16 +53,16 @@ class ExperimentRow(models.Model):
 
 
 class Bisection(models.Model):
-    """A search for the step where a failing run committed itself. What is known is in its probes."""
+    """A search for the last step from which a failing run can still succeed. Its progress is stored in its probes."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     run = models.ForeignKey(Run, models.PROTECT, related_name="bisections")
-    diff_id = models.UUIDField(null=True, help_text="the report from which it was asked for")
-    request = models.JSONField(help_text="as it was asked")
-    forks = models.JSONField(help_text="[sequence_no, type, name, cost of its answer or null], in order")
-    recorded = models.JSONField(help_text="what the checks say of the run itself")
+    diff_id = models.UUIDField(null=True, help_text="the report from which it was started")
+    request = models.JSONField(help_text="as received")
+    forks = models.JSONField(help_text="[sequence_no, type, name, cost of the answer or null], in order")
+    recorded = models.JSONField(help_text="check results of the run itself")
     status = models.CharField(max_length=9, default=BisectionStatus.RUNNING)
-    error = models.TextField(blank=True, help_text="why it failed, or stopped before its end")
+    error = models.TextField(blank=True, help_text="why it failed or stopped early")
     last_seq = models.PositiveIntegerField(default=1, help_text="of its changes")
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
@@ -80,16 +80,18 @@ class Bisection(models.Model):
 
 
 class BisectionProbe(models.Model):
-    """One fork that answers afresh from one step on, and what the checks say of it."""
+    """One fork that calls live from one step on, and the check results of its run."""
 
     bisection = models.ForeignKey(Bisection, models.CASCADE, related_name="probes")
-    number = models.PositiveIntegerField(help_text="from 1, in the order in which they began")
+    number = models.PositiveIntegerField(help_text="from 1, in the order of their start")
     place = models.PositiveIntegerField(help_text="index of the fork")
     changed = models.BooleanField(help_text="carries the overrides")
     sample = models.PositiveIntegerField()
     session = models.OneToOneField(ReplaySession, models.CASCADE, related_name="bisection_probe")
-    verdict = models.CharField(max_length=7, blank=True, help_text="empty: it has not ended, or was not judged yet")
-    detail = models.JSONField(default=dict, help_text="checks, the answer, placeholders, and why it is unclear")
+    verdict = models.CharField(max_length=7, blank=True, help_text="empty: not finished or not judged yet")
+    detail = models.JSONField(
+        default=dict, help_text="checks, the answer, placeholders, and the reason for an unclear verdict"
+    )
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=["bisection", "number"], name="bisection_probe_identity"),)
@@ -99,17 +101,17 @@ class BisectionProbe(models.Model):
 
 
 class Proof(models.Model):
-    """A search for the changes that made a difference. What is known is in its probes; anybody can go on with them."""
+    """A search for the changes that made a difference. Its progress is in its probes, so any worker can continue it."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     diff = models.ForeignKey(DiffReport, models.CASCADE, related_name="proofs")
-    request = models.JSONField(help_text="as it was asked")
+    request = models.JSONField(help_text="as received")
     status = models.CharField(max_length=9, default=ProofStatus.RUNNING)
     progress = models.JSONField(default=dict)
     findings = models.JSONField(null=True, help_text="so far")
-    evidence_id = models.UUIDField(null=True, help_text="the findings as they were attached to the report")
+    evidence_id = models.UUIDField(null=True, help_text="the findings as attached to the report")
     error = models.TextField(blank=True)
-    worked_at = models.DateTimeField(help_text="when a worker last got on with it")
+    worked_at = models.DateTimeField(help_text="when a worker last made progress")
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
 
@@ -124,20 +126,20 @@ class Proof(models.Model):
 
 
 class ProofProbe(models.Model):
-    """One counterfactual replay of a proof, and what came of it. Only those that had to ask somebody have a session."""
+    """One counterfactual replay of a proof and its outcome. Only probes with live calls have a session."""
 
     proof = models.ForeignKey(Proof, models.CASCADE, related_name="probes")
-    number = models.PositiveIntegerField(help_text="from 1, in the order in which they began")
-    key = models.CharField(max_length=64, help_text="digest of what was asked")
+    number = models.PositiveIntegerField(help_text="from 1, in the order of their start")
+    key = models.CharField(max_length=64, help_text="digest of `ask`")
     ask = models.JSONField()
     configuration = models.CharField(max_length=64, help_text="digest of the run, the fork and the overrides")
     repeat = models.PositiveSmallIntegerField(default=0)
-    seen = models.JSONField(null=True, help_text="null: its session has not ended")
+    seen = models.JSONField(null=True, help_text="null: its session has not finished")
     session = models.ForeignKey(ReplaySession, models.CASCADE, null=True, related_name="proof_probes")
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=["proof", "key"], name="proof_probe_identity"),)
-        # repeats of a configuration serve every proof that needs them
+        # Repeats of a configuration are shared by all proofs that need them.
         indexes = (models.Index(fields=["configuration", "repeat"], name="proof_probe_repeats"),)
 
     def __str__(self) -> str:
@@ -149,20 +151,20 @@ class UnchangedReplay(models.Model):
 
     diff = models.OneToOneField(DiffReport, models.CASCADE, related_name="unchanged_replay")
     session = models.OneToOneField(ReplaySession, models.CASCADE, related_name="unchanged_replay")
-    how = models.TextField(help_text="what is asked again, in words")
-    attached = models.BooleanField(default=False, help_text="it stands beside the report")
+    how = models.TextField(help_text="what is called live again, in words")
+    attached = models.BooleanField(default=False, help_text="attached to the report")
 
     def __str__(self) -> str:
         return f"unchanged replay of {self.diff_id}"
 
 
 class Calibration(models.Model):
-    """Two recordings of the same work, and which fields of their calls differ without meaning."""
+    """Comparison of two recordings of the same work: which fields of their calls are volatile."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     base = models.ForeignKey(Run, models.CASCADE, related_name="+")
     candidate = models.ForeignKey(Run, models.CASCADE, related_name="+")
-    found = models.JSONField(help_text="proposals and what speaks for them")
+    found = models.JSONField(help_text="proposals and their evidence")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

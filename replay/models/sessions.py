@@ -1,4 +1,4 @@
-"""Replay sessions: what was asked, how far it is, every live call, and everything a watcher was told."""
+"""Tables for replay sessions: request and progress, live calls, event log."""
 
 from django.db import models
 
@@ -8,13 +8,13 @@ from traces.core.ids import new_id
 from traces.models import Run
 
 _STATUSES = [(status.value, status.value) for status in SessionStatus]
-# in one order, for what migrations compare
-_UNFINISHED = tuple(status for status in SessionStatus if status in OPEN_STATUSES)
+# In a fixed order, since migrations compare it.
+_OPEN = tuple(status for status in SessionStatus if status in OPEN_STATUSES)
 _COMPLETED = tuple(sorted(COMPLETED))
 
 
 class ReplaySession(models.Model):
-    """One execution of a fork. Whoever holds `owner` writes it; everybody else reads."""
+    """One execution of a fork. Only the worker named in `owner` writes the row."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     source_run = models.ForeignKey(Run, models.PROTECT, related_name="replays")
@@ -22,23 +22,25 @@ class ReplaySession(models.Model):
     diff_id = models.UUIDField(null=True)
     fork_sequence_no = models.PositiveIntegerField()
     profile = models.ForeignKey(OverrideProfile, models.PROTECT, related_name="sessions")
-    policy = models.JSONField(help_text="as it was at launch; later changes of defaults do not touch it")
+    policy = models.JSONField(help_text="as at launch; later changes of defaults do not affect it")
     stated_policy = models.ForeignKey(
-        ReplayPolicy, models.PROTECT, null=True, related_name="sessions", help_text="as it was written"
+        ReplayPolicy, models.PROTECT, null=True, related_name="sessions", help_text="as the caller wrote it"
     )
-    plan = models.JSONField(help_text="without its steps, which `planned` holds in short")
-    planned = models.JSONField(default=dict, help_text="what is not plain reuse: [action, label, reason] by number")
+    plan = models.JSONField(help_text="without its steps; see `planned`")
+    planned = models.JSONField(
+        default=dict, help_text="[action, label, reason] by step number, except for reused steps"
+    )
     planned_steps = models.PositiveIntegerField()
-    is_probe = models.BooleanField(default=False, help_text="one of many in a search: kept out of lists")
+    is_probe = models.BooleanField(default=False, help_text="one of many in a search: not listed")
 
     status = models.CharField(max_length=20, choices=_STATUSES, default=SessionStatus.PENDING)
-    owner = models.CharField(max_length=160, blank=True, help_text="the worker process that has claimed it")
+    owner = models.CharField(max_length=160, blank=True, help_text="the worker process that claimed it")
     heartbeat_at = models.DateTimeField(null=True)
-    lost_workers = models.PositiveSmallIntegerField(default=0, help_text="that ended since the last checkpoint")
-    takeovers = models.JSONField(default=list, help_text="[when, last step kept, steps taken back], one a takeover")
+    lost_workers = models.PositiveSmallIntegerField(default=0, help_text="workers that died since the last checkpoint")
+    takeovers = models.JSONField(default=list, help_text="[time, last step kept, steps discarded] for each takeover")
     cancel_requested = models.BooleanField(default=False)
     resolved_steps = models.PositiveIntegerField(default=0)
-    checkpoint_no = models.PositiveIntegerField(default=0, help_text="the last committed step of the derived run")
+    checkpoint_no = models.PositiveIntegerField(default=0, help_text="last committed step of the derived run")
     exact_count = models.PositiveIntegerField(default=0)
     cached_count = models.PositiveIntegerField(default=0)
     simulated_count = models.PositiveIntegerField(default=0)
@@ -47,8 +49,8 @@ class ReplaySession(models.Model):
     live_calls = models.PositiveIntegerField(default=0)
     divergences = models.JSONField(default=list)
     unused_calls = models.JSONField(default=list)
-    question = models.JSONField(null=True, help_text="what the operator is asked while awaiting_operator")
-    answers = models.JSONField(default=dict, help_text="what the operator answered, by step number")
+    question = models.JSONField(null=True, help_text="the pending question while awaiting_operator")
+    answers = models.JSONField(default=dict, help_text="answers of the operator by step number")
     error_code = models.CharField(max_length=40, blank=True)
     error = models.TextField(blank=True)
     error_sequence_no = models.PositiveIntegerField(null=True)
@@ -56,13 +58,13 @@ class ReplaySession(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
-    compared_at = models.DateTimeField(null=True, help_text="when its diff was made, or could not be made")
+    compared_at = models.DateTimeField(null=True, help_text="when its diff was computed, or failed")
 
     class Meta:
         indexes = (
             models.Index(fields=["-created_at"], name="session_newest"),
-            # recovery looks for these at start and every few seconds
-            models.Index(fields=["status"], name="session_unfinished", condition=models.Q(status__in=_UNFINISHED)),
+            # Recovery queries these at start and every few seconds.
+            models.Index(fields=["status"], name="session_unfinished", condition=models.Q(status__in=_OPEN)),
             models.Index(
                 fields=["status"],
                 name="session_uncompared",
@@ -76,17 +78,17 @@ class ReplaySession(models.Model):
 
 
 class Attempt(models.Model):
-    """One live call: its intent is stored before it goes out, its outcome after."""
+    """One attempt at a live call: its intent is stored before the call, its outcome after it."""
 
     session = models.ForeignKey(ReplaySession, models.CASCADE, related_name="attempts")
-    sequence_no = models.PositiveIntegerField(help_text="of the derived run")
+    sequence_no = models.PositiveIntegerField(help_text="in the derived run")
     attempt = models.PositiveSmallIntegerField(help_text="from 1")
     kind = models.CharField(max_length=9)
     provider = models.CharField(max_length=80)
     model = models.CharField(max_length=120, blank=True)
     signature = models.CharField(max_length=80, blank=True)
     status = models.CharField(max_length=9, default=AttemptStatus.INTENDED)
-    outcome = models.JSONField(null=True, help_text="what a successful call returned; taken over after a crash")
+    outcome = models.JSONField(null=True, help_text="result of a successful call; reused after a crash")
     error_code = models.CharField(max_length=40, blank=True)
     error = models.TextField(blank=True)
     started_at = models.DateTimeField()
@@ -101,7 +103,7 @@ class Attempt(models.Model):
 
 
 class SessionMessage(models.Model):
-    """What watchers of a session are told, in order. A `session` message is read as the state at reading time."""
+    """One message of a session's event log. A `session` message is read as the session's state at reading time."""
 
     session = models.ForeignKey(ReplaySession, models.CASCADE, related_name="messages")
     seq = models.PositiveIntegerField()

@@ -19,14 +19,14 @@ def parse_profile(body: JSONValue) -> SaveProfile:
     return parsed(SaveProfile, body)
 
 
-def keep_profile(profile: Profile) -> OverrideProfile:
+def store_profile(profile: Profile) -> OverrideProfile:
     """The row of a profile: the same changes are one."""
     said = profile.model_dump(mode="json", exclude_unset=True)
     row, _ = OverrideProfile.objects.get_or_create(digest=profile.digest, defaults={"profile": said})
     return row
 
 
-def keep_policy(policy: Policy) -> ReplayPolicy:
+def store_policy(policy: Policy) -> ReplayPolicy:
     """The row of a policy: the same words are one."""
     said = policy.model_dump(mode="json", exclude_unset=True)
     row, _ = ReplayPolicy.objects.get_or_create(digest=policy.digest, defaults={"policy": said})
@@ -36,13 +36,13 @@ def keep_policy(policy: Policy) -> ReplayPolicy:
 def save_profile(name: str, profile: Profile, *, by: str) -> str:
     """Give a profile a name; returns its digest."""
     with transaction.atomic():
-        return _name("profile", name, keep_profile(profile).digest, by)
+        return _name("profile", name, store_profile(profile).digest, by)
 
 
 def save_policy(name: str, policy: Policy, *, by: str) -> str:
     """Give a policy a name; returns its digest."""
     with transaction.atomic():
-        return _name("policy", name, keep_policy(policy).digest, by)
+        return _name("policy", name, store_policy(policy).digest, by)
 
 
 def forget_name(kind: Kind, name: str) -> None:

@@ -1,1 +1,1 @@
-"""Replay sessions: prepare, start, stop, answer, list."""
+"""Replay sessions: prepare, start, cancel, answer and list them."""

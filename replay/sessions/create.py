@@ -1,26 +1,26 @@
-"""Making sessions of what was planned."""
+"""Create sessions from prepared replays."""
 
 from replay.models import ReplaySession
 from replay.saved_profiles import services as library
 from replay.sessions import prepare
 
 
-def create(prepared: prepare.PreparedReplay, *, is_probe: bool = False) -> ReplaySession:
-    """A pending session of what was planned; whoever makes it queues it."""
-    request, plan = prepared.request, prepared.plan
-    planned = {
+def create(preparation: prepare.PreparedReplay, *, is_probe: bool = False) -> ReplaySession:
+    """Create a pending session for a prepared replay; the caller queues it."""
+    request, plan = preparation.request, preparation.plan
+    planned_steps = {
         str(step.sequence_no): [step.action, step.label, str(step.reason)]
         for step in plan.steps
         if step.action != "reuse"
     }
     return ReplaySession.objects.create(
-        source_run=prepared.run,
-        fork_sequence_no=prepared.fork,
-        profile=library.keep_profile(request.overrides),
-        stated_policy=library.keep_policy(request.policy),
+        source_run=preparation.run,
+        fork_sequence_no=preparation.fork,
+        profile=library.store_profile(request.overrides),
+        stated_policy=library.store_policy(request.policy),
         policy=request.policy.model_dump(mode="json"),
         plan=plan.model_dump(mode="json", exclude={"steps"}),
-        planned=planned,
+        planned=planned_steps,
         planned_steps=sum(plan.actions.values()) - plan.actions["unreached"],
         cost_usd=0,
         is_probe=is_probe,

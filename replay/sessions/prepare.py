@@ -1,4 +1,4 @@
-"""From a request to its plan: parsing with pointers, the source's fitness, and everything that planning looks up."""
+"""Prepare a replay: parse the request, check the source run, and plan."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -35,16 +35,17 @@ from traces.models import Run
 from traces.payloads.lost_payloads import LostPayloads
 from traces.runs import queries
 
-# In steps: a graph weighs about 1 kB a step, so these are some 30 MB, and reading one takes 20 microseconds a step.
+# Capacity in steps: a graph needs about 1 kB per step, so this is some 30 MB. Loading takes 20 microseconds per step.
 _GRAPHS: Final[PlanCache[Graph]] = PlanCache(capacity=30_000, seconds=60.0)
-_LOST: Final[PlanCache[dict[int, LostPayloads]]] = PlanCache(capacity=30_000, seconds=60.0)
-_LONG: Final = 2_000  # steps; graphs of shorter runs have witnesses, which other runs are
-_BLOCKED: Final = frozenset({"blocked", "failed"})
+_LOSSES: Final[PlanCache[dict[int, LostPayloads]]] = PlanCache(capacity=30_000, seconds=60.0)
+# In steps. Graphs of shorter runs contain witnesses, which depend on other runs.
+_LONG: Final = 2_000
+_BLOCKING_STATES: Final = frozenset({"blocked", "failed"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class PreparedReplay:
-    """A request with what it refers to, and its plan."""
+    """A replay request with its source run, fork and plan."""
 
     run: Run
     fork: int
@@ -53,111 +54,117 @@ class PreparedReplay:
 
 
 def parse(body: JSONValue) -> ReplayRequest:
-    """A request from JSON; raises `InvalidReplay` naming the place, and `NotFound` for a name that nothing has."""
-    said = library.insert_documents(body)
-    refuse_structural(said.get("overrides") if isinstance(said, dict) else None, "/overrides")
-    return parsed(ReplayRequest, said)
+    """Parse a request from JSON; raises `InvalidReplay` with a pointer, and `NotFound` for an unknown name."""
+    resolved_body = library.insert_documents(body)
+    refuse_structural(resolved_body.get("overrides") if isinstance(resolved_body, dict) else None, "/overrides")
+    return parsed(ReplayRequest, resolved_body)
 
 
 def prepare(
-    request: ReplayRequest, *, brief: bool = False, untouched: bool = True, kept: bool = False
+    request: ReplayRequest, *, brief: bool = False, list_untouched: bool = True, use_cache: bool = False
 ) -> PreparedReplay:
-    """Find the source and plan; raises `NotFound` for an unknown run or fork step.
+    """Find the source run and plan the replay; raises `NotFound` for an unknown run or fork step.
 
-    Without the `untouched` ones a plan counts the steps that nothing reaches, and does not list them. A brief one
-    neither, and says of the others what becomes of them, not why.
+    Without `list_untouched` a plan only counts the steps that no change reaches. A `brief` plan only counts them, too,
+    and lists for the other steps what happens to them, but not why.
     """
-    return Source(request.run, request.fork_step, kept=kept).prepare(request, brief=brief, untouched=untouched)
+    return Source(request.run, request.fork_step, use_cache=use_cache).prepare(
+        request, brief=brief, list_untouched=list_untouched
+    )
 
 
 class Source:
-    """A run and a fork in it, with what plans look up there: read once, however many plans are made."""
+    """A source run and fork, with the data that plans need of it; loaded once for any number of plans."""
 
-    def __init__(self, run: str, fork_step: str | int | None, *, kept: bool = False) -> None:
-        """`kept`: what was read of a long run within the last minute will do, as for a preview."""
+    def __init__(self, run: str, fork_step: str | int | None, *, use_cache: bool = False) -> None:
+        """With `use_cache`, data of a long run read within the last minute is reused, as for previews."""
         self.run = queries.find_run(run)
         self.fork = _fork(self.run, fork_step)
         self._payloads = Payloads()
-        self._kept = kept and self.run.sealed_at is not None and self.run.step_count > _LONG
+        self._use_cache = use_cache and self.run.sealed_at is not None and self.run.step_count > _LONG
 
     @without_pauses()
-    def prepare(self, request: ReplayRequest, *, brief: bool = False, untouched: bool = True) -> PreparedReplay:
+    def prepare(self, request: ReplayRequest, *, brief: bool = False, list_untouched: bool = True) -> PreparedReplay:
         if (refusal := source_refusal(self.run)) is not None:
             plan = planner.empty_plan(self.fork, request.policy, [refusal])
         else:
-            plan = _told(self._plan(request, brief=brief, untouched=untouched))
+            plan = _add_hook_warning(self._plan(request, brief=brief, list_untouched=list_untouched))
         return PreparedReplay(run=self.run, fork=self.fork, request=request, plan=plan)
 
-    def _plan(self, request: ReplayRequest, *, brief: bool, untouched: bool) -> Plan:
-        if not untouched and not changes_anything(request.overrides, request.policy):
+    def _plan(self, request: ReplayRequest, *, brief: bool, list_untouched: bool) -> Plan:
+        if not list_untouched and not changes_anything(request.overrides, request.policy):
             models = load_first_model(self.run.id, self.fork)
-            lost = load_steps(self.run.id, [no for no in self._lost if no >= self.fork], self._lost)
-            return planner.plan_unchanged(self.fork, self.run.step_count, models, request.policy, self._lookups, lost)
+            lost_steps = load_steps(self.run.id, [no for no in self._losses if no >= self.fork], self._losses)
+            return planner.plan_unchanged(
+                self.fork, self.run.step_count, models, request.policy, self._lookups, lost_steps
+            )
         fork = build_fork(self._graph, request.overrides, request.policy, self._payloads)
-        return planner.plan(fork.graph, fork.profile, fork.policy, self._lookups, brief=brief, untouched=untouched)
+        return planner.plan(fork.graph, fork.profile, fork.policy, self._lookups, brief=brief, untouched=list_untouched)
 
     @cached_property
     def _graph(self) -> Graph:
         key = self.run.id, self.fork
-        if self._kept and (known := _GRAPHS.get(key)) is not None:
-            return known
-        graph = load_graph(self.run.id, self.fork, self._lost)
-        if self._kept:
+        if self._use_cache and (cached_graph := _GRAPHS.get(key)) is not None:
+            return cached_graph
+        graph = load_graph(self.run.id, self.fork, self._losses)
+        if self._use_cache:
             _GRAPHS.put(key, graph, weight=len(graph.nodes))
         return graph
 
     @cached_property
-    def _lost(self) -> dict[int, LostPayloads]:
-        if self._kept and (known := _LOST.get(self.run.id)) is not None:
-            return known
-        lost = find_losses(self.run.id, self.run.step_count)
-        if self._kept:
-            _LOST.put(self.run.id, lost, weight=1 + len(lost))
-        return lost
+    def _losses(self) -> dict[int, LostPayloads]:
+        if self._use_cache and (cached_losses := _LOSSES.get(self.run.id)) is not None:
+            return cached_losses
+        losses = find_losses(self.run.id, self.run.step_count)
+        if self._use_cache:
+            _LOSSES.put(self.run.id, losses, weight=1 + len(losses))
+        return losses
 
     @cached_property
     def _lookups(self) -> plan_environment.Sources:
-        found = sources(self.run, self._payloads)
-        return replace(found, provider=cache_of(found.provider), price=cache_of(found.price), lost=self._lost)
+        lookups = sources(self.run, self._payloads)
+        return replace(lookups, provider=cache_of(lookups.provider), price=cache_of(lookups.price), lost=self._losses)
 
 
-def _told(plan: Plan) -> Plan:
-    """The plan, with the warning that hooks may have their word where anything is resolved anew."""
+def _add_hook_warning(plan: Plan) -> Plan:
+    """Add a warning to the plan if hooks are configured and a step is not simply reused."""
     if not configuration.hooks() or all(step.action == "reuse" for step in plan.steps):
         return plan
-    warning = "Hooks may deny or change calls, speak to the model or stop it: the plan is made without them."
+    warning = (
+        "Hooks may deny or change calls, add messages or stop the replay; the plan does not include their effects."
+    )
     return plan.model_copy(update={"warnings": [*plan.warnings, warning]})
 
 
 def source_refusal(run: Run) -> PlanRefusal | None:
-    """Why a run cannot be replayed at all."""
+    """Return why a run cannot be replayed at all; None if it can."""
     if run.sealed_at is None:
-        detail = f"run {run.id} is still being recorded: it can be forked when it is complete"
+        detail = f"run {run.id} is still being recorded; fork it when it is complete"
         return PlanRefusal(code="source_not_sealed", detail=detail, where="/run")
     redaction = run.metadata.get("redaction") if isinstance(run.metadata, dict) else None
     state = redaction.get("status") if isinstance(redaction, dict) else redaction
-    if state in _BLOCKED or run.metadata.get("redaction_status") in _BLOCKED:
+    if state in _BLOCKING_STATES or run.metadata.get("redaction_status") in _BLOCKING_STATES:
         detail = f"the redaction of run {run.id} is {state or run.metadata['redaction_status']}: it cannot be replayed"
         return PlanRefusal(code="privacy_blocked", detail=detail, where="/run")
     if not queries.holds_content(run.id):
-        detail = f"the recording of run {run.id} holds neither requests nor answers of its calls: nothing can be reused"
+        detail = f"the recording of run {run.id} contains no requests and no answers, so nothing can be reused"
         return PlanRefusal(code="artifact_missing", detail=detail, where="/run")
     return None
 
 
 def sources(run: Run, payloads: Payloads) -> plan_environment.Sources:
-    """What planning may look up, for one source run."""
+    """Build the lookups that planning uses, for one source run."""
 
-    held = ignore_lists.current(run.app)
+    ignoring = ignore_lists.current(run.app)
 
     def cached(signature: str, exclude: Collection[UUID]) -> CachedAnswer | None:
         return call_cache.lookup(run.app, signature, exclude=exclude)
 
     def similar(call: Call, threshold: float) -> CachedAnswer | None:
-        return call_cache.similar(run, call.callee, call.input, threshold, held)
+        return call_cache.similar(run, call.callee, call.input, threshold, ignoring)
 
     requests = StoredRequests(
-        payload=payloads, roots=payloads.roots, is_any_recorded=call_cache.is_any_recorded, ignoring=held
+        payload=payloads, roots=payloads.roots, is_any_recorded=call_cache.is_any_recorded, ignoring=ignoring
     )
     return plan_environment.Sources(
         payload=payloads,
@@ -167,17 +174,17 @@ def sources(run: Run, payloads: Payloads) -> plan_environment.Sources:
         similar=similar,
         provider=provider_name,
         price=_price,
-        tool=_Tools(),
-        retriever=_Retrievers(),
-        ignoring=held,
+        tool=_ToolReviews(),
+        retriever=_RetrieverLookup(),
+        ignoring=ignoring,
     )
 
 
-class _Tools:
-    """What is decided about tools, read once for a plan."""
+class _ToolReviews:
+    """Tool reviews, read once per plan."""
 
     @cached_property
-    def _decided(self) -> dict[str, bool | None]:
+    def _safety(self) -> dict[str, bool | None]:
         return tool_review_queries.safety_by_tool()
 
     @cached_property
@@ -185,18 +192,18 @@ class _Tools:
         return tools.executors()
 
     def __call__(self, name: str) -> ToolReview:
-        return ToolReview(safe=self._decided.get(name), executor=self._executors.get(name, ""))
+        return ToolReview(safe=self._safety.get(name), executor=self._executors.get(name, ""))
 
 
-class _Retrievers:
-    """What is configured, read once for a plan."""
+class _RetrieverLookup:
+    """Configured retrievers, read once per plan."""
 
     @cached_property
-    def _known(self) -> list[retrieval.Retriever]:
+    def _retrievers(self) -> list[retrieval.Retriever]:
         return list(retrieval.configured_retrievers().values())
 
     def __call__(self, call: Call) -> RetrieverMatch:
-        return match_retriever(call, self._known)
+        return match_retriever(call, self._retrievers)
 
 
 def _price(provider: str, model: str, tokens_in: int | None, tokens_out: int | None) -> float | None:
@@ -209,6 +216,6 @@ def _fork(run: Run, ref: str | int | None) -> int:
         return 1
     try:
         return queries.find_step(run, ref).sequence_no
-    except NotFound as missing:
-        missing.where = "/fork_step"
+    except NotFound as error:
+        error.where = "/fork_step"
         raise

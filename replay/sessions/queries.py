@@ -1,4 +1,4 @@
-"""Reading replay sessions."""
+"""Read replay sessions."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -36,18 +36,18 @@ _KINDS: Final[dict[str, type[StepsMessage] | type[TextMessage] | type[AttemptMes
 
 
 def find_session(ref: str | UUID) -> ReplaySession:
-    """A session by id; raises `NotFound`."""
+    """Find a session by id; raises `NotFound`."""
     return by_id(_sessions(), ref, "replay session")
 
 
 def session_view(session_id: UUID) -> SessionView:
-    """What a session looks like now; raises `NotFound`."""
+    """Return the current state of a session; raises `NotFound`."""
     return view_of(find_session(session_id))
 
 
 def newest_sessions(*, source_run: UUID | None = None, limit: int = 50) -> SessionList:
-    """The newest sessions, of one source run or of all; not the many that a proof or a bisection makes."""
-    sessions = _sessions().defer("planned", "answers", "source_run__metadata")  # large, and not shown
+    """List the newest sessions, of one source run or of all, without the probes of proofs and bisections."""
+    sessions = _sessions().defer("planned", "answers", "source_run__metadata")  # large and not displayed
     sessions = sessions.filter(is_probe=False).order_by("-created_at", "-id")
     if source_run is not None:
         sessions = sessions.filter(source_run_id=source_run)
@@ -55,24 +55,24 @@ def newest_sessions(*, source_run: UUID | None = None, limit: int = 50) -> Sessi
 
 
 def messages_after(session_id: UUID, after: int) -> list[Message]:
-    """What a watcher who has seen everything up to `after` has not seen yet, in order.
+    """List messages with a sequence number above `after`, in order.
 
-    Of several changes of the session itself only the last is sent: it says how the session is now.
+    Of several changes of the session itself only the last is included, since it contains the current state.
     """
     rows = list(SessionMessage.objects.filter(session_id=session_id, seq__gt=after).order_by("seq")[:_MOST])
     last = max((row.seq for row in rows if row.type == "session"), default=None)
-    shown: Iterable[SessionMessage] = (row for row in rows if row.type != "session" or row.seq == last)
-    return [_message(row) for row in shown]
+    selection: Iterable[SessionMessage] = (row for row in rows if row.type != "session" or row.seq == last)
+    return [_message(row) for row in selection]
 
 
 def attempts(session_id: UUID, page: Page) -> AttemptList:
-    """Attempts at live calls in the order in which they were made, also those of a session that has ended."""
+    """List attempts at live calls in the order in which they were made."""
     rows, rest = cut(Attempt.objects.filter(session_id=session_id), page)
     return AttemptList(attempts=[attempt_view(row) for row in rows], next=rest)
 
 
 def configured_providers() -> ProviderList:
-    """The providers by name; keys stay in the environment."""
+    """List the configured providers by name, without keys."""
     return ProviderList(
         providers=[
             ProviderView(
@@ -112,7 +112,10 @@ def view_of(session: ReplaySession) -> SessionView:
         determinism=Determinism.model_validate(session.plan["determinism"]),
         divergences=session.divergences,
         unused_calls=session.unused_calls,
-        takeovers=[Takeover(at=at, kept_to=kept, taken_back=back) for at, kept, back in session.takeovers],
+        takeovers=[
+            Takeover(at=at, kept_to=last_kept_step, taken_back=discarded_steps)
+            for at, last_kept_step, discarded_steps in session.takeovers
+        ],
         question=None if session.question is None else OperatorQuestion.model_validate(session.question),
         error_code=session.error_code,
         error=session.error,

@@ -1,4 +1,4 @@
-"""What the REST interface and the socket say about replays."""
+"""Schemas of replays in the REST API and on the socket."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -26,7 +26,7 @@ class ReplayRequest(Schema):
 
 
 class ReplayBody(Schema):
-    """A replay request as callers write it: a stored profile or policy may stand under its name or digest."""
+    """A replay request as callers write it: a stored profile or policy may be given by name or digest."""
 
     run: str
     fork_step: StepRef | None = None
@@ -36,19 +36,22 @@ class ReplayBody(Schema):
 
 class AttemptList(Schema):
     attempts: list[AttemptView]
-    next: int | None  # ask again after it; null: these are the last
+    # `after` of the next page; null: this is the last page.
+    next: int | None
 
 
 class Takeover(Schema):
-    """Another worker went on with a session whose worker was gone."""
+    """A worker continued the session of a worker that had died."""
 
     at: datetime
-    kept_to: int  # the last committed step
-    taken_back: int  # steps behind it that were not complete
+    # The last committed step.
+    kept_to: int
+    # Number of incomplete steps after it, which were discarded.
+    taken_back: int
 
 
 class OperatorAnswer(Schema):
-    """What a waiting session gets: the tool's answer, `run` where it may, or `fallback`: to go on without either."""
+    """Answer to a waiting session: the tool's output, `run` (if the question allows it), or `fallback`."""
 
     sequence_no: int
     action: Literal["answer", "run", "fallback"]
@@ -61,25 +64,31 @@ class SessionView(Schema):
     status: SessionStatus
     source_run: UUID
     source_name: str
-    run: UUID | None  # the derived run
+    # The derived run.
+    run: UUID | None
     diff: UUID | None
     fork_sequence_no: int
     overrides: OverrideProfile
     overrides_digest: str
     policy: Policy
-    policy_digest: str  # of what was written down; empty where a row before its time did not say
+    # Digest of the policy as the caller wrote it; empty for sessions from before it was stored.
+    policy_digest: str
     counts: LabelCounts
     planned_steps: int
     resolved_steps: int
-    current: str  # what is being resolved now, in words
+    # Description of what is being resolved.
+    current: str
     cost_usd: float | None
     live_calls: int
     replay_type: Literal["A", "B"]
     determinism: Determinism
-    divergences: list[str]  # where execution differed from the plan
+    # Where execution differed from the plan.
+    divergences: list[str]
     takeovers: list[Takeover]
-    unused_calls: list[int]  # recorded tool calls that nobody asked for any more
-    question: OperatorQuestion | None  # set while awaiting_operator
+    # Recorded tool calls that the replay no longer requests.
+    unused_calls: list[int]
+    # Set while awaiting_operator.
+    question: OperatorQuestion | None
     error_code: str
     error: str
     error_sequence_no: int | None
@@ -88,7 +97,7 @@ class SessionView(Schema):
     ended_at: datetime | None
 
 
-# The socket. Every message of a session carries its `seq`; a client resumes with `after`.
+# Messages on the socket. Every message of a session has a `seq`; a client resumes with `after`.
 
 
 class SessionStateMessage(Schema):
@@ -103,18 +112,19 @@ SessionMessage = Annotated[
 
 
 class MessageList(Schema):
-    """What a session told since `after`; ask again after `last`."""
+    """Messages of a session since `after`; continue after `last`."""
 
     messages: list[SessionMessage]
     last: int
 
 
 class RunsMessage(Schema):
-    """Something in the runs list changed; the client fetches again."""
+    """The list of runs changed; the client fetches it again."""
 
     type: Literal["runs"] = "runs"
     seq: int
-    run: UUID | None  # null: any of them
+    # Null: any run.
+    run: UUID | None
 
 
 class ProviderView(Schema):

@@ -1,4 +1,4 @@
-"""Starting, stopping and answering replay sessions."""
+"""Start, cancel and answer replay sessions, and recover those of dead workers."""
 
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -26,31 +26,32 @@ from traces.transitions import move
 
 _KIND: Final = "replay"
 _WAITING: Final = frozenset({SessionStatus.PENDING, SessionStatus.AWAITING_OPERATOR})
-_COMPARED_IN: Final = 4  # times the time after which a worker is taken for dead
-_MOST_LOST_WORKERS: Final = 10  # one after the other at the same checkpoint: it is the session that ends them
+_COMPARISON_LIMIT: Final = 4  # times the takeover time
+# Lost one after another at the same checkpoint: then the session itself crashes its workers.
+_MAX_LOST_WORKERS: Final = 10
 
 
-def preview(request: ReplayRequest, *, untouched: bool = True) -> Plan:
-    """What the replay would do; nothing runs. Refusals are in the plan."""
-    return prepare.prepare(request, untouched=untouched, kept=True).plan
+def preview(request: ReplayRequest, *, list_untouched: bool = True) -> Plan:
+    """Plan a replay; nothing runs. Refusals are part of the plan."""
+    return prepare.prepare(request, list_untouched=list_untouched, use_cache=True).plan
 
 
 def launch(request: ReplayRequest, key: Key | None = None) -> ReplaySession:
-    """Start a replay; raises `ReplayRefusal`. The same key again returns the session that it started.
+    """Start a replay; raises `ReplayRefusal`. Repeating an idempotency key returns the session that it started.
 
-    A replay that its plan already fails, being strict or wanting what cannot be read, is kept as a session that
+    If the plan already violates the policy (a strict replay, or an unreadable recording), the session is stored as
     failed validation.
     """
-    asked = request.model_dump(mode="json", exclude_unset=True)
-    if known := made(_KIND, key, asked):
-        return queries.find_session(known)
-    prepared = prepare.prepare(request, brief=True)
-    refusals = prepared.plan.refusals
+    request_json = request.model_dump(mode="json", exclude_unset=True)
+    if earlier_id := made(_KIND, key, request_json):
+        return queries.find_session(earlier_id)
+    preparation = prepare.prepare(request, brief=True)
+    refusals = preparation.plan.refusals
     if refusal := next((refusal for refusal in refusals if not _fails_validation(refusal)), None):
         raise ReplayRefusal(refusal)
 
     def make() -> str:
-        session = create.create(prepared)
+        session = create.create(preparation)
         if refusals:
             _refuse(session, refusals[0])
         else:
@@ -58,13 +59,13 @@ def launch(request: ReplayRequest, key: Key | None = None) -> ReplaySession:
             transaction.on_commit(partial(enqueue.put, task_names.EXECUTE, session.id))
         return str(session.id)
 
-    return queries.find_session(once(_KIND, key, asked, make))
+    return queries.find_session(once(_KIND, key, request_json, make))
 
 
 def cancel(session_id: UUID) -> ReplaySession:
-    """Stop a session before its next call; one that has ended stays as it is."""
+    """Cancel a session before its next call; a session that has ended does not change."""
     with transaction.atomic():
-        # Held, so that it does not pass from waiting to running, or back, while this looks at it.
+        # Lock the row, so that it cannot switch between waiting and running meanwhile.
         session = ReplaySession.objects.select_for_update().get(id=queries.find_session(session_id).id)
         if session.status in _WAITING:
             move(
@@ -88,67 +89,67 @@ def cancel(session_id: UUID) -> ReplaySession:
     return queries.find_session(session_id)
 
 
-def answer(session_id: UUID, given: OperatorAnswer) -> ReplaySession:
-    """Answer a waiting session's question, and let it go on; the same answer again changes nothing."""
-    step, said = str(given.sequence_no), given.model_dump(mode="json")
+def answer(session_id: UUID, operator_answer: OperatorAnswer) -> ReplaySession:
+    """Answer a waiting session's question and resume the session; repeating the same answer has no effect."""
+    step, answer_json = str(operator_answer.sequence_no), operator_answer.model_dump(mode="json")
     with transaction.atomic():
         session = queries.find_session(session_id)
         question = session.question
-        if question is None and session.answers.get(step) == said:
+        if question is None and session.answers.get(step) == answer_json:
             return session
         if session.status != SessionStatus.AWAITING_OPERATOR or question is None:
-            raise SessionConflict(f"session {session_id} is {session.status}: it waits for no answer")
-        if question["sequence_no"] != given.sequence_no:
+            raise SessionConflict(f"session {session_id} is {session.status} and does not wait for an answer")
+        if question["sequence_no"] != operator_answer.sequence_no:
             raise SessionConflict(f"the question is about step {question['sequence_no']}", where="/sequence_no")
-        if given.action == "run" and not question.get("may_run"):
-            raise SessionConflict("this call does not run: answer it, or go on without", where="/action")
-        released = move(
+        if operator_answer.action == "run" and not question.get("may_run"):
+            raise SessionConflict("this call cannot run; answer it, or use the fallback", where="/action")
+        is_resumed = move(
             ReplaySession.objects.filter(id=session_id),
             SessionStatus.AWAITING_OPERATOR,
             SessionStatus.PENDING,
             question=None,
-            answers={**session.answers, step: said},
+            answers={**session.answers, step: answer_json},
             current="",
         )
-        if not released:
-            raise SessionConflict(f"session {session_id} was answered already")
+        if not is_resumed:
+            raise SessionConflict(f"session {session_id} has already been answered")
         event_log.append(session_id, "session")
         transaction.on_commit(partial(enqueue.put, task_names.EXECUTE, session_id))
     return queries.find_session(session_id)
 
 
 def take_over(observer: leases.Observer) -> None:
-    """Make the sessions of workers that are gone pending again, and end those that no worker survives."""
-    for lost in observer.abandoned():
-        deadly = ReplaySession.objects.filter(id=lost.session_id, lost_workers__gte=_MOST_LOST_WORKERS)
-        if deadly.exists():
-            runner.give_up(lost)
-        elif leases.release(lost):
-            event_log.append(lost.session_id, "session")
+    """Requeue the sessions of dead workers, and give up sessions that crash every worker."""
+    for abandoned_claim in observer.find_abandoned():
+        crashing = ReplaySession.objects.filter(id=abandoned_claim.session_id, lost_workers__gte=_MAX_LOST_WORKERS)
+        if crashing.exists():
+            runner.give_up(abandoned_claim)
+        elif leases.release(abandoned_claim):
+            event_log.append(abandoned_claim.session_id, "session")
 
 
-def requeue_unfinished(queued: int = 0) -> int:
-    """Queue what waits, unless as many messages are `queued`: then none was lost. Answers how many.
+def requeue_unfinished(queue_length: int = 0) -> int:
+    """Queue pending work unless the queue already has that many messages; returns how many were added.
 
-    Queued twice is harmless: only one worker can claim a session, and a diff is made once.
+    Queueing twice is harmless: only one worker can claim a session, and a diff is computed once.
     """
     startable = observers.startable(ReplaySession.objects.filter(status=SessionStatus.PENDING))
-    waiting = [(task_names.EXECUTE, session) for session in startable.values_list("id", flat=True)]
-    waiting += [(task_names.COMPARE, session) for session in _uncompared()]
-    if len(waiting) <= queued:
+    pending_tasks = [(task_names.EXECUTE, session) for session in startable.values_list("id", flat=True)]
+    pending_tasks += [(task_names.COMPARE, session) for session in _overdue_comparisons()]
+    if len(pending_tasks) <= queue_length:
         return 0
-    for task, session in waiting:
+    for task, session in pending_tasks:
         enqueue.put(task, session)
-    return len(waiting)
+    return len(pending_tasks)
 
 
-def _uncompared() -> list[UUID]:
-    """Sessions that completed and were not compared in a time that is long for it; each once in such a time."""
-    late = datetime.now(UTC) - timedelta(seconds=_COMPARED_IN * settings.TAKEOVER_S)
-    done = ReplaySession.objects.filter(status__in=COMPLETED, compared_at=None, heartbeat_at__lte=late)
-    found = list(done.values_list("id", flat=True))
-    ReplaySession.objects.filter(id__in=found, compared_at=None).update(heartbeat_at=datetime.now(UTC))
-    return found
+def _overdue_comparisons() -> list[UUID]:
+    """Completed sessions whose comparison is overdue; each is returned once per overdue interval."""
+    limit = datetime.now(UTC) - timedelta(seconds=_COMPARISON_LIMIT * settings.TAKEOVER_S)
+    completed_sessions = ReplaySession.objects.filter(status__in=COMPLETED, compared_at=None, heartbeat_at__lte=limit)
+    session_ids = list(completed_sessions.values_list("id", flat=True))
+    ReplaySession.objects.filter(id__in=session_ids, compared_at=None).update(heartbeat_at=datetime.now(UTC))
+    return session_ids
 
 
 def _fails_validation(refusal: PlanRefusal) -> bool:

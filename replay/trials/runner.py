@@ -8,7 +8,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from replay.core.vocabulary import TrialStatus
-from replay.execution.calls.live_retrieval import search_of
+from replay.execution.calls.live_retrieval import build_search
 from replay.live import retrieval, timeouts, tools
 from replay.live.providers.types import ProviderError
 from replay.models import Trial
@@ -58,7 +58,7 @@ def _retrieval(trial: Trial, limit_s: float) -> dict[str, Any]:
     retriever = retrieval.configured_retrievers().get(trial.name)
     if retriever is None:
         raise ProviderError(f"this worker has no retriever {trial.name!r}", code="not_configured", retryable=False)
-    search = search_of(retriever, trial.input, f"trial-{trial.id}")
+    search = build_search(retriever, trial.input, f"trial-{trial.id}")
     try:
         found = timeouts.run_with_timeout(limit_s, lambda: retrieval.run(retriever, search), is_cancelled=lambda: False)
     except TimeoutError as error:

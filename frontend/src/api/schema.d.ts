@@ -620,7 +620,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description The configured model providers, without their keys. */
+        /** @description List the configured model providers, without their keys. */
         get: operations["list_providers"];
         put?: never;
         post?: never;
@@ -688,7 +688,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description The newest sessions. */
+        /** @description List the newest sessions. */
         get: operations["list_replays"];
         put?: never;
         /** @description Start a replay. */
@@ -706,7 +706,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description How a session is now. */
+        /** @description Return the session's current state. */
         get: operations["get_replay"];
         put?: never;
         post?: never;
@@ -725,7 +725,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Answer the question that a session waits with. */
+        /** @description Answer the question that a session is waiting for. */
         post: operations["answer_replay"];
         delete?: never;
         options?: never;
@@ -740,7 +740,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Every attempt of every live call of a session, failed ones with their errors, in order. */
+        /** @description List all attempts at live calls of a session in order, with the errors of failed ones. */
         get: operations["list_attempts"];
         put?: never;
         post?: never;
@@ -759,7 +759,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Stop before the next call. */
+        /** @description Cancel the session before its next call. */
         post: operations["cancel_replay"];
         delete?: never;
         options?: never;
@@ -791,7 +791,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description What a session told since: changes, resolved steps, attempts, and the text of live answers as it came. */
+        /** @description List messages since `after`: session changes, resolved steps, attempts, and streamed text of live answers. */
         get: operations["list_messages"];
         put?: never;
         post?: never;
@@ -810,7 +810,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description What a replay would do with every step, and what it would cost. Nothing runs; refusals are in the plan. */
+        /** @description Plan a replay: what it would do with every step, and its cost. Nothing runs; the plan lists refusals. */
         post: operations["preview_replay"];
         delete?: never;
         options?: never;
@@ -1480,7 +1480,7 @@ export interface components {
         AttemptStatus: "intended" | "succeeded" | "failed";
         /**
          * AttemptView
-         * @description One live call as it went: `retry_at` is set while waiting for the next attempt.
+         * @description One attempt at a live call; `retry_at` is set while the next attempt is pending.
          */
         AttemptView: {
             /** Id */
@@ -3510,7 +3510,7 @@ export interface components {
         };
         /**
          * MessageList
-         * @description What a session told since `after`; ask again after `last`.
+         * @description Messages of a session since `after`; continue after `last`.
          */
         MessageList: {
             /** Messages */
@@ -3616,7 +3616,7 @@ export interface components {
         };
         /**
          * OperatorAnswer
-         * @description What a waiting session gets: the tool's answer, `run` where it may, or `fallback`: to go on without either.
+         * @description Answer to a waiting session: the tool's output, `run` (if the question allows it), or `fallback`.
          */
         OperatorAnswer: {
             /** Sequence No */
@@ -3637,9 +3637,9 @@ export interface components {
         };
         /**
          * OperatorQuestion
-         * @description A tool call that the policy wants the operator to answer, or whose outcome nobody knows.
+         * @description A tool call that the policy leaves to the operator, or whose outcome is unknown.
          *
-         *     `may_run`: it would run for real, and waits for the operator to let it.
+         *     `may_run`: the call waits for approval, and the operator may let it run.
          */
         OperatorQuestion: {
             /** Sequence No */
@@ -4409,7 +4409,7 @@ export interface components {
         };
         /**
          * ReplayBody
-         * @description A replay request as callers write it: a stored profile or policy may stand under its name or digest.
+         * @description A replay request as callers write it: a stored profile or policy may be given by name or digest.
          */
         ReplayBody: {
             /** Run */
@@ -4835,7 +4835,7 @@ export interface components {
         };
         /**
          * RunsMessage
-         * @description Something in the runs list changed; the client fetches again.
+         * @description The list of runs changed; the client fetches it again.
          */
         RunsMessage: {
             /**
@@ -5347,7 +5347,7 @@ export interface components {
         StepType: "prompt" | "retrieval" | "tool" | "model" | "agent" | "turn" | "planner" | "validator" | "safety" | "output";
         /**
          * StepsMessage
-         * @description Steps of the derived run that are now readable; the client fetches them.
+         * @description New readable steps of the derived run; the client fetches them.
          */
         StepsMessage: {
             /**
@@ -5406,7 +5406,7 @@ export interface components {
         };
         /**
          * Takeover
-         * @description Another worker went on with a session whose worker was gone.
+         * @description A worker continued the session of a worker that had died.
          */
         Takeover: {
             /**
@@ -5476,7 +5476,7 @@ export interface components {
         };
         /**
          * TextMessage
-         * @description More text of the live model call of one step; `offset` tells a repeat from what is new.
+         * @description Further text of one step's live model call; `offset` lets clients ignore repeated text.
          */
         TextMessage: {
             /**
@@ -6296,7 +6296,7 @@ export interface operations {
     list_bisections: {
         parameters: {
             query?: {
-                /** @description How many; at most 200. */
+                /** @description Page size; at most 200. */
                 limit?: number;
                 /** @description Only bisections of this run. */
                 run?: string;
@@ -6961,7 +6961,7 @@ export interface operations {
     list_experiments: {
         parameters: {
             query?: {
-                /** @description How many; at most 200. */
+                /** @description Page size; at most 200. */
                 limit?: number;
                 /** @description Only experiments on this run. */
                 run?: string;
@@ -7745,7 +7745,7 @@ export interface operations {
     list_replays: {
         parameters: {
             query?: {
-                /** @description How many; at most 200. */
+                /** @description Page size; at most 200. */
                 limit?: number;
                 /** @description Only sessions that fork this run. */
                 run?: string;
@@ -7873,9 +7873,9 @@ export interface operations {
     list_attempts: {
         parameters: {
             query?: {
-                /** @description `next` of the page before. */
+                /** @description `next` of the previous page. */
                 after?: number;
-                /** @description How many; at most 1,000. */
+                /** @description Page size; at most 1,000. */
                 limit?: number;
             };
             header?: never;
@@ -7936,9 +7936,9 @@ export interface operations {
     list_hook_outcomes: {
         parameters: {
             query?: {
-                /** @description `next` of the page before. */
+                /** @description `next` of the previous page. */
                 after?: number;
-                /** @description How many; at most 1,000. */
+                /** @description Page size; at most 1,000. */
                 limit?: number;
             };
             header?: never;
@@ -7970,7 +7970,7 @@ export interface operations {
     list_messages: {
         parameters: {
             query?: {
-                /** @description The number of the last message that is known. */
+                /** @description Sequence number of the last message received. */
                 after?: number;
             };
             header?: never;
@@ -8002,7 +8002,7 @@ export interface operations {
     preview_replay: {
         parameters: {
             query?: {
-                /** @description Whether steps that stay as they are recorded are listed as well (true), or only counted (false). */
+                /** @description True: list steps that no change reaches, too. False: only count them. */
                 untouched?: boolean;
             };
             header?: never;

@@ -1,4 +1,4 @@
-"""The attempts at live calls of a session: intent before, outcome after, retries and budget."""
+"""Attempt journal: intents and outcomes of a session's live calls, retries and budget."""
 
 import time
 from collections.abc import Callable
@@ -23,32 +23,34 @@ from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Label, Reason, StepStatus
 from traces.transitions import move
 
-_LOOK_S: Final = 0.2  # how often a running or waiting call looks whether it should stop
-_LONGEST_WAIT_S: Final = 900.0  # that `Retry-After` may ask for: a worker waits no longer for one call
-INTERRUPTED: Final = "interrupted"
+# Poll interval at which a running or waiting call checks whether it should stop.
+_POLL_S: Final = 0.2
+# Longest `Retry-After` that a worker accepts.
+_MAX_WAIT_S: Final = 900.0
+INTERRUPTION: Final = "interrupted"
 
 
 class CallFailure(Exception):
-    """A live call that is given up: `answer` is what the step says of it, `stopped` how the replay ends."""
+    """A live call failed for good: `answer` is stored as the step, `stop` ends the replay."""
 
-    def __init__(self, answer: Answer, stopped: ReplayFailure) -> None:
-        super().__init__(str(stopped))
+    def __init__(self, answer: Answer, stop: ReplayFailure) -> None:
+        super().__init__(str(stop))
         self.answer = answer
-        self.stopped = stopped
+        self.stop = stop
 
 
 class AttemptJournal:
-    """What goes out for one session, and what came of it."""
+    """Journal of the live calls of one session."""
 
     def __init__(self, row: SessionRow, policy: Policy, hooks: Hooks) -> None:
         self.row = row
         self.policy = policy
         self._hooks = hooks
-        self._spent = row.session.cost_usd
+        self._cost_usd = row.session.cost_usd
         self._calls = row.session.live_calls
-        started = row.session.started_at or datetime.now(UTC)
+        started_at = row.session.started_at or datetime.now(UTC)
         limit = policy.budget.deadline_s
-        self._deadline = None if limit is None else started + timedelta(seconds=limit)
+        self._deadline = None if limit is None else started_at + timedelta(seconds=limit)
 
     def repeat(
         self,
@@ -56,19 +58,19 @@ class AttemptJournal:
         place: str,
         ask: Callable[[Attempt], Answer],
         *,
-        restored: Callable[[Attempt], Answer],
+        restore: Callable[[Attempt], Answer],
         kind: str,
         reason: Reason,
     ) -> Answer:
-        """A call that does no harm when it is made twice, with its retries.
+        """Make a call that may safely be repeated, with retries.
 
-        One that succeeded before a crash is not made again.
+        A call that succeeded before a crash is not repeated.
         """
-        self.abandon(self.of(call))
-        attempts = self.of(call)
+        self.abandon(self.attempts_for(call))
+        attempts = self.attempts_for(call)
         for attempt in attempts:
             if attempt.status == AttemptStatus.SUCCEEDED:
-                return restored(attempt)
+                return restore(attempt)
         number, failures = self.resume(call, attempts, reason)
         while True:
             attempt = self.intend(call, place, number, kind=kind)
@@ -79,17 +81,17 @@ class AttemptJournal:
                 self.retry_after(call, attempt, error, failures, reason)
                 number += 1
 
-    def of(self, call: Call) -> list[Attempt]:
-        """The attempts at a call, in order."""
+    def attempts_for(self, call: Call) -> list[Attempt]:
+        """Return the attempts at a call, in order."""
         return list(Attempt.objects.filter(session=self.row.session, sequence_no=call.no).order_by("attempt"))
 
     def resume(self, call: Call, attempts: list[Attempt], reason: Reason) -> tuple[int, int]:
-        """The number of the next attempt, and how many failed, once it may go out.
+        """Wait until the next attempt is due; return its number and the number of failures so far.
 
-        Another worker may have died while it waited for this, or just before it gave up.
+        A previous worker may have died during this wait, or just before it gave up.
         """
-        # Attempts that a crash cut off do not count against the policy: nobody knows their outcome.
-        failed = [attempt for attempt in attempts if attempt.error_code != INTERRUPTED]
+        # Attempts interrupted by a crash do not count against the policy: their outcome is unknown.
+        failed = [attempt for attempt in attempts if attempt.error_code != INTERRUPTION]
         if failed and failed[-1] is attempts[-1]:
             last = failed[-1]
             if last.retry_at is None:
@@ -99,8 +101,8 @@ class AttemptJournal:
         return len(attempts) + 1, len(failed)
 
     def intend(self, call: Call, place: str, number: int, *, kind: str) -> Attempt:
-        """Store that the call goes out, before it does; raises `Stopped` where the budget does not allow it."""
-        self._afford(call, first=number == 1)
+        """Store the intent of a call before it is made; raises `ReplayFailure` if it exceeds the budget."""
+        self._check_budget(call, first=number == 1)
         doing = {
             "model": f"asking {place} for {call.model}",
             "tool": f"running {call.callee}",
@@ -120,41 +122,43 @@ class AttemptJournal:
             if number == 1:
                 self._calls += 1
             self.row.update(live_calls=self._calls, current=f"step {call.no}: {doing}"[:300])
-            self.row.append_messages(_changed(attempt), "session")
+            self.row.append_messages(_message(attempt), "session")
             if number == 1:
                 observers.call_intended(self.row.id, call.no)
         return attempt
 
-    def succeed(self, attempt: Attempt, outcome: dict[str, Any], duration_ms: float, cost: Decimal | None) -> None:
-        """Store the outcome and what it cost, so that the call is never made again."""
-        self._spent = None if self._spent is None or cost is None else self._spent + cost
+    def store_success(
+        self, attempt: Attempt, outcome: dict[str, Any], duration_ms: float, cost: Decimal | None
+    ) -> None:
+        """Store the outcome and cost, so that the call is never repeated."""
+        self._cost_usd = None if self._cost_usd is None or cost is None else self._cost_usd + cost
 
         def write() -> None:
             with transaction.atomic():
                 if self.conclude(attempt, AttemptStatus.SUCCEEDED, outcome=outcome, duration_ms=duration_ms):
-                    self.row.update(cost_usd=self._spent)
+                    self.row.update(cost_usd=self._cost_usd)
                     if cost is not None:
                         observers.call_paid(self.row.id, cost)
 
         outages.retry_through_outage(write)
 
     def conclude(self, attempt: Attempt, status: AttemptStatus, **columns: Any) -> bool:
-        """Write how an attempt ended; false when that is written already.
+        """Store how an attempt ended; False if this is stored already.
 
-        Raises `LostOwnership` when the worker that took the session over has given the attempt up.
+        Raises `LostOwnership` if another worker took the session over and abandoned the attempt.
         """
         for name, value in {"status": status, **columns}.items():
             setattr(attempt, name, value)
         if move(Attempt.objects.filter(id=attempt.id), AttemptStatus.INTENDED, status, **columns):
-            self.row.append_messages(_changed(attempt))
-            self._hooks.tell("live_call", told(attempt))
+            self.row.append_messages(_message(attempt))
+            self._hooks.tell("live_call", telemetry_payload(attempt))
             return True
         if Attempt.objects.filter(id=attempt.id, status=attempt.status).exists():
-            return False  # the connection was lost right after the commit
+            return False  # stored before the connection was lost
         raise LostOwnership
 
     def fail(self, attempt: Attempt, error: ProviderError, wait: float | None) -> None:
-        """Write that an attempt failed, and after how many seconds the next one goes out."""
+        """Store the failure of an attempt, and the seconds until the next one; None: no further attempt."""
         now = datetime.now(UTC)
         columns = {
             "error_code": error.code[:40],
@@ -170,30 +174,30 @@ class AttemptJournal:
         outages.retry_through_outage(write)
 
     def retry_after(self, call: Call, attempt: Attempt, error: ProviderError, failures: int, reason: Reason) -> None:
-        """Write that an attempt failed and wait for the next one; raises `CallFailure` where there is none."""
+        """Store the failure of an attempt and wait for the next one; raises `CallFailure` if there is none."""
         wait = self._wait_for(error, failures)
         self.fail(attempt, error, wait)
         if wait is None:
             self._give_up(call, error, failures, reason)
         self._wait(wait, call)
 
-    def stopped(self, attempt: Attempt, cancelled: Exception, *, code: str = INTERRUPTED) -> NoReturn:
-        """A call was given up in the middle; say for which reason."""
+    def abort(self, attempt: Attempt, error: Exception, *, code: str = INTERRUPTION) -> NoReturn:
+        """Raise the reason why a call in flight was abandoned: ownership, shutdown, deadline, or cancellation."""
         self.interrupt(attempt, code)
         self.row.check()
         self.check_deadline(attempt.sequence_no)
-        raise CancelRequest from cancelled
+        raise CancelRequest from error
 
-    def interrupt(self, attempt: Attempt, code: str = INTERRUPTED) -> None:
-        """Write that nobody waits for an attempt any more."""
+    def interrupt(self, attempt: Attempt, code: str = INTERRUPTION) -> None:
+        """Store that an attempt was abandoned."""
         columns = {"error_code": code, "error": "the call was given up"}
         with transaction.atomic():
             if move(Attempt.objects.filter(id=attempt.id), AttemptStatus.INTENDED, AttemptStatus.FAILED, **columns):
                 attempt.refresh_from_db()
-                self.row.append_messages(_changed(attempt))
+                self.row.append_messages(_message(attempt))
 
     def abandon(self, attempts: list[Attempt]) -> None:
-        """Give up attempts that a crash left without an outcome: these calls may be made again."""
+        """Abandon attempts that a crash left without an outcome; only for calls that may be repeated."""
         for attempt in attempts:
             if attempt.status == AttemptStatus.INTENDED:
                 self.interrupt(attempt)
@@ -204,34 +208,36 @@ class AttemptJournal:
             raise ReplayFailure("budget_deadline", f"the budget allows {limit:g} s", step=step)
 
     def is_late(self) -> bool:
-        """Whether the session has had all the time that its budget allows."""
+        """True if the session has exceeded the deadline of its budget."""
         return self._deadline is not None and datetime.now(UTC) > self._deadline
 
-    def _afford(self, call: Call, *, first: bool) -> None:
-        """Refuse a call that the budget does not allow."""
-        budget, spent = self.policy.budget, self._spent
+    def _check_budget(self, call: Call, *, first: bool) -> None:
+        """Raise `ReplayFailure` if the budget does not allow the call."""
+        budget, cost = self.policy.budget, self._cost_usd
         self.check_deadline(call.no)
         if first and budget.max_live_calls is not None and self._calls >= budget.max_live_calls:
             raise ReplayFailure(
                 "budget_live_calls", f"the budget allows {budget.max_live_calls} live calls", step=call.no
             )
-        if budget.max_cost_usd is not None and spent is not None and float(spent) >= budget.max_cost_usd:
-            why = f"the budget allows ${budget.max_cost_usd:g}, and ${float(spent):.4f} is spent"
-            raise ReplayFailure("budget_cost", why, step=call.no)
+        if budget.max_cost_usd is not None and cost is not None and float(cost) >= budget.max_cost_usd:
+            message = f"the budget allows ${budget.max_cost_usd:g}, and ${float(cost):.4f} is spent"
+            raise ReplayFailure("budget_cost", message, step=call.no)
 
     def _wait_for(self, error: ProviderError, failures: int) -> float | None:
-        """Seconds until the next attempt, or None when there is none."""
+        """Seconds until the next attempt; None if there is none."""
         retries = self.policy.retries
-        if not error.retryable or failures > retries.max or (error.retry_after_s or 0.0) > _LONGEST_WAIT_S:
+        if not error.retryable or failures > retries.max or (error.retry_after_s or 0.0) > _MAX_WAIT_S:
             return None
         return error.retry_after_s if error.retry_after_s is not None else back_off(retries, failures)
 
     def _give_up(self, call: Call, error: ProviderError, failures: int, reason: Reason) -> NoReturn:
-        tried = "" if failures == 1 else f" after {failures} attempts"
-        if (error.retry_after_s or 0.0) > _LONGEST_WAIT_S:
-            tried += f"; it asks to wait for {error.retry_after_s:,.0f} s, and {_LONGEST_WAIT_S:g} s are the most"
-        stopped = ReplayFailure(error.code, f"step {call.no}: {error}{tried}", step=call.no)
-        failed = Answer(
+        attempts_text = "" if failures == 1 else f" after {failures} attempts"
+        if (error.retry_after_s or 0.0) > _MAX_WAIT_S:
+            attempts_text += (
+                f"; it asks to wait for {error.retry_after_s:,.0f} s, longer than the limit of {_MAX_WAIT_S:g} s"
+            )
+        stop = ReplayFailure(error.code, f"step {call.no}: {error}{attempts_text}", step=call.no)
+        answer = Answer(
             action="live",
             label=Label.SIMULATED,
             reason=reason,
@@ -240,48 +246,48 @@ class AttemptJournal:
             detail={**label_key(), "code": error.code, "attempts": failures},
             retries=failures - 1,
         )
-        raise CallFailure(failed, stopped)
+        raise CallFailure(answer, stop)
 
     def _wait(self, seconds: float, call: Call) -> None:
-        """Wait for the next attempt, ready to stop."""
-        until = time.monotonic() + seconds
-        while (left := until - time.monotonic()) > 0:
-            time.sleep(min(left, _LOOK_S))
+        """Wait for the next attempt, and check for reasons to stop meanwhile."""
+        deadline = time.monotonic() + seconds
+        while (remaining := deadline - time.monotonic()) > 0:
+            time.sleep(min(remaining, _POLL_S))
             self.row.check()
             self.check_deadline(call.no)
 
 
 class Watch:
-    """Whether a call that is under way should be given up, looked up now and then.
+    """Polls whether the call in flight should be abandoned.
 
-    A worker that was asked to end waits longer for a call that cannot be made `again`.
+    A worker that is shutting down waits for calls that are not `repeatable`.
     """
 
-    def __init__(self, journal: AttemptJournal, *, again: bool = True) -> None:
+    def __init__(self, journal: AttemptJournal, *, repeatable: bool = True) -> None:
         self._journal = journal
-        self._again = again
-        self._looked_at = time.monotonic()
+        self._repeatable = repeatable
+        self._polled_at = time.monotonic()
 
     def cancelled(self) -> bool:
         now = time.monotonic()
-        if now - self._looked_at < _LOOK_S:
+        if now - self._polled_at < _POLL_S:
             return False
-        self._looked_at = now
-        ending = self._again and shutdown.out_of_time()
-        # While the database is away nobody can cancel anything.
-        return self._journal.is_late() or ending or outages.if_reachable(self._is_unwanted, fallback=False)
+        self._polled_at = now
+        ending = self._repeatable and shutdown.out_of_time()
+        # During a database outage nothing can be cancelled.
+        return self._journal.is_late() or ending or outages.if_reachable(self._should_abandon, fallback=False)
 
-    def _is_unwanted(self) -> bool:
-        return self._journal.row.is_unwanted(again=self._again)
+    def _should_abandon(self) -> bool:
+        return self._journal.row.should_abandon(repeatable=self._repeatable)
 
 
 def back_off(retries: Retries, failures: int) -> float:
-    """Seconds to wait after so many failures."""
+    """Seconds to wait after this many failures."""
     return min(retries.initial_s * retries.base ** (failures - 1), retries.cap_s)
 
 
-def told(attempt: Attempt) -> JSONObject:
-    """An attempt as telemetry says it: what a model was, used and cost, whichever attempt it was."""
+def telemetry_payload(attempt: Attempt) -> JSONObject:
+    """Telemetry payload of one attempt, with the model, its tokens and cost."""
     outcome: dict[str, Any] = attempt.outcome or {}
     output = outcome.get("output")
     return {
@@ -318,5 +324,5 @@ def attempt_view(attempt: Attempt) -> AttemptView:
     )
 
 
-def _changed(attempt: Attempt) -> AttemptMessage:
+def _message(attempt: Attempt) -> AttemptMessage:
     return AttemptMessage(seq=0, attempt=attempt_view(attempt))

@@ -1,4 +1,4 @@
-"""Live retrievals of a session. They only read: one whose outcome nobody knows is made again."""
+"""Live retrievals of a session. They only read, so a search with an unknown outcome is repeated."""
 
 import time
 from decimal import Decimal
@@ -13,30 +13,32 @@ from traces.core.vocabulary import Label, Reason
 
 
 def answer(journal: AttemptJournal, retriever: retrieval.Retriever, call: Call) -> Answer:
-    """One search with its retries."""
+    """Run one search, with retries."""
 
     def ask(attempt: Attempt) -> Answer:
-        started = time.monotonic()
-        found = _search(journal, retriever, call, attempt)
+        started_at = time.monotonic()
+        result = _search(journal, retriever, call, attempt)
         outcome = {
-            "documents": found.documents,
-            "embedding": found.embedding,
-            "tokens": found.tokens,
-            "cost_usd": None if found.cost_usd is None else str(found.cost_usd),
+            "documents": result.documents,
+            "embedding": result.embedding,
+            "tokens": result.tokens,
+            "cost_usd": None if result.cost_usd is None else str(result.cost_usd),
         }
-        journal.succeed(attempt, outcome, (time.monotonic() - started) * 1000, found.cost_usd)
-        return _restored(attempt)
+        journal.store_success(attempt, outcome, (time.monotonic() - started_at) * 1000, result.cost_usd)
+        return _stored_answer(attempt)
 
-    return journal.repeat(call, retriever.name, ask, restored=_restored, kind="retrieval", reason=Reason.LIVE_RETRIEVAL)
+    return journal.repeat(
+        call, retriever.name, ask, restore=_stored_answer, kind="retrieval", reason=Reason.LIVE_RETRIEVAL
+    )
 
 
-def search_of(retriever: retrieval.Retriever, input: JSONObject, replay: str) -> retrieval.Search:
-    """What a retrieval step's input asks this retriever for."""
+def build_search(retriever: retrieval.Retriever, input: JSONObject, replay: str) -> retrieval.Search:
+    """Build the search for a retrieval step's input."""
     top_k, filters, profile = input.get("top_k"), input.get("filters"), input.get("embedding_profile")
-    counted = isinstance(top_k, int) and not isinstance(top_k, bool) and top_k >= 0
+    has_top_k = isinstance(top_k, int) and not isinstance(top_k, bool) and top_k >= 0
     return retrieval.Search(
         query=str(input.get("query", "")),
-        top_k=int(top_k) if counted else retriever.entry.top_k,  # type: ignore[arg-type]  # an integer
+        top_k=int(top_k) if has_top_k else retriever.entry.top_k,  # type: ignore[arg-type]  # an integer
         filters=filters if isinstance(filters, dict) else {},
         embedding=profile if isinstance(profile, str) else None,
         replay=replay,
@@ -46,8 +48,8 @@ def search_of(retriever: retrieval.Retriever, input: JSONObject, replay: str) ->
 def _search(
     journal: AttemptJournal, retriever: retrieval.Retriever, call: Call, attempt: Attempt
 ) -> retrieval.SearchResult:
-    """Give up when the session should end, and after the retriever's own time."""
-    search = search_of(retriever, call.input if isinstance(call.input, dict) else {}, str(journal.row.id))
+    """Search until the retriever's time limit, or until the session should stop."""
+    search = build_search(retriever, call.input if isinstance(call.input, dict) else {}, str(journal.row.id))
     limit = retriever.entry.timeout_s
     try:
         return timeouts.run_with_timeout(
@@ -57,11 +59,11 @@ def _search(
         detail = f"{retriever.name} did not answer in {limit:g} s"
         raise providers.ProviderError(detail, code="timeout", retryable=True) from error
     except timeouts.GivenUp as given_up:
-        journal.stopped(attempt, given_up)
+        journal.abort(attempt, given_up)
 
 
-def _restored(attempt: Attempt) -> Answer:
-    """The answer that a successful attempt stored."""
+def _stored_answer(attempt: Attempt) -> Answer:
+    """Return the stored answer of a successful attempt."""
     outcome: dict[str, Any] = attempt.outcome or {}
     cost = outcome["cost_usd"]
     detail: JSONObject = {"retriever": attempt.provider}

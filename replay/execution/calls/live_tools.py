@@ -1,4 +1,4 @@
-"""Live tool calls of a session: intent before, outcome after, retries; what may have run already is never run again."""
+"""Live tool calls of a session. A call that may have run already is never repeated, unless it is idempotent."""
 
 import time
 from typing import Any, Final, Protocol
@@ -9,7 +9,7 @@ from django.db import transaction
 from replay.core.calls import Answer, Call, OperatorAnswer
 from replay.core.vocabulary import AttemptStatus, SessionStatus
 from replay.execution import event_log
-from replay.execution.calls.attempts import INTERRUPTED, AttemptJournal, Watch
+from replay.execution.calls.attempts import INTERRUPTION, AttemptJournal, Watch
 from replay.live import outages, timeouts, tools
 from replay.models import Attempt, ReplaySession
 from replay.resolution.operator_outputs import operator_said
@@ -20,31 +20,31 @@ _UNKNOWN: Final = "unknown_outcome"
 
 
 class Operator(Protocol):
-    """Whoever watches the session."""
+    """Operator of the session."""
 
-    def ask(self, call: Call, why: str, may_run: bool = False) -> OperatorAnswer | None:
-        """What the operator answered; None: to go on by policy. Raises `OperatorWait` where nothing was said yet."""
+    def ask(self, call: Call, reason: str, may_run: bool = False) -> OperatorAnswer | None:
+        """Return the operator's answer; None: use the fallback. Raises `OperatorWait` if there is no answer yet."""
 
 
 def answer(journal: AttemptJournal, operator: Operator, tool: tools.Tool, call: Call) -> Answer | None:
-    """One call with its retries. None: the operator leaves it to the policy, when asked before or what came of it."""
+    """Make one call, with retries; None if the operator chose the policy's fallback."""
     if tool.entry.idempotent:
-        journal.abandon(journal.of(call))
-    attempts = journal.of(call)
+        journal.abandon(journal.attempts_for(call))
+    attempts = journal.attempts_for(call)
     for attempt in attempts:
         if attempt.status == AttemptStatus.SUCCEEDED:
-            return _restored(attempt)
-    if any(_is_open(attempt) for attempt in attempts):
+            return _stored_answer(attempt)
+    if any(_has_unknown_outcome(attempt) for attempt in attempts):
         return _ask(journal, operator, call, attempts)
-    if journal.policy.tools.asks(call.callee) and not (said := _before(operator, call, tool)).run:
-        return operator_said(said)
+    if journal.policy.tools.asks(call.callee) and not (approval := _request_approval(operator, call, tool)).run:
+        return operator_said(approval)
     return _run(journal, operator, tool, call, attempts)
 
 
-def _before(operator: Operator, call: Call, tool: tools.Tool) -> OperatorAnswer:
-    """What the operator says of a call that is about to be made."""
-    why = f"which would run for real ({tool.place}): let it run, or say what it returns"
-    return operator.ask(call, why, may_run=True) or OperatorAnswer(fallback=True)
+def _request_approval(operator: Operator, call: Call, tool: tools.Tool) -> OperatorAnswer:
+    """Ask the operator to approve a call before it is made."""
+    reason = f"which would run live ({tool.place}): let it run, or enter its output"
+    return operator.ask(call, reason, may_run=True) or OperatorAnswer(fallback=True)
 
 
 def _run(
@@ -53,12 +53,12 @@ def _run(
     number, failures = journal.resume(call, attempts, Reason.LIVE_TOOL)
     while True:
         attempt = journal.intend(call, tool.place, number, kind="tool")
-        started, watch = time.monotonic(), Watch(journal, again=tool.entry.idempotent)
-        asked = tools.ToolCall(arguments=call.input, replay=str(journal.row.id), is_cancelled=watch.cancelled)
+        started_at, watch = time.monotonic(), Watch(journal, repeatable=tool.entry.idempotent)
+        tool_call = tools.ToolCall(arguments=call.input, replay=str(journal.row.id), is_cancelled=watch.cancelled)
         try:
-            found = tools.run(tool, asked)
+            result = tools.run(tool, tool_call)
         except timeouts.GivenUp as given_up:
-            journal.stopped(attempt, given_up, code=INTERRUPTED if tool.entry.idempotent else _UNKNOWN)
+            journal.abort(attempt, given_up, code=INTERRUPTION if tool.entry.idempotent else _UNKNOWN)
         except tools.ToolFailure as error:
             failures += 1
             if error.may_have_run and not tool.entry.idempotent:
@@ -68,15 +68,15 @@ def _run(
             journal.retry_after(call, attempt, error, failures, Reason.LIVE_TOOL)
             number += 1
         else:
-            return _succeeded(journal, attempt, found, (time.monotonic() - started) * 1000)
+            return _store_success(journal, attempt, result, (time.monotonic() - started_at) * 1000)
 
 
-def _succeeded(journal: AttemptJournal, attempt: Attempt, found: tools.ToolResult, duration_ms: float) -> Answer:
-    """Store the outcome, so that the call is never made again.
+def _store_success(journal: AttemptJournal, attempt: Attempt, result: tools.ToolResult, duration_ms: float) -> Answer:
+    """Store the outcome, so that the call is never repeated.
 
-    Also when another worker has taken the session over meanwhile: then this answers what the operator is asked.
+    If another worker has taken the session over meanwhile, the outcome also answers its question to the operator.
     """
-    outcome = {"output": found.output, "status": found.status}
+    outcome = {"output": result.output, "status": result.status}
 
     def write() -> None:
         with transaction.atomic():
@@ -84,17 +84,17 @@ def _succeeded(journal: AttemptJournal, attempt: Attempt, found: tools.ToolResul
                 _withdraw_question(journal.row.id, attempt.sequence_no)
 
     outages.retry_through_outage(write)
-    return _restored(attempt)
+    return _stored_answer(attempt)
 
 
 def _withdraw_question(session_id: UUID, step: int) -> None:
-    asked = ReplaySession.objects.filter(id=session_id, question__sequence_no=step)
-    if move(asked, SessionStatus.AWAITING_OPERATOR, SessionStatus.PENDING, question=None, current=""):
+    pending_question = ReplaySession.objects.filter(id=session_id, question__sequence_no=step)
+    if move(pending_question, SessionStatus.AWAITING_OPERATOR, SessionStatus.PENDING, question=None, current=""):
         event_log.append(session_id, "session")
 
 
-def _restored(attempt: Attempt) -> Answer:
-    """The answer that a successful attempt stored."""
+def _stored_answer(attempt: Attempt) -> Answer:
+    """Return the stored answer of a successful attempt."""
     outcome: dict[str, Any] = attempt.outcome or {}
     return Answer(
         action="live",
@@ -108,19 +108,21 @@ def _restored(attempt: Attempt) -> Answer:
     )
 
 
-def _is_open(attempt: Attempt) -> bool:
-    """Whether nobody knows what a call did: a crash cut it off, or its answer was lost."""
+def _has_unknown_outcome(attempt: Attempt) -> bool:
+    """True if the outcome of a call is unknown: a crash interrupted it, or its answer was lost."""
     return attempt.status == AttemptStatus.INTENDED or attempt.error_code == _UNKNOWN
 
 
 def _ask(journal: AttemptJournal, operator: Operator, call: Call, attempts: list[Attempt]) -> Answer | None:
-    """Only the operator can find out what the call did; it is not made again."""
+    """Ask the operator for the outcome of a call that must not be repeated."""
     last = attempts[-1]
-    lost = last.error or "the worker ended before its answer came"
-    said = operator.ask(call, f"which may have run already ({lost}) and is not idempotent: what did it return?")
-    if said is None:
+    error_text = last.error or "the worker died before the answer arrived"
+    operator_answer = operator.ask(
+        call, f"which may have run already ({error_text}) and is not idempotent: what did it return?"
+    )
+    if operator_answer is None:
         return None
     for attempt in attempts:
         if attempt.status == AttemptStatus.INTENDED:
             journal.interrupt(attempt)
-    return operator_said(said)
+    return operator_said(operator_answer)

@@ -1,1 +1,1 @@
-"""The run that a session writes: steps, checkpoints, containers, status."""
+"""The derived run that a session writes: steps, checkpoints, containers, status."""

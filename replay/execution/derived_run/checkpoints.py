@@ -1,4 +1,4 @@
-"""What a replay has resolved, committed together with the session's progress: each commit is a checkpoint."""
+"""Checkpoints: commits of resolved steps together with the session's progress."""
 
 import time
 from dataclasses import replace
@@ -22,12 +22,12 @@ from traces.ingest.step_rows import StepRow
 from traces.runs import services as traces
 from traces.signatures.ignore_rules import IgnoreRules
 
-_BUFFERED: Final = 200
-_PATIENCE_S: Final = 0.05  # how long resolved steps may wait for company before they are committed
+_MAX_BUFFER: Final = 200
+_MAX_DELAY_S: Final = 0.05  # between the resolution of a step and its commit
 
 
 class Checkpoints:
-    """Steps that wait for the next commit, and what was committed so far."""
+    """Buffers resolved steps until the next commit, and counts the committed ones."""
 
     def __init__(self, row: SessionRow, policy: Policy, ignoring: IgnoreRules, journal: AttemptJournal) -> None:
         session = row.session
@@ -43,27 +43,27 @@ class Checkpoints:
         }
         self.deviations = Deviations(session.planned)
         self._journal = journal
-        self._waiting: list[StepRow] = []
-        self._since = 0.0
+        self._buffer: list[StepRow] = []
+        self._buffered_at = 0.0
 
     @property
     def session(self) -> ReplaySession:
         return self.row.session
 
     def add(self, call: Call, answer: Answer, label: Label) -> None:
-        """A step that was resolved."""
-        if not self._waiting:
-            self._since = time.monotonic()
-        self._waiting.append(step_rows.row(call, answer, self.session.source_run_id, self.save))
+        """Add a resolved step; a live answer is committed at once."""
+        if not self._buffer:
+            self._buffered_at = time.monotonic()
+        self._buffer.append(step_rows.row(call, answer, self.session.source_run_id, self.save))
         self.counts[label] += 1
         if answer.action == "live":
             self.flush()
 
     def add_rows(self, rows: list[StepRow]) -> None:
-        """Commit steps at once, as far as the budget allows."""
+        """Commit rows immediately, as far as the budget allows."""
         while rows:
             room = self.room_for(len(rows))
-            self._waiting += rows[:room]
+            self._buffer += rows[:room]
             for row in rows[:room]:
                 self.counts[row.label] += 1
             rows = rows[room:]
@@ -71,30 +71,31 @@ class Checkpoints:
             self.flush()
 
     def flush_in_time(self) -> None:
-        """Commit where enough steps wait, or one has waited long enough."""
-        due = len(self._waiting) >= _BUFFERED or time.monotonic() - self._since > _PATIENCE_S
-        if self._waiting and due:
+        """Commit if the buffer is full or its oldest step is due."""
+        due = len(self._buffer) >= _MAX_BUFFER or time.monotonic() - self._buffered_at > _MAX_DELAY_S
+        if self._buffer and due:
             self.row.check()
             self.flush()
 
     def flush(self) -> None:
-        """Commit what has been resolved."""
-        if not self._waiting:
+        """Commit the buffered steps."""
+        if not self._buffer:
             return
-        rows, self._waiting = [self._keyed(row) for row in self._waiting], []
+        rows, self._buffer = [self._with_ignore_list(row) for row in self._buffer], []
         with transaction.atomic():
-            self.commit(rows[0].sequence_no, rows[-1].sequence_no)  # first: only the owner writes steps
+            # First, because it checks ownership: only the owner may write steps.
+            self.commit(rows[0].sequence_no, rows[-1].sequence_no)
             traces.append_steps(self.row.run_id, rows)
 
     def commit(self, first: int, last: int) -> None:
-        """Note in the session that steps are written; call it in the transaction that writes them."""
+        """Record in the session that steps are written; call it in the transaction that writes them."""
         self.last = max(self.last, last)
         self.row.update(checkpoint_no=self.last, current="", lost_workers=0, **self.columns())
         self.row.append_messages(StepsMessage(seq=0, first=first, last=last), "session")
         notify.touch("runs")
 
     def columns(self) -> dict[str, object]:
-        """What the session's row says of the steps so far."""
+        """Progress columns of the session's row."""
         return {
             "resolved_steps": sum(self.counts.values()),
             "exact_count": self.counts[Label.EXACT],
@@ -104,31 +105,31 @@ class Checkpoints:
             "unused_calls": list(self.deviations.unused),
         }
 
-    def fail(self, call: Call, failed: Answer, stopped: ReplayFailure) -> NoReturn:
-        """Write the step that failed, so that the run shows where and why, and end the replay."""
-        row = step_rows.row(call, failed, self.session.source_run_id, self.save)
+    def fail(self, call: Call, answer: Answer, stop: ReplayFailure) -> NoReturn:
+        """Write the failed step, so that the run shows where and why, and end the replay."""
+        row = step_rows.row(call, answer, self.session.source_run_id, self.save)
         self.flush()
         self.counts[row.label] += 1
         with transaction.atomic():
             self.commit(row.sequence_no, row.sequence_no)
-            traces.append_steps(self.row.run_id, [self._keyed(row)])
-        raise stopped
+            traces.append_steps(self.row.run_id, [self._with_ignore_list(row)])
+        raise stop
 
     def before_live_call(self) -> None:
-        """Everything before a live call is committed, and there is room for its answer."""
+        """Commit everything before a live call, and check that the budget has room for its answer."""
         self.flush()
         self.row.check()
         self.room_for(1)
 
     def room_for(self, count: int) -> int:
-        """How many of so many more steps the budget allows; raises `Stopped` where it allows none."""
-        most = self.policy.budget.max_steps
-        written = sum(self.counts.values())
-        self._journal.check_deadline(written + 1)
-        if most is not None and written >= most:
-            raise ReplayFailure("budget_steps", f"the budget allows {most} steps", step=written + 1)
-        return count if most is None else min(count, most - written)
+        """Return how many of `count` further steps the budget allows; raises `ReplayFailure` if it allows none."""
+        limit = self.policy.budget.max_steps
+        step_count = sum(self.counts.values())
+        self._journal.check_deadline(step_count + 1)
+        if limit is not None and step_count >= limit:
+            raise ReplayFailure("budget_steps", f"the budget allows {limit} steps", step=step_count + 1)
+        return count if limit is None else min(count, limit - step_count)
 
-    def _keyed(self, row: StepRow) -> StepRow:
-        """A row whose label also carries what the app's ignore list left out."""
+    def _with_ignore_list(self, row: StepRow) -> StepRow:
+        """Add the app's ignore list to the detail of a row's label."""
         return replace(row, detail={**row.detail, **self.ignoring.key}) if self.ignoring.rules else row

@@ -1,4 +1,4 @@
-"""How containers (agent, turn) of a derived run ended: as their last step here did, not as the source's did."""
+"""Status of containers (agent, turn) in a derived run: that of their last step here, not of the source's."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -16,20 +16,20 @@ from traces.storage import bulk
 
 _FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT})
 _SUMS: Final = ("duration_ms", "tokens_in", "tokens_out", "tokens_cached", "cost_usd")
-_CUT_OFF: Final = "The replay ended inside of it, so it has no output. Its status and duration are those of its steps."
-_CHANGED: Final = "Steps in it were resolved anew: its status and duration are those of this run's steps."
+_CUT_OFF: Final = "The replay ended inside it, so it has no output. Its status and duration come from its steps."
+_CHANGED: Final = "Steps in it were resolved again: its status and duration come from this run's steps."
 
 
-def settle(run_id: UUID, touched: Collection[int | None]) -> None:
-    """Give the containers around the `touched` steps the outcome of what they hold now.
+def settle(run_id: UUID, container_numbers: Collection[int | None]) -> None:
+    """Derive the outcome of changed containers, and of those around them, from the steps they contain now.
 
-    `touched` are numbers of containers in which something is not as recorded.
+    `container_numbers` are the containers in which something differs from the recording.
     """
-    _settle_all(run_id, touched, cut_off=False)
+    _settle_all(run_id, container_numbers, cut_off=False)
 
 
 def cut_off(session: ReplaySession) -> None:
-    """Settle the containers in which a replay came to its end before they did; without an output none is exact."""
+    """Settle the containers that were open when the replay ended; without an output none is exact."""
     if session.run_id is None:
         return
     steps = Step.objects.filter(run_id=session.run_id).order_by("-sequence_no")
@@ -42,58 +42,58 @@ def cut_off(session: ReplaySession) -> None:
     )
 
 
-def _settle_all(run_id: UUID, touched: Collection[int | None], *, cut_off: bool) -> Mapping[str, int]:
-    """Settle what encloses the touched steps; how often it had each label before."""
-    containers = _around(run_id, touched)
+def _settle_all(run_id: UUID, container_numbers: Collection[int | None], *, cut_off: bool) -> Mapping[str, int]:
+    """Settle containers and those around them; returns how many had each label before."""
+    containers = _enclosing_containers(run_id, container_numbers)
     before = Counter(step.label for step in containers.values())
-    held = _children(run_id, containers)
+    children = _children(run_id, containers)
     for no in sorted(containers, reverse=True):  # inner ones first
-        _settle(containers[no], held.get(no, []), cut_off=cut_off)
+        _settle(containers[no], children.get(no, []), cut_off=cut_off)
     columns = ["status", "error", "detail", "output_ref", "label", "reason", *_SUMS]
     Step.objects.bulk_update(containers.values(), columns, batch_size=100)
     return before
 
 
-def _around(run_id: UUID, touched: Collection[int | None]) -> dict[int, Step]:
-    """The touched containers and those that enclose them."""
-    if not set(touched) - {None}:
+def _enclosing_containers(run_id: UUID, container_numbers: Collection[int | None]) -> dict[int, Step]:
+    """Return the given containers and those that enclose them."""
+    if not set(container_numbers) - {None}:
         return {}
-    every = {step.sequence_no: step for step in Step.objects.filter(run_id=run_id, type__in=CONTAINERS)}
-    found: dict[int, Step] = {}
-    for current in touched:
-        while current is not None and current in every and current not in found:
-            found[current] = every[current]
-            current = every[current].parent_no
-    return found
+    containers = {step.sequence_no: step for step in Step.objects.filter(run_id=run_id, type__in=CONTAINERS)}
+    enclosing: dict[int, Step] = {}
+    for current in container_numbers:
+        while current is not None and current in containers and current not in enclosing:
+            enclosing[current] = containers[current]
+            current = containers[current].parent_no
+    return enclosing
 
 
 def _children(run_id: UUID, containers: Mapping[int, Step]) -> dict[int, list[Step]]:
-    """The children of each container in order; a container among them is the one that is settled."""
+    """Return the children of each container in order; nested containers are the given instances."""
     columns = ("id", "sequence_no", "parent_no", "status", "error", *_SUMS)
-    found: dict[int, list[Step]] = {}
+    children_by_parent: dict[int, list[Step]] = {}
     for parents in bulk.chunks(containers):
         children = Step.objects.filter(run_id=run_id, parent_no__in=parents).only(*columns)
         for step in children.order_by("sequence_no"):
-            found.setdefault(step.parent_no or 0, []).append(containers.get(step.sequence_no, step))
-    return found
+            children_by_parent.setdefault(step.parent_no or 0, []).append(containers.get(step.sequence_no, step))
+    return children_by_parent
 
 
 def _settle(container: Step, children: list[Step], *, cut_off: bool) -> None:
     failed = bool(children) and children[-1].status in _FAILED
-    unverified = any(child.status == StepStatus.UNVERIFIED for child in children)
-    ended = StepStatus.PARTIAL if cut_off else StepStatus.UNVERIFIED if unverified else StepStatus.OK
-    container.status = StepStatus.ERROR if failed else ended
+    has_unverified = any(child.status == StepStatus.UNVERIFIED for child in children)
+    status = StepStatus.PARTIAL if cut_off else StepStatus.UNVERIFIED if has_unverified else StepStatus.OK
+    container.status = StepStatus.ERROR if failed else status
     container.error = children[-1].error if failed else ""
     for name in _SUMS:
         if getattr(container, name) is not None:
             setattr(container, name, _sum(getattr(child, name) for child in children))
     if cut_off:
-        container.output_ref = ""  # what it would have said was never said
+        container.output_ref = ""  # the recorded output does not apply
         container.label, container.reason = Label.SIMULATED, Reason.DERIVED
-    means = _CUT_OFF if cut_off else _CHANGED
-    container.detail = {**label_key(), **container.detail, "means": means}
+    note = _CUT_OFF if cut_off else _CHANGED
+    container.detail = {**label_key(), **container.detail, "means": note}
 
 
 def _sum(values: Iterable[Any]) -> Any:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) if numbers else None

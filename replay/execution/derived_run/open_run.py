@@ -1,4 +1,4 @@
-"""The derived run of a session, opened once and taken over by whoever goes on."""
+"""Open a session's derived run, or take it over from a dead worker."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -13,17 +13,18 @@ from traces.runs import services as traces
 
 
 def open_run(row: SessionRow) -> Mapping[int, Step]:
-    """Open the run, or take it over from the last checkpoint; returns the steps that were written by then."""
+    """Open the run, or take it over from the last checkpoint; returns the steps written so far."""
     session = row.session
     if session.run_id is None:
         _begin(row)
         return {}
     with transaction.atomic():
-        row.update()  # holds the session, so that nobody else writes steps that this would take back
-        taken_back = traces.truncate_steps(row.run_id, session.checkpoint_no)
-    if taken_back or session.lost_workers:
-        taken_over = [datetime.now(UTC).isoformat(), session.checkpoint_no, taken_back]
-        row.update(takeovers=[*session.takeovers, taken_over])
+        # Locks the session, so that no other worker writes steps that would be discarded here.
+        row.update()
+        discarded_steps = traces.truncate_steps(row.run_id, session.checkpoint_no)
+    if discarded_steps or session.lost_workers:
+        takeover = [datetime.now(UTC).isoformat(), session.checkpoint_no, discarded_steps]
+        row.update(takeovers=[*session.takeovers, takeover])
         row.append_messages("session")
     steps = Step.objects.filter(run_id=row.run_id, sequence_no__gte=session.fork_sequence_no)
     return {step.sequence_no: step for step in steps}

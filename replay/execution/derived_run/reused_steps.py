@@ -1,4 +1,4 @@
-"""Reused steps: copies of what no change reaches, verified before they are called exact."""
+"""Reused steps: copies of steps that no change reaches, verified before they are labelled exact."""
 
 from typing import Final
 
@@ -20,11 +20,12 @@ from traces.payloads.lost_payloads import LostPayloads
 from traces.runs import services as traces
 from traces.storage.integrity import Inspector
 
-_BATCH: Final = 2500  # steps in one transaction: short enough that other writers need not wait
+# Steps per transaction: short enough that other writers do not wait.
+_BATCH: Final = 2500
 
 
 class ReusedSteps:
-    """Takes over the source's steps into the derived run."""
+    """Copies the source's steps into the derived run."""
 
     def __init__(self, checkpoints: Checkpoints) -> None:
         self._checkpoints = checkpoints
@@ -33,8 +34,8 @@ class ReusedSteps:
         self._source = checkpoints.session.source_run_id
         self._inspector = Inspector()
 
-    def keep(self, event: StepsReused, context: ReplayContext, state: ReplayState) -> None:
-        """Take over steps that a replay comes to; their numbers and parents may differ from the source's."""
+    def reuse(self, event: StepsReused, context: ReplayContext, state: ReplayState) -> None:
+        """Copy the steps of an event; their numbers and parents may differ from the source's."""
         if self._checkpoints.session.planned:
             self._compare_with_plan(event, context)
         self._checkpoints.flush()
@@ -49,22 +50,22 @@ class ReusedSteps:
                 self._renumber(first, last, event, state)
 
     def copy(self, first: int, last: int) -> None:
-        """Copy steps under their own numbers, those before the checkpoint aside."""
+        """Copy steps under their own numbers, except those before the checkpoint."""
         checkpoints = self._checkpoints
         while (start := max(first, checkpoints.last + 1)) <= last:
             self._row.check()
             end = start + checkpoints.room_for(min(_BATCH, last - start + 1)) - 1
-            lost = self._lost(start, end)
-            checkpoints.counts[Label.EXACT] += end - start + 1 - len(lost)
-            checkpoints.counts[Label.SIMULATED] += len(lost)
+            losses = self._find_losses(start, end)
+            checkpoints.counts[Label.EXACT] += end - start + 1 - len(losses)
+            checkpoints.counts[Label.SIMULATED] += len(losses)
             with transaction.atomic():
                 checkpoints.commit(start, end)
-                self._copy_whole(start, end, lost)
-                traces.append_steps(self._row.run_id, self._unverified(lost))
+                self._copy_whole(start, end, losses)
+                traces.append_steps(self._row.run_id, self._lost_rows(losses))
 
-    def _copy_whole(self, first: int, last: int, lost: dict[int, LostPayloads]) -> None:
-        """Copy the steps between the lost ones."""
-        for stop in (*lost, last + 1):
+    def _copy_whole(self, first: int, last: int, losses: dict[int, LostPayloads]) -> None:
+        """Copy the steps between the unreadable ones."""
+        for stop in (*losses, last + 1):
             traces.copy_steps(
                 source_run_id=self._source,
                 run_id=self._row.run_id,
@@ -76,54 +77,54 @@ class ReusedSteps:
             )
             first = stop + 1
 
-    def _unverified(self, lost: dict[int, LostPayloads]) -> list[StepRow]:
-        steps = Step.objects.filter(run_id=self._source, sequence_no__in=lost) if lost else ()
+    def _lost_rows(self, losses: dict[int, LostPayloads]) -> list[StepRow]:
+        steps = Step.objects.filter(run_id=self._source, sequence_no__in=losses) if losses else ()
         save = self._checkpoints.save
         return [
-            step_rows.lost_row(step, step.sequence_no, step.parent_no, lost[step.sequence_no], save) for step in steps
+            step_rows.lost_row(step, step.sequence_no, step.parent_no, losses[step.sequence_no], save) for step in steps
         ]
 
     def _refuse_assumed(self, event: StepsReused) -> None:
-        """Raise `Stopped` under a strict policy: what is assumed is not known."""
+        """Raise `ReplayFailure` under a strict policy, which does not accept assumptions."""
         no = min(event.assumptions)
         if self._policy.strict and no + event.offset > self._checkpoints.last:
-            why = f"step {no} would be assumed unaffected: {explanation(event.assumptions[no])}"
-            raise ReplayFailure("strict", why, step=no)
+            message = f"step {no} would be assumed unaffected: {explanation(event.assumptions[no])}"
+            raise ReplayFailure("strict", message, step=no)
 
     def _renumber(self, first: int, last: int, event: StepsReused, state: ReplayState) -> None:
-        lost = self._lost(first, last)
+        losses = self._find_losses(first, last)
         source = Step.objects.filter(run_id=self._source, sequence_no__gte=first, sequence_no__lte=last)
         self._checkpoints.add_rows(
             [
-                self._renumbered(step, event, state, lost.get(step.sequence_no, ()))
+                self._renumbered_row(step, event, state, losses.get(step.sequence_no, ()))
                 for step in source.order_by("sequence_no")
                 if step.sequence_no + event.offset > self._checkpoints.last
             ]
         )
 
-    def _renumbered(self, step: Step, event: StepsReused, state: ReplayState, lost: LostPayloads) -> StepRow:
+    def _renumbered_row(self, step: Step, event: StepsReused, state: ReplayState, losses: LostPayloads) -> StepRow:
         no, parent = step.sequence_no + event.offset, state.parent_of(step.parent_no)
-        if lost:
-            return step_rows.lost_row(step, no, parent, lost, self._checkpoints.save)
+        if losses:
+            return step_rows.lost_row(step, no, parent, losses, self._checkpoints.save)
         if (assumption := event.assumptions.get(step.sequence_no)) is not None:
             return step_rows.assumed_row(step, no, parent, assumption)
-        return step_rows.kept_row(step, no, parent)
+        return step_rows.reused_row(step, no, parent)
 
-    def _lost(self, first: int, last: int) -> dict[int, LostPayloads]:
-        """The steps that cannot be read; raises `Stopped` where the policy wants them as recorded."""
-        lost = self._inspector.steps(self._source, first, last)
-        if lost and are_refused(self._policy):
-            no = min(lost)
-            raise ReplayFailure(ARTIFACT_MISSING, refusal_text(self._policy, no, lost[no]), step=no)
-        return lost
+    def _find_losses(self, first: int, last: int) -> dict[int, LostPayloads]:
+        """Find unreadable steps; raises `ReplayFailure` if the policy does not accept them."""
+        losses = self._inspector.steps(self._source, first, last)
+        if losses and are_refused(self._policy):
+            no = min(losses)
+            raise ReplayFailure(ARTIFACT_MISSING, refusal_text(self._policy, no, losses[no]), step=no)
+        return losses
 
     def _compare_with_plan(self, event: StepsReused, context: ReplayContext) -> None:
-        lost = self._lost(event.first, event.last)
+        losses = self._find_losses(event.first, event.last)
         for no in range(event.first, event.last + 1):
             label, reason = Label.EXACT, Reason.SOURCE_OUTPUT_REUSED
             if no in event.assumptions:
                 label, reason = Label.SIMULATED, Reason.ASSUMED_UNAFFECTED
-            if no in lost:
+            if no in losses:
                 label, reason = Label.SIMULATED, Reason.POLICY_FALLBACK
             deviations = self._checkpoints.deviations
             deviations.became(no, label, reason, holds_others=no in context.graph.children)

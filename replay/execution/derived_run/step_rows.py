@@ -1,4 +1,4 @@
-"""Rows of the derived run: what a resolution, a kept step or a closed container becomes."""
+"""Rows of the derived run, from resolved steps, reused steps and closed containers."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -25,24 +25,24 @@ _ACTIONS: dict[str, Any] = {Label.EXACT: "reuse", Label.CACHED: "cache", Label.S
 
 
 def metadata(session: ReplaySession) -> JSONObject:
-    """What the derived run says about where it came from."""
+    """Metadata of the derived run that names its session and source run."""
     return {"replay": {"session": str(session.id), "source_run": str(session.source_run_id)}}
 
 
 def row(call: Call, answer: Answer, source_run_id: UUID, save: PayloadWriter) -> StepRow:
-    """The row of a resolved step; an exact one keeps everything that the recording says of it."""
+    """Build the row of a resolved step; an exact step keeps all columns of its recording."""
     source = answer.source or call.node
     if answer.label is Label.EXACT and call.node is not None and answer.source is not None and not call.differs:
-        recorded = Step.objects.get(run_id=source_run_id, sequence_no=answer.source.no)
-        return kept_row(recorded, call.no, call.parent, detail=answer.detail)
+        step = Step.objects.get(run_id=source_run_id, sequence_no=answer.source.no)
+        return reused_row(step, call.no, call.parent, detail=answer.detail)
     documents = answer.output.get("documents") if isinstance(answer.output, dict) else None
     live = answer.action == "live"
     if answer.reason is Reason.ASSUMED_UNAFFECTED and call.node is not None:
-        recorded = Step.objects.get(run_id=source_run_id, sequence_no=call.node.no)
-        return assumed_row(recorded, call.no, call.parent, answer.detail)
-    # A live call that succeeded may answer null; of other steps that means that there is no output.
-    answered = answer.output is not None or (live and answer.status is StepStatus.OK)
-    output_ref = answer.output_ref or (save(answer.output) if answered else "")
+        step = Step.objects.get(run_id=source_run_id, sequence_no=call.node.no)
+        return assumed_row(step, call.no, call.parent, answer.detail)
+    # A successful live call may return null; for other steps null means that there is no output.
+    has_output = answer.output is not None or (live and answer.status is StepStatus.OK)
+    output_ref = answer.output_ref or (save(answer.output) if has_output else "")
     return StepRow(
         sequence_no=call.no,
         type=call.type,
@@ -75,8 +75,8 @@ def row(call: Call, answer: Answer, source_run_id: UUID, save: PayloadWriter) ->
     )
 
 
-def kept_row(step: Step, no: int, parent: int | None, *, detail: JSONObject | None = None) -> StepRow:
-    """A source step under another number or parent."""
+def reused_row(step: Step, no: int, parent: int | None, *, detail: JSONObject | None = None) -> StepRow:
+    """Build the row of a reused source step, whose number or parent may differ."""
     columns = {name: getattr(step, name) for name in COLUMNS if name not in {"id", "detail"}}
     columns |= header_of(step) | {
         "sequence_no": no,
@@ -88,26 +88,26 @@ def kept_row(step: Step, no: int, parent: int | None, *, detail: JSONObject | No
     return StepRow(**columns, detail=detail or label_key())
 
 
-def lost_row(step: Step, no: int, parent: int | None, lost: LostPayloads, save: PayloadWriter) -> StepRow:
-    """A source step whose recording cannot be read: what is left of it, or a placeholder."""
-    kept = kept_row(step, no, parent, detail=lost_detail(lost))
-    row = replace(kept, label=Label.SIMULATED, reason=Reason.POLICY_FALLBACK)
-    if not any(payload.field == "output" for payload in lost):
+def lost_row(step: Step, no: int, parent: int | None, losses: LostPayloads, save: PayloadWriter) -> StepRow:
+    """Build the row of a source step with unreadable payloads: its readable part, or a placeholder output."""
+    base = reused_row(step, no, parent, detail=lost_detail(losses))
+    row = replace(base, label=Label.SIMULATED, reason=Reason.POLICY_FALLBACK)
+    if not any(payload.field == "output" for payload in losses):
         return row
-    output = placeholder(row.type, in_words(lost))
+    output = placeholder(row.type, in_words(losses))
     summary = step_summaries.summarize(type=row.type, name=row.name, tool_name=row.tool_name, input=None, output=output)
     return replace(row, output_ref=save(output), summary=summary, document_count=None)
 
 
 def assumed_row(step: Step, no: int, parent: int | None, assumption: JSONObject) -> StepRow:
-    """A source step that keeps its output on the assumption that no change reaches it."""
+    """Build the row of a source step that is reused on the assumption that no change reaches it."""
     detail: JSONObject = {**label_key(), **assumption, "note": explanation(assumption)}
-    row = kept_row(step, no, parent, detail=detail)
+    row = reused_row(step, no, parent, detail=detail)
     return replace(row, label=Label.SIMULATED, reason=Reason.ASSUMED_UNAFFECTED)
 
 
 def answer_of_row(step: Step, output: JSONValue) -> Answer:
-    """The answer that a committed step holds, for a walk that begins again."""
+    """Restore the answer of a committed step, for a replay that restarts after a crash."""
     is_placeholder = step.reason == Reason.POLICY_FALLBACK or _is_placeholder(output)
     return Answer(
         action="live" if step.reason in LIVE_REASONS else _ACTIONS[step.label],
@@ -123,14 +123,14 @@ def answer_of_row(step: Step, output: JSONValue) -> Answer:
 
 
 def closed_columns(event: ContainerClosed, detail: JSONObject) -> dict[str, object]:
-    """What changes on a step around others when the replay has come to its end; `detail` is what it says so far."""
-    found: JSONObject = {**label_key(), **detail}
+    """Columns of a container that change at the end of the replay; `detail` is its current detail."""
+    new_detail: JSONObject = {**label_key(), **detail}
     if event.output_from:
-        found["derived_from"] = [*event.output_from]
+        new_detail["derived_from"] = [*event.output_from]
     if event.note:
-        found["note"] = event.note
+        new_detail["note"] = event.note
     output_ref = "" if event.output is None else artifacts.save(event.output)
-    return {"output_ref": output_ref, "label": event.label, "reason": event.reason, "detail": found}
+    return {"output_ref": output_ref, "label": event.label, "reason": event.reason, "detail": new_detail}
 
 
 def _input_ref(call: Call, save: PayloadWriter) -> str:

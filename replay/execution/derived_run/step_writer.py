@@ -1,4 +1,4 @@
-"""Writes into the derived run what a replayer says."""
+"""Step writer: writes a replayer's events into the derived run."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -26,33 +26,34 @@ from traces.runs import services as traces
 
 
 class StepWriter:
-    """One execution's events, as steps; how the run ends."""
+    """Writes the events of one execution as steps, and ends the run."""
 
     def __init__(self, checkpoints: Checkpoints) -> None:
         self._checkpoints = checkpoints
         self._row = checkpoints.row
         self._policy = checkpoints.policy
-        self._reused = ReusedSteps(checkpoints)
+        self._reused_steps = ReusedSteps(checkpoints)
         self._closed: list[ContainerClosed] = []
-        self._touched: set[int | None] = set()  # the parents of what is not as recorded
-        self._gone: set[int] = set()
+        # Containers in which something differs from the recording.
+        self._changed_containers: set[int | None] = set()
+        self._skipped_steps: set[int] = set()
         self._end_kept = False
 
     def copy_before(self, fork: int) -> None:
-        """What lies before the fork is as recorded."""
-        self._reused.copy(1, fork - 1)
+        """Copy the steps before the fork."""
+        self._reused_steps.copy(1, fork - 1)
 
-    def keep_everything(self) -> None:
-        """A replay that changes nothing keeps every step."""
+    def reuse_all(self) -> None:
+        """Reuse every step, for a replay without changes."""
         session = self._row.session
         self._end_kept = True
-        self._reused.copy(session.fork_sequence_no, session.source_run.step_count)
+        self._reused_steps.copy(session.fork_sequence_no, session.source_run.step_count)
 
-    def follow(self, replayer: Replayer, see: Callable[[Event], None]) -> None:
-        """Write what a replayer says, once `see` let it pass; whatever ends it, what was resolved before stays."""
+    def follow(self, replayer: Replayer, inspect: Callable[[Event], None]) -> None:
+        """Write a replayer's events after `inspect` accepts them; steps resolved before an error are committed."""
         try:
             for event in replayer.run():
-                see(event)
+                inspect(event)
                 self._write(event, replayer.context, replayer.state)
                 self._checkpoints.flush_in_time()
         except (CancelRequest, SessionHandover, MissingPart, ReplayFailure):
@@ -60,7 +61,7 @@ class StepWriter:
             raise
 
     def finish(self) -> None:
-        """The end state, and the sealed run, in one transaction."""
+        """Write the end state and seal the run in one transaction."""
         session, checkpoints = self._row.session, self._checkpoints
         checkpoints.flush()
         self._row.check()
@@ -68,10 +69,12 @@ class StepWriter:
         with transaction.atomic():
             for event in self._closed:
                 self._close(event)
-            container_status.settle(self._row.run_id, self._touched)
+            container_status.settle(self._row.run_id, self._changed_containers)
             status = final_status.session_status(session, checkpoints.counts)
-            ended = final_status.run_status(session, touched=bool(self._touched), end_kept=self._end_kept)
-            traces.seal_run(self._row.run_id, ended)
+            run_status = final_status.run_status(
+                session, has_changes=bool(self._changed_containers), end_kept=self._end_kept
+            )
+            traces.seal_run(self._row.run_id, run_status)
             observers.run_sealed(self._row.run_id)
             self._row.leave(status, current="", ended_at=datetime.now(UTC), **checkpoints.columns())
             self._row.append_messages("session")
@@ -79,33 +82,33 @@ class StepWriter:
     def _write(self, event: Event, context: ReplayContext, state: ReplayState) -> None:
         match event:
             case StepsReused():
-                self._keep(event, context, state)
+                self._reuse(event, context, state)
             case StepResolved():
-                self._resolved(event, context)
+                self._resolve(event, context)
             case StepSkipped():
-                self._left_out(event, state)
+                self._skip(event, state)
             case Divergence():
                 self._checkpoints.deviations.say(event.text)
             case ContainerClosed():
-                self._will_close(event)
+                self._defer_close(event)
 
-    def _keep(self, event: StepsReused, context: ReplayContext, state: ReplayState) -> None:
-        self._reused.keep(event, context, state)
+    def _reuse(self, event: StepsReused, context: ReplayContext, state: ReplayState) -> None:
+        self._reused_steps.reuse(event, context, state)
         self._end_kept = True
-        # A container around an assumed step has output of steps that nobody verified.
-        self._touched.update(state.parent_of(context.graph.by_no[no].parent) for no in event.assumptions)
+        # The output of a container around an assumed step is not verified.
+        self._changed_containers.update(state.parent_of(context.graph.by_no[no].parent) for no in event.assumptions)
 
-    def _left_out(self, event: StepSkipped, state: ReplayState) -> None:
-        self._gone.add(event.node.no)
-        if event.node.parent not in self._gone:
-            self._touched.add(state.parent_of(event.node.parent))
+    def _skip(self, event: StepSkipped, state: ReplayState) -> None:
+        self._skipped_steps.add(event.node.no)
+        if event.node.parent not in self._skipped_steps:
+            self._changed_containers.add(state.parent_of(event.node.parent))
         self._checkpoints.deviations.left_out(event.node, told=event.is_reported)
 
-    def _resolved(self, event: StepResolved, context: ReplayContext) -> None:
+    def _resolve(self, event: StepResolved, context: ReplayContext) -> None:
         call, answer = event.call, event.answer
         node = call.node or answer.source
         if answer.label is not Label.EXACT:
-            self._touched.add(call.parent)
+            self._changed_containers.add(call.parent)
         if node is not None:
             holds = node.no in context.graph.children
             deviations = self._checkpoints.deviations
@@ -118,30 +121,30 @@ class StepWriter:
             self._refuse(call, answer, "fallback_refused", answer.note)
         if self._policy.strict and answer.label is Label.SIMULATED and BEGUN not in answer.detail:
             self._refuse(call, answer, "strict", f"it would be simulated ({answer.reason})")
-        if answer.action != "live":  # there was room for it before it was asked
+        if answer.action != "live":  # checked before the call
             self._checkpoints.room_for(1)
         self._end_kept = answer.label is Label.EXACT
         self._checkpoints.add(call, answer, answer.label)
 
-    def _refuse(self, call: Call, answer: Answer, code: str, why: str) -> NoReturn:
-        """End at a step that the policy does not let be answered so."""
-        said = f"step {call.no} ({call.callee}): {why}"
-        failed = Answer(
+    def _refuse(self, call: Call, answer: Answer, code: str, reason: str) -> NoReturn:
+        """End the replay at a step whose answer the policy does not allow."""
+        message = f"step {call.no} ({call.callee}): {reason}"
+        failure = Answer(
             action="blocked",
             label=Label.SIMULATED,
             reason=answer.reason or Reason.POLICY_FALLBACK,
             status=StepStatus.ERROR,
-            error=said,
+            error=message,
             detail={**answer.detail, "code": code},
         )
-        self._checkpoints.fail(call, failed, ReplayFailure(code, said, step=call.no))
+        self._checkpoints.fail(call, failure, ReplayFailure(code, message, step=call.no))
 
-    def _will_close(self, event: ContainerClosed) -> None:
+    def _defer_close(self, event: ContainerClosed) -> None:
         self._closed.append(event)
         self._checkpoints.deviations.closed(event.node.no, event.label, event.reason)
         if self._policy.strict and event.label is Label.SIMULATED:
-            why = f"step {event.no} ({event.node.callee}): it would be simulated ({event.reason})"
-            raise ReplayFailure("strict", why, step=event.no)
+            message = f"step {event.no} ({event.node.callee}): it would be simulated ({event.reason})"
+            raise ReplayFailure("strict", message, step=event.no)
 
     def _close(self, event: ContainerClosed) -> None:
         step = Step.objects.filter(run_id=self._row.run_id, sequence_no=event.no)

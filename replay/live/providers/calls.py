@@ -47,9 +47,7 @@ def answer(call: ModelCall, *, on_text: OnText, cancelled: IsCancelled) -> Model
     """
     provider = configured_providers().get(call.provider)
     if provider is None:
-        raise ProviderError(
-            f"provider {call.provider!r} is not configured_providers", code="not_configured", retryable=False
-        )
+        raise ProviderError(f"provider {call.provider!r} is not configured", code="not_configured", retryable=False)
     if cancelled():
         raise Cancelled
     started = time.perf_counter()

@@ -9,7 +9,7 @@ from replay.core.events import Event
 from replay.core.graph import Graph
 from replay.execution.calls.attempts import AttemptJournal
 from replay.execution.derived_run.checkpoints import Checkpoints
-from replay.execution.execution import Execution, ordinary
+from replay.execution.execution import Execution, ordinary_execution
 from replay.execution.live_environment import LiveEnvironment
 from replay.execution.observers import SessionObserver
 from replay.models import ProofProbe, ReplaySession
@@ -35,10 +35,10 @@ class ProofObserver(SessionObserver):
         return not ProofProbe.objects.filter(session_id=session_id).exists()
 
 
-def execution_of(session: ReplaySession, payloads: Payloads) -> Execution:
+def make_execution(session: ReplaySession, payloads: Payloads) -> Execution:
     """How a session is executed: as a probe, where it is one."""
     probe = ProofProbe.objects.filter(session=session).select_related("proof", "proof__diff").order_by("id").first()
-    return ordinary(session, payloads) if probe is None else ProbeExecution(probe, session, payloads)
+    return ordinary_execution(session, payloads) if probe is None else ProbeExecution(probe, session, payloads)
 
 
 class ProbeExecution(Execution):
@@ -55,7 +55,7 @@ class ProbeExecution(Execution):
         self._copied = loaded_links(probe.ask.get(COPIED, {}))
         self._watch: Watch | None = None
 
-    def completed_graph(self, graph: Graph) -> Graph:
+    def extend_graph(self, graph: Graph) -> Graph:
         completed = with_links(graph, self._copied)
         self._watch = Watch(graph=completed, coupling=self._coupling, fresh=self._fresh)
         return completed

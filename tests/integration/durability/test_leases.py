@@ -83,7 +83,7 @@ def status(session: ReplaySession) -> str:
 class Everyone(leases.Observer):
     """Takes every worker for dead."""
 
-    def abandoned(self) -> list[leases.Claim]:
+    def find_abandoned(self) -> list[leases.Claim]:
         running = ReplaySession.objects.filter(status="running").values_list("id", "owner")
         return [leases.Claim(session_id=id, owner=owner) for id, owner in running]
 
@@ -114,27 +114,27 @@ def test_a_beating_worker_is_alive_whatever_its_clock_says(hours: int) -> None:
         at = datetime.now(UTC) + timedelta(hours=hours, seconds=beat)
         ReplaySession.objects.filter(id=session.id).update(heartbeat_at=at)
         now[0] += TAKEOVER_S - 1
-        assert observer.abandoned() == []
+        assert observer.find_abandoned() == []
 
 
 def test_a_silent_worker_is_given_up_after_its_time_and_an_observer_that_was_away_waits_anew() -> None:
     session, now = launch(), [0.0]
     assert leases.claim(session.id, "elsewhere:p:1:1:x")
     observer = leases.Observer(clock=lambda: now[0])
-    assert observer.abandoned() == []
+    assert observer.find_abandoned() == []
     now[0] += TAKEOVER_S - 1
-    assert observer.abandoned() == []
+    assert observer.find_abandoned() == []
     observer.forget()
     now[0] += TAKEOVER_S - 1
-    assert observer.abandoned() == []
+    assert observer.find_abandoned() == []
     now[0] += TAKEOVER_S + 1
-    assert [lost.session_id for lost in observer.abandoned()] == [session.id]
+    assert [lost.session_id for lost in observer.find_abandoned()] == [session.id]
 
 
 def test_two_observers_do_not_take_a_session_from_its_new_owner() -> None:
     session = launch()
     assert leases.claim(session.id, "old")
-    (lost,) = Everyone().abandoned()
+    (lost,) = Everyone().find_abandoned()
     assert leases.release(lost)
     assert leases.claim(session.id, "new")
     assert not leases.release(lost)
@@ -317,8 +317,8 @@ def test_only_what_is_in_no_queue_is_queued_again(monkeypatch: pytest.MonkeyPatc
     queued = held(monkeypatch, task_names.EXECUTE)
     waiting = {str(launch().id) for _ in range(3)}
     queued.clear()
-    assert services.requeue_unfinished(queued=3) == 0
-    assert services.requeue_unfinished(queued=2) == 3
+    assert services.requeue_unfinished(queue_length=3) == 0
+    assert services.requeue_unfinished(queue_length=2) == 3
     assert set(queued) == waiting
 
 

@@ -95,7 +95,7 @@ def test_lost_outputs_are_never_exact(how: str, large: bool) -> None:
         first = failed.error_sequence_no
         assert (failed.status, failed.error_code) == ("failed_validation", "artifact_missing")
         assert (first, digest in failed.error) == (step.sequence_no, True)
-        (refusal,) = services.preview(asked(run, **policy), untouched=False).refusals
+        (refusal,) = services.preview(asked(run, **policy), list_untouched=False).refusals
         assert (refusal.code, refusal.where, refusal.step) == ("artifact_missing", where, first)
 
 
@@ -153,7 +153,7 @@ def test_a_null_output_is_exact() -> None:
 
 def test_damage_in_a_long_run_shows_when_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """A plan does not read all of a long run; its execution does."""
-    monkeypatch.setattr("replay.store.graph_loader._READ_WHOLE", 1)
+    monkeypatch.setattr("replay.store.graph_loader._FULL_CHECK_STEPS", 1)
     run = record(order_desk()).run_id
     step = tool_step(run, "get_order")
     lose(step.output_ref, "flipped")
