@@ -9,7 +9,7 @@ print(outcome["session"]["status"], outcome["session"]["cost_usd"])
 from collections.abc import Callable
 from typing import Any
 
-from cockpit.cli.client import connected
+from cockpit.cli.client import connect
 from cockpit.cli.commands import replay as replay_command
 
 OnText = Callable[[int, str], None]
@@ -42,5 +42,5 @@ def replay(
     shortcut = replay_command.shortcut(
         model=model, temperature=temperature, system_prompt=system_prompt, max_tokens=max_tokens
     )
-    with connected(url, token) as api:
+    with connect(url, token) as api:
         return replay_command.outcome(api, run, {**request, "shortcut": shortcut}, on_text)

@@ -1,4 +1,4 @@
-"""The commands and their options. What a command does is in a module of its own, imported when it runs."""
+"""Commands and their options. Each command imports its implementation only when it runs."""
 
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +13,7 @@ from cockpit.cli.options import (
     Candidate,
     Checks,
     Document,
-    Fails,
+    FailedChecks,
     FirstStep,
     Json,
     LiveCalls,
@@ -22,6 +22,7 @@ from cockpit.cli.options import (
     Mediators,
     Original,
     Parts,
+    Preview,
     Probes,
     Question,
     Repeats,
@@ -31,13 +32,12 @@ from cockpit.cli.options import (
     Score,
     Token,
     Url,
-    WhatItTakes,
 )
 from cockpit.cli.profile_commands import commands
 
 app = typer.Typer(
     name="forkpoint",
-    help="Open a run of an agent, change one thing, replay from there, see what caused the difference.",
+    help="Fork recorded agent runs, replay them with changes, and find what caused the difference.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -48,14 +48,14 @@ app = typer.Typer(
 app.add_typer(tokens, name="token")
 app.add_typer(bundles, name="bundle")
 app.add_typer(exports, name="export")
-app.add_typer(commands(PROFILES, "What forks change, stored under names."), name="profiles")
-app.add_typer(commands(POLICIES, "Policies of replays, stored under names."), name="policies")
+app.add_typer(commands(PROFILES, "Saved override profiles: the changes of a fork."), name="profiles")
+app.add_typer(commands(POLICIES, "Saved policies: what a replay may do live."), name="policies")
 
 
-def _say_version(asked: bool) -> None:
+def _print_version(is_set: bool) -> None:
     from importlib.metadata import version
 
-    if asked:
+    if is_set:
         print(f"forkpoint {version('forkpoint')}")
         raise typer.Exit
 
@@ -63,21 +63,21 @@ def _say_version(asked: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version, and leave.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Options of the command itself."""
+    """Parse the global options."""
 
 
 @app.command()
 def serve(
-    host: Annotated[str | None, typer.Option(help="The address to listen on. [env: FORKPOINT_HOST]")] = None,
-    port: Annotated[int | None, typer.Option(help="0 takes a free one. [env: FORKPOINT_PORT]")] = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on. [env: FORKPOINT_HOST]")] = None,
+    port: Annotated[int | None, typer.Option(help="Port; 0 selects a free one. [env: FORKPOINT_PORT]")] = None,
     demo: Annotated[
         bool, typer.Option("--demo/--no-demo", help="Load the demo recordings and the local model.")
     ] = True,
 ) -> None:
-    """Serve the cockpit from this one process, and print its address."""
+    """Serve the cockpit from this process and print its address."""
     from cockpit.cli.commands import serve as serve_command
 
     serve_command.run(host=host, port=port, demo=demo)
@@ -85,14 +85,16 @@ def serve(
 
 @app.command("import")
 def import_(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files, and folders with everything in them.")],
-    app: Annotated[str | None, typer.Option(help="The app that the runs belong to.")] = None,
-    format: Annotated[str | None, typer.Option(help="The format, where it should not be detected.")] = None,
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Files and folders; folders are searched recursively.")
+    ],
+    app: Annotated[str | None, typer.Option(help="App to which the runs belong.")] = None,
+    format: Annotated[str | None, typer.Option(help="Format; by default detected from the content.")] = None,
     json: Json = False,
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Import recordings; the format is detected."""
+    """Import recordings."""
     from cockpit.cli.commands import import_files
 
     finish(import_files.run(paths, app=app, format=format, json=json, url=url, token=token))
@@ -100,10 +102,10 @@ def import_(
 
 @app.command()
 def runs(
-    limit: Annotated[int, typer.Option(min=1, help="How many, the newest first.")] = 20,
-    app: Annotated[str | None, typer.Option(help="Runs of this app only.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Number of runs, newest first.")] = 20,
+    app: Annotated[str | None, typer.Option(help="Only runs of this app.")] = None,
     outcome: Annotated[
-        str | None, typer.Option(help="passed, failed, unverified or unknown; several are joined by commas.")
+        str | None, typer.Option(help="Only these outcomes: passed, failed, unverified, unknown; comma-separated.")
     ] = None,
     json: Json = False,
     url: Url = None,
@@ -120,7 +122,7 @@ def judge(
     run: Run,
     kind: Annotated[str, typer.Argument(help="pass, fail, score or note.")],
     name: Annotated[str, typer.Option(help="Name of the judgement.")] = "verdict",
-    value: Annotated[float | None, typer.Option(help="Number of a score.")] = None,
+    value: Annotated[float | None, typer.Option(help="Value of a score.")] = None,
     text: Annotated[str, typer.Option(help="The note, or a comment.")] = "",
     step: Annotated[int | None, typer.Option(min=1, help="Judge this step instead of the run.")] = None,
     json: Json = False,
@@ -137,13 +139,13 @@ def judge(
 def show(
     run: Run,
     find: Annotated[
-        str | None, typer.Option(metavar="WORDS", help="Only the steps that hold these words anywhere.")
+        str | None, typer.Option(metavar="WORDS", help="Only steps whose text contains these words.")
     ] = None,
     json: Json = False,
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Show a run and its steps; with --json, their whole payloads."""
+    """Show a run and its steps; --json includes the complete payloads."""
     from cockpit.cli.commands import runs as runs_command
 
     runs_command.show(run, find=find, json=json, url=url, token=token)
@@ -152,18 +154,20 @@ def show(
 @app.command()
 def replay(
     run: Run,
-    from_: Annotated[
-        str | None, typer.Option("--from", metavar="STEP", help="The step to fork at: id or number.")
+    fork_step: Annotated[
+        str | None, typer.Option("--from", metavar="STEP", help="Fork point: step id or number.")
     ] = None,
     overrides: Document = None,
     policy: Document = None,
-    preview: Annotated[bool, typer.Option("--preview", help="Show the plan; nothing runs.")] = False,
+    preview: Annotated[bool, typer.Option("--preview", help="Show the plan without running it.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Fail if any step would be simulated.")] = False,
-    model: Annotated[str | None, typer.Option(help="Another model, for every model step.")] = None,
+    model: Annotated[str | None, typer.Option(help="Model for every model step.")] = None,
     temperature: Annotated[float | None, typer.Option(min=0, max=2)] = None,
     max_tokens: Annotated[int | None, typer.Option(min=0)] = None,
-    system_prompt: Annotated[str | None, typer.Option(metavar="TEXT", help="Another system prompt.")] = None,
-    stream: Annotated[bool, typer.Option("--stream", help="Print the text of live answers as it comes.")] = False,
+    system_prompt: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="System prompt for every model step.")
+    ] = None,
+    stream: Annotated[bool, typer.Option("--stream", help="Print live answers as they arrive.")] = False,
     json: Json = False,
     url: Url = None,
     token: Token = None,
@@ -174,7 +178,9 @@ def replay(
     entry = replay_command.shortcut(
         model=model, temperature=temperature, system_prompt=system_prompt, max_tokens=max_tokens
     )
-    request = replay_command.asked(from_=from_, overrides=overrides, policy=policy, strict=strict, shortcut=entry)
+    request = replay_command.request_body(
+        fork_step=fork_step, overrides=overrides, policy=policy, strict=strict, shortcut=entry
+    )
     if preview:
         finish(replay_command.preview(run, request, json=json, url=url, token=token))
     else:
@@ -185,50 +191,50 @@ def replay(
 def gate(
     base: Base,
     candidate: Candidate,
-    min_ars: Annotated[float | None, typer.Option(min=0, max=1, help="The least regression score.")] = None,
-    min_similarity: Annotated[float | None, typer.Option(min=0, max=1, help="Of the answers.")] = None,
+    min_ars: Annotated[float | None, typer.Option(min=0, max=1, help="Minimum regression score (ARS).")] = None,
+    min_similarity: Annotated[float | None, typer.Option(min=0, max=1, help="Minimum answer similarity.")] = None,
     min_tool_accuracy: Score = None,
     json: Json = False,
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Fail with 5 when a run is not near enough to another one. [without options: --min-ars 0.9]"""
+    """Exit with 5 if a run differs too much from a base run. [default: --min-ars 0.9]"""
     from cockpit.cli.commands import gate as gate_command
 
-    least = {"ars": min_ars, "output_similarity": min_similarity, "tool_accuracy": min_tool_accuracy}
-    if all(bound is None for bound in least.values()):
-        least["ars"] = 0.9
-    finish(gate_command.gate(base, candidate, least=least, json=json, url=url, token=token))
+    minimums = {"ars": min_ars, "output_similarity": min_similarity, "tool_accuracy": min_tool_accuracy}
+    if all(minimum is None for minimum in minimums.values()):
+        minimums["ars"] = 0.9
+    finish(gate_command.gate(base, candidate, minimums=minimums, json=json, url=url, token=token))
 
 
 @app.command()
 def tools(
-    given: Annotated[
-        Path | None, typer.Option("--import", metavar="FILE", help="Take over a side_effects.yaml.")
+    source: Annotated[
+        Path | None, typer.Option("--import", metavar="FILE", help="Import the reviews of a side_effects.yaml.")
     ] = None,
-    target: Annotated[Path | None, typer.Option("--output", "-o", help="Write to a file.")] = None,
+    target: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Print the review of all tools as side_effects.yaml, with suggestions where nobody has decided."""
+    """Print the reviews of all tools as side_effects.yaml, with suggestions for unreviewed tools."""
     from cockpit.cli.commands import gate as gate_command
 
-    gate_command.tools(target, given=given, url=url, token=token)
+    gate_command.tools(target, source=source, url=url, token=token)
 
 
 @app.command()
 def calibrate(
     base: Run,
-    candidate: Annotated[str, typer.Argument(metavar="RUN", help="Another recording of the same work.")],
+    candidate: Annotated[str, typer.Argument(metavar="RUN", help="Second recording of the same task.")],
     accept: Annotated[
         str | None,
-        typer.Option(metavar="NUMBERS|recommended", help="Add these proposals, as 1,3, to what signatures leave out."),
+        typer.Option(metavar="NUMBERS|recommended", help="Add these proposals (such as 1,3) to the ignore list."),
     ] = None,
     json: Json = False,
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Find the fields that differ though the work is the same, and leave them out of signatures."""
+    """Find fields that vary without meaning, and exclude them from signatures."""
     from cockpit.cli.commands.searches import calibrate as calibrate_command
 
     calibrate_command.calibrate(base, candidate, accept=accept, json=json, url=url, token=token)
@@ -237,24 +243,24 @@ def calibrate(
 @app.command()
 def bisect(
     run: Run,
-    checks: Fails,
-    from_: FirstStep = None,
+    checks: FailedChecks,
+    first_step: FirstStep = None,
     overrides: Document = None,
     policy: Document = None,
     samples: Samples = None,
     max_calls: MaxCalls = None,
     max_cost: MaxCost = None,
-    preview: WhatItTakes = False,
+    preview: Preview = False,
     json: Json = False,
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Find the step where a failing run committed itself: the last from which answering afresh passes the checks."""
+    """Find the step that decided a failure: the last one from which a new attempt still passes the checks."""
     from cockpit.cli.commands.searches import bisect as bisect_command
 
-    request = bisect_command.asked(
+    request = bisect_command.request_body(
         checks=checks,
-        first=from_,
+        first=first_step,
         overrides=overrides,
         policy=policy,
         samples=samples,
@@ -268,18 +274,22 @@ def bisect(
 @app.command()
 def experiment(
     run: Run,
-    matrix: Annotated[Path, typer.Argument(metavar="MATRIX", help="JSON with axes and checks, as REST takes it.")],
-    from_: Annotated[str | None, typer.Option("--from", metavar="STEP", help="Fork at this step.")] = None,
-    samples: Annotated[int | None, typer.Option(min=1, help="How often each combination is replayed.")] = None,
-    preview: WhatItTakes = False,
+    matrix: Annotated[
+        Path, typer.Argument(metavar="MATRIX", help="JSON file with axes and checks, as in the REST API.")
+    ],
+    fork_step: Annotated[
+        str | None, typer.Option("--from", metavar="STEP", help="Fork point: step id or number.")
+    ] = None,
+    samples: Annotated[int | None, typer.Option(min=1, help="Replays per combination.")] = None,
+    preview: Preview = False,
     json: Json = False,
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Fork a run many times, with every combination of the settings in a file, and compare what comes out."""
+    """Fork a run with every combination of settings from a file, and compare the results."""
     from cockpit.cli.commands.searches import experiment as experiment_command
 
-    request = experiment_command.asked(matrix, from_=from_, samples=samples)
+    request = experiment_command.request_body(matrix, fork_step=fork_step, samples=samples)
     act = experiment_command.preview if preview else experiment_command.experiment
     finish(act(run, request, json=json, url=url, token=token))
 
@@ -288,13 +298,13 @@ def experiment(
 def diff(
     base: Base,
     candidate: Original = None,
-    format: Annotated[str | None, typer.Option(metavar="json|md|html", help="Print the report in this form.")] = None,
+    format: Annotated[str | None, typer.Option(metavar="json|md|html", help="Print the report in this format.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the report to a file.")] = None,
     json: Json = False,
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Compare two runs: what changed, and what caused it. A replay alone is compared with what it replayed."""
+    """Compare two runs: changes and their cause. A single replay is compared with its source run."""
     from cockpit.cli.commands import diff as diff_command
 
     diff_command.diff(base, candidate, form=format, target=output, json=json, url=url, token=token)
@@ -314,15 +324,15 @@ def prove(
     parts: Parts = True,
     mediators: Mediators = True,
     require: Require = None,
-    preview: WhatItTakes = False,
+    preview: Preview = False,
     json: Json = False,
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Prove which change made the difference between two runs, by replays with one change at a time."""
+    """Prove which change made the difference between two runs, with replays of single changes."""
     from cockpit.cli.commands.searches import prove as prove_command
 
-    request = prove_command.asked(
+    request = prove_command.request_body(
         question=question,
         checks=checks or [],
         live_calls=live_calls,
@@ -333,7 +343,7 @@ def prove(
         parts=parts,
         mediators=mediators,
     )
-    level = prove_command.required(require)
+    level = prove_command.confidence_level(require)
     if preview:
         finish(prove_command.preview(base, candidate, request, json=json, url=url, token=token))
     else:
@@ -342,7 +352,7 @@ def prove(
 
 @app.command()
 def places(run: Run, json: Json = False, url: Url = None, token: Token = None) -> None:
-    """List places of a run that are worth a look: errors, repeats, values that no input supports. No causes."""
+    """List suspicious steps of a run: errors, repeats, unsupported values. They are not proven causes."""
     from cockpit.cli.commands import places as places_command
 
     places_command.places(run, json=json, url=url, token=token)
@@ -350,7 +360,7 @@ def places(run: Run, json: Json = False, url: Url = None, token: Token = None) -
 
 @app.command()
 def tree(run: Run, json: Json = False, url: Url = None, token: Token = None) -> None:
-    """Show a run with all its forks and theirs, with their labels and scores."""
+    """Show the tree of forks of a run, with labels and scores."""
     from cockpit.cli.commands import runs as runs_command
 
     runs_command.tree(run, json=json, url=url, token=token)
@@ -358,34 +368,34 @@ def tree(run: Run, json: Json = False, url: Url = None, token: Token = None) -> 
 
 @app.command()
 def share(
-    diff: Annotated[str, typer.Argument(metavar="DIFF", help="The id of a diff, a unique beginning, or `last`.")],
-    expires: Annotated[str | None, typer.Option(metavar="7d", help="How long it opens: 30m, 12h, 7d, 2w.")] = None,
-    for_: Annotated[
-        list[str] | None, typer.Option("--for", metavar="NAME", help="Opens only for these people. Repeat it.")
+    diff: Annotated[str, typer.Argument(metavar="DIFF", help="Diff id, a unique prefix, or `last`.")],
+    expires: Annotated[str | None, typer.Option(metavar="7d", help="Lifetime of the link: 30m, 12h, 7d, 2w.")] = None,
+    people: Annotated[
+        list[str] | None, typer.Option("--for", metavar="NAME", help="Only for this person; repeatable.")
     ] = None,
-    signed_in: Annotated[bool, typer.Option("--signed-in", help="Opens only for who is signed in.")] = False,
-    views: Annotated[int | None, typer.Option(min=1, help="Opens so many times.")] = None,
+    signed_in: Annotated[bool, typer.Option("--signed-in", help="Only for signed-in users.")] = False,
+    views: Annotated[int | None, typer.Option(min=1, help="Maximum number of views.")] = None,
     json: Json = False,
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Make a link that opens a diff: for anyone who has it, unless told otherwise."""
+    """Create a link to a diff, by default for anyone with the link."""
     from cockpit.cli.commands import diff as diff_command
 
-    terms = diff_command.terms(expires=expires, people=for_ or [], signed_in=signed_in, views=views)
+    terms = diff_command.terms(expires=expires, people=people or [], signed_in=signed_in, views=views)
     diff_command.share(diff, terms, json=json, url=url, token=token)
 
 
 @app.command()
 def check(
     artifacts: Annotated[
-        bool, typer.Option("--artifacts", help="Also read every stored artifact and compare it with its hash.")
+        bool, typer.Option("--artifacts", help="Also verify the hash of every stored artifact.")
     ] = False,
     json: Json = False,
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Validate the configuration and print it without secrets; say whether what it needs can be reached."""
+    """Validate the configuration, print it without secrets, and test its dependencies."""
     from cockpit.cli.commands import check as check_command
 
     finish(check_command.check(artifacts=artifacts, json=json, url=url, token=token))

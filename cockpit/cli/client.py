@@ -1,7 +1,7 @@
-"""One way to speak to Forkpoint: its REST interface, of a server or of the store on this machine.
+"""Client of the REST API, of a server or of the local store.
 
-On the local store the same requests go to the application inside this process, and replays run in a worker
-that this process starts.
+For the local store, the same requests go to the application inside this process, and a worker in this process runs
+replays.
 """
 
 import contextlib
@@ -13,44 +13,44 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
-from cockpit.cli.errors import Exit, Failure, of_problem
+from cockpit.cli.errors import Exit, Failure, failure_from_problem
 
 _TIMEOUT = httpx.Timeout(300, connect=10)
 
 
 class Api:
-    """Requests under `/api/v1`; every failure is a `Failure` with its exit code."""
+    """Requests under `/api/v1`. Every failure is raised as a `Failure` with its exit code."""
 
     def __init__(self, http: httpx.Client, *, local: bool) -> None:
         self._http = http
         self.local = local
 
     def get(self, path: str, **query: Any) -> Any:
-        return self._json("GET", path, params=_said(query))
+        return self._json("GET", path, params=_without_none(query))
 
     def state(self, path: str) -> Any:
-        """What is at an address that also answers when all is not well."""
+        """Return the JSON of a state endpoint, which may also respond with 503."""
         response = self._send("GET", path)
-        return response.json() if response.status_code == 503 else self._checked(response).json()
+        return response.json() if response.status_code == 503 else self._check(response).json()
 
     def post(self, path: str, body: Any = None, **query: Any) -> Any:
-        return self._json("POST", path, json={} if body is None else body, params=_said(query))
+        return self._json("POST", path, json={} if body is None else body, params=_without_none(query))
 
-    def put(self, path: str, body: bytes) -> None:
+    def upload(self, path: str, body: bytes) -> None:
         """Send a file."""
-        self._checked(self._send("PUT", path, content=body))
+        self._check(self._send("PUT", path, content=body))
 
     def delete(self, path: str) -> None:
-        self._checked(self._send("DELETE", path))
+        self._check(self._send("DELETE", path))
 
     def text(self, path: str, **query: Any) -> str:
-        return self._checked(self._send("GET", path, params=_said(query))).text
+        return self._check(self._send("GET", path, params=_without_none(query))).text
 
     def download(self, path: str, body: Any, target: Path) -> None:
-        """Write the answer to a file, which is there only when it is whole."""
+        """Write the response to a file, which appears only when it is complete."""
         part = target.with_name(f"{target.name}.part")
         try:
-            with self._streamed("POST", path, json=body) as response, part.open("wb") as file:
+            with self._stream("POST", path, json=body) as response, part.open("wb") as file:
                 for chunk in response.iter_bytes():
                     file.write(chunk)
             part.replace(target)
@@ -62,35 +62,33 @@ class Api:
 
     @contextlib.contextmanager
     def lines(self, path: str, **request: Any) -> Iterator[Iterator[str]]:
-        """The lines of an answer as they come."""
-        with self._streamed("POST", path, headers={"accept": "application/x-ndjson"}, **request) as response:
+        """Yield the lines of the response as they arrive."""
+        with self._stream("POST", path, headers={"accept": "application/x-ndjson"}, **request) as response:
             yield response.iter_lines()
 
     def start_worker(self) -> None:
-        """Make sure that what is queued is worked on: a server's workers do it; the local store's is ours."""
+        """Start a worker for the local store; a server has its own."""
         if self.local:
             from cockpit.cli.in_process import start_worker
 
             start_worker()
 
     @contextlib.contextmanager
-    def _streamed(self, method: str, path: str, **request: Any) -> Iterator[httpx.Response]:
+    def _stream(self, method: str, path: str, **request: Any) -> Iterator[httpx.Response]:
         try:
             with self._http.stream(method, f"/api/v1{path}", **request) as response:
                 if response.is_error:
                     response.read()
-                yield self._checked(response)
+                yield self._check(response)
         except httpx.HTTPError as error:
             raise self._unreachable(error) from error
 
     def _json(self, method: str, path: str, **request: Any) -> Any:
-        response = self._checked(self._send(method, path, **request))
+        response = self._check(self._send(method, path, **request))
         try:
             return response.json()
         except ValueError as error:
-            raise Failure(
-                f"{self._http.base_url} answered with something that is not JSON: is it a Forkpoint?"
-            ) from error
+            raise Failure(f"{self._http.base_url} did not respond with JSON: is it a Forkpoint server?") from error
 
     def _send(self, method: str, path: str, **request: Any) -> httpx.Response:
         try:
@@ -98,14 +96,14 @@ class Api:
         except httpx.HTTPError as error:
             raise self._unreachable(error) from error
 
-    def _checked(self, response: httpx.Response) -> httpx.Response:
+    def _check(self, response: httpx.Response) -> httpx.Response:
         if response.is_success:
             return response
         try:
             problem = response.json()
         except ValueError:
             problem = {}
-        raise of_problem(problem if isinstance(problem, dict) else {}, response.status_code)
+        raise failure_from_problem(problem if isinstance(problem, dict) else {}, response.status_code)
 
     def _unreachable(self, error: httpx.HTTPError) -> Failure:
         detail = f"cannot reach {self._http.base_url}: {error or type(error).__name__}"
@@ -113,28 +111,28 @@ class Api:
 
 
 @contextlib.contextmanager
-def connected(url: str | None, token: str | None, *, migrate: bool = True) -> Iterator[Api]:
-    """The interface of the server at `url`, else of the store on this machine, which is brought up to date."""
+def connect(url: str | None, token: str | None, *, migrate: bool = True) -> Iterator[Api]:
+    """Open the API of the server at `url`, or of the local store, whose database is migrated first."""
     url = url or os.environ.get("FORKPOINT_URL")
     token = token or os.environ.get("FORKPOINT_TOKEN")
     headers = {"authorization": f"Bearer {token}"} if token else {}
     if url is None:
-        from cockpit.cli.in_process import opened
+        from cockpit.cli.in_process import open_store
 
-        with opened(migrate=migrate) as http:
+        with open_store(migrate=migrate) as http:
             yield Api(http, local=True)
         return
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise Failure(f"{url!r} is not the address of a server: give http://host:port", exit=Exit.BAD_INPUT)
+        raise Failure(f"{url!r} is not a server address: use http://host:port", exit=Exit.BAD_INPUT)
     with httpx.Client(base_url=url.rstrip("/"), headers=headers, timeout=_TIMEOUT) as http:
         yield Api(http, local=False)
 
 
 def in_path(ref: str) -> str:
-    """What a person typed, as one part of an address, whatever signs it has."""
+    """Quote user input as one path segment."""
     return quote(ref, safe="")
 
 
-def _said(query: dict[str, Any]) -> dict[str, Any]:
+def _without_none(query: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in query.items() if value is not None}

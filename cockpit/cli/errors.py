@@ -1,4 +1,4 @@
-"""Why a command failed, and the exit code that says so."""
+"""Failures of commands and their exit codes."""
 
 from enum import IntEnum
 from typing import Any
@@ -28,26 +28,26 @@ _BY_CODE = {
 
 
 class Failure(Exception):
-    """What went wrong, in words for the person at the terminal."""
+    """A failure to show at the terminal: its message, exit code, error code and location in the input."""
 
-    def __init__(self, detail: str, *, exit: Exit = Exit.ERROR, code: str = "", where: str = "") -> None:
+    def __init__(self, detail: str, *, exit: Exit = Exit.ERROR, code: str = "", location: str = "") -> None:
         super().__init__(detail)
         self.exit = exit
         self.code = code
-        self.where = where
+        self.location = location
 
     def as_json(self) -> dict[str, Any]:
-        return {"error": {"code": self.code or self.exit.name.lower(), "detail": str(self), "where": self.where}}
+        return {"error": {"code": self.code or self.exit.name.lower(), "detail": str(self), "where": self.location}}
 
 
 def exit_for(code: str) -> Exit:
-    """The exit code for an error code of the interface: whatever is left is the caller's input."""
+    """Exit code for an error code of the API; all codes not listed are input errors."""
     return _BY_CODE.get(code, Exit.BAD_INPUT)
 
 
-def of_problem(problem: dict[str, Any], status: int) -> Failure:
-    """The failure that a `problem+json` answer tells."""
+def failure_from_problem(problem: dict[str, Any], status: int) -> Failure:
+    """Convert a `problem+json` response."""
     code = str(problem.get("code", ""))
     fallback = Exit.UNAVAILABLE if status in {502, 503, 504} else Exit.ERROR
-    detail = str(problem.get("detail") or problem.get("title") or f"the server answered {status}")
-    return Failure(detail, exit=exit_for(code) if code else fallback, code=code, where=str(problem.get("where", "")))
+    detail = str(problem.get("detail") or problem.get("title") or f"the server responded with {status}")
+    return Failure(detail, exit=exit_for(code) if code else fallback, code=code, location=str(problem.get("where", "")))

@@ -1,4 +1,4 @@
-"""Following a session by its messages: what the socket tells a browser, asked for a few times a second."""
+"""Follow a session by polling its messages, which a browser receives over the socket."""
 
 import sys
 import time
@@ -12,11 +12,12 @@ from replay.core.vocabulary import ACTIVE_STATUSES
 
 _POLL_S: Final = 0.1
 
-OnText = Callable[[int, str], None]  # the number of the step, and the next piece of its text
+# Arguments: the step number and the next piece of its text.
+OnText = Callable[[int, str], None]
 
 
 def follow(api: Api, session: dict[str, Any], on_text: OnText) -> dict[str, Any]:
-    """The session when it has ended or waits; every piece of text is given on once, in order."""
+    """Return the session once it ends or waits. Passes every piece of text to `on_text` once, in order."""
     after, running = 0, True
     while running:
         running = session["status"] in ACTIVE_STATUSES
@@ -24,7 +25,8 @@ def follow(api: Api, session: dict[str, Any], on_text: OnText) -> dict[str, Any]
         for message in page["messages"]:
             if message["type"] == "text":
                 on_text(message["sequence_no"], message["text"])
-        running = running or page["last"] > after  # what was said before the end is still read
+        # Messages written just before the end are still read.
+        running = running or page["last"] > after
         after = page["last"]
         if running:
             time.sleep(_POLL_S)
@@ -33,23 +35,22 @@ def follow(api: Api, session: dict[str, Any], on_text: OnText) -> dict[str, Any]
 
 
 class Printer:
-    """Prints text as it comes, each step under a line of its own."""
+    """Prints text as it arrives, with a heading line per step."""
 
-    def __init__(self, to: Any = None) -> None:
-        self._to = to or sys.stdout
+    def __init__(self, stream: Any = None) -> None:
+        self._stream = stream or sys.stdout
         self._step: int | None = None
 
     def __call__(self, step: int, text: str) -> None:
         if step != self._step:
-            self._line()
+            self.close()
             output.note(f"step {step}")
             self._step = step
-        self._to.write(harmless(text))
-        self._to.flush()
+        self._stream.write(harmless(text))
+        self._stream.flush()
 
-    def _line(self) -> None:
+    def close(self) -> None:
+        """End the current line."""
         if self._step is not None:
-            self._to.write("\n")
-            self._to.flush()
-
-    close = _line
+            self._stream.write("\n")
+            self._stream.flush()

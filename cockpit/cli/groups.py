@@ -1,4 +1,4 @@
-"""Groups of commands: tokens, bundles, exports to other systems."""
+"""Command groups: tokens, bundles, exports to other systems."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,24 +8,24 @@ import typer
 from cockpit.cli.errors import Exit
 from cockpit.cli.options import Json, Run, Token, Url
 
-tokens = typer.Typer(no_args_is_help=True, help="API tokens of the store on this machine.")
-bundles = typer.Typer(no_args_is_help=True, help="Runs as portable files.")
-exports = typer.Typer(no_args_is_help=True, help="Runs to other systems.")
+tokens = typer.Typer(no_args_is_help=True, help="Manage API tokens of the local store.")
+bundles = typer.Typer(no_args_is_help=True, help="Export and import runs as portable files.")
+exports = typer.Typer(no_args_is_help=True, help="Export runs to other systems.")
 
 
 def finish(exit: Exit) -> None:
-    """End the command with its exit code."""
+    """Exit the command with this code."""
     if exit:
         raise typer.Exit(exit)
 
 
 @tokens.command("create")
 def token_create(
-    name: Annotated[str, typer.Argument(help="Whose it is, or what for.")],
+    name: Annotated[str, typer.Argument(help="Owner or purpose of the token.")],
     role: Annotated[str, typer.Option(metavar="viewer|debugger|admin")] = "viewer",
     json: Json = False,
 ) -> None:
-    """Make an API token. It is shown once."""
+    """Create an API token. It is shown only once."""
     from cockpit.cli.commands import serve
 
     serve.create_token(name, role=role, json=json)
@@ -35,14 +35,14 @@ def token_create(
 def export_langfuse(
     run: Run,
     target: Annotated[
-        str | None, typer.Option(help="A Langfuse of FORKPOINT_TELEMETRY by its name, where there are several.")
+        str | None, typer.Option(help="Name of the Langfuse target in FORKPOINT_TELEMETRY, if there are several.")
     ] = None,
-    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until Langfuse has everything.")] = True,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until the export is complete.")] = True,
     json: Json = False,
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Send a run to Langfuse as a trace; sent again, nothing is doubled there."""
+    """Export a run to Langfuse as a trace. Repeating an export creates no duplicates."""
     from cockpit.cli.commands import export as export_command
 
     finish(export_command.langfuse(run, target=target, wait=wait, json=json, url=url, token=token))
@@ -51,12 +51,12 @@ def export_langfuse(
 @bundles.command("export")
 def bundle_export(
     run: Run,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write.")],
     json: Json = False,
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Write a run to one file that any other Forkpoint can import."""
+    """Export a run to a file that any Forkpoint can import."""
     from cockpit.cli.commands import import_files
 
     import_files.export(run, output, json=json, url=url, token=token)

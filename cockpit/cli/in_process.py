@@ -1,4 +1,4 @@
-"""The store on this machine: Django set up in this process, and its worker when a replay needs one."""
+"""The local store: Django set up in this process, and a worker for replays."""
 
 import contextlib
 import functools
@@ -12,22 +12,22 @@ from cockpit.cli.transport import StreamingTransport
 
 
 @contextlib.contextmanager
-def opened(*, migrate: bool = True) -> Iterator[httpx.Client]:
-    """A client of the application inside this process, the database brought up to date unless told not to."""
+def open_store(*, migrate: bool = True) -> Iterator[httpx.Client]:
+    """Open a client of the application inside this process; migrate the database by default."""
     set_up()
     from django.conf import settings
     from django.db import OperationalError, connections
 
     from cockpit.wsgi import application
 
-    # Whoever can open the store itself needs no token for it.
+    # A process that can open the store needs no token.
     settings.LOGIN_REQUIRED = False
     try:
         if migrate:
             _migrate()
     except OperationalError as error:
         raise Failure(f"cannot open the database: {error}", exit=Exit.UNAVAILABLE) from error
-    # Links that are made here lead to where the server of this store would listen.
+    # Links lead to the address at which the server of this store would listen.
     host = f"[{settings.HOST}]" if ":" in settings.HOST else settings.HOST
     with httpx.Client(
         transport=StreamingTransport(application), base_url=f"http://{host}:{settings.PORT}", timeout=None
@@ -37,9 +37,9 @@ def opened(*, migrate: bool = True) -> Iterator[httpx.Client]:
 
 
 def set_up() -> None:
-    """Settings from the environment; a wrong one is named, with the fix."""
+    """Set up Django. An invalid setting raises a `Failure` that names it and the fix."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "cockpit.settings")
-    # The commands say themselves what happens; the log is for what they do not expect.
+    # The commands report what they do; the log is for unexpected events.
     os.environ.setdefault("FORKPOINT_LOG_LEVEL", "warning")
     import django
     from django.core.exceptions import ImproperlyConfigured
@@ -52,7 +52,7 @@ def set_up() -> None:
 
 @functools.cache
 def start_worker() -> None:
-    """Work on what is queued, in threads of this process, with the local model at hand; once is enough."""
+    """Start a worker in threads of this process, and the local model. Later calls do nothing."""
     from django.conf import settings
 
     if not settings.EMBEDDED:
@@ -65,7 +65,7 @@ def start_worker() -> None:
 
 
 def _migrate() -> None:
-    """Bring the database up to date. Looking takes little; Django's command always does everything."""
+    """Migrate the database if needed. The check is cheap; Django's command always does all of its work."""
     from django.core.management import call_command
     from django.db import connection
     from django.db.migrations.executor import MigrationExecutor

@@ -1,4 +1,4 @@
-"""Running the command line, and what is said of a command that fails."""
+"""Entry point of the command line, and the reporting of failures."""
 
 import sys
 from typing import Any
@@ -10,36 +10,36 @@ from cockpit.cli.errors import Exit, Failure
 
 
 def run() -> None:
-    """Run the command line; failures go to standard error, and with --json to standard output too."""
+    """Run the command line. Failures go to standard error, and with --json also to standard output."""
     try:
         sys.exit(app(standalone_mode=False))
     except Failure as failure:
-        _tell(failure)
+        _report(failure)
         sys.exit(failure.exit)
-    except TyperException as error:  # of the arguments themselves
-        _tell_usage(error)
+    except TyperException as error:
+        _report_usage(error)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
-        # Whoever read our output, as `head` does, has seen enough.
+        # The reader of our output closed it, as `head` does.
         sys.stderr.close()
         sys.exit(0)
 
 
-def _tell_usage(error: TyperException) -> None:
+def _report_usage(error: TyperException) -> None:
     from cockpit.cli import output
 
     if "--json" in sys.argv:
         output.document(Failure(error.format_message(), exit=Exit.BAD_INPUT, code="validation_error").as_json())
-    shown: Any = error  # every one of them can, and the class does not say so
-    shown.show()
+    # Every subclass has `show`; the base class does not declare it.
+    usage_error: Any = error
+    usage_error.show()
 
 
-def _tell(failure: Failure) -> None:
+def _report(failure: Failure) -> None:
     from cockpit.cli import output
 
-    where: dict[str, Any] = failure.as_json()
     if "--json" in sys.argv:
-        output.document(where)
-    output.error(f"{failure}" + (f" (at {failure.where})" if failure.where else ""))
+        output.document(failure.as_json())
+    output.error(f"{failure}" + (f" (at {failure.location})" if failure.location else ""))

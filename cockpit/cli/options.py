@@ -1,70 +1,70 @@
-"""Arguments and options that several commands share, and those that take many words to explain."""
+"""Arguments and options of the commands."""
 
 from typing import Annotated, Final, NamedTuple
 
 import typer
 
-RUN = "An id, a unique beginning of one, a file (imported on the way), or `last`."
-DOCUMENT = "A JSON file, - for standard input, or something stored: see `profiles` and `policies`."
+RUN = "Run id, unique prefix of an id, file (imported first), or `last`."
+DOCUMENT = "JSON file, - for standard input, or a saved document (see `profiles` and `policies`)."
 
 Run = Annotated[str, typer.Argument(metavar="RUN", help=RUN)]
 Base = Annotated[str, typer.Argument(metavar="BASE", help=RUN)]
 Candidate = Annotated[str, typer.Argument(metavar="CANDIDATE", help=RUN)]
 Original = Annotated[
-    str | None, typer.Argument(metavar="[CANDIDATE]", help="The other run; without it the first one is a replay.")
+    str | None, typer.Argument(metavar="[CANDIDATE]", help="Second run; can be omitted if BASE is a replay.")
 ]
 Document = Annotated[str | None, typer.Option(metavar="FILE|NAME|DIGEST", help=DOCUMENT)]
 
-Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON document on standard output.")]
-Url = Annotated[str | None, typer.Option("--url", help="A server, instead of the store here. [env: FORKPOINT_URL]")]
-Token = Annotated[str | None, typer.Option("--token", help="The server's API token. [env: FORKPOINT_TOKEN]")]
+Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON document to standard output.")]
+Url = Annotated[
+    str | None, typer.Option("--url", help="Use this server instead of the local store. [env: FORKPOINT_URL]")
+]
+Token = Annotated[str | None, typer.Option("--token", help="API token of the server. [env: FORKPOINT_TOKEN]")]
 
-MaxCost = Annotated[float | None, typer.Option(min=0, help="At most so many dollars.")]
-WhatItTakes = Annotated[bool, typer.Option("--preview", help="Show what it would take; nothing runs.")]
+MaxCost = Annotated[float | None, typer.Option(min=0, help="Maximum cost in dollars.")]
+Preview = Annotated[bool, typer.Option("--preview", help="Show the plan and its cost without running it.")]
 Score = Annotated[float | None, typer.Option(min=0, max=1)]
 
-# Of `bisect`.
-Fails = Annotated[
+# `bisect`
+FailedChecks = Annotated[
     list[str],
     typer.Option(
         "--check",
         metavar="KIND:WHAT",
-        help="What the run fails: contains:TEXT, not_contains:TEXT, regex:PATTERN, json_schema:FILE, "
-        "tool_called:NAME, tool_not_called:NAME, status:completed. Several must all pass.",
+        help="Check that the run fails: contains:TEXT, not_contains:TEXT, regex:PATTERN, json_schema:FILE, "
+        "tool_called:NAME, tool_not_called:NAME, status:completed. Repeatable; all must pass.",
     ),
 ]
-FirstStep = Annotated[str | None, typer.Option("--from", metavar="STEP", help="Answer nothing before it afresh.")]
-Samples = Annotated[int | None, typer.Option(min=1, help="How often each step is tried. [default: 3]")]
-MaxCalls = Annotated[int | None, typer.Option(min=1, help="At most so many live calls.")]
+FirstStep = Annotated[str | None, typer.Option("--from", metavar="STEP", help="Do not fork before this step.")]
+Samples = Annotated[int | None, typer.Option(min=1, help="Samples per step. [default: 3]")]
+MaxCalls = Annotated[int | None, typer.Option(min=1, help="Maximum number of live calls.")]
 
-# Of `prove`.
+# `prove`
 Question = Annotated[
     str,
     typer.Option(
         metavar="WHAT",
-        help="Which difference: answer, answer_exact, answer_facts, answer_alike, tool_calls, status, check or score.",
+        help="What to compare: answer, answer_exact, answer_facts, answer_alike, tool_calls, status, check, score.",
     ),
 ]
 Checks = Annotated[
     list[str] | None,
-    typer.Option("--check", metavar="KIND:WHAT", help="For check and score; as `bisect` takes them."),
+    typer.Option("--check", metavar="KIND:WHAT", help="Checks for the questions `check` and `score`, as in `bisect`."),
 ]
-LiveCalls = Annotated[int, typer.Option(min=0, help="At most so many live calls.")]
-Probes = Annotated[int, typer.Option(min=1, help="At most so many counterfactual replays.")]
-Repeats = Annotated[int, typer.Option(min=0, help="At most so many unchanged repeats of each side.")]
-Parts = Annotated[bool, typer.Option("--parts/--no-parts", help="Look inside the cause.")]
-Mediators = Annotated[bool, typer.Option("--mediators/--no-mediators", help="Find the steps through which it worked.")]
-Require = Annotated[
-    str | None, typer.Option(metavar="low|medium|high", help="Fail (5) unless it is at least that sure.")
-]
+LiveCalls = Annotated[int, typer.Option(min=0, help="Maximum number of live calls.")]
+Probes = Annotated[int, typer.Option(min=1, help="Maximum number of counterfactual replays.")]
+Repeats = Annotated[int, typer.Option(min=0, help="Maximum number of unchanged repeats of each run.")]
+Parts = Annotated[bool, typer.Option("--parts/--no-parts", help="Narrow the cause down to its parts.")]
+Mediators = Annotated[bool, typer.Option("--mediators/--no-mediators", help="Find the steps that carried the effect.")]
+Require = Annotated[str | None, typer.Option(metavar="low|medium|high", help="Exit with 5 below this confidence.")]
 
 
 class Kind(NamedTuple):
-    """A kind of stored document: its address, its field, and what people call it."""
+    """A kind of saved document: its API path, its field and its display name."""
 
     path: str
     field: str
-    words: str
+    title: str
 
 
 PROFILES: Final = Kind("/profiles", "profile", "override profile")

@@ -1,4 +1,4 @@
-"""What people and programs see: tables and glyphs, or one JSON document."""
+"""Output for people (tables and glyphs) and for programs (one JSON document)."""
 
 import json
 import sys
@@ -27,12 +27,13 @@ _OUTCOMES: Final = {
     Outcome.UNVERIFIED: "yellow",
     Outcome.UNKNOWN: "bright_black",
 }
-_PIPED_WIDTH: Final = 160  # a pipe has no width, and its reader cuts for themselves
+# A pipe has no width of its own.
+_PIPED_WIDTH: Final = 160
 _FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT, StepStatus.DENIED, RunStatus.FAILED})
 
 
 def people() -> Console:
-    """Standard output, for people; texts of recordings are never taken for markup."""
+    """Console on standard output. Texts of recordings are never interpreted as markup."""
     width = None if sys.stdout.isatty() else _PIPED_WIDTH
     return _harmless(Console(markup=False, highlight=False, emoji=False, width=width))
 
@@ -47,13 +48,13 @@ def _harmless(console: Console) -> Console:
 
 
 def document(value: Any) -> None:
-    """The one JSON document."""
+    """Print the JSON document."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None) + "\n")
     sys.stdout.flush()
 
 
 def save(target: Path, text: str) -> None:
-    """Write to a file, and say so."""
+    """Write a file and report its path."""
     try:
         target.write_text(text, "utf-8")
     except OSError as error:
@@ -70,30 +71,30 @@ def note(text: str) -> None:
 
 
 def glyph(label: str, status: str = "") -> Text:
-    """The sign of a label; a failed step shows that first."""
+    """Glyph of a label, or of a failure, which takes precedence."""
     sign, style = GLYPHS["failed" if status in _FAILED else label]
     return Text(sign, style=style)
 
 
 def outcome(name: str) -> Text:
-    """Whether a run did its task; only a run that passed is green."""
+    """Colored outcome of a run; only *passed* is green."""
     return Text(name, style=_OUTCOMES[Outcome(name)])
 
 
 def labels(counts: dict[str, int]) -> Text:
-    """How many steps have which label: ● 5 ◐ 1 ◌ 3."""
-    shown = [(name, counts.get(name, 0)) for name in ("live", "exact", "cached", "simulated")]
-    parts = [Text(f"{GLYPHS[name][0]} {count}", style=GLYPHS[name][1]) for name, count in shown if count]
+    """Number of steps per label: ● 5 ◐ 1 ◌ 3."""
+    counts_by_label = [(name, counts.get(name, 0)) for name in ("live", "exact", "cached", "simulated")]
+    parts = [Text(f"{GLYPHS[name][0]} {count}", style=GLYPHS[name][1]) for name, count in counts_by_label if count]
     return Text(" ").join(parts)
 
 
 def table(*columns: str) -> Table:
-    """A quiet table of one line each. A leading `>` holds numbers; the last column gives way when space is short."""
-    made = Table(box=None, pad_edge=False, header_style="bright_black", show_edge=False, expand=True)
+    """Create a table with one line per row. A leading `>` aligns a column right; the last column shrinks first."""
+    table_view = Table(box=None, pad_edge=False, header_style="bright_black", show_edge=False, expand=True)
     for column in columns[:-1]:
         right: Literal["left", "right"] = "right" if column.startswith(">") else "left"
-        # Ids are there to be copied: they are never cut. Some recordings name a step by a whole sentence.
-        made.add_column(
+        # Ids must be copyable, so they are never truncated. Names can be whole sentences, so they are.
+        table_view.add_column(
             column.lstrip(">"),
             justify=right,
             no_wrap=True,
@@ -101,17 +102,17 @@ def table(*columns: str) -> Table:
             min_width=36 if column == "run" else None,
             max_width=32 if column == "name" else None,
         )
-    made.add_column(columns[-1], no_wrap=True, overflow="ellipsis", ratio=1)
-    return made
+    table_view.add_column(columns[-1], no_wrap=True, overflow="ellipsis", ratio=1)
+    return table_view
 
 
 def facts(console: Console, pairs: Iterable[tuple[str, Any]]) -> None:
-    """Names and values, one on a line, the names in a column."""
-    said = [(name, value) for name, value in pairs if value not in (None, "")]
-    width = max((len(name) for name, _ in said), default=0)
-    for name, value in said:
-        shown = value if isinstance(value, Text) else Text(str(value))
-        console.print(Text(f"{name:<{width}}  ", style="bright_black") + shown, soft_wrap=True)
+    """Print names and values in two columns, omitting empty values."""
+    present = [(name, value) for name, value in pairs if value not in (None, "")]
+    width = max((len(name) for name, _ in present), default=0)
+    for name, value in present:
+        cell = value if isinstance(value, Text) else Text(str(value))
+        console.print(Text(f"{name:<{width}}  ", style="bright_black") + cell, soft_wrap=True)
 
 
 def money(cost: float | None) -> str:

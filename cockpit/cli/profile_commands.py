@@ -1,4 +1,4 @@
-"""The commands `profiles` and `policies`, and their options."""
+"""The commands `profiles` and `policies`."""
 
 from typing import Annotated
 
@@ -6,17 +6,19 @@ import typer
 
 from cockpit.cli.options import Json, Kind, Token, Url
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Lower case letters, digits, dots, dashes.")]
-Ref = Annotated[str, typer.Argument(metavar="NAME|DIGEST", help="A name, a digest, or its unique beginning.")]
-Given = Annotated[str, typer.Argument(metavar="FILE|NAME|DIGEST", help="JSON; - reads standard input.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name: lower-case letters, digits, dots and dashes.")]
+Ref = Annotated[str, typer.Argument(metavar="NAME|DIGEST", help="Name, digest or unique prefix of a digest.")]
+Source = Annotated[
+    str, typer.Argument(metavar="FILE|NAME|DIGEST", help="JSON file, - for standard input, or a saved one.")
+]
 
 
 def commands(kind: Kind, help: str) -> typer.Typer:
-    """List, show, save and forget, for one kind of document."""
+    """Create the commands list, show, save and forget for one kind of document."""
     group = typer.Typer(help=help, invoke_without_command=True)
 
     @group.callback()
-    def listed(context: typer.Context, json: Json = False, url: Url = None, token: Token = None) -> None:
+    def list_all(context: typer.Context, json: Json = False, url: Url = None, token: Token = None) -> None:
         from cockpit.cli.commands import profiles
 
         if context.invoked_subcommand is None:
@@ -24,21 +26,21 @@ def commands(kind: Kind, help: str) -> typer.Typer:
 
     @group.command("show")
     def show(ref: Ref, json: Json = False, url: Url = None, token: Token = None) -> None:
-        """Print one as it was written."""
+        """Print a saved document."""
         from cockpit.cli.commands import profiles
 
         profiles.show(kind, ref, json=json, url=url, token=token)
 
     @group.command("save")
-    def save(name: Name, given: Given, json: Json = False, url: Url = None, token: Token = None) -> None:
-        """Store one under a name; a name that is taken moves to it."""
+    def save(name: Name, source: Source, json: Json = False, url: Url = None, token: Token = None) -> None:
+        """Save a document under a name. An existing name is updated."""
         from cockpit.cli.commands import profiles
 
-        profiles.save(kind, name, given, json=json, url=url, token=token)
+        profiles.save(kind, name, source, json=json, url=url, token=token)
 
     @group.command("forget")
     def forget(name: Name, json: Json = False, url: Url = None, token: Token = None) -> None:
-        """Take a name away; what it named stays."""
+        """Remove a name; the document stays stored."""
         from cockpit.cli.commands import profiles
 
         profiles.forget(kind, name, json=json, url=url, token=token)

@@ -1,4 +1,4 @@
-"""Texts of recordings on a terminal: what would move its cursor or turn its writing is shown, not done."""
+"""Safe terminal output: control characters in recorded texts are shown instead of executed."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -6,26 +6,26 @@ from typing import Final
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook
 from rich.segment import Segment
 
-_PICTURES: Final = 0x2400  # the signs of the control characters, in their order
-_KEPT: Final = "\n\t"
-_CONTROLS: Final = {code: chr(_PICTURES + code) for code in range(0x20) if chr(code) not in _KEPT}
-_OTHERS: Final = dict.fromkeys((*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), "\ufffd")
-_SIGNS: Final = {**_CONTROLS, 0x7F: "\u2421", **_OTHERS}
+_PICTURES: Final = 0x2400  # first of the Unicode control pictures
+_SAFE_CONTROLS: Final = "\n\t"
+_CONTROLS: Final = {code: chr(_PICTURES + code) for code in range(0x20) if chr(code) not in _SAFE_CONTROLS}
+_INVISIBLE: Final = dict.fromkeys((*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), "\ufffd")
+_SIGNS: Final = {**_CONTROLS, 0x7F: "\u2421", **_INVISIBLE}
 
 
 def harmless(text: str) -> str:
-    """The text with signs in the place of control characters and of those that turn the direction of writing."""
+    """Replace control characters, and those that change the writing direction, with visible symbols."""
     return text.translate(_SIGNS)
 
 
 class Harmless(RenderHook):
-    """For a console that prints texts of others."""
+    """Render hook for consoles that print recorded texts."""
 
     def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
-        return [_Rendered(renderable) for renderable in renderables]
+        return [_HarmlessRenderable(renderable) for renderable in renderables]
 
 
-class _Rendered:
+class _HarmlessRenderable:
     def __init__(self, renderable: ConsoleRenderable) -> None:
         self._renderable = renderable
 

@@ -1,4 +1,4 @@
-"""Requests to the application inside this process, their bodies read as they are needed and never held whole."""
+"""Requests to the application inside this process, with streamed bodies."""
 
 import io
 import sys
@@ -10,7 +10,7 @@ import httpx
 
 
 class StreamingTransport(httpx.BaseTransport):
-    """Like httpx's own for WSGI, which takes a body into memory first: an import may be larger than that."""
+    """Like httpx's transport for WSGI, which reads the body into memory first; imports may be too large for that."""
 
     def __init__(self, app: Callable[..., Any]) -> None:
         self._app = app

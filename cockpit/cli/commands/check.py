@@ -1,46 +1,48 @@
-"""`check`: the effective configuration without secrets, and whether what it needs can be reached."""
+"""`check`: validate the configuration, print it without secrets, and test its dependencies."""
 
 from typing import Any
 
 from cockpit.cli import output
-from cockpit.cli.client import Api, connected
+from cockpit.cli.client import Api, connect
 from cockpit.cli.errors import Exit, Failure
 
 
 def check(*, artifacts: bool, json: bool, url: str | None, token: str | None) -> Exit:
-    """Validate, reach, print."""
-    # What cannot be reached is for the checks to say, so nothing is touched before them.
-    with connected(url, token, migrate=False) as api:
+    """Validate the configuration and report the state of all dependencies."""
+    # The checks report what is unreachable, so the database is not migrated before them.
+    with connect(url, token, migrate=False) as api:
         if artifacts and not api.local:
-            detail = "artifacts are verified on the machine that stores them: run this there, without --url"
+            detail = (
+                "artifacts can only be verified on the machine that stores them: run this command there, without --url"
+            )
             raise Failure(detail, exit=Exit.BAD_INPUT, code="validation_error")
-        found = {**_state(api), **(_configuration() if api.local else {})}
+        report = {**_state(api), **(_configuration() if api.local else {})}
         if artifacts:
-            found["artifacts"] = _artifacts()
+            report["artifacts"] = _artifacts()
     if json:
-        output.document(found)
+        output.document(report)
     else:
-        _show(found)
-    if not found["ok"]:
+        _show(report)
+    if not report["ok"]:
         return Exit.UNAVAILABLE
-    return Exit.ERROR if artifacts and found["artifacts"]["lost"] else Exit.OK
+    return Exit.ERROR if artifacts and report["artifacts"]["lost"] else Exit.OK
 
 
 def _artifacts() -> dict[str, Any]:
-    """Every artifact, read and compared with its name."""
+    """Verify the hash of every artifact."""
     from traces.storage.integrity import check_store
 
     report = check_store()
-    lost = [
+    losses = [
         {
-            "sha256": each.digest,
-            "loss": str(each.loss),
-            "problem": each.problem,
-            "runs": [str(run) for run in each.runs],
+            "sha256": loss.digest,
+            "loss": str(loss.loss),
+            "problem": loss.problem,
+            "runs": [str(run) for run in loss.runs],
         }
-        for each in report.lost
+        for loss in report.lost
     ]
-    return {"verified": report.artifacts, "lost": lost}
+    return {"verified": report.artifacts, "lost": losses}
 
 
 def _state(api: Api) -> dict[str, Any]:
@@ -67,34 +69,36 @@ def _configuration() -> dict[str, Any]:
         raise Failure(str(error), exit=Exit.BAD_INPUT, code="validation_error") from error
 
 
-def _show(found: dict[str, Any]) -> None:
+def _show(report: dict[str, Any]) -> None:
     console = output.people()
-    output.facts(console, [(name, value) for name, value in found.items() if isinstance(value, str | int | bool)])
-    for provider in found.get("providers", []):
-        said = f"{provider['protocol']} {provider['base_url']} ({provider['key']})"
-        output.facts(console, [(f"provider {provider['name']}", said)])
-    for tool in found.get("tools", []):
+    output.facts(console, [(name, value) for name, value in report.items() if isinstance(value, str | int | bool)])
+    for provider in report.get("providers", []):
+        summary = f"{provider['protocol']} {provider['base_url']} ({provider['key']})"
+        output.facts(console, [(f"provider {provider['name']}", summary)])
+    for tool in report.get("tools", []):
         output.facts(console, [(f"tool {tool['name']}", tool["runs"])])
-    for retriever in found.get("retrievers", []):
+    for retriever in report.get("retrievers", []):
         parts = [retriever["asks"], *retriever["embeddings"].values(), *retriever["variables"].values()]
         output.facts(console, [(f"retriever {retriever['name']}", ", ".join(parts))])
-    for hook in found.get("hooks", []):
+    for hook in report.get("hooks", []):
         gate = ", a gate" if hook["gate"] else ""
-        events = ", ".join(hook["events"]) or "every event"
+        events = ", ".join(hook["events"]) or "all events"
         output.facts(console, [(f"hook {hook['name']}", f"{hook['asks']} at {events}{gate}")])
-    for target in found.get("telemetry", []):
+    for target in report.get("telemetry", []):
         problem = f" ({target['problem']})" if target["problem"] else ""
         output.facts(console, [(f"telemetry {target['name']}", f"{target['goes_to']}{problem}")])
-    if "artifacts" in found:
-        _show_artifacts(found["artifacts"])
-    for name, outcome in found["checks"].items():
+    if "artifacts" in report:
+        _show_artifacts(report["artifacts"])
+    for name, outcome in report["checks"].items():
         sign = output.glyph("exact" if outcome == "ok" else "live", "ok" if outcome == "ok" else "failed")
         console.print(sign + f" {name}" + ("" if outcome == "ok" else f": {outcome}"), soft_wrap=True)
 
 
-def _show_artifacts(found: dict[str, Any]) -> None:
-    lost = found["lost"]
-    output.facts(output.people(), [("artifacts", f"{found['verified']} verified, {len(lost)} missing or damaged")])
-    for each in lost:
-        users = ", ".join(each["runs"]) or "no run"
-        output.error(f"artifact {each['sha256']} is {each['loss']}: used by {users}")
+def _show_artifacts(verification: dict[str, Any]) -> None:
+    losses = verification["lost"]
+    output.facts(
+        output.people(), [("artifacts", f"{verification['verified']} verified, {len(losses)} missing or damaged")]
+    )
+    for loss in losses:
+        users = ", ".join(loss["runs"]) or "no run"
+        output.error(f"artifact {loss['sha256']} is {loss['loss']}: used by {users}")

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from cockpit.cli import output
-from cockpit.cli.client import Api, connected, in_path
+from cockpit.cli.client import Api, connect, in_path
 from cockpit.cli.commands.import_files import run_id
 from cockpit.cli.errors import Exit, Failure
 
@@ -19,9 +19,9 @@ _SECTIONS: Final = ("prompt", "retrieval", "tool", "model", "output", "run")
 _BRIEF: Final = (
     ("compared", "compared"),
     ("changed", "changed"),
-    ("confidence", "how sure"),
+    ("confidence", "confidence"),
     ("why", "why"),
-    ("next", "what next"),
+    ("next", "next step"),
 )
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _POLL_S: Final = 0.2
@@ -38,12 +38,12 @@ def diff(
     url: str | None,
     token: str | None,
 ) -> None:
-    """Compare, and print the report in the form that was asked for, or write it and say where."""
+    """Compare two runs; print the report in the requested format, or write it to a file."""
     if form not in (None, *_FORMS):
-        raise Failure(f"{form!r} is no form of a report: choose json, md or html", exit=Exit.BAD_INPUT)
+        raise Failure(f"{form!r} is not a report format: choose json, md or html", exit=Exit.BAD_INPUT)
     if json and target is None and form not in (None, "json"):
-        raise Failure(f"--json prints no {form}: leave one of the two out, or write to a file", exit=Exit.BAD_INPUT)
-    with connected(url, token) as api:
+        raise Failure(f"--json cannot print {form}: omit one of the options, or write to a file", exit=Exit.BAD_INPUT)
+    with connect(url, token) as api:
         report = report_of(api, *_runs(api, base, candidate))
         text = api.text(f"/diffs/{report['id']}", format=form) if form in {"md", "html"} else ""
     if target is not None:
@@ -59,30 +59,30 @@ def diff(
 
 
 def _runs(api: Api, base: str, candidate: str | None) -> tuple[str, str]:
-    """The runs to compare; a replay alone is the candidate, and what it replayed the base."""
+    """Return base and candidate. A single replay is the candidate of its source run."""
     if candidate is not None:
         return run_id(api, base), run_id(api, candidate)
     replay = run_id(api, base)
     run = api.get(f"/runs/{in_path(replay)}")
-    replayed = run["source_run"] or run["original"]
-    if replayed is None:
-        detail = f"{base} is no replay whose original is here: name the run to compare it with"
+    source = run["source_run"] or run["original"]
+    if source is None:
+        detail = f"{base} is not a replay with a known source run: name the run to compare it with"
         raise Failure(detail, exit=Exit.BAD_INPUT)
-    return str(replayed), replay
+    return str(source), replay
 
 
 def share(diff: str, terms: dict[str, Any], *, json: bool, url: str | None, token: str | None) -> None:
-    """Make a link, and print it: it cannot be shown again."""
-    with connected(url, token) as api:
-        made = api.post(f"/diffs/{_diff_id(api, diff)}/shares", terms)
+    """Create a share link and print it. It cannot be shown again."""
+    with connect(url, token) as api:
+        link = api.post(f"/diffs/{_diff_id(api, diff)}/shares", terms)
     if json:
-        output.document({"url": made["url"], "expires_at": made["expires_at"], "id": made["id"]})
+        output.document({"url": link["url"], "expires_at": link["expires_at"], "id": link["id"]})
     else:
-        output.people().print(made["url"], soft_wrap=True)
+        output.people().print(link["url"], soft_wrap=True)
 
 
 def report_of(api: Api, base: str, candidate: str) -> dict[str, Any]:
-    """The report, waited for where a worker makes it."""
+    """Return the report; wait if a worker has to compute it."""
     report: dict[str, Any] = api.post("/diffs", {"base": base, "candidate": candidate})
     if "summary" in report:
         return report
@@ -91,39 +91,41 @@ def report_of(api: Api, base: str, candidate: str) -> dict[str, Any]:
     deadline = time.monotonic() + _LONGEST_S
     while "summary" not in report:
         if time.monotonic() > deadline:
-            raise Failure("the report was not made in time: are there workers?", exit=Exit.UNAVAILABLE)
+            raise Failure("the report was not computed within 10 minutes: is a worker running?", exit=Exit.UNAVAILABLE)
         time.sleep(_POLL_S)
         report = api.get(f"/diffs/{report['id']}")
     return report
 
 
 def _diff_id(api: Api, ref: str) -> str:
-    """A whole id as it is; `last` and a beginning among the newest reports."""
+    """Resolve `last` or the prefix of an id among the newest reports; a complete id is returned as it is."""
     if re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", ref):
         return ref
-    known = [entry["id"] for entry in api.get("/diffs")["diffs"]]
-    matches = known[:1] if ref == "last" else [each for each in known if each.startswith(ref)]
+    ids = [entry["id"] for entry in api.get("/diffs")["diffs"]]
+    matches = ids[:1] if ref == "last" else [id for id in ids if id.startswith(ref)]
     if not matches:
         raise Failure(f"there is no diff {ref!r}", exit=Exit.NOT_FOUND, code="not_found")
     if len(matches) > 1:
-        raise Failure(f"{ref!r} fits several diffs: {', '.join(matches)}", exit=Exit.BAD_INPUT)
+        raise Failure(
+            f"{ref!r} is ambiguous: it matches {', '.join(matches)}. Use a longer prefix.", exit=Exit.BAD_INPUT
+        )
     return str(matches[0])
 
 
 def terms(*, expires: str | None, people: list[str], signed_in: bool, views: int | None) -> dict[str, Any]:
-    """Who may open a link, until when and how often; unless told otherwise anyone who has it."""
+    """Terms of a share link: audience (by default anyone), lifetime and number of views."""
     if people and signed_in:
-        raise Failure("a link is for named people or for whoever is signed in: say one", exit=Exit.BAD_INPUT)
+        raise Failure("choose one audience: named people or signed-in users", exit=Exit.BAD_INPUT)
     audience = "people" if people else "signed_in" if signed_in else "anyone"
     seconds = _seconds(expires) if expires else None
     return {"expires_in_s": seconds, "audience": audience, "people": people, "max_views": views}
 
 
 def _seconds(text: str) -> int:
-    found = re.fullmatch(r"(\d{1,6})([smhdw])", text.strip())
-    if found is None or int(found[1]) == 0:
-        raise Failure(f"{text!r} is no time: write 30m, 12h, 7d or 2w", exit=Exit.BAD_INPUT)
-    return int(found[1]) * _UNITS[found[2]]
+    match = re.fullmatch(r"(\d{1,6})([smhdw])", text.strip())
+    if match is None or int(match[1]) == 0:
+        raise Failure(f"{text!r} is not a duration: use 30m, 12h, 7d or 2w", exit=Exit.BAD_INPUT)
+    return int(match[1]) * _UNITS[match[2]]
 
 
 def _show(report: dict[str, Any]) -> None:

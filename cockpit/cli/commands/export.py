@@ -1,10 +1,10 @@
-"""`export`: send a run to another system, and follow it there."""
+"""`export`: send a run to another system and follow the progress."""
 
 import time
 from typing import Any, Final
 
 from cockpit.cli import output
-from cockpit.cli.client import Api, connected
+from cockpit.cli.client import Api, connect
 from cockpit.cli.commands.import_files import run_id
 from cockpit.cli.errors import Exit
 from replay.core.vocabulary import ExportStatus
@@ -14,34 +14,34 @@ _SLOWEST_POLL_S: Final = 2.0
 
 
 def langfuse(ref: str, *, target: str | None, wait: bool, json: bool, url: str | None, token: str | None) -> Exit:
-    """Ask for an export, and wait until Langfuse has everything."""
-    with connected(url, token) as api:
+    """Start an export, and wait until it is complete."""
+    with connect(url, token) as api:
         if wait:
             api.start_worker()
         run = run_id(api, ref)
         export = api.post(f"/runs/{run}/exports/langfuse", {"target": target})
-        export = _followed(api, export) if wait else export
+        export = _follow(api, export) if wait else export
     if json:
         output.document({"export": export})
     else:
         _show(export)
     if export["status"] != ExportStatus.FAILED:
         return Exit.OK
-    output.error(f"Langfuse has only a part of the run: {export['error']}")
+    output.error(f"the export is incomplete: {export['error']}")
     return Exit.UNAVAILABLE
 
 
-def _followed(api: Api, export: dict[str, Any]) -> dict[str, Any]:
-    """The export at its end, or as it is when it pauses, which the workers go on with by themselves."""
+def _follow(api: Api, export: dict[str, Any]) -> dict[str, Any]:
+    """Return the export when it ends or pauses; workers resume a paused export."""
     wait = _POLL_S
     while not ExportStatus(export["status"]).is_final:
         if export["retry_at"]:
-            output.note(f"{export['error']}: goes on by itself at {export['retry_at']}")
+            output.note(f"{export['error']}: resumes automatically at {export['retry_at']}")
             return export
         time.sleep(wait)
         wait = min(wait * 1.2, _SLOWEST_POLL_S)
-        listed = api.get(f"/runs/{export['run']}/exports")["exports"]
-        export = next(found for found in listed if found["id"] == export["id"])
+        exports = api.get(f"/runs/{export['run']}/exports")["exports"]
+        export = next(entry for entry in exports if entry["id"] == export["id"])
     return export
 
 

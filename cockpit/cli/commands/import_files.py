@@ -1,7 +1,7 @@
-"""`import` and bundles: files to the server in one request, with progress.
+"""`import` and bundles: send files to the server in one request, with progress.
 
-Recordings of some systems spread a run over several files, so that all files of an import go together. However many
-they are, one is open at a time, and the server keeps them in one temporary file.
+Some systems spread a run over several files, so all files of an import are sent together. Only one of them is open at a
+time, and the server stores them in one temporary file.
 """
 
 import contextlib
@@ -14,8 +14,8 @@ from typing import IO, Any, Final
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
 from cockpit.cli import output
-from cockpit.cli.client import Api, connected
-from cockpit.cli.errors import Exit, Failure, of_problem
+from cockpit.cli.client import Api, connect
+from cockpit.cli.errors import Exit, Failure, failure_from_problem
 
 _FIELDS: Final = ("id", "external_id", "name", "app", "status", "steps", "format", "lost")
 Report = dict[str, list[dict[str, Any]]]
@@ -24,10 +24,10 @@ Report = dict[str, list[dict[str, Any]]]
 def run(
     paths: list[Path], *, app: str | None, format: str | None, json: bool, url: str | None, token: str | None
 ) -> Exit:
-    """Import and say what came of it; nothing imported although there was something is bad input."""
-    files = _once(_walked(paths))
-    with connected(url, token) as api:
-        report = imported(api, files, app=app, format=format)
+    """Import and report the result. If every file was skipped, the input is bad."""
+    files = _unique(_walk(paths))
+    with connect(url, token) as api:
+        report = import_files(api, files, app=app, format=format)
     if json:
         output.document(report)
     else:
@@ -36,33 +36,35 @@ def run(
 
 
 def run_id(api: Api, ref: str) -> str:
-    """What the interface finds a run by; a file is imported first."""
+    """Resolve a run reference for the API; a file is imported first."""
     path = Path(ref)
     if not path.is_file():
         return ref
-    report = imported(api, [path])
+    report = import_files(api, [path])
     if len(report["runs"]) == 1:
         return str(report["runs"][0]["id"])
     if not report["runs"]:
-        why = report["skipped"][0]["reason"] if report["skipped"] else "there is no run in it"
-        raise Failure(f"{path} was not imported: {why}", exit=Exit.BAD_INPUT)
-    raise Failure(f"{path} holds {len(report['runs'])} runs: name one of them by its id", exit=Exit.BAD_INPUT)
+        reason = report["skipped"][0]["reason"] if report["skipped"] else "it contains no run"
+        raise Failure(f"{path} was not imported: {reason}", exit=Exit.BAD_INPUT)
+    raise Failure(f"{path} contains {len(report['runs'])} runs: use the id of one of them", exit=Exit.BAD_INPUT)
 
 
-def imported(api: Api, files: list[Path], *, app: str | None = None, format: str | None = None) -> Report:
-    """Send the files and join the reports."""
+def import_files(api: Api, files: list[Path], *, app: str | None = None, format: str | None = None) -> Report:
+    """Send the files and return the import report."""
     if not files:
         return {"runs": [], "skipped": []}
-    named = _named(files)
+    files_by_name = _by_upload_name(files)
     with _progress(len(files)) as advance:
-        found = _send(api, named, app, format, advance)
-    skipped = [{**entry, "path": str(named.get(entry["path"], entry["path"]))} for entry in found["skipped"]]
-    return {"runs": [{name: entry[name] for name in _FIELDS} for entry in found["runs"]], "skipped": skipped}
+        report = _send(api, files_by_name, app, format, advance)
+    skipped_files = [
+        {**entry, "path": str(files_by_name.get(entry["path"], entry["path"]))} for entry in report["skipped"]
+    ]
+    return {"runs": [{name: entry[name] for name in _FIELDS} for entry in report["runs"]], "skipped": skipped_files}
 
 
 def export(ref: str, target: Path, *, json: bool, url: str | None, token: str | None) -> None:
     """Write a run's bundle to a file."""
-    with connected(url, token) as api:
+    with connect(url, token) as api:
         api.download("/bundles/export", {"run": run_id(api, ref)}, target)
     if json:
         output.document({"path": str(target), "bytes": target.stat().st_size})
@@ -70,90 +72,90 @@ def export(ref: str, target: Path, *, json: bool, url: str | None, token: str | 
         output.people().print(f"{target} ({target.stat().st_size} bytes)")
 
 
-def _walked(paths: Iterable[Path]) -> Iterator[Path]:
-    """The files themselves and those in folders, in order, hidden ones left out."""
+def _walk(paths: Iterable[Path]) -> Iterator[Path]:
+    """Yield the files, and those in folders in sorted order, except hidden ones."""
     for path in paths:
         if path.is_dir():
-            inside = sorted(path.rglob("*"))
-            yield from (each for each in inside if each.is_file() and not _hidden(each.relative_to(path)))
+            entries = sorted(path.rglob("*"))
+            yield from (entry for entry in entries if entry.is_file() and not _hidden(entry.relative_to(path)))
         elif path.is_file():
             yield path
         else:
-            raise Failure(f"there is no file {path}", exit=Exit.BAD_INPUT, code="validation_error")
+            raise Failure(f"file not found: {path}", exit=Exit.BAD_INPUT, code="validation_error")
 
 
-def _once(files: Iterable[Path]) -> list[Path]:
-    """Each file once, as it was first named: a shell's `**/*` names the folders beside what is in them."""
-    named: dict[Path, Path] = {}
+def _unique(files: Iterable[Path]) -> list[Path]:
+    """Return each file once: a shell's `**/*` lists folders and also the files in them."""
+    unique: dict[Path, Path] = {}
     for file in files:
-        named.setdefault(file.resolve(), file)
-    return list(named.values())
+        unique.setdefault(file.resolve(), file)
+    return list(unique.values())
 
 
 def _hidden(path: Path) -> bool:
     return any(part.startswith(".") for part in path.parts)
 
 
-def _named(files: list[Path]) -> dict[str, Path]:
-    """The files by the names under which they are sent: their own, with the folders above where two would be alike."""
-    named: dict[str, Path] = {}
+def _by_upload_name(files: list[Path]) -> dict[str, Path]:
+    """Map upload names to files. A name is the file's own, with parent folders if two would be equal."""
+    files_by_name: dict[str, Path] = {}
     for file in files:
         *folders, name = file.parts
-        while name in named and folders:
+        while name in files_by_name and folders:
             name = f"{folders.pop().strip('/') or 'root'}_{name}"
         number = 1
-        while name in named:
+        while name in files_by_name:
             number += 1
             name = f"{number}_{name}"
-        named[name] = file
-    return named
+        files_by_name[name] = file
+    return files_by_name
 
 
-def _send(api: Api, named: dict[str, Path], app: str | None, format: str | None, advance: "_Advance") -> Report:
+def _send(api: Api, files_by_name: dict[str, Path], app: str | None, format: str | None, advance: "_Advance") -> Report:
     query = {key: value for key, value in (("app", app), ("format", format)) if value}
-    form = [("file", (name, _LazyFile(path), "application/octet-stream")) for name, path in named.items()]
+    form = [("file", (name, _LazyFile(path), "application/octet-stream")) for name, path in files_by_name.items()]
     with api.lines("/runs/import", files=form, params=query) as lines:
         return _report(lines, advance)
 
 
 def _report(lines: Iterable[str], advance: "_Advance") -> Report:
     for line in lines:
-        said = jsonlib.loads(line)
-        if said["type"] == "progress":
-            advance(said["path"], said["done"] >= said["total"])
-        elif said["type"] == "problem":
-            raise of_problem(said, 0)
+        event = jsonlib.loads(line)
+        if event["type"] == "progress":
+            advance(event["path"], event["done"] >= event["total"])
+        elif event["type"] == "problem":
+            raise failure_from_problem(event, 0)
         else:
-            return {"runs": said["runs"], "skipped": said["skipped"]}
-    raise Failure("the import broke off; what is not in the list of runs was not imported", exit=Exit.UNAVAILABLE)
+            return {"runs": event["runs"], "skipped": event["skipped"]}
+    raise Failure("import interrupted; runs not listed above were not imported", exit=Exit.UNAVAILABLE)
 
 
 class _LazyFile:
-    """A file that is open only while it is read."""
+    """A file that is open only while it is read, so that an import opens one file at a time."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file: IO[bytes] | None = None
-        with self._opened() as file:
+        with self._open() as file:
             self._size = file.seek(0, io.SEEK_END)
 
     def tell(self) -> int:
         return 0
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Only the size is asked for, and the file read from its start."""
+        """Return the size for `SEEK_END`. The HTTP client only asks for the size and reads from the start."""
         return self._size if whence == io.SEEK_END else offset
 
     def read(self, size: int = -1) -> bytes:
         if self._file is None:
-            self._file = self._opened()
+            self._file = self._open()
         data = self._file.read(size)
         if not data:
             self._file.close()
             self._file = None
         return data
 
-    def _opened(self) -> IO[bytes]:
+    def _open(self) -> IO[bytes]:
         try:
             return self._path.open("rb")
         except OSError as error:
@@ -161,23 +163,23 @@ class _LazyFile:
 
 
 class _Advance:
-    """Counts files that are done, each once, and names the one at hand."""
+    """Updates the progress bar: counts finished files and shows the current one."""
 
     def __init__(self, progress: Progress, total: int) -> None:
         self._progress = progress
         self._task = progress.add_task("sending", total=total)
-        self._done: set[str] = set()
+        self._finished_paths: set[str] = set()
 
-    def __call__(self, path: str, done: bool) -> None:
-        if done and path not in self._done:
-            self._done.add(path)
+    def __call__(self, path: str, is_done: bool) -> None:
+        if is_done and path not in self._finished_paths:
+            self._finished_paths.add(path)
             self._progress.advance(self._task)
         self._progress.update(self._task, description=path[-48:])
 
 
 @contextlib.contextmanager
 def _progress(total: int) -> Iterator[_Advance]:
-    """A bar on standard error, where that is a terminal."""
+    """Show a progress bar on standard error if it is a terminal."""
     console = output.progress_console()
     columns = (SpinnerColumn(), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
@@ -186,19 +188,19 @@ def _progress(total: int) -> Iterator[_Advance]:
 
 def _show(report: Report) -> None:
     console = output.people()
-    shown = output.table("run", "app", "format", ">steps", "name")
+    table = output.table("run", "app", "format", ">steps", "name")
     for entry in report["runs"][:50]:
         failed = output.glyph("live", entry["status"])
-        shown.add_row(entry["id"], entry["app"], entry["format"], str(entry["steps"]), failed + " " + entry["name"])
+        table.add_row(entry["id"], entry["app"], entry["format"], str(entry["steps"]), failed + " " + entry["name"])
     if report["runs"]:
-        console.print(shown)
+        console.print(table)
     if (rest := len(report["runs"]) - 50) > 0:
         console.print(f"… and {rest} more")
     for entry in report["runs"]:
-        if lost := entry["lost"]:
-            parts = "1 artifact" if len(lost) == 1 else f"{len(lost)} artifacts"
-            output.note(f"{entry['id']} lacks {parts}, which the exporting server had lost: {', '.join(lost)}")
+        if missing := entry["lost"]:
+            parts = "1 artifact" if len(missing) == 1 else f"{len(missing)} artifacts"
+            output.note(f"{entry['id']} lacks {parts} that the exporting server had lost: {', '.join(missing)}")
     for entry in report["skipped"]:
-        where = f" at {entry['where']}" if entry.get("where") else ""
-        output.note(f"skipped {entry['path']}: {entry['reason']}{where}")
+        location = f" at {entry['where']}" if entry.get("where") else ""
+        output.note(f"skipped {entry['path']}: {entry['reason']}{location}")
     console.print(f"{len(report['runs'])} imported, {len(report['skipped'])} skipped")

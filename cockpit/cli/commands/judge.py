@@ -5,7 +5,7 @@ from typing import Any
 from rich.text import Text
 
 from cockpit.cli import output
-from cockpit.cli.client import connected, in_path
+from cockpit.cli.client import connect, in_path
 from cockpit.cli.commands.import_files import run_id
 
 
@@ -21,14 +21,14 @@ def judge(
     url: str | None,
     token: str | None,
 ) -> None:
-    """Judge a run or one of its steps, and show the run's outcome."""
+    """Judge a run or one of its steps, and print the run's outcome."""
     body: dict[str, Any] = {"kind": kind, "name": name, "value": value, "text": text, "step": step}
-    with connected(url, token) as api:
+    with connect(url, token) as api:
         run = in_path(run_id(api, ref))
-        made = api.post(f"/runs/{run}/judgements", body)
+        judgement = api.post(f"/runs/{run}/judgements", body)
         if json:
-            output.document(made)
+            output.document(judgement)
             return
-        found = api.get(f"/runs/{run}")
-    line = Text("outcome  ", style="bright_black") + output.outcome(found["outcome"])
-    output.people().print(line + Text(f"  {found['outcome_reason']}", style="bright_black"))
+        run_page = api.get(f"/runs/{run}")
+    line = Text("outcome  ", style="bright_black") + output.outcome(run_page["outcome"])
+    output.people().print(line + Text(f"  {run_page['outcome_reason']}", style="bright_black"))

@@ -1,43 +1,43 @@
-"""`places`: where to look in a run that failed."""
+"""`places`: suspicious steps of a failed run."""
 
 from typing import Any, Final
 
 from rich.text import Text
 
 from cockpit.cli import output
-from cockpit.cli.client import connected, in_path
+from cockpit.cli.client import connect, in_path
 from cockpit.cli.commands.import_files import run_id
 
 _NEARNESS: Final = {"same_task": "the same task", "same_input": "the same first input", "same_app": "the same app"}
 
 
 def places(ref: str, *, json: bool, url: str | None, token: str | None) -> None:
-    """Places worth a look, with their evidence, and the passing runs to compare with."""
-    with connected(url, token) as api:
-        found = api.get(f"/runs/{in_path(run_id(api, ref))}/places")
+    """Print suspicious steps with their evidence, and passing runs to compare with."""
+    with connect(url, token) as api:
+        result = api.get(f"/runs/{in_path(run_id(api, ref))}/places")
     if json:
-        output.document(found)
+        output.document(result)
         return
     console = output.people()
-    if not found["places"]:
-        console.print("No place stands out: no errors, repeats, failed checks, or values without support.")
+    if not result["places"]:
+        console.print("Nothing suspicious found: no errors, repeats, failed checks or unsupported values.")
     else:
-        console.print("Places to look at. None of them is a proven cause.")
-        titles = {kind["kind"]: kind["title"] for kind in found["kinds"]}
-        shown = output.table(">step", "what", "evidence")
-        for place in found["places"]:
+        console.print("Suspicious steps. None of them is a proven cause.")
+        titles = {kind["kind"]: kind["title"] for kind in result["kinds"]}
+        table = output.table(">step", "what", "evidence")
+        for place in result["places"]:
             step = "" if place["step"] is None else str(place["step"])
-            shown.add_row(step, Text(f"{titles[place['kind']]}: {place['title']}"), Text(_evidence(place)))
-        console.print(shown)
-    if found["left_out"]:
-        output.note(f"{found['left_out']} more places are not listed")
-    if found["unread"]:
-        output.note(f"{found['unread']} steps were not read: a part of their content is missing or damaged")
-    for kind in found["kinds"]:
-        for text in _known(kind):
+            table.add_row(step, Text(f"{titles[place['kind']]}: {place['title']}"), Text(_evidence(place)))
+        console.print(table)
+    if result["left_out"]:
+        output.note(f"{result['left_out']} more places are not listed")
+    if result["unread"]:
+        output.note(f"{result['unread']} steps could not be read: parts of their content are missing or damaged")
+    for kind in result["kinds"]:
+        for text in _precision(kind):
             output.note(text)
-    for run in found["passing"]:
-        output.note(f"passed, {_NEARNESS[run['nearness']]}: forkpoint diff {run['id']} {found['run']}")
+    for run in result["passing"]:
+        output.note(f"passed, {_NEARNESS[run['nearness']]}: forkpoint diff {run['id']} {result['run']}")
 
 
 def _evidence(place: dict[str, Any]) -> str:
@@ -45,10 +45,10 @@ def _evidence(place: dict[str, Any]) -> str:
     return f"{place['text']} (with step {steps})" if steps else str(place["text"])
 
 
-def _known(kind: dict[str, Any]) -> list[str]:
-    """How much a kind of place has helped on labelled failures."""
+def _precision(kind: dict[str, Any]) -> list[str]:
+    """Measured precision of a kind of place on labelled failures."""
     return [
-        f"{kind['title']}: {each['near']} of {each['places']} were at the step that people blamed, or next to it "
-        f"({each['source']}; 95 %: {each['low']:.0%} to {each['high']:.0%})"
-        for each in kind["measured"]
+        f"{kind['title']}: {figure['near']} of {figure['places']} were at or next to the step that people marked "
+        f"({figure['source']}; 95 %: {figure['low']:.0%} to {figure['high']:.0%})"
+        for figure in kind["measured"]
     ]

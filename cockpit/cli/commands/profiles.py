@@ -1,4 +1,4 @@
-"""Override profiles and policies: from files or from what is stored, and the commands that store them."""
+"""Override profiles and policies from files or from the store, and the commands that save them."""
 
 import json as jsonlib
 import sys
@@ -8,7 +8,7 @@ from typing import Any, Final
 from rich.text import Text
 
 from cockpit.cli import output
-from cockpit.cli.client import Api, connected, in_path
+from cockpit.cli.client import Api, connect, in_path
 from cockpit.cli.errors import Exit, Failure
 from cockpit.cli.options import PROFILES, Kind
 from traces.core import duplicate_keys
@@ -17,80 +17,82 @@ Document = dict[str, Any] | str
 _EMPTY: Final[dict[str, Any]] = {"overrides": []}
 
 
-def profile(given: str | None) -> Document:
-    """An override profile from a file, or the name or digest of a stored one; a bare list of entries is one, too."""
-    if given is None:
+def profile(source: str | None) -> Document:
+    """Load an override profile or a list of entries from a file, or return the name or digest of a saved one."""
+    if source is None:
         return _EMPTY
-    found = _given(given, "overrides", lists=True)
-    if isinstance(found, list):
-        return {"overrides": found}
-    return found or _EMPTY
+    document = _load(source, "overrides", lists=True)
+    if isinstance(document, list):
+        return {"overrides": document}
+    return document or _EMPTY
 
 
-def policy(given: str | None) -> Document:
-    """A policy from a file, or the name or digest of a stored one."""
-    found: Document = {} if given is None else _given(given, "policy")
-    return found
+def policy(source: str | None) -> Document:
+    """Load a policy from a file, or return the name or digest of a saved one."""
+    document: Document = {} if source is None else _load(source, "policy")
+    return document
 
 
-def written(api: Api, document: Document, kind: Kind) -> dict[str, Any]:
-    """The document itself, also where only its name was given."""
+def resolve(api: Api, document: Document, kind: Kind) -> dict[str, Any]:
+    """Return the document itself; load it if only its name is given."""
     return dict(api.get(f"{kind.path}/{document}")[kind.field]) if isinstance(document, str) else document
 
 
 def listing(kind: Kind, *, json: bool, url: str | None, token: str | None) -> None:
-    """Everything of a kind that has a name."""
-    with connected(url, token) as api:
-        found = api.get(kind.path)
+    """Print all saved documents of a kind."""
+    with connect(url, token) as api:
+        documents = api.get(kind.path)
     if json:
-        output.document(found)
+        output.document(documents)
         return
-    shown = output.table("name", "digest", ">replays", "what it says")
-    for each in found[kind.path[1:]]:
-        said = jsonlib.dumps(each[kind.field], ensure_ascii=False)
-        shown.add_row(", ".join(each["names"]), each["digest"][:12], str(each["used_by"]), Text(said[:120]))
-    output.people().print(shown)
+    table = output.table("name", "digest", ">replays", "content")
+    for document in documents[kind.path[1:]]:
+        content = jsonlib.dumps(document[kind.field], ensure_ascii=False)
+        table.add_row(
+            ", ".join(document["names"]), document["digest"][:12], str(document["used_by"]), Text(content[:120])
+        )
+    output.people().print(table)
 
 
 def show(kind: Kind, ref: str, *, json: bool, url: str | None, token: str | None) -> None:
-    """One document as it was written; with --json also its digest, its names and how often it was used."""
-    with connected(url, token) as api:
-        found = api.get(f"{kind.path}/{in_path(ref)}")
-    output.document(found if json else found[kind.field])
+    """Print a saved document; --json adds its digest, its names and its number of uses."""
+    with connect(url, token) as api:
+        document = api.get(f"{kind.path}/{in_path(ref)}")
+    output.document(document if json else document[kind.field])
 
 
-def save(kind: Kind, name: str, given: str, *, json: bool, url: str | None, token: str | None) -> None:
-    """Store a document under a name, from a file or from what another name or a digest means."""
-    with connected(url, token) as api:
-        content = written(api, profile(given) if kind is PROFILES else policy(given), kind)
-        found = api.post(kind.path, {"name": name, kind.field: content})
+def save(kind: Kind, name: str, source: str, *, json: bool, url: str | None, token: str | None) -> None:
+    """Save a document under a name, from a file or from another saved document."""
+    with connect(url, token) as api:
+        content = resolve(api, profile(source) if kind is PROFILES else policy(source), kind)
+        stored_document = api.post(kind.path, {"name": name, kind.field: content})
     if json:
-        output.document(found)
+        output.document(stored_document)
     else:
-        output.people().print(f"{name} is {kind.words} {found['digest']}", soft_wrap=True)
+        output.people().print(f"{name} is {kind.title} {stored_document['digest']}", soft_wrap=True)
 
 
 def forget(kind: Kind, name: str, *, json: bool, url: str | None, token: str | None) -> None:
-    """Take a name away."""
-    with connected(url, token) as api:
+    """Remove a name."""
+    with connect(url, token) as api:
         api.delete(f"{kind.path}/{in_path(name)}")
     if json:
         output.document({"forgotten": name})
     else:
-        output.note(f"no {kind.words} is named {name} any more; replays that used it keep it")
+        output.note(f"removed the name {name} of the {kind.title}; past replays keep their version")
 
 
-def _given(given: str, what: str, *, lists: bool = False) -> Any:
-    """The JSON of a file or of standard input; what names no file is the name of something stored."""
-    path = Path(given)
-    if given != "-" and not path.is_file() and "/" not in given and path.suffix != ".json":
-        return given
+def _load(source: str, title: str, *, lists: bool = False) -> Any:
+    """Load JSON from a file or from standard input. Anything else is the name of a saved document."""
+    path = Path(source)
+    if source != "-" and not path.is_file() and "/" not in source and path.suffix != ".json":
+        return source
     try:
-        value = duplicate_keys.loads(sys.stdin.read().encode() if given == "-" else path.read_bytes())
+        value = duplicate_keys.loads(sys.stdin.read().encode() if source == "-" else path.read_bytes())
     except OSError as error:
-        raise Failure(f"cannot read the {what} file {path}: {error.strerror}", exit=Exit.BAD_INPUT) from error
-    except ValueError as error:  # of JSON, or of UTF-8
-        raise Failure(f"the {what} file {path} is not JSON: {error}", exit=Exit.BAD_INPUT) from error
+        raise Failure(f"cannot read the {title} file {path}: {error.strerror}", exit=Exit.BAD_INPUT) from error
+    except ValueError as error:
+        raise Failure(f"the {title} file {path} is not JSON: {error}", exit=Exit.BAD_INPUT) from error
     if not isinstance(value, (dict, list) if lists else dict):
-        raise Failure(f"the {what} file {path} must hold an object", exit=Exit.BAD_INPUT)
+        raise Failure(f"the {title} file {path} must contain a JSON object", exit=Exit.BAD_INPUT)
     return value

@@ -8,7 +8,7 @@ from typing import Any, Final
 from rich.text import Text
 
 from cockpit.cli import output
-from cockpit.cli.client import Api, connected, in_path
+from cockpit.cli.client import Api, connect, in_path
 from cockpit.cli.commands.import_files import run_id
 from traces.core.vocabulary import Outcome, RunStatus
 
@@ -16,32 +16,36 @@ _PAGE: Final = 200
 
 
 def runs(*, limit: int, app: str | None, outcome: str | None, json: bool, url: str | None, token: str | None) -> None:
-    """The newest runs."""
-    with connected(url, token) as api:
-        found = list(_runs(api, limit, {"app": app, "outcome": outcome}))
+    """Print the newest runs."""
+    with connect(url, token) as api:
+        entries = list(_runs(api, limit, {"app": app, "outcome": outcome}))
     if json:
-        output.document({"runs": found})
+        output.document({"runs": entries})
         return
-    if not found and (app or outcome):
+    if not entries and (app or outcome):
         output.people().print("No run matches.")
         return
-    if not found:
-        output.people().print("There is no run yet: `forkpoint import PATH` brings some, `forkpoint serve` a demo.")
+    if not entries:
+        output.people().print(
+            "There are no runs yet. Import some with `forkpoint import PATH`, or load the demo with `forkpoint serve`."
+        )
         return
-    shown = output.table("", "run", "app", "outcome", ">steps", ">tokens", ">cost", "labels", "name")
-    for run in found:
+    table = output.table("", "run", "app", "outcome", ">steps", ">tokens", ">cost", "labels", "name")
+    for run in entries:
         tokens = str(run["tokens_in"] + run["tokens_out"])
-        ended = RunStatus.FAILED if run["outcome"] == Outcome.FAILED else run["status"]
-        sign, cost = output.glyph("live", ended), output.money(run["cost_usd"])
+        status = RunStatus.FAILED if run["outcome"] == Outcome.FAILED else run["status"]
+        sign, cost = output.glyph("live", status), output.money(run["cost_usd"])
         labels = output.labels(run["labels"])
-        judged = output.outcome(run["outcome"])
-        shown.add_row(sign, run["id"], run["app"], judged, str(run["steps"]), tokens, cost, labels, Text(run["name"]))
-    output.people().print(shown)
+        outcome_text = output.outcome(run["outcome"])
+        table.add_row(
+            sign, run["id"], run["app"], outcome_text, str(run["steps"]), tokens, cost, labels, Text(run["name"])
+        )
+    output.people().print(table)
 
 
 def show(ref: str, *, find: str | None, json: bool, url: str | None, token: str | None) -> None:
-    """A run: for people an overview, for programs everything; with `find`, the steps that hold these words."""
-    with connected(url, token) as api:
+    """Print a run: an overview, or everything as JSON; with `find` only steps that contain these words."""
+    with connect(url, token) as api:
         run = api.get(f"/runs/{in_path(run_id(api, ref))}")
         if json:
             _print_whole(run, pages(api, run["id"], "full-steps", _PAGE, q=find))
@@ -50,19 +54,19 @@ def show(ref: str, *, find: str | None, json: bool, url: str | None, token: str 
 
 
 def tree(ref: str, *, json: bool, url: str | None, token: str | None) -> None:
-    """All forks of a run under what they were forked from."""
-    with connected(url, token) as api:
-        found = api.get(f"/runs/{in_path(run_id(api, ref))}/tree")
+    """Print the tree of forks of a run."""
+    with connect(url, token) as api:
+        forks = api.get(f"/runs/{in_path(run_id(api, ref))}/tree")
     if json:
-        output.document(found)
+        output.document(forks)
         return
-    shown = output.table("", "run", ">from", ">ARS", ">output", ">tools", ">checks", ">tokens", ">cost", "what")
-    for run in found["runs"]:
+    table = output.table("", "run", ">from", ">ARS", ">output", ">tools", ">checks", ">tokens", ">cost", "what")
+    for run in forks["runs"]:
         scores = [_figure(run[name]) for name in ("ars", "output_similarity", "tool_accuracy")]
         checks = "" if run["checks"] is None else f"{sum(c['passed'] for c in run['checks'])}/{len(run['checks'])}"
         fork = "" if run["fork_sequence_no"] is None else str(run["fork_sequence_no"])
-        what = run["origin_name"] or ", ".join(run["changes"]) or run["name"]
-        shown.add_row(
+        title = run["origin_name"] or ", ".join(run["changes"]) or run["name"]
+        table.add_row(
             output.glyph("live", run["status"]),
             run["id"],
             fork,
@@ -70,11 +74,11 @@ def tree(ref: str, *, json: bool, url: str | None, token: str | None) -> None:
             checks,
             str(run["tokens_in"] + run["tokens_out"]),
             output.money(run["cost_usd"]),
-            Text("  " * run["depth"] + what),
+            Text("  " * run["depth"] + title),
         )
-    output.people().print(shown)
-    if found["left_out"]:
-        output.note(f"{found['left_out']} more forks are not shown")
+    output.people().print(table)
+    if forks["left_out"]:
+        output.note(f"{forks['left_out']} more forks are not listed")
 
 
 def _figure(score: float | None) -> str:
@@ -92,16 +96,16 @@ def _runs(api: Api, limit: int, filters: dict[str, str | None]) -> Iterator[dict
             return
 
 
-def pages(api: Api, run: str, of: str, limit: int | None, q: str | None = None) -> Iterator[dict[str, Any]]:
+def pages(api: Api, run: str, kind: str, limit: int | None, q: str | None = None) -> Iterator[dict[str, Any]]:
     after: int | None = 0
     while after is not None:
-        page = api.get(f"/runs/{run}/{of}", after=after, limit=limit, q=q)
+        page = api.get(f"/runs/{run}/{kind}", after=after, limit=limit, q=q)
         yield from page["steps"]
         after = page["next"]
 
 
 def _print_whole(run: dict[str, Any], steps: Iterator[dict[str, Any]]) -> None:
-    """One document, written step by step: whole payloads of a long run may not fit in memory."""
+    """Write the JSON document step by step: the payloads of a long run may not fit into memory."""
     sys.stdout.write(f'{{"run":{jsonlib.dumps(run, ensure_ascii=False)},"steps":[')
     for number, step in enumerate(steps):
         sys.stdout.write(("," if number else "") + "\n" + jsonlib.dumps(step, ensure_ascii=False))
@@ -125,13 +129,13 @@ def _overview(run: dict[str, Any], steps: list[dict[str, Any]]) -> None:
 
 
 def _steps(steps: list[dict[str, Any]]) -> Any:
-    shown = output.table(">no", "", "type", "name", ">time", ">tokens", "what")
+    table = output.table(">no", "", "type", "name", ">time", ">tokens", "what")
     depths: dict[int | None, int] = {None: -1}
     for step in steps:
         depth = depths[step["sequence_no"]] = depths.get(step["parent"], -1) + 1
         name = Text("  " * min(depth, 8) + (step["tool_name"] or step["model"] or step["name"]))
-        counted = [count for count in (step["tokens_in"], step["tokens_out"]) if count is not None]
-        tokens = str(sum(counted)) if counted else ""
+        counts = [count for count in (step["tokens_in"], step["tokens_out"]) if count is not None]
+        tokens = str(sum(counts)) if counts else ""
         sign, time = output.glyph(step["label"], step["status"]), output.duration(step["duration_ms"])
-        shown.add_row(str(step["sequence_no"]), sign, step["type"], name, time, tokens, Text(step["summary"]))
-    return shown
+        table.add_row(str(step["sequence_no"]), sign, step["type"], name, time, tokens, Text(step["summary"]))
+    return table

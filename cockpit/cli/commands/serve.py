@@ -1,4 +1,4 @@
-"""`serve` and `token create`: what concerns the server of this store itself."""
+"""`serve` and `token create`: the server of the local store."""
 
 import os
 from typing import get_args
@@ -8,7 +8,7 @@ from cockpit.cli.errors import Exit, Failure
 
 
 def run(*, host: str | None, port: int | None, demo: bool) -> None:
-    """Serve until stopped. The local model is there before unfinished replays go on: they may need it."""
+    """Serve until stopped. The local model starts first, because unfinished replays may need it."""
     if host is not None:
         os.environ["FORKPOINT_HOST"] = host
     if port is not None:
@@ -29,17 +29,17 @@ def run(*, host: str | None, port: int | None, demo: bool) -> None:
 
 
 def create_token(name: str, *, role: str, json: bool) -> None:
-    """Make a token in the store on this machine."""
-    with in_process.opened():
+    """Create a token in the local store."""
+    with in_process.open_store():
         from cockpit.http import tokens
         from cockpit.http.schemas import Role
 
-        found = next((known for known in get_args(Role) if known == role), None)
-        if found is None:
-            raise Failure(f"{role!r} is no role: choose {', '.join(get_args(Role))}", exit=Exit.BAD_INPUT)
-        secret = tokens.create(name=name, role=found)
+        role_name = next((candidate for candidate in get_args(Role) if candidate == role), None)
+        if role_name is None:
+            raise Failure(f"{role!r} is not a role: choose {', '.join(get_args(Role))}", exit=Exit.BAD_INPUT)
+        secret = tokens.create(name=name, role=role_name)
     if json:
         output.document({"token": secret, "name": name, "role": role})
     else:
         output.people().print(secret, soft_wrap=True)
-        output.note("It is shown this once. Send it as `Authorization: Bearer …`, or set FORKPOINT_TOKEN.")
+        output.note("Shown only once. Send it as `Authorization: Bearer …`, or set FORKPOINT_TOKEN.")

@@ -1,4 +1,4 @@
-"""`bisect`: price, start and follow the search for the step where a failing run committed itself."""
+"""`bisect`: preview, start and follow the search for the step that decided a failure."""
 
 import time
 from pathlib import Path
@@ -7,9 +7,9 @@ from typing import Any, Final
 from rich.text import Text
 
 from cockpit.cli import output
-from cockpit.cli.client import Api, connected, in_path
+from cockpit.cli.client import Api, connect, in_path
 from cockpit.cli.commands.import_files import run_id
-from cockpit.cli.commands.replay import asked as replay_asked
+from cockpit.cli.commands.replay import request_body as replay_request_body
 from cockpit.cli.commands.replay import with_local_model
 from cockpit.cli.errors import Exit, Failure
 from replay.core.vocabulary import BisectionStatus, ProbeVerdict
@@ -24,7 +24,7 @@ _FORMS: Final = (
 )
 
 
-def asked(
+def request_body(
     *,
     checks: list[str],
     first: str | None,
@@ -34,10 +34,10 @@ def asked(
     max_calls: int | None,
     max_cost: float | None,
 ) -> dict[str, Any]:
-    """The request from the options and the files that they name."""
-    shared = replay_asked(from_=None, overrides=overrides, policy=policy, strict=False)
+    """Build the request from the options."""
+    fork = replay_request_body(fork_step=None, overrides=overrides, policy=policy, strict=False)
     budget = {"max_live_calls": max_calls, "max_cost_usd": max_cost}
-    request = {**shared, "checks": [check(text) for text in checks]}
+    request = {**fork, "checks": [check(text) for text in checks]}
     request["budget"] = {name: value for name, value in budget.items() if value is not None}
     if samples is not None:
         request |= {"samples": samples, "reproduce": samples, "confirm": max(samples, 5)}
@@ -47,28 +47,28 @@ def asked(
 
 
 def check(text: str) -> dict[str, Any]:
-    """A check from `kind:what`, or a JSON object as REST takes it."""
+    """Parse a check from `kind:value`, or from JSON as in the REST API."""
     if text.lstrip().startswith("{"):
         try:
-            given: Any = duplicate_keys.loads(text.encode())
-            return dict(given)
+            document: Any = duplicate_keys.loads(text.encode())
+            return dict(document)
         except ValueError as error:
             raise Failure(f"the check {text!r} is not JSON: {error}", exit=Exit.BAD_INPUT) from error
-    kind, colon, what = text.partition(":")
-    if not colon or not what:
-        raise Failure(f"{text!r} is no check: write {_FORMS}", exit=Exit.BAD_INPUT)
+    kind, colon, value = text.partition(":")
+    if not colon or not value:
+        raise Failure(f"{text!r} is not a check: use {_FORMS}", exit=Exit.BAD_INPUT)
     if kind in _TEXTS:
-        return {"kind": kind, _TEXTS[kind]: what}
+        return {"kind": kind, _TEXTS[kind]: value}
     if kind in _TOOLS:
-        return {"kind": kind, "tool": what}
+        return {"kind": kind, "tool": value}
     if kind == "json_schema":
-        return {"kind": kind, "document": _document(Path(what))}
-    raise Failure(f"{kind!r} is no kind of check: write {_FORMS}", exit=Exit.BAD_INPUT)
+        return {"kind": kind, "document": _document(Path(value))}
+    raise Failure(f"{kind!r} is not a kind of check: use {_FORMS}", exit=Exit.BAD_INPUT)
 
 
 def preview(ref: str, request: dict[str, Any], *, json: bool, url: str | None, token: str | None) -> Exit:
-    """Print what it would take; a refusal is bad input."""
-    with connected(url, token) as api:
+    """Print the plan and its cost. A refusal is bad input."""
+    with connect(url, token) as api:
         if api.local:
             with_local_model()
         plan = api.post("/bisections/preview", {**request, "run": run_id(api, ref)})
@@ -80,41 +80,41 @@ def preview(ref: str, request: dict[str, Any], *, json: bool, url: str | None, t
 
 
 def bisect(ref: str, request: dict[str, Any], *, json: bool, url: str | None, token: str | None) -> Exit:
-    """Start, follow, and print the three verdicts."""
-    with connected(url, token) as api:
+    """Run the bisection and print its three results."""
+    with connect(url, token) as api:
         api.start_worker()
-        found = _followed(api, api.post(f"/runs/{in_path(run_id(api, ref))}/bisect", request))
+        bisection = _follow(api, api.post(f"/runs/{in_path(run_id(api, ref))}/bisect", request))
     if json:
-        output.document({"bisection": found})
+        output.document({"bisection": bisection})
     else:
-        _show(found)
-    if found["status"] == BisectionStatus.FAILED:
-        output.error(found["error"])
-    return Exit.OK if found["status"] == BisectionStatus.COMPLETED else Exit.ERROR
+        _show(bisection)
+    if bisection["status"] == BisectionStatus.FAILED:
+        output.error(bisection["error"])
+    return Exit.OK if bisection["status"] == BisectionStatus.COMPLETED else Exit.ERROR
 
 
-def _followed(api: Api, found: dict[str, Any]) -> dict[str, Any]:
-    """The bisection at its end; interrupting it cancels it and keeps what it found."""
-    told = 0
+def _follow(api: Api, bisection: dict[str, Any]) -> dict[str, Any]:
+    """Return the bisection at its end. An interrupt cancels it and keeps its results."""
+    printed_count = 0
     try:
-        while found["status"] == BisectionStatus.RUNNING:
-            told = _tell(found, told)
+        while bisection["status"] == BisectionStatus.RUNNING:
+            printed_count = _print_progress(bisection, printed_count)
             time.sleep(_POLL_S)
-            found = api.get(f"/bisections/{found['id']}")
+            bisection = api.get(f"/bisections/{bisection['id']}")
     except KeyboardInterrupt:
-        found = api.post(f"/bisections/{found['id']}/cancel")
-        output.note(f"bisection {found['id']} is cancelled")
-    _tell(found, told)
-    return found
+        bisection = api.post(f"/bisections/{bisection['id']}/cancel")
+        output.note(f"bisection {bisection['id']} is cancelled")
+    _print_progress(bisection, printed_count)
+    return bisection
 
 
-def _tell(found: dict[str, Any], told: int) -> int:
-    """A line for each probe that was judged since."""
-    judged = [probe for probe in found["results"] if probe["verdict"] != ProbeVerdict.RUNNING]
-    for probe in judged[told:]:
+def _print_progress(bisection: dict[str, Any], printed_count: int) -> int:
+    """Print a line for each new verdict; return the number of verdicts."""
+    finished = [probe for probe in bisection["results"] if probe["verdict"] != ProbeVerdict.RUNNING]
+    for probe in finished[printed_count:]:
         change = " with the changes" if probe["changed"] else ""
         output.note(f"from step {probe['fork']['sequence_no']}{change}: {probe['verdict']}")
-    return len(judged)
+    return len(finished)
 
 
 def _document(path: Path) -> Any:
@@ -132,7 +132,7 @@ def _show_plan(plan: dict[str, Any]) -> None:
         output.people(),
         [
             ("forks at", f"{len(numbers)} steps: {', '.join(numbers[:12])}{' …' if len(numbers) > 12 else ''}"),
-            ("probes", f"about {plan['probes']}, at most {plan['most_probes']} if the run turns once"),
+            ("probes", f"about {plan['probes']}, at most {plan['most_probes']} with one turning point"),
             ("live calls", f"about {plan['live_calls']}, at most {plan['most_live_calls']}"),
             ("cost", f"about {output.money(plan['cost_usd'])}, at most {output.money(plan['most_cost_usd'])}"),
         ],
@@ -143,30 +143,30 @@ def _show_plan(plan: dict[str, Any]) -> None:
         output.error(f"{refusal['code']}: {refusal['detail']} (at {refusal['where']})")
 
 
-def _show(found: dict[str, Any]) -> None:
-    console, result = output.people(), found["result"]
+def _show(bisection: dict[str, Any]) -> None:
+    console, result = output.people(), bisection["result"]
     console.print(Text(result["sentence"], style="bold"), soft_wrap=True)
     console.print()
     commit = result["commit"]
     output.facts(
         console,
         [
-            ("bisection", found["id"]),
-            ("status", found["status"]),
-            ("does it fail again", result["reproduction"].replace("_", " ")),
-            ("does it help", result["rescue"].replace("_", " ")),
-            ("committed at", f"step {commit['step']['sequence_no']}" if commit else None),
+            ("bisection", bisection["id"]),
+            ("status", bisection["status"]),
+            ("reproducible", result["reproduction"].replace("_", " ")),
+            ("regeneration", result["rescue"].replace("_", " ")),
+            ("decided at", f"step {commit['step']['sequence_no']}" if commit else None),
             ("confidence", f"{commit['confidence']}: {commit['why']}" if commit else None),
-            ("live calls", found["live_calls"]),
-            ("cost", output.money(found["cost_usd"])),
+            ("live calls", bisection["live_calls"]),
+            ("cost", output.money(bisection["cost_usd"])),
         ],
     )
     console.print()
-    shown = output.table(">from step", "type", ">passed", ">failed", ">unclear", "name")
+    table = output.table(">from step", "type", ">passed", ">failed", ">unclear", "name")
     for fork in result["forks"]:
-        step, counted = fork["step"], fork["counted"]
-        cells = [str(counted[name]) for name in (ProbeVerdict.PASSED, ProbeVerdict.FAILED, ProbeVerdict.UNCLEAR)]
-        shown.add_row(str(step["sequence_no"]), step["type"], *cells, Text(step["name"]))
-    console.print(shown)
+        step, counts = fork["step"], fork["counted"]
+        cells = [str(counts[name]) for name in (ProbeVerdict.PASSED, ProbeVerdict.FAILED, ProbeVerdict.UNCLEAR)]
+        table.add_row(str(step["sequence_no"]), step["type"], *cells, Text(step["name"]))
+    console.print(table)
     for remark in result["remarks"]:
         output.note(remark)

@@ -1,4 +1,4 @@
-"""`calibrate`: what signatures should leave out, found from two recordings of the same work."""
+"""`calibrate`: find fields to exclude from signatures, from two recordings of the same task."""
 
 import re
 from typing import Any
@@ -6,61 +6,65 @@ from typing import Any
 from rich.text import Text
 
 from cockpit.cli import output
-from cockpit.cli.client import connected
+from cockpit.cli.client import connect
 from cockpit.cli.commands.import_files import run_id
 from cockpit.cli.errors import Exit, Failure
 
 
 def calibrate(base: str, candidate: str, *, accept: str | None, json: bool, url: str | None, token: str | None) -> None:
-    """Compare, print the proposals, and accept those that were asked for."""
-    with connected(url, token) as api:
+    """Compare two recordings, print the proposals, and accept the selected ones."""
+    with connect(url, token) as api:
         api.start_worker()
-        found = api.post("/calibrations", {"base": run_id(api, base), "candidate": run_id(api, candidate)})
-        places = _places(accept, found["proposals"])
-        made = api.post(f"/calibrations/{found['id']}/accept", {"proposals": places}) if places else None
+        calibration = api.post("/calibrations", {"base": run_id(api, base), "candidate": run_id(api, candidate)})
+        indexes = _selected_indexes(accept, calibration["proposals"])
+        ignore_list = api.post(f"/calibrations/{calibration['id']}/accept", {"proposals": indexes}) if indexes else None
     if json:
-        output.document({"calibration": found, "accepted": made})
+        output.document({"calibration": calibration, "accepted": ignore_list})
         return
-    _show(found)
-    if made is not None:
-        output.note(f"{found['app']} has ignore list {made['version']}, with {len(made['rules'])} rules")
+    _show(calibration)
+    if ignore_list is not None:
+        output.note(
+            f"{calibration['app']} has ignore list {ignore_list['version']}, with {len(ignore_list['rules'])} rules"
+        )
 
 
-def _places(accept: str | None, proposals: list[dict[str, Any]]) -> list[int]:
+def _selected_indexes(accept: str | None, proposals: list[dict[str, Any]]) -> list[int]:
     if accept is None:
         return []
     if accept == "recommended":
-        return [at for at, each in enumerate(proposals) if each["recommended"]]
+        return [index for index, proposal in enumerate(proposals) if proposal["recommended"]]
     if not re.fullmatch(r"[1-9]\d{0,5}(,[1-9]\d{0,5})*", accept):
-        raise Failure(f"{accept!r}: give the numbers of proposals, as 1,3, or `recommended`", exit=Exit.BAD_INPUT)
+        raise Failure(f"{accept!r}: use numbers of proposals, such as 1,3, or `recommended`", exit=Exit.BAD_INPUT)
     return [int(number) - 1 for number in accept.split(",")]
 
 
-def _show(found: dict[str, Any]) -> None:
+def _show(calibration: dict[str, Any]) -> None:
     console = output.people()
-    counts = f"{found['compared']} calls compared, {found['differing']} differ"
-    output.facts(console, [("calls", counts), ("unified by all", len(found["unified"]))])
+    counts = f"{calibration['compared']} calls compared, {calibration['differing']} differ"
+    output.facts(console, [("calls", counts), ("unified by all", len(calibration["unified"]))])
     console.print()
-    shown = output.table(">no", "field", "is", ">differs", ">unifies", "would confuse", "for example")
-    for number, each in enumerate(found["proposals"], 1):
-        rule, example = each["rule"], each["examples"][0]
-        field = f"{rule['type']} {rule['name']} {rule['pointer']}" + (" (in the text)" if rule["within"] else "")
-        confused = "; ".join(f"steps {', '.join(map(str, one['steps'][:4]))}" for one in each["collisions"][:2])
-        sign = "✓ " if each["recommended"] else ""
+    table = output.table(">no", "field", "is", ">differs", ">unifies", "collisions", "example")
+    for number, proposal in enumerate(calibration["proposals"], 1):
+        rule, example = proposal["rule"], proposal["examples"][0]
+        field = f"{rule['type']} {rule['name']} {rule['pointer']}" + (" (within the text)" if rule["within"] else "")
+        collisions = "; ".join(
+            f"steps {', '.join(map(str, collision['steps'][:4]))}" for collision in proposal["collisions"][:2]
+        )
+        sign = "✓ " if proposal["recommended"] else ""
         values = f"{example['base'][:40]} → {example['candidate'][:40]}"
-        shown.add_row(
+        table.add_row(
             str(number),
             Text(sign + field),
-            each["kind"],
-            str(each["pairs"]),
-            str(each["unifies"]),
-            Text(confused or "nothing"),
+            proposal["kind"],
+            str(proposal["pairs"]),
+            str(proposal["unifies"]),
+            Text(collisions or "none"),
             Text(values),
         )
-    console.print(shown)
-    if found["left_out"]:
-        output.note(f"{found['left_out']} more pairs of calls that differ were not looked at")
-    if found["unchecked"]:
-        output.note(f"{found['unchecked']} more calls were not looked at for what would be confused")
-    if found["left"]:
-        output.note(f"{len(found['left'])} other differences say something and are never left out")
+    console.print(table)
+    if calibration["left_out"]:
+        output.note(f"{calibration['left_out']} more differing pairs of calls were not examined")
+    if calibration["unchecked"]:
+        output.note(f"{calibration['unchecked']} more calls were not examined for collisions")
+    if calibration["left"]:
+        output.note(f"{len(calibration['left'])} other differences are meaningful and cannot be ignored")
