@@ -1,27 +1,28 @@
-"""The importers' own example files, how tests read them, and what must come of each.
+"""Example files of the importers, readers for them, and their expected results.
 
-After a change of an importer, `python -m tests.support.importing_fixtures` writes down anew what comes of them: look at
-the difference before it is committed, for the test then only says that nothing else changed.
+After a change of an importer, `python -m tests.support.importing_fixtures` regenerates the expected results. Review the
+difference before you commit it: the test only detects other changes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
-from traces.core.json_types import JSONObject
+from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
 from traces.importers import registry
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
 from traces.payloads.conversation import Messages
+from traces.payloads.messages import Message, ModelAnswer, ModelRequest
 
 FOLDER: Final = Path(__file__).parents[1] / "fixtures" / "importers"
 EXPECTED: Final = Path(__file__).parents[1] / "fixtures" / "imported"
-# file name -> the importer that must take it
+# File name -> its importer.
 FORMATS: Final = {
     "anthropic_messages.json": "chat",
     "atif.json": "atif",
@@ -109,29 +110,57 @@ def source(name: str) -> Source:
     return Source(name=name, data=(FOLDER / name).read_bytes())
 
 
+def json_lines(values: Iterable[JSONValue]) -> bytes:
+    return b"\n".join(orjson.dumps(value) for value in values)
+
+
+def read(format: str, *files: Sequence[JSONValue]) -> list[RecordedRun]:
+    """Read files of JSON lines together; ignore their problems."""
+    sources = [Source(name=f"{number}", data=json_lines(values)) for number, values in enumerate(files)]
+    return list(registry.get_importer(format).runs(sources))
+
+
+def detect_and_read(format: str, data: bytes, name: str = "log.jsonl") -> tuple[list[RecordedRun], list[str]]:
+    """Read a file with the importer that detection chooses; return its runs and problems."""
+    importer = registry.detect(sample(name, data))
+    assert importer.name == format
+    file = Source(name=name, data=data)
+    return list(importer.runs([file])), [str(problem) for problem in file.problems]
+
+
 def sample(name: str, data: bytes) -> Sample:
     return Sample(name=name, head=data, is_complete=True)
 
 
 def runs(*names: str) -> list[RecordedRun]:
-    """The runs of some example files, read together."""
+    """Read some example files together; fail on any problem."""
     sources = [source(name) for name in names]
-    found = list(registry.get_importer(FORMATS[names[0]]).runs(sources))
-    assert [str(problem) for each in sources for problem in each.problems] == []
-    return found
+    recorded_runs = list(registry.get_importer(FORMATS[names[0]]).runs(sources))
+    assert [str(problem) for file in sources for problem in file.problems] == []
+    return recorded_runs
 
 
 def run(*names: str) -> RecordedRun:
-    (only,) = runs(*names)
-    return only
+    (recorded,) = runs(*names)
+    return recorded
 
 
 def steps(recorded: RecordedRun, type: StepType) -> list[RecordedStep]:
     return [step for step in recorded.steps if step.type is type]
 
 
+def request_contents(step: RecordedStep) -> list[Any]:
+    """Return the contents of the messages in a model step's input."""
+    return [Message(message).content for message in ModelRequest(step.input).messages]
+
+
+def answer_contents(recorded: RecordedRun) -> list[JSONValue]:
+    """Return the content of each model answer of a run."""
+    return [Message(ModelAnswer(step.output).message).content for step in steps(recorded, StepType.MODEL)]
+
+
 def examples() -> list[tuple[str, ...]]:
-    """The example files, those that only together are a run together."""
+    """List the example files; files that only form a run together are one entry."""
     logs = ("otlp_events_traces.json", "otlp_events_logs.json")
     return [logs, *((name,) for name in sorted(FORMATS) if name not in logs)]
 
@@ -140,25 +169,25 @@ def expected(names: tuple[str, ...]) -> Path:
     return EXPECTED / f"{Path(names[0]).name}.jsonl"
 
 
-def told(names: tuple[str, ...]) -> bytes:
-    """Everything that was read of some example files: a line for each run, and one for each of its steps."""
-    return b"".join(line for recorded in runs(*names) for line in _lines(recorded))
+def serialize_runs(names: tuple[str, ...]) -> bytes:
+    """Serialize the runs of some example files: one line per run, followed by one per step."""
+    return b"".join(line for recorded in runs(*names) for line in _run_lines(recorded))
 
 
-def _lines(recorded: RecordedRun) -> Iterator[bytes]:
+def _run_lines(recorded: RecordedRun) -> Iterator[bytes]:
     yield _line(recorded)
     for step in recorded.steps:
         yield _line(step)
 
 
 def _line(value: RecordedRun | RecordedStep) -> bytes:
-    """What it says beyond the defaults."""
-    said = {
+    """Serialize the values that differ from the defaults."""
+    values = {
         field.name: getattr(value, field.name)
         for field in fields(value)
         if field.name != "steps" and getattr(value, field.name) not in (field.default, {})
     }
-    return orjson.dumps(said, default=_plain, option=orjson.OPT_APPEND_NEWLINE)
+    return orjson.dumps(values, default=_plain, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def _plain(value: object) -> object:
@@ -168,4 +197,4 @@ def _plain(value: object) -> object:
 if __name__ == "__main__":
     EXPECTED.mkdir(exist_ok=True)
     for names in examples():
-        expected(names).write_bytes(told(names))
+        expected(names).write_bytes(serialize_runs(names))

@@ -36,7 +36,7 @@ def body(value: Any) -> Any:
 
 @pytest.mark.parametrize("names", fixtures.examples(), ids=" ".join)
 def test_everything_that_an_example_says_is_read_as_before(names: tuple[str, ...]) -> None:
-    recorded, expected = fixtures.told(names), fixtures.expected(names).read_bytes()
+    recorded, expected = fixtures.serialize_runs(names), fixtures.expected(names).read_bytes()
     assert [orjson.loads(line) for line in recorded.splitlines()] == [
         orjson.loads(line) for line in expected.splitlines()
     ]

@@ -1,8 +1,7 @@
-"""Chat transcripts: what a run is known by, and messages that no model was shown."""
+"""Chat transcripts: run ids, results without calls, and damaged lines."""
 
 from typing import Any
 
-import orjson
 import pytest
 
 from tests.support import importing_fixtures as fixtures
@@ -15,27 +14,27 @@ HELLO = [{"role": "user", "content": "Is Dune in stock?"}, {"role": "assistant",
 
 
 def read(*rows: Any) -> list[RecordedRun]:
-    data = b"\n".join(orjson.dumps(row) for row in rows)
-    return list(registry.get_importer("chat").runs([Source(name="runs.jsonl", data=data)]))
+    source = Source(name="runs.jsonl", data=fixtures.json_lines(rows))
+    return list(registry.get_importer("chat").runs([source]))
 
 
-def names(*rows: Any) -> list[str]:
+def run_ids(*rows: Any) -> list[str]:
     return [run.external_id for run in read(*rows)]
 
 
-def test_failed_trials_without_messages_stay_apart() -> None:
+def test_trials_without_messages_are_separate_runs() -> None:
     rows: list[Any] = [{"task_id": task, "trial": trial, "messages": []} for task in (1, 2) for trial in (0, 1)]
     runs = read(*rows)
     assert len({run.external_id for run in runs}) == 4
     assert {run.status for run in runs} == {RunStatus.FAILED}
     (timed_out,) = read({"task_id": 1, "run_info": {"termination_reason": "too_many_errors"}, "messages": []})
     assert timed_out.steps[0].error == "the trial ended before any message: too_many_errors"
-    assert names(*rows) == [run.external_id for run in runs], "the same row is the same run"
+    assert run_ids(*rows) == [run.external_id for run in runs], "the same row is the same run"
 
 
-def test_one_task_of_two_files_is_two_runs() -> None:
+def test_same_task_of_two_files_is_two_runs() -> None:
     first, second = ({"task_id": 1, "trial": 0, "source": model, "messages": HELLO} for model in ("small", "large"))
-    assert len(set(names(first, second))) == 2
+    assert len(set(run_ids(first, second))) == 2
 
 
 @pytest.mark.parametrize(
@@ -51,25 +50,33 @@ def test_one_task_of_two_files_is_two_runs() -> None:
         ({"run_id": "nightly"}, "nightly"),
     ],
 )
-def test_a_run_is_known_by_all_its_ids(row: dict[str, Any], expected: str) -> None:
-    assert names({**row, "messages": HELLO}) == [expected]
+def test_run_id_combines_all_ids(row: dict[str, Any], expected: str) -> None:
+    assert run_ids({**row, "messages": HELLO}) == [expected]
 
 
 def test_equal_messages_without_ids_are_one_run() -> None:
-    assert len(set(names({"messages": HELLO}, {"messages": HELLO}))) == 1
+    assert len(set(run_ids({"messages": HELLO}, {"messages": HELLO}))) == 1
 
 
-def test_results_without_calls_are_kept_and_noted() -> None:
+def test_results_without_calls_are_recorded() -> None:
     orphan = {"role": "tool", "tool_call_id": "lost", "content": "3 copies"}
-    (shown,) = read({"id": "a", "messages": [orphan, *HELLO]})
-    assert shown.steps[0].attributes == {"results_without_calls": ["lost"]}
-    (model,) = fixtures.steps(shown, StepType.MODEL)
+    (run,) = read({"id": "a", "messages": [orphan, *HELLO]})
+    assert run.steps[0].attributes == {"results_without_calls": ["lost"]}
+    (model,) = fixtures.steps(run, StepType.MODEL)
     assert "3 copies" in str(model.input)
     (unread,) = read({"id": "b", "messages": [*HELLO, orphan]})
     assert "3 copies" in str(unread.steps[0].attributes["unread_messages"])
 
 
-def test_a_call_id_of_any_length_is_kept() -> None:
+def test_damaged_lines_lose_no_other_message() -> None:
+    messages = [fixtures.REQUEST, fixtures.ANSWER, {**fixtures.REQUEST, "ts": "soon"}, {"kind": "header"}]
+    data = fixtures.json_lines(messages) + b'\n{"role": "assi'
+    (run,), problems = fixtures.detect_and_read("chat", data)
+    assert len(fixtures.steps(run, StepType.TURN)) == 2
+    assert [location in " ".join(problems) for location in ("line 3", "line 4", "line 5")] == [True] * 3
+
+
+def test_long_call_id_is_unchanged() -> None:
     call_id = "call_" + "x" * 5000
     call = {"id": call_id, "name": "find_book", "arguments": {"title": "Dune"}}
     messages = [HELLO[0], {"role": "assistant", "content": None, "tool_calls": [call]}]

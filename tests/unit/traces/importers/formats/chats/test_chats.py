@@ -1,4 +1,4 @@
-"""Chats as the programs of people keep them: Gemini CLI, the Vercel AI SDK, ChatGPT, ShareGPT."""
+"""Chats of end-user programs: Gemini CLI, the Vercel AI SDK, ChatGPT, ShareGPT."""
 
 import io
 import zipfile
@@ -21,7 +21,7 @@ def read(format: str, content: Any) -> list[RecordedRun]:
     return list(registry.get_importer(format).runs([source]))
 
 
-def said(step: RecordedStep) -> Any:
+def answer_message(step: RecordedStep) -> Any:
     assert isinstance(step.output, dict)
     return step.output["message"]
 
@@ -37,11 +37,11 @@ def tools(run: RecordedRun) -> list[RecordedStep]:
 # Gemini CLI
 
 
-def test_gemini_results_stand_inside_their_calls() -> None:
+def test_gemini_results_are_in_their_calls() -> None:
     run = fixtures.run("gemini_cli.json")
     first, second = models(run)
     assert (first.tokens_in, first.tokens_out, first.tokens_cached) == (100, 15, 40), "thoughts are output"
-    assert said(first)["content"][0] == {"type": "thinking", "thinking": "Finding: The shelf list knows."}
+    assert answer_message(first)["content"][0] == {"type": "thinking", "thinking": "Finding: The shelf list knows."}
     assert [(step.status, step.error) for step in tools(run)] == [
         (StepStatus.OK, ""),
         (StepStatus.ERROR, "no such file"),
@@ -51,31 +51,33 @@ def test_gemini_results_stand_inside_their_calls() -> None:
     assert isinstance(run.metadata["notices"], list)
 
 
-def test_gemini_lines_amend_each_other() -> None:
+def test_gemini_lines_update_earlier_ones() -> None:
     run = fixtures.run("gemini_cli.jsonl")
-    assert [said(step)["content"] for step in models(run)] == [None, "Yes, three copies."]
+    assert [answer_message(step)["content"] for step in models(run)] == [None, "Yes, three copies."]
     assert (tools(run)[0].output, models(run)[0].tokens_in, run.metadata["summary"]) == ("3 copies", 50, "Stock check")
 
 
-def test_gemini_messages_can_be_set_anew() -> None:
-    line = {"timestamp": "2026-03-01T10:00:01.000Z", "content": "x"}
+def test_gemini_set_replaces_all_messages() -> None:
+    fields = {"timestamp": "2026-03-01T10:00:01.000Z", "content": "x"}
     lines = [
         {"sessionId": "s", "projectHash": "h"},
-        {"id": "a", "type": "user", **line},
-        {"$set": {"messages": [{"id": "b", "type": "user", **line}, {"id": "c", "type": "error", **line}]}},
+        {"id": "a", "type": "user", **fields},
+        {"$set": {"messages": [{"id": "b", "type": "user", **fields}, {"id": "c", "type": "error", **fields}]}},
     ]
-    (run,) = read("gemini-cli", b"\n".join(orjson.dumps(each) for each in lines))
+    (run,) = read("gemini-cli", fixtures.json_lines(lines))
     assert (len(fixtures.steps(run, StepType.TURN)), run.status) == (1, RunStatus.FAILED)
 
 
-def test_gemini_prompt_log_has_a_run_for_each_session() -> None:
+def test_gemini_prompt_log_has_run_per_session() -> None:
     prompt = {"messageId": 0, "timestamp": "2026-03-01T10:00:01.000Z", "type": "user"}
-    runs = read("gemini-cli", [{**prompt, "sessionId": name, "message": f"ask {name}"} for name in ("s1", "s2", "s1")])
+    runs = read(
+        "gemini-cli", [{**prompt, "sessionId": session, "message": f"ask {session}"} for session in ("s1", "s2", "s1")]
+    )
     assert [(run.external_id, len(run.steps)) for run in runs] == [("s1/prompts", 3), ("s2/prompts", 2)]
 
 
-@pytest.mark.parametrize("wrapped", [True, False])
-def test_gemini_checkpoint_has_calls_without_ids(wrapped: bool) -> None:
+@pytest.mark.parametrize("has_envelope", [True, False])
+def test_gemini_checkpoint_calls_need_no_ids(has_envelope: bool) -> None:
     contents = [
         {"role": "user", "parts": [{"text": "Is Dune in stock?"}]},
         {
@@ -88,10 +90,10 @@ def test_gemini_checkpoint_has_calls_without_ids(wrapped: bool) -> None:
         {"role": "user", "parts": [{"functionResponse": {"name": "find_book", "response": {"error": "closed"}}}]},
         {"role": "model", "parts": [{"text": "I cannot say."}]},
     ]
-    (run,) = read("gemini-cli", {"history": contents, "authType": "oauth"} if wrapped else contents)
+    (run,) = read("gemini-cli", {"history": contents, "authType": "oauth"} if has_envelope else contents)
     (tool,) = tools(run)
     assert (tool.tool_name, tool.input, tool.error) == ("find_book", {"title": "Dune"}, "closed")
-    assert said(models(run)[0])["content"] == [{"type": "thinking", "thinking": "hm"}]
+    assert answer_message(models(run)[0])["content"] == [{"type": "thinking", "thinking": "hm"}]
 
 
 # Vercel AI SDK
@@ -100,24 +102,29 @@ def test_gemini_checkpoint_has_calls_without_ids(wrapped: bool) -> None:
 def test_ui_message_spans_several_model_calls() -> None:
     run = fixtures.run("vercel_ui.json")
     first, last = models(run)
-    assert [call["name"] for call in said(first)["tool_calls"]] == ["findBook", "order", "deleteBook", "waiting"]
+    assert [call["name"] for call in answer_message(first)["tool_calls"]] == [
+        "findBook",
+        "order",
+        "deleteBook",
+        "waiting",
+    ]
     assert [(step.status, step.output) for step in tools(run)] == [
         (StepStatus.OK, '{"copies":3}'),
         (StepStatus.ERROR, "the shop is closed"),
         (StepStatus.DENIED, "not this one"),
         (StepStatus.PARTIAL, None),
     ]
-    assert said(last)["content"] == "Yes, three copies."
+    assert answer_message(last)["content"] == "Yes, three copies."
     assert (first.tokens_in, last.tokens_in) == (None, None), "the usage is the sum of both calls"
 
 
-def test_fourth_version_lists_tools_apart() -> None:
+def test_version_4_lists_tools_separately() -> None:
     run = fixtures.run("vercel_ui_v4.json")
     assert [step.type.value for step in run.steps[2:]] == ["model", "tool", "model", "tool", "model", "output"]
     assert [step.call_id for step in tools(run)] == ["c1", "c2"]
 
 
-def test_words_after_a_result_are_another_call() -> None:
+def test_text_after_result_is_another_call() -> None:
     part = {
         "type": "tool-invocation",
         "toolInvocation": {
@@ -144,22 +151,22 @@ def test_words_after_a_result_are_another_call() -> None:
             ],
         },
     )
-    assert [said(step)["content"] for step in models(run)] == [None, "Yes.", "Bye."]
+    assert [answer_message(step)["content"] for step in models(run)] == [None, "Yes.", "Bye."]
     assert (models(run)[2].tokens_in, models(run)[2].model) == (5, "m")
 
 
 def test_stored_rows_are_grouped_by_chat() -> None:
-    words = {"type": "text", "text": "Hi"}
+    text_part = {"type": "text", "text": "Hi"}
     rows = [
         {
-            "id": f"{chat}{at}",
+            "id": f"{chat}{number}",
             "chatId": chat,
             "role": role,
-            "parts": [{"type": "step-start"}, words],
+            "parts": [{"type": "step-start"}, text_part],
             "createdAt": "2026-03-01T10:00:00.000Z",
         }
         for chat in ("c1", "c2")
-        for at, role in enumerate(("user", "assistant"))
+        for number, role in enumerate(("user", "assistant"))
     ]
     assert [run.external_id for run in read("vercel-ui", rows)] == ["c1", "c2"]
 
@@ -167,22 +174,22 @@ def test_stored_rows_are_grouped_by_chat() -> None:
 # ChatGPT
 
 
-def test_export_has_a_run_for_each_branch() -> None:
-    run, left = fixtures.runs("chatgpt.json")
-    assert [said(step)["content"] for step in models(left)] == ["No idea."]
-    assert (left.external_id, left.metadata["left_branch_of"], left.metadata["shared_messages"]) == (
+def test_export_has_run_per_branch() -> None:
+    run, branch = fixtures.runs("chatgpt.json")
+    assert [answer_message(step)["content"] for step in models(branch)] == ["No idea."]
+    assert (branch.external_id, branch.metadata["left_branch_of"], branch.metadata["shared_messages"]) == (
         "cg-1/b1",
         "cg-1",
         3,
     )
     call, answer = models(run)
-    assert said(call)["content"] == [{"type": "thinking", "thinking": "The table knows."}]
+    assert answer_message(call)["content"] == [{"type": "thinking", "thinking": "The table knows."}]
     assert (call.model, tools(run)[0].tool_name, tools(run)[0].output) == ("gpt-5-thinking", "python", "3")
-    assert said(answer)["content"] == "Yes, three copies."
+    assert answer_message(answer)["content"] == "Yes, three copies."
     assert run.metadata["other_branches"] == 1
 
 
-def test_zip_of_an_export_is_read() -> None:
+def test_zipped_export_is_read() -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("export/user.json", "{}")
@@ -194,7 +201,7 @@ def test_zip_of_an_export_is_read() -> None:
     assert [problem.where for problem in source.problems] == ["export/conversations-001.json, /0"]
 
 
-def test_damaged_conversation_leaves_the_others() -> None:
+def test_damaged_conversation_leaves_others_intact() -> None:
     value: Any = fixtures.source("chatgpt.json").value
     damaged = {
         **value[0],
@@ -214,12 +221,12 @@ def test_damaged_conversation_leaves_the_others() -> None:
 def test_deep_conversation_is_read_in_linear_time() -> None:
     count = 8_000
     mapping = {
-        str(at): {
-            "parent": str(at - 1) if at else None,
-            "children": [str(at + 1)],
-            "message": {"author": {"role": "assistant" if at % 2 else "user"}, "content": {"parts": [f"{at}"]}},
+        str(number): {
+            "parent": str(number - 1) if number else None,
+            "children": [str(number + 1)],
+            "message": {"author": {"role": "assistant" if number % 2 else "user"}, "content": {"parts": [f"{number}"]}},
         }
-        for at in range(count)
+        for number in range(count)
     }
     (run,) = read("chatgpt", {"id": "deep", "mapping": mapping, "current_node": str(count - 1)})
     assert len(models(run)) == count // 2
@@ -229,16 +236,20 @@ def test_deep_conversation_is_read_in_linear_time() -> None:
 
 
 def test_conversations_have_calls_and_results() -> None:
-    run, tagged = fixtures.runs("sharegpt.jsonl")
+    run, tagged_run = fixtures.runs("sharegpt.jsonl")
     (tool,) = tools(run)
     assert (tool.input, tool.output, run.external_id) == ({"title": "Dune"}, "3 copies", "sg-1")
     assert run.judgements[0].value == 1.0
-    (inside,) = tools(tagged)
-    assert (inside.tool_name, inside.input, inside.links) == ("find_book", {"title": "Emma"}, (models(tagged)[0].key,))
-    assert "<tool_call>" in said(models(tagged)[0])["content"], "the answer stays as it was"
+    (tagged_tool,) = tools(tagged_run)
+    assert (tagged_tool.tool_name, tagged_tool.input, tagged_tool.links) == (
+        "find_book",
+        {"title": "Emma"},
+        (models(tagged_run)[0].key,),
+    )
+    assert "<tool_call>" in answer_message(models(tagged_run)[0])["content"], "the answer text is unchanged"
 
 
-def test_several_results_answer_several_calls() -> None:
+def test_results_answer_calls_in_order() -> None:
     calls = '[{"name": "a", "arguments": {"x": 1}}, {"name": "b", "arguments": {}}]'
     (run,) = read(
         "sharegpt",
@@ -256,8 +267,8 @@ def test_several_results_answer_several_calls() -> None:
     assert [(step.tool_name, step.output) for step in tools(run)] == [("a", "one"), ("b", "two")]
 
 
-def test_unknown_speaker_is_refused_with_its_place() -> None:
+def test_unknown_speaker_is_rejected_with_location() -> None:
     turns = [{"from": "human", "value": "Hi"}, {"from": "parrot", "value": "Hi"}]
-    with pytest.raises(BadFile, match="'parrot' is not a known speaker") as refusal:
+    with pytest.raises(BadFile, match="'parrot' is not a known speaker") as error:
         read("sharegpt", {"conversations": turns})
-    assert refusal.value.where == "/conversations/1/from"
+    assert error.value.where == "/conversations/1/from"

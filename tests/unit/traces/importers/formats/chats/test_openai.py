@@ -1,8 +1,7 @@
-"""Recordings of OpenAI's own tools: Agents SDK traces, responses, batches."""
+"""OpenAI recordings: Agents SDK traces, responses, batches."""
 
 from typing import Any
 
-import orjson
 import pytest
 
 from tests.support import importing_fixtures as fixtures
@@ -14,14 +13,14 @@ from traces.importers.files.source import Source
 from traces.importers.formats.chats.openai_items import messages_of_items
 
 
-def imported(*values: Any) -> tuple[list[RecordedRun], list[str]]:
-    """The runs in these values, each line of one file."""
-    source = Source(name="lines", data=b"\n".join(orjson.dumps(value) for value in values))
+def read(*values: Any) -> tuple[list[RecordedRun], list[str]]:
+    """Read a file with one value per line; return its runs and problems."""
+    source = Source(name="lines", data=fixtures.json_lines(values))
     runs = list(registry.detect(fixtures.sample("lines", source.data)).runs([source]))
     return runs, [str(problem) for problem in source.problems]
 
 
-def test_agents_trace_keeps_its_tree() -> None:
+def test_agents_trace_has_same_tree() -> None:
     run = fixtures.run("openai_agents.jsonl")
     assert (run.external_id, run.app, run.metadata["session_id"]) == ("trace_1", "Bookshop", "chat-7")
     assert [(step.type.value, step.name, step.parent) for step in run.steps] == [
@@ -39,8 +38,8 @@ def test_agents_trace_keeps_its_tree() -> None:
     ]
 
 
-def test_agents_models_keep_requests_and_answers() -> None:
-    first, second, unknown = fixtures.steps(fixtures.run("openai_agents.jsonl"), StepType.MODEL)
+def test_agents_models_have_requests_and_answers() -> None:
+    first, second, unrecorded = fixtures.steps(fixtures.run("openai_agents.jsonl"), StepType.MODEL)
     assert first.input == {
         "messages": [fixtures.SYSTEM, fixtures.REQUEST],
         "parameters": {"temperature": 0.2},
@@ -48,9 +47,9 @@ def test_agents_models_keep_requests_and_answers() -> None:
     assert first.output == {"message": fixtures.CALL}
     assert (first.tokens_in, first.tokens_out) == (42, 9)
     assert first.attributes == {"base_url": "https://api.example.org/v1/"}
-    given: Any = second.input
-    assert given["messages"] == [fixtures.SYSTEM, fixtures.REQUEST, fixtures.CALL, fixtures.RESULT]
-    assert given["tools"][0]["name"] == "find_book"
+    request: Any = second.input
+    assert request["messages"] == [fixtures.SYSTEM, fixtures.REQUEST, fixtures.CALL, fixtures.RESULT]
+    assert request["tools"][0]["name"] == "find_book"
     assert second.output == {
         "message": {
             "role": "assistant",
@@ -62,45 +61,46 @@ def test_agents_models_keep_requests_and_answers() -> None:
         "finish_reason": "stop",
     }
     assert (second.tokens_in, second.tokens_cached, second.provider) == (60, 16, "openai")
-    assert (unknown.input, unknown.output, unknown.attributes["response_id"]) == (None, None, "resp_2")
+    assert (unrecorded.input, unrecorded.output, unrecorded.attributes["response_id"]) == (None, None, "resp_2")
 
 
-def test_generation_with_response_items_keeps_all_calls() -> None:
+def test_generation_of_items_has_all_calls() -> None:
     rows: Any = [record.value for record in fixtures.source("openai_agents.jsonl").records()]
     calls = [
-        {"type": "function_call", "call_id": f"call_{at}", "name": "find_book", "arguments": "{}"} for at in (1, 2)
+        {"type": "function_call", "call_id": f"call_{number}", "name": "find_book", "arguments": "{}"}
+        for number in (1, 2)
     ]
     generation = {**rows[3], "span_data": {**rows[3]["span_data"], "output": calls}}
-    (run,), _ = imported(rows[0], generation)
+    (run,), _ = read(rows[0], generation)
     output: Any = run.steps[0].output
     assert [call["id"] for call in output["message"]["tool_calls"]] == ["call_1", "call_2"]
 
 
-def test_agents_tool_error_is_kept() -> None:
-    found, stuck = fixtures.steps(fixtures.run("openai_agents.jsonl"), StepType.TOOL)[1:]
-    assert (found.input, found.output, found.call_id) == ({"title": "Dune"}, "3 copies", "call_1")
-    assert (stuck.status, stuck.error) == (StepStatus.ERROR, "Error running tool (non-fatal)")
-    assert stuck.attributes["error_data"] == {"tool_name": "open_till", "error": "the till is stuck"}
+def test_agents_tool_error_is_recorded() -> None:
+    success, failure = fixtures.steps(fixtures.run("openai_agents.jsonl"), StepType.TOOL)[1:]
+    assert (success.input, success.output, success.call_id) == ({"title": "Dune"}, "3 copies", "call_1")
+    assert (failure.status, failure.error) == (StepStatus.ERROR, "Error running tool (non-fatal)")
+    assert failure.attributes["error_data"] == {"tool_name": "open_till", "error": "the till is stuck"}
 
 
-def test_one_document_holds_the_same_trace() -> None:
+def test_trace_in_one_document_is_equal() -> None:
     rows = [record.value for record in fixtures.source("openai_agents.jsonl").records()]
     trace: Any = rows[0]
     for document in (rows, {"data": rows}, {**trace, "spans": rows[1:]}):
-        (run,), problems = imported(document)
+        (run,), problems = read(document)
         assert (run.steps, problems) == (fixtures.run("openai_agents.jsonl").steps, [])
 
 
-def test_trace_without_spans_is_refused() -> None:
-    runs, problems = imported({"object": "trace", "id": "trace_9", "workflow_name": "Bookshop", "group_id": None})
+def test_trace_without_spans_is_rejected() -> None:
+    runs, problems = read({"object": "trace", "id": "trace_9", "workflow_name": "Bookshop", "group_id": None})
     assert (runs, problems) == ([], ["no span of this trace is recorded (trace trace_9)"])
 
 
 def test_items_of_one_answer_are_one_message() -> None:
     call = {"type": "function_call", "call_id": "call_1", "name": "find_book", "arguments": '{"title": "Dune"}'}
-    spoken = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I look."}]}
+    answer = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I look."}]}
     output = {"type": "function_call_output", "call_id": "call_1", "output": "3 copies"}
-    items: Any = [{"role": "user", "content": "Is Dune in stock?"}, spoken, call, output]
+    items: Any = [{"role": "user", "content": "Is Dune in stock?"}, answer, call, output]
     assert messages_of_items(items) == [fixtures.REQUEST, {**fixtures.CALL, "content": "I look."}, fixtures.RESULT]
 
 
@@ -138,8 +138,8 @@ FIRST_REQUEST = {"model": "gpt-4o-mini", "input": "Is Dune in stock?", "instruct
 RESULT_ITEM = {"type": "function_call_output", "call_id": "call_1", "output": "3 copies"}
 
 
-def test_lone_response_has_no_invented_input() -> None:
-    (run,), problems = imported(RESPONSE)
+def test_single_response_has_no_input() -> None:
+    (run,), problems = read(RESPONSE)
     (step,) = run.steps
     assert (run.external_id, step.input, problems) == ("resp_1", None, [])
     assert step.attributes["instructions"] == "You keep a bookshop."
@@ -148,7 +148,7 @@ def test_lone_response_has_no_invented_input() -> None:
 
 
 def test_chained_responses_are_one_run() -> None:
-    (run,), problems = imported(
+    (run,), problems = read(
         {"request": {"model": "gpt-4o-mini", "input": [RESULT_ITEM]}, "response": FINAL},
         {"request": FIRST_REQUEST, "response": RESPONSE},
     )
@@ -163,11 +163,11 @@ def test_chained_responses_are_one_run() -> None:
 
 
 @pytest.mark.parametrize(
-    "others", [[], [{"id": "resp_3", "object": "response", "output": [], "previous_response_id": "resp_2"}]]
+    "more_responses", [[], [{"id": "resp_3", "object": "response", "output": [], "previous_response_id": "resp_2"}]]
 )
-def test_circle_of_responses_is_refused(others: list[Any]) -> None:
+def test_cycle_of_responses_is_rejected(more_responses: list[Any]) -> None:
     with pytest.raises(BadFile, match=r"response resp_\d follows itself"):
-        imported({**RESPONSE, "previous_response_id": "resp_2"}, FINAL, *others)
+        read({**RESPONSE, "previous_response_id": "resp_2"}, FINAL, *more_responses)
 
 
 def test_provider_tools_are_steps() -> None:
@@ -182,7 +182,7 @@ def test_provider_tools_are_steps() -> None:
         {"type": "mcp_call", "id": "mcp_2", "name": "open_till", "arguments": "{}", "error": "the till is stuck"},
         {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "Dune"}},
     ]
-    (run,), _ = imported({**FINAL, "output": [*calls, *FINAL["output"]]})
+    (run,), _ = read({**FINAL, "output": [*calls, *FINAL["output"]]})
     tools = fixtures.steps(run, StepType.TOOL)
     assert [(step.name, step.status, step.error) for step in tools] == [
         ("find_book", StepStatus.OK, ""),
@@ -193,7 +193,7 @@ def test_provider_tools_are_steps() -> None:
 
 
 def test_failed_response_fails_its_run() -> None:
-    (run,), _ = imported(
+    (run,), _ = read(
         {**RESPONSE, "status": "failed", "output": [], "error": {"code": "server_error", "message": "try again"}}
     )
     assert (run.status, run.steps[0].error, run.steps[0].output) == (RunStatus.FAILED, "try again", None)
@@ -234,8 +234,8 @@ ANSWERS = [
 ]
 
 
-def test_batch_answers_find_their_requests() -> None:
-    runs, problems = imported(*REQUESTS, *ANSWERS)
+def test_batch_joins_answers_and_requests() -> None:
+    runs, problems = read(*REQUESTS, *ANSWERS)
     assert problems == []
     assert [(run.external_id, run.status, run.metadata["custom_id"]) for run in runs] == [
         ("batch_req_q2", RunStatus.COMPLETED, "q2"),
@@ -251,19 +251,19 @@ def test_batch_answers_find_their_requests() -> None:
     assert [run.steps[0].error for run in runs[2:]] == ["This request expired.", "slow down"]
 
 
-def test_batch_without_answers_is_refused() -> None:
+def test_batch_without_answers_is_rejected() -> None:
     with pytest.raises(BadFile, match="a batch of 2 requests without answers"):
-        imported(*REQUESTS)
+        read(*REQUESTS)
 
 
-def test_equal_answers_of_two_requests_stay_two_runs() -> None:
+def test_equal_answers_are_separate_runs() -> None:
     lines = [{"custom_id": key, "response": {"body": {**COMPLETION, "id": None}}} for key in ("q1", "q2")]
-    runs, _ = imported(*lines)
+    runs, _ = read(*lines)
     assert len({run.external_id for run in runs}) == 2
 
 
 def test_saved_completions_are_read() -> None:
-    (run,), _ = imported({"object": "list", "data": [COMPLETION], "has_more": False})
+    (run,), _ = read({"object": "list", "data": [COMPLETION], "has_more": False})
     assert (run.external_id, run.steps[0].output) == (
         "chatcmpl-1",
         {"message": fixtures.ANSWER, "finish_reason": "stop"},

@@ -1,4 +1,4 @@
-"""Sessions of OpenHands: actions and observations of the server, typed events of the SDK."""
+"""OpenHands sessions: actions and observations of the server, typed events of the SDK."""
 
 from decimal import Decimal
 from typing import Any
@@ -23,7 +23,7 @@ def read(*files: tuple[str, Any]) -> list[RecordedRun]:
     return list(registry.get_importer("openhands").runs(sources))
 
 
-def shown(step: RecordedStep) -> list[Any]:
+def request_contents(step: RecordedStep) -> list[Any]:
     return [message["content"] for message in ModelRequest(step.input).messages if isinstance(message, dict)]
 
 
@@ -42,48 +42,55 @@ def test_actions_of_one_response_are_one_answer() -> None:
 
 
 def test_events_in_files_are_one_run() -> None:
-    files = [(f"sessions/s1/events/{each['id']}.json", each) for each in reversed(EVENTS)]
+    files = [(f"sessions/s1/events/{event['id']}.json", event) for event in reversed(EVENTS)]
     (run,) = read(*files)
-    whole = fixtures.run("openhands_events.json")
-    assert [(step.key, step.output) for step in run.steps] == [(step.key, step.output) for step in whole.steps]
-    assert run.external_id == whole.external_id
+    list_run = fixtures.run("openhands_events.json")
+    assert [(step.key, step.output) for step in run.steps] == [(step.key, step.output) for step in list_run.steps]
+    assert run.external_id == list_run.external_id
 
 
 def test_folders_of_events_are_runs() -> None:
-    other = [{**each, "timestamp": f"2026-03-02T10:00:{each['id']:02}"} for each in EVENTS]
-    files = [(f"{name}/{each['id']}.json", each) for name, events in (("a", EVENTS), ("b", other)) for each in events]
+    other_events = [{**event, "timestamp": f"2026-03-02T10:00:{event['id']:02}"} for event in EVENTS]
+    folders = {"a": EVENTS, "b": other_events}
+    files = [(f"{name}/{event['id']}.json", event) for name, events in folders.items() for event in events]
     assert len({run.external_id for run in read(*files)}) == 2
 
 
-def test_only_files_of_one_event_belong_together() -> None:
-    event, whole = (orjson.dumps(each) for each in (EVENTS[1], EVENTS))
-    named = [Source(name=name, data=data) for name, data in (("a/1.json", event), ("a/2.json", event), ("a/x", whole))]
-    assert [openhands.keys(source) for source in named] == [{"folder a"}, {"folder a"}, {"file a/x"}]
+def test_only_single_event_files_are_grouped() -> None:
+    event, event_list = (orjson.dumps(value) for value in (EVENTS[1], EVENTS))
+    sources = [
+        Source(name=name, data=data) for name, data in (("a/1.json", event), ("a/2.json", event), ("a/x", event_list))
+    ]
+    assert [openhands.keys(source) for source in sources] == [{"folder a"}, {"folder a"}, {"file a/x"}]
 
 
 def test_evaluation_rows_have_verdict_and_cost() -> None:
     run = fixtures.run("openhands_output.jsonl")
-    (refused, _) = fixtures.steps(run, StepType.TOOL)
-    assert (refused.tool_name, refused.status, refused.input) == ("run", StepStatus.DENIED, {"command": "rm shelf"})
+    (denied_tool, _) = fixtures.steps(run, StepType.TOOL)
+    assert (denied_tool.tool_name, denied_tool.status, denied_tool.input) == (
+        "run",
+        StepStatus.DENIED,
+        {"command": "rm shelf"},
+    )
     assert (run.judgements[0].name, run.judgements[0].kind) == ("resolved", JudgementKind.FAIL)
     assert (run.steps[0].cost_usd, fixtures.steps(run, StepType.MODEL)[0].model) == (Decimal("0.02"), "openai/gpt-4o")
 
 
-def test_typed_events_show_what_was_condensed() -> None:
+def test_sdk_condensation_replaces_events() -> None:
     run = fixtures.run("openhands_sdk.jsonl")
     first, last = fixtures.steps(run, StepType.MODEL)
-    assert shown(last) == ["You have a shell.", "Count the books.", "Three books were seen."]
+    assert request_contents(last) == ["You have a shell.", "Count the books.", "Three books were seen."]
     assert (first.model, first.provider, run.metadata["condensations"]) == (
         "anthropic/claude-sonnet-4",
         "anthropic",
         1,
     )
-    seen, kept, _ = fixtures.steps(run, StepType.TOOL)
-    assert (seen.output, kept.status, kept.output) == ("three books", StepStatus.DENIED, "keep it")
+    success, denied_tool, _ = fixtures.steps(run, StepType.TOOL)
+    assert (success.output, denied_tool.status, denied_tool.output) == ("three books", StepStatus.DENIED, "keep it")
     assert run.steps[-1].output == {"text": "Three books."}
 
 
-def test_server_condensation_forgets_a_range() -> None:
+def test_server_condensation_drops_event_range() -> None:
     condensed = {
         "id": 7,
         "source": "agent",
@@ -104,10 +111,14 @@ def test_server_condensation_forgets_a_range() -> None:
         "args": {"content": "Three."},
     }
     (run,) = read(("x", [*EVENTS[:7], condensed, answer]))
-    assert shown(fixtures.steps(run, StepType.MODEL)[-1]) == ["You have a shell.", "Count the books.", "In short."]
+    assert request_contents(fixtures.steps(run, StepType.MODEL)[-1]) == [
+        "You have a shell.",
+        "Count the books.",
+        "In short.",
+    ]
 
 
-def test_session_that_broke_down_has_failed() -> None:
+def test_session_with_error_state_is_failed() -> None:
     state = {
         "id": 9,
         "source": "environment",
@@ -119,7 +130,7 @@ def test_session_that_broke_down_has_failed() -> None:
     assert (run.status, run.metadata["reason"]) == (RunStatus.FAILED, "no budget")
 
 
-def test_error_event_ends_its_call() -> None:
+def test_error_event_fails_its_call() -> None:
     call = {
         "kind": "ActionEvent",
         "id": "a",
@@ -136,7 +147,7 @@ def test_error_event_ends_its_call() -> None:
     assert (tool.input, tool.error) == ({"command": "ls"}, "no such tool")
 
 
-def test_bad_file_leaves_its_neighbours() -> None:
+def test_bad_file_leaves_others_intact() -> None:
     bad = Source(name="bad.json", data=orjson.dumps({"events": "none"}))
     good = Source(name="good.json", data=orjson.dumps(EVENTS))
     assert len(list(registry.get_importer("openhands").runs([bad, good]))) == 1

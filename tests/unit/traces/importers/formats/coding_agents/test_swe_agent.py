@@ -1,4 +1,4 @@
-"""Trajectories of SWE-agent and mini-swe-agent, old versions and new ones."""
+"""Trajectories of SWE-agent and mini-swe-agent, in old and new versions."""
 
 from decimal import Decimal
 from typing import Any
@@ -18,7 +18,7 @@ def read(format: str, content: Any) -> list[RecordedRun]:
     return list(registry.get_importer(format).runs([source]))
 
 
-def kinds(run: RecordedRun) -> list[str]:
+def step_types(run: RecordedRun) -> list[str]:
     return [step.type.value for step in run.steps]
 
 
@@ -28,7 +28,7 @@ def body(value: Any) -> Any:
 
 def test_text_commands_become_tool_steps() -> None:
     run = fixtures.run("swe_agent.traj")
-    assert kinds(run) == ["agent", "turn", *["model", "tool"] * 3, "output"]
+    assert step_types(run) == ["agent", "turn", *["model", "tool"] * 3, "output"]
     find, edit, _ = fixtures.steps(run, StepType.TOOL)
     assert (find.tool_name, find.input, find.output) == (
         "find_file",
@@ -49,15 +49,15 @@ def test_text_commands_become_tool_steps() -> None:
     assert (run.status, run.tags) == (RunStatus.COMPLETED, ("exit:submitted",))
 
 
-def test_recorded_requests_are_the_inputs() -> None:
+def test_recorded_requests_are_model_inputs() -> None:
     run = fixtures.run("swe_agent_calls.traj")
-    first, refused = fixtures.steps(run, StepType.MODEL)
+    first, rejected = fixtures.steps(run, StepType.MODEL)
     assert len(body(first.input)["messages"]) == 2
-    assert body(refused.input)["messages"] == [{"role": "system", "content": "You work in a shell."}]
+    assert body(rejected.input)["messages"] == [{"role": "system", "content": "You work in a shell."}]
     assert body(first.output)["message"]["content"][0]["thinking"] == "Where is it?"
-    called, removed = fixtures.steps(run, StepType.TOOL)
-    assert (called.call_id, called.input, called.tool_name) == ("call_7", {"path": "stock.py"}, "open")
-    assert removed.tool_name == "rm"
+    call, rejected_call = fixtures.steps(run, StepType.TOOL)
+    assert (call.call_id, call.input, call.tool_name) == ("call_7", {"path": "stock.py"}, "open")
+    assert rejected_call.tool_name == "rm"
     assert (run.status, first.model) == (RunStatus.FAILED, "claude-sonnet-4")
     assert body(run.metadata)["exit_reason"] == "Exit due to cost limit"
     assert run.external_id.startswith("shop__shop-12-")
@@ -84,10 +84,10 @@ def test_demonstration_has_only_a_history() -> None:
     assert (tool.tool_name, tool.output) == ("open", "1: count = shelf")
 
 
-def test_trajectory_without_history_keeps_every_step() -> None:
+def test_trajectory_without_history_has_all_steps() -> None:
     step = {"action": "ls", "observation": "stock.py", "response": "Look.\n```\nls\n```", "thought": "Look."}
     (run,) = read("swe-agent", {"trajectory": [step, step], "replay_config": {"problem_statement": {"text": "Count."}}})
-    assert kinds(run) == ["agent", "turn", "model", "tool", "model", "tool", "output"]
+    assert step_types(run) == ["agent", "turn", "model", "tool", "model", "tool", "output"]
     second = fixtures.steps(run, StepType.MODEL)[1]
     assert body(second.input)["messages"][-1] == {"role": "user", "content": "stock.py"}
     assert run.name == "Count."
@@ -123,12 +123,16 @@ def test_data_set_rows_are_runs() -> None:
 def test_mini_steps_have_times_costs_and_errors() -> None:
     run = fixtures.run("mini_swe_agent.traj.json")
     first, second = fixtures.steps(run, StepType.MODEL)
-    called, typed = fixtures.steps(run, StepType.TOOL)
+    tool_call, text_command = fixtures.steps(run, StepType.TOOL)
     assert (first.tokens_in, first.tokens_cached, first.cost_usd) == (40, 12, Decimal("0.01"))
-    assert (called.status, called.error, called.call_id) == (StepStatus.ERROR, "exit code 2", "call_1")
-    assert (typed.status, typed.output, typed.input) == (StepStatus.OK, "three books", {"command": "ls"})
-    assert typed.ended_at is not None
-    assert typed.started_at == second.ended_at
+    assert (tool_call.status, tool_call.error, tool_call.call_id) == (StepStatus.ERROR, "exit code 2", "call_1")
+    assert (text_command.status, text_command.output, text_command.input) == (
+        StepStatus.OK,
+        "three books",
+        {"command": "ls"},
+    )
+    assert text_command.ended_at is not None
+    assert text_command.started_at == second.ended_at
     assert (run.steps[-1].output, run.steps[0].cost_usd) == ({"text": "3"}, None)
 
 
@@ -153,7 +157,7 @@ def test_first_mini_version_runs_code_blocks() -> None:
     assert run.status is RunStatus.FAILED
 
 
-def test_mini_answers_of_the_responses_api() -> None:
+def test_mini_reads_responses_api_answers() -> None:
     (run,) = read(
         "mini-swe-agent",
         {
@@ -188,9 +192,11 @@ def test_mini_answers_of_the_responses_api() -> None:
 def test_long_trajectory_is_matched_in_linear_time() -> None:
     count = 3_000
     answers = [
-        {"role": "assistant", "content": "other words", "thought": "x", "action": "never", "agent": "main"}
+        {"role": "assistant", "content": "different text", "thought": "x", "action": "never", "agent": "main"}
         for _ in range(count)
     ]
-    steps = [{"action": f"ls {at}", "observation": "", "response": f"{at}", "thought": ""} for at in range(count)]
+    steps = [
+        {"action": f"ls {number}", "observation": "", "response": f"{number}", "thought": ""} for number in range(count)
+    ]
     (run,) = read("swe-agent", {"history": answers, "trajectory": steps})
     assert len(fixtures.steps(run, StepType.TOOL)) == 2 * count

@@ -1,4 +1,4 @@
-"""Results of evaluations: promptfoo, tau-bench, tau2-bench."""
+"""Results of promptfoo, tau-bench and tau2-bench."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ TRIALS: Any = fixtures.source("tau_bench.json").value
 SIMULATIONS: Any = fixtures.source("tau2_bench.json").value
 
 
-def imported(value: Any, format: str) -> tuple[list[RecordedRun], list[str]]:
+def read(value: Any, format: str) -> tuple[list[RecordedRun], list[str]]:
     source = Source(name="results", data=orjson.dumps(value))
     importer = registry.detect(fixtures.sample("results", source.data))
     assert importer.name == format
@@ -39,7 +39,7 @@ def test_promptfoo_rows_are_runs() -> None:
     ]
 
 
-def test_promptfoo_answers_keep_model_and_usage() -> None:
+def test_promptfoo_answers_have_model_and_usage() -> None:
     chat, script, failed, calls = (fixtures.steps(run, StepType.MODEL)[0] for run in fixtures.runs("promptfoo.json"))
     assert chat.input == {"messages": [fixtures.SYSTEM, fixtures.REQUEST], "parameters": {"temperature": 0.2}}
     assert chat.output == {"message": fixtures.ANSWER, "finish_reason": "stop"}
@@ -55,7 +55,7 @@ def test_promptfoo_assertions_are_validators() -> None:
         {"passed": True, "score": 1, "reason": "Assertion passed"},
         {"passed": False, "score": 0, "reason": "too long"},
     ]
-    assert [(each.name, each.kind, each.value) for each in run.judgements] == [
+    assert [(judgement.name, judgement.kind, judgement.value) for judgement in run.judgements] == [
         ("success", JudgementKind.FAIL, None),
         ("score", JudgementKind.SCORE, 0.5),
         ("brief", JudgementKind.SCORE, 0.0),
@@ -67,27 +67,27 @@ def test_promptfoo_assertions_are_validators() -> None:
     }
 
 
-def test_promptfoo_rows_are_read_without_their_file() -> None:
+def test_promptfoo_rows_need_no_envelope() -> None:
     rows = OUTPUT["results"]["results"]
     expected = [run.steps for run in fixtures.runs("promptfoo.json")][2:]
     for value in (rows[2:], {"version": 3, "results": rows[2:], "prompts": []}):
-        runs, problems = imported(value, "promptfoo")
+        runs, problems = read(value, "promptfoo")
         assert ([run.steps for run in runs], problems) == (expected, [])
-    source = Source(name="rows.jsonl", data=b"\n".join(orjson.dumps(row) for row in rows))
+    source = Source(name="rows.jsonl", data=fixtures.json_lines(rows))
     assert len(list(registry.detect(fixtures.sample("rows.jsonl", source.data)).runs([source]))) == 4
 
 
-def test_promptfoo_bad_row_leaves_its_neighbours() -> None:
+def test_promptfoo_bad_row_leaves_others_intact() -> None:
     rows = OUTPUT["results"]["results"]
     bad = {**rows[0], "response": {"output": "x", "tokenUsage": {"prompt": -1}}}
-    runs, problems = imported([bad, rows[2]], "promptfoo")
+    runs, problems = read([bad, rows[2]], "promptfoo")
     assert ([run.external_id for run in runs], problems) == (["row-3"], ["-1 is not a token count (/0/tokenUsage)"])
 
 
-def test_tau_trials_of_one_task_are_runs() -> None:
+def test_tau_trials_are_separate_runs() -> None:
     runs = fixtures.runs("tau_bench.json")
     assert [run.external_id.split("-")[0] for run in runs] == ["3/0", "3/1", "4/0"]
-    assert [[(each.name, each.value) for each in run.judgements] for run in runs] == [
+    assert [[(judgement.name, judgement.value) for judgement in run.judgements] for run in runs] == [
         [("reward", 1.0)],
         [("reward", 0.0)],
         [("reward", 0.0)],
@@ -95,31 +95,33 @@ def test_tau_trials_of_one_task_are_runs() -> None:
     assert runs[0].steps == runs[1].steps
     (tool,) = fixtures.steps(runs[0], StepType.TOOL)
     assert (tool.input, tool.output, tool.call_id) == ({"title": "Dune"}, "3 copies", "call_1")
-    ended = runs[2]
-    assert (ended.status, ended.steps[0].error) == (RunStatus.FAILED, "the shop burnt down")
+    crashed_run = runs[2]
+    assert (crashed_run.status, crashed_run.steps[0].error) == (RunStatus.FAILED, "the shop burnt down")
 
 
-def test_tau2_simulations_keep_setting_and_rewards() -> None:
+def test_tau2_simulations_have_settings_and_rewards() -> None:
     first, second = fixtures.runs("tau2_bench.json")
-    assert [(each.name, each.kind, each.value, each.text) for each in first.judgements] == [
+    assert [(judgement.name, judgement.kind, judgement.value, judgement.text) for judgement in first.judgements] == [
         ("reward", JudgementKind.SCORE, 0.0, ""),
         ("reward.DB", JudgementKind.SCORE, 0.0, ""),
         ("reward.COMMUNICATE", JudgementKind.SCORE, 1.0, ""),
         ("termination_reason", JudgementKind.NOTE, None, "user_stop"),
     ]
-    assert [(each.name, each.kind) for each in second.judgements] == [("termination_reason", JudgementKind.FAIL)]
+    assert [(judgement.name, judgement.kind) for judgement in second.judgements] == [
+        ("termination_reason", JudgementKind.FAIL)
+    ]
     model = fixtures.steps(first, StepType.MODEL)[0]
-    given: Any = model.input
+    request: Any = model.input
     assert (model.model, model.provider, model.tokens_in) == ("gpt-4o-mini", "openai", 42)
-    assert given["parameters"] == {"temperature": 0.2}
-    found, stuck = fixtures.steps(first, StepType.TOOL)
-    assert (found.output, stuck.status, stuck.error) == ("3 copies", StepStatus.ERROR, "stuck")
+    assert request["parameters"] == {"temperature": 0.2}
+    success, failure = fixtures.steps(first, StepType.TOOL)
+    assert (success.output, failure.status, failure.error) == ("3 copies", StepStatus.ERROR, "stuck")
     assert (first.app, str(first.ended_at)[17:19]) == ("bookshop", "05")
 
 
 @pytest.mark.parametrize("traj", [None, {"role": "user"}])
-def test_bad_trial_leaves_its_neighbours(traj: Any) -> None:
-    runs, problems = imported([TRIALS[1], {**TRIALS[0], "traj": traj}], "tau-bench")
+def test_bad_trial_leaves_others_intact(traj: Any) -> None:
+    runs, problems = read([TRIALS[1], {**TRIALS[0], "traj": traj}], "tau-bench")
     assert [run.metadata["trial"] for run in runs] == [1]
     assert len(problems) == 1
     assert "expected a list" in problems[0]
@@ -128,5 +130,5 @@ def test_bad_trial_leaves_its_neighbours(traj: Any) -> None:
 
 def test_empty_chat_prompt_is_read() -> None:
     row = {**OUTPUT["results"]["results"][0], "prompt": {"raw": "[]"}}
-    (run,), problems = imported([row], "promptfoo")
+    (run,), problems = read([row], "promptfoo")
     assert (run.steps[2].input, problems) == (None, [])

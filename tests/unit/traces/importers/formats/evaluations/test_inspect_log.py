@@ -1,4 +1,4 @@
-"""Logs of Inspect: events, messages, scores, archives."""
+"""Inspect logs: events, messages, scores, archives."""
 
 import io
 import zipfile
@@ -20,27 +20,27 @@ LOG: Any = fixtures.source("inspect_log.json").value
 SAMPLE: Any = orjson.loads(Archive(fixtures.source("inspect_log.eval").data).read("samples/stock_epoch_2.json"))
 
 
-def imported(data: bytes) -> tuple[list[RecordedRun], list[str]]:
+def read(data: bytes) -> tuple[list[RecordedRun], list[str]]:
     source = Source(name="log", data=data)
     importer = registry.detect(fixtures.sample("log", data))
     assert importer.name == "inspect"
     return list(importer.runs([source])), [str(problem) for problem in source.problems]
 
 
-def zipped(members: dict[str, Any]) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
+def zip_archive(members: dict[str, Any]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
         for name, value in members.items():
             archive.writestr(name, orjson.dumps(value))
-    return packed.getvalue()
+    return buffer.getvalue()
 
 
-def as_zstd(name: str, content: bytes) -> bytes:
-    """A zip file with one member that zstd compressed, which Python's own module cannot write yet."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
+def zstd_archive(name: str, content: bytes) -> bytes:
+    """Build a zip archive with a zstd member, which the `zipfile` module cannot write yet."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr(name, zstandard.compress(content))
-    data = bytearray(packed.getvalue())
+    data = bytearray(buffer.getvalue())
     data[8:10] = data[data.index(b"PK\x01\x02") + 10 :][:2] = (93).to_bytes(2, "little")
     central = data.index(b"PK\x01\x02")
     data[central + 10 : central + 12] = (93).to_bytes(2, "little")
@@ -67,19 +67,19 @@ def test_events_become_a_tree() -> None:
     assert run.metadata["other_events"] == {"sandbox": 1}
 
 
-def test_pooled_messages_and_attachments_are_put_back() -> None:
+def test_pooled_messages_and_attachments_are_resolved() -> None:
     run = fixtures.run("inspect_log.eval")
     first, _, last = fixtures.steps(run, StepType.MODEL)
-    request, answer, inputs = body(first.input), body(first.output), body(last.input)
+    request, answer, last_request = body(first.input), body(first.output), body(last.input)
     assert request["messages"] == [fixtures.SYSTEM, fixtures.REQUEST]
     assert (request["parameters"], request["tools"][0]["name"]) == ({"temperature": 0.2}, "find_book")
     assert answer == {"message": fixtures.CALL, "finish_reason": "tool_calls"}
-    assert inputs["messages"] == [fixtures.SYSTEM, fixtures.REQUEST, fixtures.CALL, fixtures.RESULT]
+    assert last_request["messages"] == [fixtures.SYSTEM, fixtures.REQUEST, fixtures.CALL, fixtures.RESULT]
     assert (first.tokens_in, first.tokens_cached, first.tokens_out) == (42, 16, 9)
     assert (first.model, first.provider, last.retries) == ("gpt-4o-mini", "openai", 1)
-    found, stuck = fixtures.steps(run, StepType.TOOL)
-    assert (found.output, found.call_id) == ("3 copies", "call_1")
-    assert (stuck.status, stuck.error) == (StepStatus.TIMEOUT, "timeout: the till is stuck")
+    success, failure = fixtures.steps(run, StepType.TOOL)
+    assert (success.output, success.call_id) == ("3 copies", "call_1")
+    assert (failure.status, failure.error) == (StepStatus.TIMEOUT, "timeout: the till is stuck")
 
 
 def body(value: Any) -> Any:
@@ -88,7 +88,7 @@ def body(value: Any) -> Any:
 
 def test_scores_are_judgements() -> None:
     run = fixtures.run("inspect_log.eval")
-    assert [(each.name, each.kind, each.value, each.text) for each in run.judgements] == [
+    assert [(judgement.name, judgement.kind, judgement.value, judgement.text) for judgement in run.judgements] == [
         ("includes", JudgementKind.PASS, None, "three: as on the shelf"),
         ("tone.kind", JudgementKind.SCORE, 0.75, ""),
         ("tone.brief", JudgementKind.SCORE, 1.0, ""),
@@ -98,15 +98,15 @@ def test_scores_are_judgements() -> None:
 
 
 def test_sample_without_events_is_a_transcript() -> None:
-    run, stepped = fixtures.runs("inspect_log.json")
+    run, run_with_events = fixtures.runs("inspect_log.json")
     assert [step.type.value for step in run.steps] == ["agent", "turn", "model", "tool", "model", "output"]
     assert (run.external_id, run.status, run.steps[0].error) == (
         "run-1/task-1/1/1",
         RunStatus.FAILED,
         "the shop closed",
     )
-    assert [each.kind for each in run.judgements] == [JudgementKind.FAIL]
-    assert [(step.type.value, step.parent) for step in stepped.steps] == [
+    assert [judgement.kind for judgement in run.judgements] == [JudgementKind.FAIL]
+    assert [(step.type.value, step.parent) for step in run_with_events.steps] == [
         ("agent", None),
         ("agent", "sample"),
         ("model", "sample/0"),
@@ -114,27 +114,27 @@ def test_sample_without_events_is_a_transcript() -> None:
 
 
 def test_single_sample_is_read() -> None:
-    (run,), problems = imported(orjson.dumps(SAMPLE))
+    (run,), problems = read(orjson.dumps(SAMPLE))
     assert (run.external_id, len(run.steps), problems) == ("smp-1", 12, [])
 
 
 def test_epochs_of_a_sample_are_runs() -> None:
     samples = [{**LOG["samples"][0], "epoch": epoch} for epoch in (1, 2, 3)]
-    runs, _ = imported(orjson.dumps({**LOG, "samples": samples}))
+    runs, _ = read(orjson.dumps({**LOG, "samples": samples}))
     assert [run.external_id for run in runs] == [f"run-1/task-1/1/{epoch}" for epoch in (1, 2, 3)]
 
 
-def test_log_without_samples_is_refused() -> None:
+def test_log_without_samples_is_rejected() -> None:
     with pytest.raises(BadFile, match="has no samples"):
-        imported(orjson.dumps({**LOG, "samples": None}))
+        read(orjson.dumps({**LOG, "samples": None}))
 
 
-def test_metric_that_is_no_number_is_accepted() -> None:
+def test_nan_metric_is_accepted() -> None:
     results = b'{"results": {"value": NaN}, ' + orjson.dumps(LOG)[1:]
-    assert len(imported(results)[0]) == 2
+    assert len(read(results)[0]) == 2
 
 
-def test_archive_keeps_its_good_samples() -> None:
+def test_bad_samples_leave_others_intact() -> None:
     bad = {**SAMPLE, "uuid": "smp-2", "events": [{"event": "model", "input_refs": [[0, 99]]}]}
     header = {"status": "success", "eval": LOG["eval"]}
     members = {
@@ -143,7 +143,7 @@ def test_archive_keeps_its_good_samples() -> None:
         "samples/b_epoch_1.json": bad,
         "samples/c_epoch_1.json": [1],
     }
-    runs, problems = imported(zipped(members))
+    runs, problems = read(zip_archive(members))
     assert [run.external_id for run in runs] == ["smp-1"]
     assert problems == [
         "[0,99] is not a range of the sample's messages (/input_refs)",
@@ -151,24 +151,26 @@ def test_archive_keeps_its_good_samples() -> None:
     ]
 
 
-def test_members_that_zstd_compressed_are_read() -> None:
+def test_zstd_members_are_read() -> None:
     content = b"shelf 7 " * 1000
-    assert Archive(as_zstd("note.txt", content)).read("note.txt") == content
+    assert Archive(zstd_archive("note.txt", content)).read("note.txt") == content
 
 
-@pytest.mark.parametrize("cut", [0, 1])
-def test_damaged_member_is_refused(cut: int) -> None:
-    data = bytearray(as_zstd("note.txt", b"shelf 7 " * 1000) if cut else zipped({"note.txt": ["shelf 7"] * 1000}))
+@pytest.mark.parametrize("is_zstd", [False, True])
+def test_damaged_member_is_rejected(is_zstd: bool) -> None:
+    data = bytearray(
+        zstd_archive("note.txt", b"shelf 7 " * 1000) if is_zstd else zip_archive({"note.txt": ["shelf 7"] * 1000})
+    )
     data[45:60] = bytes(15)
-    with pytest.raises(BadFile) as refusal:
+    with pytest.raises(BadFile) as error:
         Archive(bytes(data)).read("note.txt")
-    assert "note.txt" in refusal.value.where
+    assert "note.txt" in error.value.where
 
 
-def test_archive_beyond_the_limits_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_archive_beyond_limits_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("traces.importers.files.archives.MOST_MEMBERS", 1)
     with pytest.raises(BadFile, match="more than 1 members"):
-        Archive(zipped({"a": 1, "b": 2}))
+        Archive(zip_archive({"a": 1, "b": 2}))
     monkeypatch.setattr("traces.importers.files.archives.MOST_BYTES", 0)
     with pytest.raises(BadFile, match="to more than 0 GiB"):
-        Archive(zipped({"a": 1}))
+        Archive(zip_archive({"a": 1}))

@@ -1,4 +1,4 @@
-"""Logs, outputs and events of CrewAI."""
+"""CrewAI logs, outputs and events."""
 
 from typing import Any
 
@@ -17,32 +17,35 @@ def read(content: Any) -> list[RecordedRun]:
     return list(registry.get_importer("crewai").runs([source]))
 
 
-def shape(run: RecordedRun) -> list[tuple[str, str, str | None]]:
+def outline(run: RecordedRun) -> list[tuple[str, str, str | None]]:
     names = {step.key: step.name for step in run.steps}
     return [(step.type.value, step.name, names.get(step.parent or "")) for step in run.steps]
 
 
-def test_log_has_a_run_for_each_execution() -> None:
-    done, cut = fixtures.runs("crewai_log.json")
-    assert shape(done) == [
+def test_log_has_run_per_execution() -> None:
+    complete_run, interrupted_run = fixtures.runs("crewai_log.json")
+    assert outline(complete_run) == [
         ("agent", "crew", None),
         ("agent", "Stock Keeper", "crew"),
         ("agent", "Clerk", "crew"),
         ("output", "output", "crew"),
     ]
-    assert (done.steps[1].input, done.steps[1].output) == ({"task": "Count the copies of Dune."}, {"text": "3 copies"})
-    assert done.steps[-1].output == {"text": "Yes, three copies."}
-    assert [step.status for step in cut.steps[1:]] == [StepStatus.PARTIAL]
-    assert done.external_id != cut.external_id
+    assert (complete_run.steps[1].input, complete_run.steps[1].output) == (
+        {"task": "Count the copies of Dune."},
+        {"text": "3 copies"},
+    )
+    assert complete_run.steps[-1].output == {"text": "Yes, three copies."}
+    assert [step.status for step in interrupted_run.steps[1:]] == [StepStatus.PARTIAL]
+    assert complete_run.external_id != interrupted_run.external_id
 
 
-def test_text_log_keeps_outputs_of_several_lines() -> None:
+def test_text_log_has_multiline_outputs() -> None:
     (run,) = read(fixtures.source("crewai_log.txt").data)
     assert run.steps[1].output == {"text": 'There are:\n- "three" copies, of which\n- one is red'}
     assert run.steps[1].ended_at is not None
 
 
-def test_old_log_has_the_result_as_task() -> None:
+def test_old_log_has_result_as_task() -> None:
     (run,) = read(
         b'2024-05-01 10:00:00: agent="Clerk", task="Answer.", status="started"\n\n'
         b'2024-05-01 10:00:02: agent="Clerk", task="Yes.", status="completed"\n'
@@ -58,7 +61,7 @@ def test_failed_task_fails_the_run() -> None:
 
 def test_output_has_tasks_messages_and_totals() -> None:
     run = fixtures.run("crewai_output.json")
-    assert [row[:2] for row in shape(run)] == [
+    assert [row[:2] for row in outline(run)] == [
         ("agent", "crew"),
         ("agent", "Stock Keeper"),
         ("turn", "Count the copies of Dune."),
@@ -70,9 +73,9 @@ def test_output_has_tasks_messages_and_totals() -> None:
     assert run.steps[-1].output == {"text": "Yes, three copies."}
 
 
-def test_events_nest_by_time() -> None:
+def test_events_nest_by_order() -> None:
     run = fixtures.run("crewai_events.jsonl")
-    assert shape(run) == [
+    assert outline(run) == [
         ("agent", "shop", None),
         ("agent", "count", "shop"),
         ("agent", "Stock Keeper", "count"),
@@ -84,7 +87,7 @@ def test_events_nest_by_time() -> None:
     assert (tool.input, tool.status, tool.error) == ({"title": "Dune"}, StepStatus.ERROR, "the shelf is locked")
 
 
-def test_executions_are_told_apart_by_id() -> None:
+def test_execution_ids_separate_runs() -> None:
     events = [
         {"execution_id": name, "type": f"crew_kickoff_{phase}", "timestamp": "2026-03-01T10:00:00Z", "data": data}
         for phase, data in (("started", {"crew_name": "shop"}), ("failed", {"error": "no model"}))

@@ -1,4 +1,4 @@
-"""Messages of LangChain, states and checkpoints of LangGraph."""
+"""LangChain messages; LangGraph states and checkpoints."""
 
 from typing import Any
 
@@ -16,28 +16,28 @@ HISTORY: Any = fixtures.source("langgraph_history.json").value
 MESSAGES: Any = fixtures.source("langchain_messages.json").value
 
 
-def imported(value: Any, format: str) -> tuple[list[RecordedRun], list[str]]:
+def read(value: Any, format: str) -> tuple[list[RecordedRun], list[str]]:
     source = Source(name="export", data=orjson.dumps(value))
     importer = registry.detect(fixtures.sample("export", source.data))
     assert importer.name == format
     return list(importer.runs([source])), [str(problem) for problem in source.problems]
 
 
-def messages_of_last_call(run: RecordedRun) -> Any:
-    given: Any = fixtures.steps(run, StepType.MODEL)[-1].input
-    return given["messages"]
+def last_request_messages(run: RecordedRun) -> Any:
+    request: Any = fixtures.steps(run, StepType.MODEL)[-1].input
+    return request["messages"]
 
 
-def test_every_serialisation_gives_the_same_steps() -> None:
-    plain, dumped = fixtures.run("langchain_messages.json"), fixtures.runs("langchain_dumps.jsonl")[0]
-    assert plain.steps == dumped.steps
-    assert messages_of_last_call(plain) == [fixtures.SYSTEM, fixtures.REQUEST, fixtures.CALL, fixtures.RESULT]
-    model = fixtures.steps(plain, StepType.MODEL)[0]
+def test_all_serializations_give_same_steps() -> None:
+    plain_run, dump_run = fixtures.run("langchain_messages.json"), fixtures.runs("langchain_dumps.jsonl")[0]
+    assert plain_run.steps == dump_run.steps
+    assert last_request_messages(plain_run) == [fixtures.SYSTEM, fixtures.REQUEST, fixtures.CALL, fixtures.RESULT]
+    model = fixtures.steps(plain_run, StepType.MODEL)[0]
     assert (model.model, model.provider, model.tokens_in, model.tokens_cached) == ("gpt-4o-mini-2024", "openai", 42, 16)
-    lines = [each["data"] for each in MESSAGES]
-    source = Source(name="log.jsonl", data=b"\n".join(orjson.dumps(each) for each in lines))
-    (logged,) = registry.detect(fixtures.sample("log.jsonl", source.data)).runs([source])
-    assert [step.output for step in logged.steps] == [step.output for step in plain.steps]
+    lines = [message["data"] for message in MESSAGES]
+    source = Source(name="log.jsonl", data=fixtures.json_lines(lines))
+    (log_run,) = registry.detect(fixtures.sample("log.jsonl", source.data)).runs([source])
+    assert [step.output for step in log_run.steps] == [step.output for step in plain_run.steps]
 
 
 def test_failed_tool_message_is_an_error() -> None:
@@ -48,13 +48,13 @@ def test_failed_tool_message_is_an_error() -> None:
 
 def test_calls_in_additional_fields_are_read() -> None:
     call = {"id": "call_1", "type": "function", "function": {"name": "find_book", "arguments": '{"title": "Dune"}'}}
-    old = {"type": "ai", "data": {"content": "", "additional_kwargs": {"tool_calls": [call]}}}
-    (run,), _ = imported([MESSAGES[1], old, MESSAGES[3]], "langchain")
+    old_message = {"type": "ai", "data": {"content": "", "additional_kwargs": {"tool_calls": [call]}}}
+    (run,), _ = read([MESSAGES[1], old_message, MESSAGES[3]], "langchain")
     (tool,) = fixtures.steps(run, StepType.TOOL)
     assert (tool.input, tool.output) == ({"title": "Dune"}, "3 copies")
 
 
-def test_nodes_contain_what_they_added() -> None:
+def test_nodes_contain_their_messages() -> None:
     run = fixtures.run("langgraph_history.json")
     names = {step.key: step.name for step in run.steps}
     assert [(step.type.value, step.name, names.get(step.parent or "")) for step in run.steps] == [
@@ -79,28 +79,28 @@ def test_nodes_contain_what_they_added() -> None:
     assert [str(time)[17:19] for time in (tool.started_at, tool.ended_at)] == ["02", "03"]
 
 
-def test_call_id_used_twice_keeps_its_nodes() -> None:
+def test_reused_call_id_matches_its_node() -> None:
     config = HISTORY[0]["config"]["configurable"]
-    first = list(reversed(HISTORY))[:5]
-    messages = first[-1]["values"]["messages"]
-    again = [{**each, "id": f"{each['id']}-2"} for each in messages]
-    snapshots = [*first]
-    for at, nodes in enumerate([["agent"], ["tools"], ["agent"], []]):
-        own = {"configurable": {**config, "checkpoint_id": f"1f0-{5 + at}"}}
-        before = snapshots[-1]["config"]
-        tasks = [{"id": f"again-{at}", "name": name} for name in nodes]
+    first_snapshots = list(reversed(HISTORY))[:5]
+    messages = first_snapshots[-1]["values"]["messages"]
+    repeated_messages = [{**message, "id": f"{message['id']}-2"} for message in messages]
+    snapshots = [*first_snapshots]
+    for number, nodes in enumerate([["agent"], ["tools"], ["agent"], []]):
+        checkpoint_config = {"configurable": {**config, "checkpoint_id": f"1f0-{5 + number}"}}
+        parent_config = snapshots[-1]["config"]
+        tasks = [{"id": f"again-{number}", "name": name} for name in nodes]
         snapshots.append(
             {
-                "values": {"messages": [*messages, *again[: at + 1]]},
+                "values": {"messages": [*messages, *repeated_messages[: number + 1]]},
                 "next": nodes,
-                "config": own,
-                "metadata": {"source": "loop", "step": 5 + at},
-                "created_at": f"2026-10-01T10:00:1{at}Z",
-                "parent_config": before,
+                "config": checkpoint_config,
+                "metadata": {"source": "loop", "step": 5 + number},
+                "created_at": f"2026-10-01T10:00:1{number}Z",
+                "parent_config": parent_config,
                 "tasks": tasks,
             }
         )
-    (run,), _ = imported(snapshots, "langgraph")
+    (run,), _ = read(snapshots, "langgraph")
     assert [step.parent for step in fixtures.steps(run, StepType.TOOL)] == ["task-2", "again-1"]
     assert [step.key for step in run.steps if "." not in step.key] == [
         *["agent", "msg-1", "task-1", "msg-2", "task-2", "task-3", "msg-4"],
@@ -113,15 +113,15 @@ def test_snapshots_as_lists_are_read() -> None:
     tasks = ("id", "name", "path", "error", "interrupts", "state", "result")
     rows = [
         [
-            [[task[name] for name in tasks] for task in each["tasks"]] if name == "tasks" else each[name]
+            [[task[name] for name in tasks] for task in snapshot["tasks"]] if name == "tasks" else snapshot[name]
             for name in names
         ]
-        for each in HISTORY
+        for snapshot in HISTORY
     ]
-    assert imported(rows, "langgraph")[0] == fixtures.runs("langgraph_history.json")
+    assert read(rows, "langgraph")[0] == fixtures.runs("langgraph_history.json")
 
 
-def test_fork_of_a_thread_is_a_run() -> None:
+def test_thread_fork_is_separate_run() -> None:
     config = {"configurable": {"thread_id": "lg-1", "checkpoint_ns": "", "checkpoint_id": "2f0-4"}}
     reply = {**MESSAGES[4]["data"], "id": "run--a3", "content": "No, sold out."}
     values = {"messages": [*HISTORY[2]["values"]["messages"], reply]}
@@ -133,52 +133,52 @@ def test_fork_of_a_thread_is_a_run() -> None:
         "tasks": [],
         "next": [],
     }
-    first, second = imported([*HISTORY, fork], "langgraph")[0]
+    first, second = read([*HISTORY, fork], "langgraph")[0]
     assert (first.external_id, second.external_id) == ("lg-1", "lg-1/2f0-4")
     assert fixtures.steps(second, StepType.OUTPUT)[0].output == {"text": "No, sold out."}
     assert [step.key for step in second.steps if step.name == "tools"] == ["task-2"]
 
 
-def test_state_without_history_is_a_transcript() -> None:
+def test_state_without_history_is_transcript() -> None:
     run = fixtures.run("langgraph_state.json")
     assert (run.external_id, run.app, run.started_at) == ("lg-2", "shop", None)
-    assert messages_of_last_call(run) == [fixtures.REQUEST, fixtures.CALL, fixtures.RESULT]
+    assert last_request_messages(run) == [fixtures.REQUEST, fixtures.CALL, fixtures.RESULT]
 
 
 def test_checkpoints_and_threads_are_read() -> None:
     values = HISTORY[0]["values"]
     checkpoint = {"v": 4, "id": "1f0-9", "ts": "2026-10-01T10:00:04Z", "channel_values": values}
     config = {"configurable": {"thread_id": "lg-3", "checkpoint_ns": ""}}
-    saved = {
+    saved_checkpoint = {
         "config": config,
         "checkpoint": checkpoint,
         "metadata": {"source": "loop", "step": 3},
         "pending_writes": [],
     }
     thread = {"thread_id": "lg-3", "status": "idle", "metadata": {}, "values": values}
-    for value in (saved, thread):
-        (run,), _ = imported(value, "langgraph")
+    for value in (saved_checkpoint, thread):
+        (run,), _ = read(value, "langgraph")
         assert (run.external_id, len(fixtures.steps(run, StepType.MODEL))) == ("lg-3", 2)
 
 
 def test_state_without_messages_shows_its_nodes() -> None:
-    rows = [{**each, "values": {"visits": at}} for at, each in enumerate(reversed(HISTORY))]
-    rows = [{**each, "tasks": [{**task, "result": None} for task in each["tasks"]]} for each in rows]
-    (run,), _ = imported(rows, "langgraph")
+    rows = [{**snapshot, "values": {"visits": number}} for number, snapshot in enumerate(reversed(HISTORY))]
+    rows = [{**row, "tasks": [{**task, "result": None} for task in row["tasks"]]} for row in rows]
+    (run,), _ = read(rows, "langgraph")
     assert [step.name for step in run.steps] == ["graph", "agent", "tools", "agent", "count", "till"]
     assert (run.steps[1].input, run.steps[1].output) == ({"visits": 1}, {"visits": 2})
     assert (run.steps[0].input, run.steps[0].output) == ({"visits": 0}, {"visits": 5})
 
 
-def test_circle_of_checkpoints_is_refused() -> None:
+def test_cycle_of_checkpoints_is_rejected() -> None:
     config = {"configurable": {"thread_id": "lg-1", "checkpoint_id": "1f0-1"}}
-    circle = {**HISTORY[0], "config": config, "parent_config": config}
-    for snapshots in ([circle], [circle, HISTORY[3]]):
+    cycle = {**HISTORY[0], "config": config, "parent_config": config}
+    for snapshots in ([cycle], [cycle, HISTORY[3]]):
         with pytest.raises(BadFile, match="thread lg-1 form a cycle"):
-            imported(snapshots, "langgraph")
+            read(snapshots, "langgraph")
 
 
-def test_thread_without_state_is_refused() -> None:
-    runs, problems = imported({"thread_id": "lg-4", "status": "idle", "values": None}, "langgraph")
+def test_thread_without_state_is_rejected() -> None:
+    runs, problems = read({"thread_id": "lg-4", "status": "idle", "values": None}, "langgraph")
     assert runs == []
     assert problems == ["no step was found in this recording (LangGraph state and checkpoints) (run lg-4)"]

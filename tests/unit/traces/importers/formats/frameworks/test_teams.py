@@ -22,7 +22,7 @@ def read(format: str, content: Any) -> list[RecordedRun]:
     return list(registry.get_importer(format).runs([source]))
 
 
-def shown(step: RecordedStep) -> list[Any]:
+def request_messages(step: RecordedStep) -> list[Any]:
     return list(ModelRequest(step.input).messages)
 
 
@@ -44,20 +44,20 @@ def speakers(run: RecordedRun) -> list[str]:
         ("ComputerTerminal", "", Voice.MACHINE),
     ],
 )
-def test_speakers_are_told_apart_by_name(speaker: str, content: str, voice: Voice) -> None:
+def test_speaker_name_decides_voice(speaker: str, content: str, voice: Voice) -> None:
     assert classify_speaker(speaker, content) is voice
 
 
 # Who&When
 
 
-def test_mistake_is_a_judgement_of_its_step() -> None:
+def test_mistake_is_judgement_of_its_step() -> None:
     run = fixtures.run("who_and_when.json")
     verdict, mistake = run.judgements
     assert (verdict.name, verdict.kind) == ("is_correct", JudgementKind.FAIL)
     assert (mistake.step, mistake.text) == ("msg-4", "Python_Expert: It made the number up.")
-    (wrong,) = [step for step in run.steps if step.key == mistake.step]
-    assert wrong.attributes["agent"] == "Python_Expert"
+    (mistake_step,) = [step for step in run.steps if step.key == mistake.step]
+    assert mistake_step.attributes["agent"] == "Python_Expert"
     assert run.external_id.startswith("q-7-")
 
 
@@ -65,7 +65,7 @@ def test_agents_see_each_other_as_users() -> None:
     run = fixtures.run("who_and_when.json")
     assert speakers(run) == ["Inventory_Expert", "Python_Expert", "Python_Expert", "Inventory_Expert"]
     coder = fixtures.steps(run, StepType.MODEL)[2]
-    assert [(message["role"], message.get("name")) for message in shown(coder)] == [
+    assert [(message["role"], message.get("name")) for message in request_messages(coder)] == [
         ("system", None),
         ("user", None),
         ("user", "Inventory_Expert"),
@@ -93,17 +93,17 @@ def test_roles_with_remarks_are_one_speaker() -> None:
     assert run.judgements[1].step == "msg-4"
 
 
-def test_mistake_outside_the_history_is_a_note() -> None:
+def test_mistake_outside_history_is_note() -> None:
     (run,) = read(
         "who-and-when", {"history": [{"role": "A", "content": "x"}], "mistake_agent": "A", "mistake_step": "9"}
     )
-    assert [(each.kind, each.step) for each in run.judgements] == [(JudgementKind.NOTE, None)]
+    assert [(judgement.kind, judgement.step) for judgement in run.judgements] == [(JudgementKind.NOTE, None)]
 
 
 # AG2 and AutoGen
 
 
-def test_roles_of_a_dump_name_no_speaker() -> None:
+def test_dump_roles_name_no_speaker() -> None:
     run = fixtures.run("autogen_chat.json")
     assert [step.type.value for step in run.steps] == [
         "agent",
@@ -119,8 +119,10 @@ def test_roles_of_a_dump_name_no_speaker() -> None:
     (tool,) = fixtures.steps(run, StepType.TOOL)
     assert (tool.input, tool.output, tool.call_id) == ({"title": "Dune"}, "3 copies", "call_1")
     shopkeeper, critic = fixtures.steps(run, StepType.MODEL)[1:]
-    assert [message["role"] for message in shown(shopkeeper)] == ["user", "assistant", "tool"]
-    assert [message["role"] for message in shown(critic)] == ["user", "user", "user"], "the call was the shopkeeper's"
+    assert [message["role"] for message in request_messages(shopkeeper)] == ["user", "assistant", "tool"]
+    assert [message["role"] for message in request_messages(critic)] == ["user", "user", "user"], (
+        "the call was the shopkeeper's"
+    )
     assert (critic.model, run.steps[0].cost_usd, run.steps[0].tokens_in) == ("gpt-4o", Decimal("0.01"), 100)
 
 
@@ -146,16 +148,16 @@ def test_trajectory_of_lines_has_a_task() -> None:
     assert fixtures.steps(run, StepType.TOOL)[0].output == "exitcode: 0\n3"
 
 
-def test_agents_have_their_own_models() -> None:
+def test_agents_have_separate_models() -> None:
     agents = [
         {"name": "coder", "llm_config": {"config_list": [{"model": "gpt-4o"}]}, "system_message": "You code."},
         {"name": "critic", "llm_config": {"model": "claude-sonnet-4"}},
     ]
-    said = [{"role": "user", "content": "x", "name": name} for name in ("coder", "critic")]
-    (run,) = read("autogen", {"agents": agents, "messages": said})
+    messages = [{"role": "user", "content": "x", "name": name} for name in ("coder", "critic")]
+    (run,) = read("autogen", {"agents": agents, "messages": messages})
     coder, critic = fixtures.steps(run, StepType.MODEL)
     assert (coder.model, critic.model, critic.provider) == ("gpt-4o", "claude-sonnet-4", "anthropic")
-    assert shown(coder) == [{"role": "system", "content": "You code."}]
+    assert request_messages(coder) == [{"role": "system", "content": "You code."}]
 
 
 def test_team_events_have_times_and_usage() -> None:
@@ -167,7 +169,7 @@ def test_team_events_have_times_and_usage() -> None:
     assert run.metadata["stop_reason"] == "Text 'TERMINATE' mentioned"
 
 
-def test_saved_team_keeps_its_thread() -> None:
+def test_saved_team_has_its_thread() -> None:
     thread = [
         {"source": "user", "content": "Hi", "type": "TextMessage"},
         {"source": "coder", "content": "Hello", "type": "TextMessage"},
@@ -178,13 +180,13 @@ def test_saved_team_keeps_its_thread() -> None:
         {"type": "AssistantMessage", "source": "coder", "content": "Hello", "thought": "A greeting."},
     ]
     coder = {"agent_state": {"type": "AssistantAgentState", "llm_context": {"messages": context}}}
-    (whole,) = read("autogen", {"type": "TeamState", "agent_states": {"manager": manager, "coder": coder}})
-    (alone,) = read("autogen", {"type": "TeamState", "agent_states": {"coder": coder}})
-    assert len(fixtures.steps(whole, StepType.MODEL)) == len(fixtures.steps(alone, StepType.MODEL)) == 1
-    assert "A greeting." in str(fixtures.steps(alone, StepType.MODEL)[0].output)
+    (team_run,) = read("autogen", {"type": "TeamState", "agent_states": {"manager": manager, "coder": coder}})
+    (agent_run,) = read("autogen", {"type": "TeamState", "agent_states": {"coder": coder}})
+    assert len(fixtures.steps(team_run, StepType.MODEL)) == len(fixtures.steps(agent_run, StepType.MODEL)) == 1
+    assert "A greeting." in str(fixtures.steps(agent_run, StepType.MODEL)[0].output)
 
 
-def test_named_messages_of_one_speaker_are_a_chat() -> None:
+def test_one_named_speaker_is_chat() -> None:
     messages = [{"role": "user", "content": "Hi", "name": "ann"}, {"role": "assistant", "content": "Hello"}]
     assert read("chat", {"messages": messages})
 
@@ -197,7 +199,7 @@ def test_memories_of_roles_are_one_conversation() -> None:
     assert speakers(run) == ["Product Manager", "Engineer"]
     manager, engineer = fixtures.steps(run, StepType.MODEL)
     assert (manager.attributes["action"], engineer.attributes["action"]) == ("WritePRD", "WriteCode")
-    assert len(shown(engineer)) == 2
+    assert len(request_messages(engineer)) == 2
     assert (run.steps[0].tokens_in, run.steps[0].cost_usd) == (400, Decimal("0.02"))
 
 
@@ -230,12 +232,12 @@ def test_messages_reach_only_their_audience() -> None:
     ]
     (run,) = read("metagpt", {"storage": storage, "index": {}})
     _, tester, coder = fixtures.steps(run, StepType.MODEL)
-    assert (len(shown(tester)), len(shown(coder))) == (0, 2)
+    assert (len(request_messages(tester)), len(request_messages(coder))) == (0, 2)
 
 
 def test_requests_share_their_history() -> None:
     utterances = [Utterance(speaker="Ann", content=str(number), location=f"/{number}") for number in range(3)]
     steps = build_steps(utterances, Team(name="team"))
     requests = [ModelRequest(step.input).messages for step in steps if step.type is StepType.MODEL]
-    assert len({id(each.conversation) for each in requests if isinstance(each, Messages)}) == 1
-    assert [len(each) for each in requests] == [0, 1, 2]
+    assert len({id(messages.conversation) for messages in requests if isinstance(messages, Messages)}) == 1
+    assert [len(messages) for messages in requests] == [0, 1, 2]

@@ -1,0 +1,252 @@
+"""Claude Code sessions: branches, compaction, sub-agents, several files, and damaged lines."""
+
+from collections import Counter
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support import importing_fixtures as fixtures
+from traces.core.vocabulary import StepStatus, StepType
+from traces.importers import registry
+from traces.importers.files.source import Source
+from traces.importers.formats.coding_agents import claude_branches
+from traces.importers.formats.coding_agents.claude_branches import Line, branches
+from traces.payloads.messages import ModelAnswer
+
+FORMAT = "claude-code"
+TIME = "2026-03-01T10:00:{:02}.000Z"
+CALLS = [{"type": "tool_use", "id": f"t{n}", "name": "Bash", "input": {"command": f"ls {n}"}} for n in (1, 2)]
+RESULTS = [{"type": "tool_result", "tool_use_id": f"t{n}", "content": f"book {n}"} for n in (1, 2)]
+
+
+def line(uuid: str, parent: str | None, type: str = "user", content: Any = None, **fields: Any) -> dict[str, Any]:
+    """A line of a session; lines of one answer have ids with the same part before the dot."""
+    message = {
+        "role": type,
+        "content": content,
+        **({"id": uuid.split(".")[0], "model": "claude-x"} if type == "assistant" else {}),
+    }
+    return {
+        "uuid": uuid,
+        "parentUuid": parent,
+        "type": type,
+        "sessionId": "cc",
+        "isSidechain": False,
+        "timestamp": TIME.format(len(uuid)),
+        **({"message": message} if content is not None else {}),
+        **fields,
+    }
+
+
+def text_blocks(text: str) -> list[dict[str, str]]:
+    return [{"type": "text", "text": text}]
+
+
+def session(count: int) -> list[dict[str, Any]]:
+    """A conversation without branches: each line is the child of the line before it."""
+    contents = [("assistant", text_blocks(f"text {n}")) if n % 2 else ("user", f"text {n}") for n in range(count)]
+    return [line(f"u{n}", f"u{n - 1}" if n else None, *content) for n, content in enumerate(contents)]
+
+
+def session_lines(count: int) -> list[bytes]:
+    return [orjson.dumps(record) for record in session(count)]
+
+
+# Branches
+
+
+def test_abandoned_branch_is_separate_run() -> None:
+    run, branch = fixtures.runs("claude_code.jsonl")
+    assert "an abandoned answer" not in str(run.steps)
+    assert (run.external_id, run.metadata["other_branches"], run.metadata["summaries"]) == ("cc-1", 1, ["Stock check"])
+    models = fixtures.steps(run, StepType.MODEL)
+    assert models[0].tokens_in == 112, "the lines of one answer count once"
+    assert ModelAnswer(models[0].output).calls[0]["name"] == "Bash"
+    assert fixtures.steps(run, StepType.TOOL)[0].status is StepStatus.ERROR
+    assert [step.parent for step in run.steps if step.name == "sub-agent"] == ["agent"]
+    assert (branch.external_id, fixtures.answer_contents(branch)) == ("cc-1/b1", ["an abandoned answer"])
+    assert (branch.metadata["left_branch_of"], branch.metadata["shared_messages"]) == ("cc-1", 1)
+
+
+def test_parallel_calls_form_no_branches() -> None:
+    lines = [
+        line("u", None, content="Count them."),
+        line("a.1", "u", "assistant", [CALLS[0]]),
+        line("a.2", "a.1", "assistant", [CALLS[1]]),
+        line("r1", "a.1", content=[RESULTS[0]]),
+        line("r2", "a.2", content=[RESULTS[1]]),
+        line("r3", "a.1", content=[{**RESULTS[0], "content": "repeated"}]),
+        line("b", "r1", "assistant", text_blocks("Two books.")),
+    ]
+    (run,) = fixtures.read(FORMAT, lines)
+    assert [(step.call_id, step.output) for step in fixtures.steps(run, StepType.TOOL)] == [
+        ("t1", "book 1"),
+        ("t2", "book 2"),
+    ]
+    last_model = fixtures.steps(run, StepType.MODEL)[-1]
+    assert fixtures.request_contents(last_model) == ["Count them.", None, "book 1", "book 2"]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.sampled_from(["user", "assistant", "system"])), min_size=1, max_size=30)
+)
+def test_branches_cover_all_answers(parents_and_types: list[tuple[int, str]]) -> None:
+    lines = []
+    for number, (parent_number, type) in enumerate(parents_and_types):
+        # As in damaged files, parents may form cycles or be missing.
+        parent = None if parent_number > 25 else str(parent_number)
+        content = None if type == "system" else text_blocks("x")
+        lines.append(Line(record=line(str(number), parent, type, content), location=""))
+    lines.append(Line(record=line("", "0", content="a line without an id"), location=""))
+    all_branches = list(branches(lines))
+    message_ids = [entry.id for entry in lines if entry.is_message and entry.id]
+    for branch in all_branches:
+        ids = [entry.id for entry in branch.lines]
+        assert ids == sorted(set(ids), key=message_ids.index), "in file order, without duplicates"
+    branch_counts = Counter(entry.id for branch in all_branches for entry in branch.lines)
+    assert all(branch_counts[entry.id] for entry in lines if entry.record["type"] == "assistant")
+    starts = [branch.lines[branch.shared_length].id for branch in all_branches]
+    assert len(set(starts)) == len(starts), "each branch starts with a line of no other branch"
+    assert not message_ids or message_ids[-1] in [entry.id for entry in all_branches[0].lines]
+
+
+def test_number_of_branches_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claude_branches, "_MOST_BRANCHES", 3)
+    answers = [line(f"a{n}", "u", "assistant", text_blocks(f"{n}")) for n in range(9)]
+    runs = fixtures.read(FORMAT, [line("u", None, content="Count."), *answers])
+    assert [run.external_id for run in runs] == ["cc", "cc/a7", "cc/a6"]
+
+
+def test_withdrawn_request_is_in_metadata() -> None:
+    lines = [
+        line("u", None, content="Count the red."),
+        line("v", None, content="Count the blue."),
+        line("a", "v", "assistant", text_blocks("5")),
+    ]
+    (run,) = fixtures.read(FORMAT, lines)
+    assert run.metadata["unanswered_messages"] == [lines[0]["message"]]
+
+
+# Compaction, sub-agents and several files
+
+
+def test_compaction_replaces_earlier_messages() -> None:
+    lines = [
+        line("m", None, content="Caveat: the user ran commands.", isMeta=True),
+        line("u", "m", content="Count the red books."),
+        line("s", "u", "system", subtype="informational"),
+        line("a", "s", "assistant", text_blocks("Three.")),
+        line("c", None, "system", subtype="compact_boundary", logicalParentUuid="a"),
+        line("d", "c", content="In short: three red books.", isCompactSummary=True),
+        line("e", "d", content="And the blue ones?"),
+        line("f", "e", "assistant", text_blocks("Five.")),
+    ]
+    (run,) = fixtures.read(FORMAT, lines)
+    first, second = fixtures.steps(run, StepType.MODEL)
+    assert fixtures.request_contents(first) == ["Caveat: the user ran commands.", "Count the red books."]
+    assert fixtures.request_contents(second) == ["In short: three red books.", "And the blue ones?"]
+    turns = [step.name for step in fixtures.steps(run, StepType.TURN)]
+    assert (run.name, turns) == ("Count the red books.", ["Count the red books.", "And the blue ones?"])
+
+
+def test_sub_agent_file_joins_its_session() -> None:
+    main = [line("u", None, content="Count them."), line("a", "u", "assistant", text_blocks("Done."))]
+    agent = [
+        line("s1", None, content="count the books", isSidechain=True, agentId="ab12"),
+        line("s2", "s1", "assistant", text_blocks("three"), isSidechain=True, agentId="ab12"),
+    ]
+    (run,) = fixtures.read(FORMAT, main, agent)
+    assert (run.external_id, fixtures.answer_contents(run)) == ("cc", ["Done.", "three"])
+    (agent_run,) = fixtures.read(FORMAT, agent)
+    assert (agent_run.external_id, agent_run.metadata["sub_agent_of"]) == ("cc/ab12", "cc")
+    assert (agent_run.name, fixtures.answer_contents(agent_run)) == ("count the books", ["three"])
+
+
+def test_sub_agent_continues_after_lost_line() -> None:
+    fields: dict[str, Any] = {"isSidechain": True, "agentId": "ab12"}
+    lines = [
+        line("s1", None, content="count", **fields),
+        line("s3", "lost", content="go on", **fields),
+        line("s4", "s3", "assistant", text_blocks("three"), **fields),
+    ]
+    (run,) = fixtures.read(FORMAT, lines)
+    assert fixtures.request_contents(fixtures.steps(run, StepType.MODEL)[0]) == ["count", "go on"]
+
+
+def test_session_over_several_files_is_one_run() -> None:
+    lines = [
+        line("u", None, content="Count them."),
+        line("aa", "u", "assistant", text_blocks("Two.")),
+        line("uuu", "aa", content="And now?"),
+        line("aaaa", "uuu", "assistant", text_blocks("Three.")),
+    ]
+    (run,) = fixtures.read(FORMAT, lines)
+    overlapping_files = (lines[1:], lines[:3])
+    for later, earlier in ((lines[2:], lines[:2]), overlapping_files):
+        (joined_run,) = fixtures.read(FORMAT, later, earlier)
+        assert (joined_run.external_id, joined_run.metadata) == (run.external_id, run.metadata)
+        assert [(step.key, step.input, step.output) for step in joined_run.steps] == [
+            (step.key, step.input, step.output) for step in run.steps
+        ]
+
+
+def test_different_sessions_are_separate_runs() -> None:
+    lines = [line("u", None, content="One."), line("a", "u", "assistant", text_blocks("1"))]
+    other_lines = [{**record, "sessionId": "other"} for record in lines]
+    assert [run.external_id for run in fixtures.read(FORMAT, lines, other_lines)] == ["cc", "other"]
+
+
+# Damaged files
+
+
+def test_broken_chain_loses_no_message() -> None:
+    lines = session_lines(14)
+    lines[5] = b'{"type":"user","mess'
+    (run,), (problem,) = fixtures.detect_and_read(FORMAT, b"\n".join(lines))
+    assert "line 6" in problem
+    contents = fixtures.request_contents(fixtures.steps(run, StepType.MODEL)[-1])
+    texts = [content if isinstance(content, str) else content[0]["text"] for content in contents]
+    assert texts == [f"text {n}" for n in range(13) if n != 5]
+
+
+@pytest.mark.parametrize("damaged", [0, 7, 13])
+def test_damaged_session_is_detected(damaged: int) -> None:
+    lines = session_lines(14)
+    lines[damaged] = lines[damaged][:40]
+    runs, problems = fixtures.detect_and_read(FORMAT, b"\n".join(lines))
+    assert len(runs) == 1
+    assert [f"line {damaged + 1}" in problem for problem in problems] == [True]
+
+
+def test_line_without_id_keeps_its_place() -> None:
+    lines = session(6)
+    del lines[2]["uuid"]
+    lines[3]["parentUuid"] = "u1"
+    (run,), _ = fixtures.detect_and_read(FORMAT, fixtures.json_lines(lines))
+    assert len(fixtures.request_contents(fixtures.steps(run, StepType.MODEL)[-1])) == 5
+
+
+def test_invalid_time_and_usage_lose_no_message() -> None:
+    lines = session(4)
+    lines[1]["timestamp"] = "soon"
+    lines[3]["message"]["usage"] = {"input_tokens": "many"}
+    (run,), problems = fixtures.detect_and_read(FORMAT, fixtures.json_lines(lines))
+    assert fixtures.answer_contents(run) == ["text 1", "text 3"]
+    assert ["line 2" in problems[0], "line 4" in problems[1]] == [True, True]
+
+
+@given(st.data())
+def test_surviving_lines_are_in_the_runs(data: st.DataObject) -> None:
+    lines = session_lines(12)
+    missing = data.draw(st.sets(st.integers(0, 11), max_size=8))
+    truncated = data.draw(st.sets(st.integers(0, 11), max_size=3)) - missing
+    damaged_lines = [
+        text[: len(text) // 2] if n in truncated else text for n, text in enumerate(lines) if n not in missing
+    ]
+    source = Source(name="log.jsonl", data=b"\n".join(damaged_lines))
+    content = str([(run.steps, run.metadata) for run in registry.get_importer(FORMAT).runs([source])])
+    assert all(f"text {n}'" in content for n in range(12) if n not in missing | truncated)
+    assert len(source.problems) == len(truncated)

@@ -1,0 +1,116 @@
+"""Codex rollouts: token counts, compaction, resumed sessions, and damaged lines."""
+
+from typing import Any
+
+import pytest
+
+from tests.support import importing_fixtures as fixtures
+from traces.core.vocabulary import StepType
+from traces.payloads.messages import ModelAnswer, ModelRequest
+
+FORMAT = "codex"
+SESSION_ID = "0198c1de-0000-7000-8000-0123456789ab"
+
+
+def rollout(compaction: dict[str, Any]) -> list[dict[str, Any]]:
+    """A rollout with two answers and a compaction between them."""
+
+    def message(role: str, text: str) -> dict[str, Any]:
+        return {"type": "response_item", "payload": {"type": "message", "role": role, "content": text}}
+
+    def token_count(total: int) -> dict[str, Any]:
+        usage = {"input_tokens": total, "output_tokens": 1}
+        return {"type": "event_msg", "payload": {"type": "token_count", "info": {"total_token_usage": usage}}}
+
+    return [
+        {"type": "session_meta", "payload": {"id": "cx", "base_instructions": {"text": "You keep books."}}},
+        message("user", "Count the red books."),
+        message("assistant", "Three."),
+        token_count(10),
+        token_count(10),
+        {"type": "compacted", "payload": compaction},
+        token_count(25),
+        message("user", "And the blue ones?"),
+        message("assistant", "Five."),
+        token_count(31),
+    ]
+
+
+def test_token_usage_is_difference_of_totals() -> None:
+    run = fixtures.run("codex.jsonl")
+    first, second = fixtures.steps(run, StepType.MODEL)
+    assert (first.tokens_in, second.tokens_in, first.model) == (100, 150, "gpt-5.5")
+    assert ModelRequest(first.input).messages == [fixtures.SYSTEM, fixtures.REQUEST]
+    assert ModelAnswer(second.output).message == fixtures.ANSWER
+    assert fixtures.steps(run, StepType.TOOL)[0].input == {"title": "Dune"}
+
+
+@pytest.mark.parametrize(
+    ("compaction", "history"),
+    [
+        ({"message": "three red books"}, ["Count the red books.", "three red books"]),
+        (
+            {
+                "message": "",
+                "replacement_history": [
+                    {"type": "message", "role": "user", "content": "red: three"},
+                    {"type": "compaction", "encrypted_content": "gAAAA"},
+                    {"type": "function_call", "call_id": "c", "name": "ls", "arguments": "{}"},
+                ],
+            },
+            ["red: three", None],
+        ),
+    ],
+)
+def test_compaction_replaces_history(compaction: dict[str, Any], history: list[str | None]) -> None:
+    (run,) = fixtures.read(FORMAT, rollout(compaction))
+    first, second = fixtures.steps(run, StepType.MODEL)
+    assert fixtures.request_contents(first) == ["You keep books.", "Count the red books."]
+    assert fixtures.request_contents(second) == ["You keep books.", *history, "And the blue ones?"]
+    assert [step.tokens_in for step in (first, second)] == [25, 6], "the total includes the tokens of the summary"
+    assert len(fixtures.steps(run, StepType.TURN)) == 2
+    assert run.metadata["compactions"] == 1
+
+
+def test_resumed_rollout_is_one_run() -> None:
+    def at(seconds: int) -> str:
+        return f"2026-03-01T10:00:{seconds:02}.000Z"
+
+    def message(seconds: int, role: str, text: str) -> dict[str, Any]:
+        content = [{"type": "output_text" if role == "assistant" else "input_text", "text": text}]
+        payload = {"type": "message", "role": role, "content": content}
+        return {"timestamp": at(seconds), "type": "response_item", "payload": payload}
+
+    meta = {"timestamp": at(0), "type": "session_meta", "payload": {"id": "cx"}}
+    repeated_meta = {**meta, "timestamp": at(30)}
+    first_part = [meta, message(1, "user", "Count."), message(2, "assistant", "Two.")]
+    second_part = [message(31, "user", "And now?"), message(32, "assistant", "Three.")]
+    (run,) = fixtures.read(FORMAT, [*first_part, *second_part])
+    file_orders = (
+        ([repeated_meta, *second_part], first_part),
+        (first_part, [repeated_meta, *first_part[1:], *second_part]),
+    )
+    for files in file_orders:
+        (resumed_run,) = fixtures.read(FORMAT, *files)
+        assert (resumed_run.external_id, fixtures.answer_contents(resumed_run)) == ("cx", ["Two.", "Three."])
+        assert [step.input for step in resumed_run.steps] == [step.input for step in run.steps]
+    other_session = [{**meta, "payload": {"id": "other"}}, *first_part[1:]]
+    assert [result.external_id for result in fixtures.read(FORMAT, first_part, other_session)] == ["cx", "other"]
+
+
+@pytest.mark.parametrize("damaged", [0, 1, 9])
+def test_damaged_line_loses_no_answer(damaged: int) -> None:
+    lines = fixtures.json_lines(rollout({"message": "three red books"})).split(b"\n")
+    lines[damaged] = lines[damaged][:-9]
+    name = f"rollout-2026-03-01T10-00-00-{SESSION_ID}.jsonl"
+    (run,), (problem,) = fixtures.detect_and_read(FORMAT, b"\n".join(lines), name)
+    assert f"line {damaged + 1}" in problem
+    assert fixtures.answer_contents(run) == ["Three.", "Five."]
+    assert run.external_id == ("cx" if damaged else SESSION_ID)
+
+
+def test_invalid_time_loses_no_answer() -> None:
+    lines = rollout({"message": "three red books"})
+    lines[1]["timestamp"] = "soon"
+    (run,), (problem,) = fixtures.detect_and_read(FORMAT, fixtures.json_lines(lines))
+    assert (fixtures.answer_contents(run), "line 2" in problem) == (["Three.", "Five."], True)
