@@ -110,11 +110,11 @@ def source(name: str) -> Source:
     return Source(name=name, data=(FOLDER / name).read_bytes())
 
 
-def json_lines(values: Iterable[JSONValue]) -> bytes:
+def json_lines(values: Iterable[object]) -> bytes:
     return b"\n".join(orjson.dumps(value) for value in values)
 
 
-def read(format: str, *files: Sequence[JSONValue]) -> list[RecordedRun]:
+def read(format: str, *files: Sequence[object]) -> list[RecordedRun]:
     """Read files of JSON lines together; ignore their problems."""
     sources = [Source(name=f"{number}", data=json_lines(values)) for number, values in enumerate(files)]
     return list(registry.get_importer(format).runs(sources))
