@@ -8,7 +8,7 @@ from diffing.compare.placeholders import FAILED, idle_side, is_placeholder, plac
 from diffing.compare.run_side import SideStep
 from diffing.content.facet import Facet
 from diffing.content.payload_texts import content_text
-from diffing.sentences.text import as_text, leaf, shown
+from diffing.sentences.text import as_text, format_value, pointer_name
 from diffing.sentences.verdicts import (
     Answer,
     AnswerChange,
@@ -60,14 +60,14 @@ def _calls(ahead: Sequence[Pair], facets: Facets) -> Iterator[Call]:
         if pair.step.type not in {StepType.TOOL, StepType.RETRIEVAL}:
             continue
         if pair.sides is None:
-            yield Call(kind=CallChange.NOT_CALLED if pair.base else CallChange.CALLED, tool=pair.step.callee)
+            yield Call(kind=CallChange.MISSING_CALL if pair.base else CallChange.EXTRA_CALL, tool=pair.step.display_name)
         for facet in facets.get(pair.place, ()):
             if facet.kind in {"arguments", "query"}:
                 yield from _arguments(pair, facet)
 
 
 def _arguments(pair: Pair, facet: Facet) -> Iterator[Call]:
-    tool = pair.step.callee
+    tool = pair.step.display_name
     if facet.form == "text":
         base, candidate = difference_excerpts(as_text(facet.base), as_text(facet.candidate), _BRIEF)
         yield Call(
@@ -78,9 +78,9 @@ def _arguments(pair: Pair, facet: Facet) -> Iterator[Call]:
         yield Call(
             kind=_ARGUMENTS[change.op],
             tool=tool,
-            argument=leaf(change.path),
-            base=shown(change.base),
-            candidate=shown(change.candidate),
+            argument=pointer_name(change.path),
+            base=format_value(change.base),
+            candidate=format_value(change.candidate),
         )
 
 
@@ -98,15 +98,15 @@ def _results(ahead: Sequence[Pair], facets: Facets) -> Iterator[Result]:
             continue
         base, candidate = pair.sides
         if (base.status in FAILED) != (candidate.status in FAILED):
-            kind = ResultChange.SUCCEEDED if base.status in FAILED else ResultChange.FAILED
-            yield Result(kind=kind, tool=pair.step.callee)
+            kind = ResultChange.SUCCESS if base.status in FAILED else ResultChange.FAILURE
+            yield Result(kind=kind, tool=pair.step.display_name)
         for facet in facets.get(pair.place, ()):
             if facet.kind == "result":
                 yield from _result(pair, facet)
 
 
 def _result(pair: Pair, facet: Facet) -> Iterator[Result]:
-    tool = pair.step.callee
+    tool = pair.step.display_name
     if facet.form == "text":
         base, candidate = difference_excerpts(as_text(facet.base), as_text(facet.candidate), _BRIEF)
         yield Result(kind=ResultChange.TEXT, tool=tool, base=base, candidate=candidate)
@@ -114,8 +114,8 @@ def _result(pair: Pair, facet: Facet) -> Iterator[Result]:
     changes = value_changes(facet.base, facet.candidate, limit=40)
     for name in _OUTCOMES:
         for change in changes:
-            if leaf(change.path) == name and change.op == "changed":
-                base, candidate = shown(change.base), shown(change.candidate)
+            if pointer_name(change.path) == name and change.op == "changed":
+                base, candidate = format_value(change.base), format_value(change.candidate)
                 yield Result(kind=ResultChange.FIELD, tool=tool, field=name, base=base, candidate=candidate)
 
 
@@ -124,21 +124,21 @@ def _placeholder(pair: Pair) -> Answer | None:
     sides: tuple[tuple[RunSide, SideStep | None], ...] = (("candidate", pair.candidate), ("base", pair.base))
     for side, step in sides:
         if step is not None and is_placeholder(step):
-            return Answer(kind=AnswerChange.NOT_RUN, side=side, tool=step.callee, reason=placeholder_reason(step))
+            return Answer(kind=AnswerChange.NOT_RUN, side=side, tool=step.display_name, reason=placeholder_reason(step))
     return None
 
 
 def _answer(base: str, candidate: str) -> Answer:
     before, after = difference_excerpts(base, candidate, _QUOTED)
     if not candidate.strip():
-        return Answer(kind=AnswerChange.GONE, base=before)
+        return Answer(kind=AnswerChange.REMOVAL, base=before)
     if not base.strip():
-        return Answer(kind=AnswerChange.NEW, candidate=after)
+        return Answer(kind=AnswerChange.ADDITION, candidate=after)
     spans = word_diff(normalise(base), normalise(candidate))
     gone, come = difference_excerpts(deleted_text(spans), inserted_text(spans), _QUOTED)
     kept = sum(len(span.text) for span in spans if span.op == "equal")
     if gone and not come:
         return Answer(kind=AnswerChange.CUT, base=gone)
     if kept > max(len(come), len(gone)):
-        return Answer(kind=AnswerChange.EDITED, base=gone, candidate=come)
-    return Answer(kind=AnswerChange.REPLACED, base=before, candidate=after)
+        return Answer(kind=AnswerChange.EDIT, base=gone, candidate=come)
+    return Answer(kind=AnswerChange.REPLACEMENT, base=before, candidate=after)

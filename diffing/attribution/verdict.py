@@ -15,32 +15,32 @@ from diffing.content.facet import Facet
 from diffing.schemas.report import Attribution, Cause, PathLink
 from diffing.schemas.terms import Confidence
 from diffing.sentences import attribution, changes
-from diffing.sentences.text import capital
+from diffing.sentences.text import capitalize
 from diffing.sentences.verdicts import (
     Answer,
-    Caused,
     CertificateKind,
     Changes,
-    Configured,
+    ConfigurationDiffers,
     Consequence,
     Divergence,
     Evidence,
+    Exclusion,
     Experiment,
     ExperimentKind,
+    JointChange,
+    ManualAnswer,
     NoDifference,
     NoEffect,
+    NoExplanation,
+    NothingInCommon,
+    OpenVerdict,
     Reason,
     ReasonKind,
-    Resampled,
-    RuledOut,
-    SetByHand,
+    Resampling,
+    SingleCause,
     Support,
     SupportKind,
-    Together,
     Trials,
-    Undecided,
-    Unexplained,
-    Unrelated,
     Verdict,
 )
 from traces.core.vocabulary import StepType
@@ -103,17 +103,17 @@ class Case:
         if rivals and self.comparison.derived:
             atoms = [cause, *rivals]
             drawn = any(atom.sampled for atom in atoms)
-            return Together(count=len(atoms), changes=_named(atoms), answer=self._answer(), drawn=drawn)
+            return JointChange(count=len(atoms), changes=_named(atoms), answer=self._answer(), has_resampling=drawn)
         if self._is_by_hand(way):
-            return SetByHand(step=changes.step_name(cause.pair), answer=self._answer())
+            return ManualAnswer(step=changes.step_name(cause.pair), answer=self._answer())
         if not is_standing(cause) and (declared := self._declared()):
-            return Configured(settings=declared, change=phrase(cause), answer=self._answer())
-        return Caused(
+            return ConfigurationDiffers(settings=declared, change=phrase(cause), answer=self._answer())
+        return SingleCause(
             change=phrase(cause),
             consequence=self._consequence(cause),
-            suspected=self._confidence() == "low",
-            linked=self.found.connected,
-            others=_named(rivals) if rivals else None,
+            is_suspicion=self._confidence() == "low",
+            has_data_flow=self.found.connected,
+            open_changes=_named(rivals) if rivals else None,
         )
 
     def _declared(self) -> str:
@@ -153,11 +153,11 @@ class Case:
     def _undecided(self) -> Verdict:
         rivals = self.found.rivals
         if self.found.strangers:
-            return Unrelated()
+            return NothingInCommon()
         if not rivals:
-            return Unexplained()
+            return NoExplanation()
         doubts = self.found.chance.doubts if any(atom.sampled for atom in rivals) else ()
-        return Undecided(changes=_named(rivals), doubts=doubts)
+        return OpenVerdict(changes=_named(rivals), doubts=doubts)
 
     def _drawn(self) -> Verdict:
         first, declared = self.found.primary, self.found.chance.repeats
@@ -176,7 +176,7 @@ class Case:
             )
         pairs = [self.comparison.pairs[place] for place in first.places]
         number = min((pair.base.sequence_no for pair in pairs if pair.base), default=pairs[0].step.sequence_no)
-        return Resampled(step=number, consequence=self._consequence(first))
+        return Resampling(step=number, consequence=self._consequence(first))
 
     def _ahead(self, atom: Atom) -> list[Pair]:
         """The changed pairs that the cause can have reached, in order."""
@@ -205,7 +205,7 @@ class Case:
     def _path(self, atom: Atom, way: Sequence[FlowLink]) -> list[PathLink]:
         start = self.comparison.pairs[way[0].producer] if way else atom.pair
         first = atom.facet if atom.facet and atom.facet.part != "output" else None
-        text = changes.joined(changes.noted(first), self._note(start)) if first else self._note(start)
+        text = changes.join_effect(changes.facet_note(first), self._note(start)) if first else self._note(start)
         side = "candidate" if start.candidate else "base"
         path = [PathLink(step=step_ref(start.step), side=side, via="cause", text=text, evidence="inferred")]
         for travel in way:
@@ -235,7 +235,7 @@ class Case:
         made = next((facet for facet in found if facet.part == "output"), next(iter(found), None))
         return Cause(
             category=made.category if made else "structure",
-            title=capital(changes.step_name(pair)),
+            title=capitalize(changes.step_name(pair)),
             description=self._note(pair),
             base=step_ref(pair.base),
             candidate=step_ref(pair.candidate),
@@ -255,20 +255,20 @@ class Case:
         if pair.sides is None:
             return changes.unpaired_note(pair)
         found = sorted(self.facets.get(pair.place, ()), key=_telling)
-        return changes.noted(found[0]) if found else ", ".join(pair.changes)
+        return changes.facet_note(found[0]) if found else ", ".join(pair.changes)
 
     def _evidence(self) -> list[Evidence]:
         found = self.found
         evidence = [*self._grounds()]
         if found.verdict not in {"no_difference", "no_effect"}:
-            evidence.append(Support(kind=SupportKind.LINKED if found.connected else SupportKind.UNLINKED))
+            evidence.append(Support(kind=SupportKind.DATA_FLOW if found.connected else SupportKind.NO_DATA_FLOW))
         evidence += [
-            RuledOut(change=phrase(atom), certificate=self._certificate(atom)) for atom in found.discarded[:_LISTED]
+            Exclusion(change=phrase(atom), certificate=self._certificate(atom)) for atom in found.discarded[:_LISTED]
         ]
         if self.comparison.derived and found.verdict != "no_difference":
             evidence.append(Support(kind=SupportKind.REPLAY))
         elif found.verdict in {"cause", "inconclusive"}:
-            evidence.append(Support(kind=SupportKind.SEPARATE))
+            evidence.append(Support(kind=SupportKind.SEPARATE_RECORDINGS))
         if found.verdict in {"cause", "inconclusive"}:
             evidence += found.chance.doubts
         return evidence
@@ -295,11 +295,11 @@ class Case:
             return CertificateKind.SAME_ANSWER
         pairs = [self.comparison.pairs[place] for place in atom.places]
         if not any(pair.answers_differently for pair in pairs):
-            return CertificateKind.INERT
+            return CertificateKind.SAME_OUTPUT
         final = self.comparison.final
         if final is not None and final.place in self.flow.after(atom.places):
-            return CertificateKind.DOMINATED
-        return CertificateKind.UNREACHED
+            return CertificateKind.SAME_ON_EVERY_PATH
+        return CertificateKind.NO_PATH
 
     def _experiment(self) -> Experiment | None:
         found = self.found
@@ -345,13 +345,13 @@ def _is_set_answer(atom: Atom) -> bool:
 def phrase(atom: Atom) -> str:
     """The change as an action, to begin a sentence with."""
     if atom.sampled:
-        return changes.resampled(atom.pair)
-    return changes.unpaired(atom.pair) if atom.facet is None else changes.cause(atom.facet)
+        return changes.resampling_phrase(atom.pair)
+    return changes.unpaired_phrase(atom.pair) if atom.facet is None else changes.facet_phrase(atom.facet)
 
 
 def _named(atoms: Sequence[Atom]) -> Changes:
     """The first changes, and how many more there are."""
-    return Changes(named=tuple(map(phrase, atoms[:_NAMED])), more=max(0, len(atoms) - _NAMED))
+    return Changes(titles=tuple(map(phrase, atoms[:_NAMED])), more=max(0, len(atoms) - _NAMED))
 
 
 def _divergence(atom: Atom) -> Divergence:

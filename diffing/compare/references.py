@@ -60,7 +60,7 @@ def _step_fields(step: SideStep | None) -> dict[str, object] | None:
         "id": step.id,
         "sequence_no": step.sequence_no,
         "type": step.type,
-        "name": step.callee,
+        "name": step.display_name,
         "summary": step.summary,
         "status": step.status,
         "label": step.label,

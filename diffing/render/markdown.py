@@ -15,7 +15,7 @@ from diffing.report.control_lane import ALSO, altered
 from diffing.report.run_outcomes import doing, not_run
 from diffing.schemas.report import Brief, DiffReport, Section, SectionItem, SectionName, TextDiff, UnchangedLane
 from diffing.schemas.terms import StepRef
-from diffing.sentences.text import closed, shown
+from diffing.sentences.text import end_sentence, format_value
 from diffing.sequences.text_diff import shorten
 
 _SHOWN: Final = 40  # items of a section, and changed steps
@@ -76,7 +76,7 @@ def _reasons(report: DiffReport) -> Iterator[str]:
             yield f"{number}. step {_named(link.step)} ({link.side}, {VIA[link.via]}, {EVIDENCE[link.evidence]}){text}"
     for title, lines in (
         ("Evidence", found.evidence),
-        ("Not ruled out", [f"{closed(cause.title)} {cause.description}" for cause in found.alternatives]),
+        ("Not ruled out", [f"{end_sentence(cause.title)} {cause.description}" for cause in found.alternatives]),
         ("What would settle it", [found.cheapest_experiment] if found.cheapest_experiment else []),
     ):
         if lines:
@@ -172,7 +172,7 @@ def _item(item: SectionItem) -> Iterator[str]:
     if item.text:
         yield _text(item.text)
     for change in item.values:
-        base, candidate = escaped(shown(change.base)), escaped(shown(change.candidate))
+        base, candidate = escaped(format_value(change.base)), escaped(format_value(change.candidate))
         yield f"- {escaped(change.path or '/')}: {base} → {candidate} ({change.op})"
     if item.ranks:
         tau = "–" if item.ranks.kendall_tau is None else f"{item.ranks.kendall_tau:.2f}"

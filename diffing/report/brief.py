@@ -10,8 +10,8 @@ from diffing.report.run_outcomes import compared, doing
 from diffing.schemas.evidence import Evidence, GateStatus
 from diffing.schemas.report import AlignedPair, Attribution, Brief, DiffReport, Relation
 from diffing.schemas.terms import MODEL_NAME, SYSTEM_PROMPT
-from diffing.sentences.proofs import kept
-from diffing.sentences.text import closed
+from diffing.sentences.proofs import repeat_rate
+from diffing.sentences.text import end_sentence
 from diffing.sequences.text_diff import shorten
 
 _NAMED: Final = 3  # changes named in a line
@@ -39,7 +39,7 @@ def _changed(report: DiffReport) -> str:
     named += [cause.title for cause in found.supporting] if found.verdict == "no_effect" else []
     more = [f"{len(named) - _NAMED} more, listed below"] if len(named) > _NAMED else []
     first = "; ".join([_inner(name) if at else name for at, name in enumerate(named[:_NAMED])] + more)
-    said = [closed(first) if first else "", _differing(report.pairs), _outcome(report)]
+    said = [end_sentence(first) if first else "", _differing(report.pairs), _outcome(report)]
     return " ".join(part for part in said if part)
 
 
@@ -53,7 +53,7 @@ def _outcome(report: DiffReport) -> str:
     )
     if " ".join(candidate.split())[:_KNOWN] in report.attribution.sentence or MARK in base + candidate:
         return ""
-    return closed(f"The answer is “{shorten(candidate, _QUOTE)}” instead of “{shorten(base, _QUOTE)}”")
+    return end_sentence(f"The answer is “{shorten(candidate, _QUOTE)}” instead of “{shorten(base, _QUOTE)}”")
 
 
 def _differing(pairs: list[AlignedPair]) -> str:
@@ -117,10 +117,12 @@ def _chance(found: Evidence) -> str:
     gate = found.noise
     if gate.p is None:
         return _ONE_PAIR if has_proved(found) and not found.live_calls and skipped(found) <= 0 else ""
-    rate = f"{kept(gate)} (p = {gate.p:.2g})."
+    rate = f"{repeat_rate(gate)} (p = {gate.p:.2g})."
     if found.verdict == "noise":
         return f" {rate}"
-    odds = "ruled out" if gate.p < _RULED_OUT else "unlikely" if gate.status == GateStatus.REJECTED else "not ruled out"
+    odds = (
+        "ruled out" if gate.p < _RULED_OUT else "unlikely" if gate.status == GateStatus.RULED_OUT else "not ruled out"
+    )
     return f" Chance is {odds}: {rate}"
 
 

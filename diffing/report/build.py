@@ -171,7 +171,7 @@ def _counts(pairs: Collection[Pair], opened: Collection[int]) -> dict[SectionNam
 
 def _gap(pair: Pair, reason: str) -> Unavailable:
     return Unavailable(
-        what=f"{pair.step.type} {pair.step.callee}",
+        what=f"{pair.step.type} {pair.step.display_name}",
         reason=reason,
         base=step_ref(pair.base),
         candidate=step_ref(pair.candidate),

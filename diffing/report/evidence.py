@@ -7,9 +7,9 @@ from uuid import UUID
 from diffing.schemas.evidence import AtomEvidence, Evidence, EvidenceQuestion, Findings
 from diffing.schemas.report import Attribution, Cause, DiffReport, PathLink
 from diffing.schemas.terms import Confidence
-from diffing.sentences.changes import OTHERS, SUSPECTED, UNLINKED
+from diffing.sentences.changes import NO_DATA_FLOW, OPEN_CHANGES, SUSPICION
 from diffing.sentences.proofs import OTHER_MODELS
-from diffing.sentences.text import capital
+from diffing.sentences.text import capitalize
 from traces.core.canonical import digest
 from traces.core.json_types import JSONValue
 
@@ -107,8 +107,8 @@ def _attribution(found: Evidence, observed: Attribution) -> Attribution:
 def _sentence(found: Evidence, observed: Attribution, causes: Sequence[Cause]) -> str:
     """Where replays confirm the cause that was observed: what it did, and that they show it. Else what they say."""
     seen = observed.primary
-    said = capital(observed.sentence.removeprefix(SUSPECTED).removesuffix(UNLINKED).partition(OTHERS)[0])
-    if len(causes) != 1 or seen is None or seen.title != causes[0].title or not said.startswith(capital(seen.title)):
+    said = capitalize(observed.sentence.removeprefix(SUSPICION).removesuffix(NO_DATA_FLOW).partition(OPEN_CHANGES)[0])
+    if len(causes) != 1 or seen is None or seen.title != causes[0].title or not said.startswith(capitalize(seen.title)):
         return found.conclusion  # the observed sentence is about something else, or about more
     if found.conclusion.startswith(OTHER_MODELS):
         return found.conclusion

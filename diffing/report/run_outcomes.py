@@ -6,7 +6,7 @@ from typing import Final
 from diffing.compare.placeholders import idle_side, untested_side
 from diffing.schemas.report import AlignedPair, DiffReport, RunRef
 from diffing.schemas.terms import StepRef
-from diffing.sentences.text import shown
+from diffing.sentences.text import format_value
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import RunStatus, StepType
 
@@ -78,7 +78,7 @@ def _judged(scores: JSONValue) -> str:
         return ""
     found = next((scores[name] for name in _VERDICTS if isinstance(scores.get(name), bool)), None)
     said = [] if found is None else [f"its task is recorded as {'done' if found else 'failed'}"]
-    said += [f"{name} {shown(value)}" for name in _POINTS if _is_number(value := scores.get(name))][:1]
+    said += [f"{name} {format_value(value)}" for name in _POINTS if _is_number(value := scores.get(name))][:1]
     return ", ".join(said)
 
 

@@ -162,7 +162,7 @@ def _item(facet: Facet, texts: Texts) -> SectionItem:
     text = texts.diff(*pairs[0]) if pairs else None
     return SectionItem(
         kind=facet.kind,
-        title=f"{phrases.step_name(facet.pair)}: {phrases.noted(facet)}",
+        title=f"{phrases.step_name(facet.pair)}: {phrases.facet_note(facet)}",
         relation="changed",
         base=step_ref(facet.pair.base),
         candidate=step_ref(facet.pair.candidate),

@@ -60,7 +60,7 @@ def _group(kind: str, base: JSONObject, candidate: JSONObject) -> list[SectionIt
     return [
         SectionItem(
             kind=kind,
-            title=f"{text.capital(kind)}: {said}",
+            title=f"{text.capitalize(kind)}: {said}",
             relation="changed",
             base=None,
             candidate=None,
@@ -95,9 +95,9 @@ def _metadata(run: RunFacts) -> JSONObject:
 def _prompt(comparison: Comparison, facets: list[Facet]) -> str:
     texts = [facet for facet in facets if facet.form == "text"]
     if texts:
-        return f"{phrases.cause(texts[0])}{_and_more(len(_distinct(texts)) - 1, 'other prompt text')}."
+        return f"{phrases.facet_phrase(texts[0])}{_and_more(len(_distinct(texts)) - 1, 'other prompt text')}."
     if facets:
-        return f"{phrases.cause(facets[0])}{_and_more(len(facets) - 1, 'other difference')}."
+        return f"{phrases.facet_phrase(facets[0])}{_and_more(len(facets) - 1, 'other difference')}."
     asked = [pair for pair in comparison.pairs if pair.step.type in {StepType.MODEL, StepType.PROMPT}]
     if not asked:
         return "Neither run has a prompt."
@@ -123,7 +123,7 @@ def _retrieval(comparison: Comparison, facets: list[Facet]) -> str:
         said = ", ".join(f"{counts[op]} {op}" for op in kinds if counts[op])
         return f"{_count(len(found), 'retrieval')} found other documents: {said}."
     if facets:
-        return f"{phrases.cause(facets[0])}; the documents found are the same."
+        return f"{phrases.facet_phrase(facets[0])}; the documents found are the same."
     unpaired = _unpaired(comparison, StepType.RETRIEVAL)
     if unpaired:
         return f"{unpaired}."
@@ -149,14 +149,14 @@ def _tool(comparison: Comparison, facets: list[Facet]) -> str:
     ]
     unpaired = _unpaired(comparison, StepType.TOOL)
     said += [unpaired[:1].lower() + unpaired[1:]] if unpaired else []
-    return f"{text.capital('; '.join(said))}." if said else "The same calls with the same results."
+    return f"{text.capitalize('; '.join(said))}." if said else "The same calls with the same results."
 
 
 def _model(comparison: Comparison, facets: list[Facet]) -> str:
     if not _has(comparison, StepType.MODEL):
         return "Neither run calls a model."
     config = _distinct([facet for facet in facets if facet.part == "config"])
-    said = [phrases.cause(facet) for facet in config[:2]]
+    said = [phrases.facet_phrase(facet) for facet in config[:2]]
     changed = {facet.pair.place for facet in facets if facet.part == "output"}
     paired = sum(bool(pair.sides) for pair in comparison.pairs if pair.step.type == StepType.MODEL)
     if paired:
@@ -166,7 +166,7 @@ def _model(comparison: Comparison, facets: list[Facet]) -> str:
         said.append("no answers to compare")
     unpaired = _unpaired(comparison, StepType.MODEL)
     said += [unpaired[:1].lower() + unpaired[1:]] if unpaired else []
-    return f"{text.capital('; '.join(said))}."
+    return f"{text.capitalize('; '.join(said))}."
 
 
 def _output(comparison: Comparison, facets: list[Facet], likeness: Compare) -> str:
@@ -190,7 +190,7 @@ def _run(comparison: Comparison) -> str:
     said.append(_more(candidate.tokens_in + candidate.tokens_out - base.tokens_in - base.tokens_out, "token"))
     if base.error_count or candidate.error_count:
         said.append(f"errors {base.error_count} → {candidate.error_count}{_untested(comparison)}")
-    return f"{text.capital('; '.join(part for part in said if part))}."
+    return f"{text.capitalize('; '.join(part for part in said if part))}."
 
 
 def _untested(comparison: Comparison) -> str:

@@ -103,8 +103,8 @@ class GateStatus(StrEnum):
     """Whether it was rejected that chance alone explains the difference. `not_run`: repeats do not tell yet."""
 
     NOT_NEEDED = "not_needed"
-    REJECTED = "rejected"
-    NOT_REJECTED = "not_rejected"
+    RULED_OUT = "rejected"
+    NOT_RULED_OUT = "not_rejected"
     NOT_RUN = "not_run"
 
 

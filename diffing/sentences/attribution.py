@@ -4,33 +4,33 @@ from collections.abc import Mapping
 from typing import Final, assert_never
 
 from diffing.sentences import consequences
-from diffing.sentences.changes import OTHERS, SUSPECTED, UNLINKED
-from diffing.sentences.text import closed, counted, inner, shown
+from diffing.sentences.changes import NO_DATA_FLOW, OPEN_CHANGES, SUSPICION
+from diffing.sentences.text import count_noun, end_sentence, format_value, inside_sentence
 from diffing.sentences.verdicts import (
-    Caused,
     CertificateKind,
     Changes,
-    Configured,
+    ConfigurationDiffers,
     Divergence,
     Doubt,
     DoubtKind,
     Evidence,
+    Exclusion,
     Experiment,
     ExperimentKind,
+    JointChange,
+    ManualAnswer,
     NoDifference,
     NoEffect,
+    NoExplanation,
+    NothingInCommon,
+    OpenVerdict,
     Reason,
     ReasonKind,
-    Resampled,
-    RuledOut,
-    SetByHand,
+    Resampling,
+    SingleCause,
     Support,
     SupportKind,
-    Together,
     Trials,
-    Undecided,
-    Unexplained,
-    Unrelated,
     Verdict,
 )
 
@@ -53,18 +53,18 @@ _SUPPORTS: Final[Mapping[SupportKind, str]] = {
     SupportKind.TRIALS: "Both runs declare task {task} and the same configuration, and their recorded prompts, tools, "
     "models and parameters are the same.",
     SupportKind.SAME_REQUEST: "The request of {step} is the same in both runs; its answer is not.",
-    SupportKind.LINKED: "Recorded data flow leads from it to the final answer.",
-    SupportKind.UNLINKED: "No recorded data flow leads from a change to the final answer, so only the order of the "
+    SupportKind.DATA_FLOW: "Recorded data flow leads from it to the final answer.",
+    SupportKind.NO_DATA_FLOW: "No recorded data flow leads from a change to the final answer, so only the order of the "
     "steps was used.",
     SupportKind.REPLAY: "One run is a replay of the other, so everything outside the change comes from the recording.",
-    SupportKind.SEPARATE: "The runs were recorded separately, so chance may have changed the answers as well.",
+    SupportKind.SEPARATE_RECORDINGS: "The runs were recorded separately, so chance may have changed the answers as well.",
 }
 _CERTIFICATES: Final[Mapping[CertificateKind, str]] = {
     CertificateKind.SAME_ANSWER: "the final answer is the same in both runs",
-    CertificateKind.INERT: "the step gave the same output in both runs (inert)",
-    CertificateKind.DOMINATED: "every path from it to the final answer passes through an output that is the same in "
+    CertificateKind.SAME_OUTPUT: "the step gave the same output in both runs (inert)",
+    CertificateKind.SAME_ON_EVERY_PATH: "every path from it to the final answer passes through an output that is the same in "
     "both runs (dominated)",
-    CertificateKind.UNREACHED: "no recorded data flow leads from it to the final answer (unreached)",
+    CertificateKind.NO_PATH: "no recorded data flow leads from it to the final answer (unreached)",
 }
 _DOUBTS: Final[Mapping[DoubtKind, str]] = {
     DoubtKind.CONFIGURATION: "the different configurations that the runs declare ({settings}), whose effect was not "
@@ -81,27 +81,27 @@ _DOUBTS: Final[Mapping[DoubtKind, str]] = {
 def sentence(verdict: Verdict) -> str:
     """The verdict in one or two sentences."""
     match verdict:
-        case NoDifference() | NoEffect() | Unrelated() | Unexplained() | Undecided():
+        case NoDifference() | NoEffect() | NothingInCommon() | NoExplanation() | OpenVerdict():
             return _without_cause(verdict)
-        case Resampled() | Trials():
+        case Resampling() | Trials():
             return _by_chance(verdict)
-        case Together() | SetByHand() | Configured() | Caused():
+        case JointChange() | ManualAnswer() | ConfigurationDiffers() | SingleCause():
             return _by_changes(verdict)
         case _:
             assert_never(verdict)
 
 
-def _without_cause(verdict: NoDifference | NoEffect | Unrelated | Unexplained | Undecided) -> str:
+def _without_cause(verdict: NoDifference | NoEffect | NothingInCommon | NoExplanation | OpenVerdict) -> str:
     match verdict:
         case NoDifference():
             return "The two runs do not differ."
         case NoEffect():
             return _no_effect(verdict)
-        case Unrelated():
+        case NothingInCommon():
             return "The two runs have nothing in common: no step of one corresponds to a step of the other."
-        case Unexplained():
+        case NoExplanation():
             return "The final answers differ, but nothing recorded before them does."
-        case Undecided():
+        case OpenVerdict():
             which = "which of these" if verdict.doubts else "which of these changes"
             named = "; ".join([_named(verdict.changes), *map(doubt, verdict.doubts)])
             return f"The final answers differ, and the recordings alone cannot show {which} is the cause: {named}."
@@ -109,10 +109,10 @@ def _without_cause(verdict: NoDifference | NoEffect | Unrelated | Unexplained | 
             assert_never(verdict)
 
 
-def _by_chance(verdict: Resampled | Trials) -> str:
+def _by_chance(verdict: Resampling | Trials) -> str:
     match verdict:
-        case Resampled():
-            effect = closed(consequences.predicate(verdict.consequence))
+        case Resampling():
+            effect = end_sentence(consequences.predicate(verdict.consequence))
             return (
                 f"Nothing recorded differs before step {verdict.step}. There the model answered the same request "
                 f"differently, which {effect} The cause is the model's randomness, or something that was not recorded."
@@ -123,42 +123,42 @@ def _by_chance(verdict: Resampled | Trials) -> str:
             assert_never(verdict)
 
 
-def _by_changes(verdict: Together | SetByHand | Configured | Caused) -> str:
+def _by_changes(verdict: JointChange | ManualAnswer | ConfigurationDiffers | SingleCause) -> str:
     match verdict:
-        case Together():
-            what = "differences occurred" if verdict.drawn else "changes were made"
+        case JointChange():
+            what = "differences occurred" if verdict.has_resampling else "changes were made"
             which = f"{verdict.count} {what} together; which of them is the cause was not tested"
             return f"{which}: {_named(verdict.changes)}. {consequences.statement(verdict.answer)}"
-        case SetByHand():
+        case ManualAnswer():
             by_hand = f"The output of {verdict.step} was set by hand, so the outcome differs by construction."
             return f"{by_hand} {consequences.statement(verdict.answer)}"
-        case Configured():
+        case ConfigurationDiffers():
             return (
-                f"{SUSPECTED}the runs declare different configurations ({verdict.settings}), and the effect of these "
-                f"was not recorded. First recorded difference: {inner(verdict.change)}. "
+                f"{SUSPICION}the runs declare different configurations ({verdict.settings}), and the effect of these "
+                f"was not recorded. First recorded difference: {inside_sentence(verdict.change)}. "
                 f"{consequences.statement(verdict.answer)}"
             )
-        case Caused():
+        case SingleCause():
             return _caused(verdict)
         case _:
             assert_never(verdict)
 
 
 def _no_effect(verdict: NoEffect) -> str:
-    steps = counted(verdict.steps, "step")
+    steps = count_noun(verdict.steps, "step")
     if not verdict.change:
         return f"{steps} {'differs' if verdict.steps == 1 else 'differ'}, but the final answer is the same."
-    more = f" and {counted(verdict.more, 'more change')}" if verdict.more else ""
+    more = f" and {count_noun(verdict.more, 'more change')}" if verdict.more else ""
     return f"{verdict.change}{more} made {steps} differ, but the final answer is the same."
 
 
 def _trials(verdict: Trials) -> str:
     counter = verdict.counter.replace("_", " ").removesuffix(" id")
-    which = f"task {verdict.task}, {counter} {shown(verdict.base)} and {shown(verdict.candidate)}"
+    which = f"task {verdict.task}, {counter} {format_value(verdict.base)} and {format_value(verdict.candidate)}"
     return (
         f"Probably chance: the runs are two trials of one task with one configuration ({which}), and no recorded "
         f"prompt, tool, model or setting differs between them. They diverge at step {verdict.step}, where "
-        f"{_divergence(verdict)}; in the end, {closed(consequences.clause(verdict.answer))}"
+        f"{_divergence(verdict)}; in the end, {end_sentence(consequences.clause(verdict.answer))}"
     )
 
 
@@ -176,18 +176,18 @@ def _divergence(verdict: Trials) -> str:
             assert_never(verdict.divergence)
 
 
-def _caused(verdict: Caused) -> str:
+def _caused(verdict: SingleCause) -> str:
     """The cause with what it did; no effect is claimed where nothing recorded links the two."""
-    named = f"{SUSPECTED}{inner(verdict.change)}" if verdict.suspected else verdict.change
-    if not verdict.linked:
-        return f"{named}. {consequences.statement(verdict.consequence.answer)}{UNLINKED}"
-    others = closed(f"{OTHERS}{_named(verdict.others)}") if verdict.others else ""
-    return f"{closed(f'{named} {consequences.predicate(verdict.consequence)}')}{others}"
+    named = f"{SUSPICION}{inside_sentence(verdict.change)}" if verdict.is_suspicion else verdict.change
+    if not verdict.has_data_flow:
+        return f"{named}. {consequences.statement(verdict.consequence.answer)}{NO_DATA_FLOW}"
+    others = end_sentence(f"{OPEN_CHANGES}{_named(verdict.open_changes)}") if verdict.open_changes else ""
+    return f"{end_sentence(f'{named} {consequences.predicate(verdict.consequence)}')}{others}"
 
 
 def _named(changes: Changes) -> str:
     more = [f"{changes.more} more"] if changes.more else []
-    return "; ".join([*map(inner, changes.named), *more])
+    return "; ".join([*map(inside_sentence, changes.titles), *more])
 
 
 def evidence(facts: Evidence) -> str:
@@ -197,8 +197,8 @@ def evidence(facts: Evidence) -> str:
             return f"{reason(facts)}."
         case Support():
             return _SUPPORTS[facts.kind].format(step=facts.step, task=facts.task)
-        case RuledOut():
-            return f"Ruled out: {inner(facts.change)} — {_CERTIFICATES[facts.certificate]}."
+        case Exclusion():
+            return f"Ruled out: {inside_sentence(facts.change)} — {_CERTIFICATES[facts.certificate]}."
         case Doubt():
             return f"Not ruled out either: {doubt(facts)}."
         case _:
@@ -218,7 +218,7 @@ def doubt(facts: Doubt) -> str:
 
 def description(step: str, more: int, facts: Reason) -> str:
     """Where a change acts, and why it may be the cause."""
-    also = f", and {counted(more, 'more step')}" if more else ""
+    also = f", and {count_noun(more, 'more step')}" if more else ""
     return f"At {step}{also}. {reason(facts)}."
 
 
@@ -232,8 +232,8 @@ def experiment(facts: Experiment | None) -> str:
         case ExperimentKind.REPEAT:
             return "Replay the base unchanged four times: if the final answer varies, it is noise."
         case ExperimentKind.BOTH_WAYS:
-            change = f" ({inner(facts.change)})" if facts.change else ""
-            calls = f"about {counted(facts.calls, 'live model call')} each" if facts.calls else "no live model call"
+            change = f" ({inside_sentence(facts.change)})" if facts.change else ""
+            calls = f"about {count_noun(facts.calls, 'live model call')} each" if facts.calls else "no live model call"
             return (
                 f"Replay the base from step {facts.step} with only this change{change}, and the candidate with only "
                 f"this change reverted: 2 replays, {calls}."

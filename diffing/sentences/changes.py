@@ -7,7 +7,7 @@ from diffing.compare.comparison import Pair
 from diffing.compare.placeholders import idle_side
 from diffing.content.facet import WINDOW, Facet
 from diffing.content.payload_texts import call_text
-from diffing.sentences.text import VALUE, as_text, capital, leaf, shown
+from diffing.sentences.text import VALUE, as_text, capitalize, format_value, pointer_name
 from diffing.sequences.json_diff import Change, value_changes
 from diffing.sequences.ranked_lists import RewrittenDocument, rank_documents, rewritten_documents
 from diffing.sequences.ranked_lists import compare as compare_ranks
@@ -51,15 +51,15 @@ METHODS: Final[Mapping[str, str]] = {  # how the likeness of two texts was measu
     "jaccard": "by shared words",
     "empty": "one of the texts is empty",
 }
-SUSPECTED: Final = "Suspected, not proved: "  # before a cause that only observation names
-OTHERS: Final = " Not ruled out: "  # after it, before what else differs
-UNLINKED: Final = " The recordings do not show how one led to the other."
+SUSPICION: Final = "Suspected, not proved: "  # before a cause that only observation names
+OPEN_CHANGES: Final = " Not ruled out: "  # after it, before what else differs
+NO_DATA_FLOW: Final = " The recordings do not show how one led to the other."
 
 
-def cause(facet: Facet) -> str:
+def facet_phrase(facet: Facet) -> str:
     """The change as an action: “Adding “…” to the system prompt”."""
     if facet.kind in _TEXTS:
-        return edit(as_text(facet.base), as_text(facet.candidate), _TEXTS[facet.kind])
+        return edit_phrase(as_text(facet.base), as_text(facet.candidate), _TEXTS[facet.kind])
     if facet.kind == WINDOW:
         return _window(facet)
     if facet.kind == "message list":
@@ -71,23 +71,23 @@ def cause(facet: Facet) -> str:
     if facet.kind == "template version and variables":
         return _settings(facet, "the prompt's ")
     if facet.kind == "settings":
-        return _settings(facet, f"{facet.pair.step.callee}'s ")
+        return _settings(facet, f"{facet.pair.step.display_name}'s ")
     if facet.kind == "documents":
         return _documents(facet)
     return _answer(facet)
 
 
-def resampled(pair: Pair) -> str:
+def resampling_phrase(pair: Pair) -> str:
     """Another answer of a model, which no change explains."""
     return f"Another answer of the model to the same request at {step_name(pair)}"
 
 
-def unpaired(pair: Pair) -> str:
+def unpaired_phrase(pair: Pair) -> str:
     """A step that only one run has."""
     side = "base" if pair.base else "candidate"
     number = pair.step.sequence_no
     if pair.step.type == StepType.TOOL:
-        return f"{'Not calling' if pair.base else 'Calling'} {pair.step.callee} at step {number} of the {side}"
+        return f"{'Not calling' if pair.base else 'Calling'} {pair.step.display_name} at step {number} of the {side}"
     summary = f" (“{shorten(pair.step.summary, 60)}”)" if pair.step.summary else ""
     return f"{'The missing' if pair.base else 'An additional'} {pair.step.type} step {number} of the {side}{summary}"
 
@@ -97,14 +97,14 @@ def unpaired_note(pair: Pair) -> str:
     return f"only in the {'base' if pair.base else 'candidate'}: {pair.step.summary}".rstrip(": ")
 
 
-def joined(cause: str, effect: str) -> str:
+def join_effect(cause: str, effect: str) -> str:
     """What changed at the first step of a path, and what the step made of it."""
     if effect in {"", cause}:
         return cause
     return f"{cause}; so it {effect}" if effect.startswith("asks") else f"{cause}; {effect}"
 
 
-def edit(base: str, candidate: str, where: str) -> str:
+def edit_phrase(base: str, candidate: str, where: str) -> str:
     """An edit of a text, by the words that went and came."""
     spans = word_diff(normalise(base), normalise(candidate))
     gone, come = deleted_text(spans), inserted_text(spans)
@@ -121,7 +121,7 @@ def edit(base: str, candidate: str, where: str) -> str:
     return f"Rewriting {where} (now “{shorten(candidate, QUOTE)}”)"
 
 
-def noted(facet: Facet) -> str:
+def facet_note(facet: Facet) -> str:
     """The change as a note beside a step: “amount 4200 → 42”."""
     if facet.part == "output" and (side := idle_side(facet.pair.base, facet.pair.candidate)):
         return f"not run in the {side}, where a placeholder stands in for its answer"
@@ -151,22 +151,22 @@ def text_note(base: str, candidate: str) -> str:
 
 def value_note(change: Change) -> str:
     """One difference of two values, by its name."""
-    name = leaf(change.path)
+    name = pointer_name(change.path)
     if change.op == "added":
-        return f"{name} {shown(change.candidate)} added".strip()
+        return f"{name} {format_value(change.candidate)} added".strip()
     if change.op == "removed":
-        return f"{name} {shown(change.base)} removed".strip()
+        return f"{name} {format_value(change.base)} removed".strip()
     if isinstance(change.base, str) and isinstance(change.candidate, str):
-        base, candidate = map(shown, difference_excerpts(change.base, change.candidate, VALUE))
+        base, candidate = map(format_value, difference_excerpts(change.base, change.candidate, VALUE))
     else:
-        base, candidate = shown(change.base), shown(change.candidate)
+        base, candidate = format_value(change.base), format_value(change.candidate)
     return f"{name} {base} → {candidate}".strip()
 
 
 def step_name(pair: Pair) -> str:
     """A step in words: its number on the side that has it, its type and what it is called."""
     step = pair.step
-    named = f" {step.callee}" if step.callee not in {step.type, ""} else ""
+    named = f" {step.display_name}" if step.display_name not in {step.type, ""} else ""
     return f"step {step.sequence_no} ({step.type}{named})"
 
 
@@ -193,7 +193,7 @@ def _message_edit(facet: Facet) -> str:
         return f"Adding {new} (“{shorten(item.candidate, QUOTE)}”)"
     if item.op == "removed":
         return f"Leaving out {where} (“{shorten(item.base, QUOTE)}”)"
-    return edit(item.base, item.candidate, where)
+    return edit_phrase(item.base, item.candidate, where)
 
 
 def _window(facet: Facet) -> str:
@@ -223,26 +223,26 @@ def _schemas(facet: Facet) -> str:
 
 def _settings(facet: Facet, owner: str) -> str:
     changes = _telling_first(value_changes(facet.base, facet.candidate, limit=6))
-    model = next((change for change in changes if leaf(change.path) == "model"), None)
+    model = next((change for change in changes if pointer_name(change.path) == "model"), None)
     if model:
-        return f"Switching the model from {shown(model.base)} to {shown(model.candidate)}"
-    return capital(" and ".join(_setting(change, owner) for change in changes[:2]))
+        return f"Switching the model from {format_value(model.base)} to {format_value(model.candidate)}"
+    return capitalize(" and ".join(_setting(change, owner) for change in changes[:2]))
 
 
 def _setting(change: Change, owner: str) -> str:
-    name = leaf(change.path)
+    name = pointer_name(change.path)
     if change.op == "added":
-        return f"setting {owner}{name} to {shown(change.candidate)}"
+        return f"setting {owner}{name} to {format_value(change.candidate)}"
     if change.op == "removed":
         return f"no longer setting {owner}{name}"
-    return f"changing {owner}{name} from {shown(change.base)} to {shown(change.candidate)}"
+    return f"changing {owner}{name} from {format_value(change.base)} to {format_value(change.candidate)}"
 
 
 def _documents(facet: Facet) -> str:
     changes = compare_ranks(rank_documents(facet.base), rank_documents(facet.candidate)).changes
     added = [change.title or change.document for change in changes if change.op == "added"]
     removed = [change.title or change.document for change in changes if change.op == "removed"]
-    name = facet.pair.step.callee
+    name = facet.pair.step.display_name
     if new := rewritten_documents(facet.base, facet.candidate):
         return _rewritten(new[0], {"reworded": len(new) - 1, "added": len(added), "removed": len(removed)}, name)
     if added and removed:
@@ -258,7 +258,7 @@ def _rewritten(first: RewrittenDocument, others: Mapping[str, int], name: str) -
     """Other words in a document, and how many other documents are reworded, new or gone."""
     said = [f"{count} {op}" for op, count in others.items() if count]
     also = f" (of the other documents, {', '.join(said)})" if said else ""
-    return edit(first.base, first.candidate, f"a document that {name} found{also}")
+    return edit_phrase(first.base, first.candidate, f"a document that {name} found{also}")
 
 
 def _calls_note(facet: Facet) -> str:
@@ -288,11 +288,11 @@ def _same_tool_note(base: JSONValue, candidate: JSONValue) -> str:
 
 
 def _argument_note(change: Change) -> str:
-    name = leaf(change.path)
+    name = pointer_name(change.path)
     if change.op == "removed":
         return f"no {name}"
-    instead = f" instead of {shown(change.base)}" if change.op == "changed" else ""
-    return f"{name} {shown(change.candidate)}{instead}"
+    instead = f" instead of {format_value(change.base)}" if change.op == "changed" else ""
+    return f"{name} {format_value(change.candidate)}{instead}"
 
 
 def _rank_note(facet: Facet) -> str:
@@ -306,13 +306,13 @@ def _rank_note(facet: Facet) -> str:
 
 def _answer(facet: Facet) -> str:
     """What a step answered: an operator's what-if, or another answer of the world."""
-    name = facet.pair.step.callee
+    name = facet.pair.step.display_name
     if side := idle_side(facet.pair.base, facet.pair.candidate):
         return f"Not running {name} in the {side}"
     if said := _failing(facet, name):
         return said
     if facet.form == "text":
-        return edit(as_text(facet.base), as_text(facet.candidate), f"what {name} answered")
+        return edit_phrase(as_text(facet.base), as_text(facet.candidate), f"what {name} answered")
     changes = _telling_first(value_changes(facet.base, facet.candidate, limit=_READ))
     return _one_value(changes[0], name) if len(changes) == 1 else f"Changing what {name} answered ({_fields(changes)})"
 
@@ -323,9 +323,9 @@ def _failing(facet: Facet, name: str) -> str:
         return ""
     base, candidate = facet.pair.sides
     if candidate.status in _FAILING and facet.candidate is None:
-        return f"{name} {_FAILING[candidate.status]} instead of answering {shown(facet.base)}"
+        return f"{name} {_FAILING[candidate.status]} instead of answering {format_value(facet.base)}"
     if base.status in _FAILING and facet.base is None:
-        return f"{name} answering {shown(facet.candidate)} instead of {_FAILING[base.status]}"
+        return f"{name} answering {format_value(facet.candidate)} instead of {_FAILING[base.status]}"
     return ""
 
 
@@ -339,11 +339,11 @@ _FAILING: Final[Mapping[str, str]] = {
 def _one_value(change: Change, name: str) -> str:
     """The only value that differs in what a step answered."""
     if change.op == "changed":
-        owner = f"{name}'s {leaf(change.path)}" if leaf(change.path) else f"the answer of {name}"
-        return f"Changing {owner} from {shown(change.base)} to {shown(change.candidate)}"
+        owner = f"{name}'s {pointer_name(change.path)}" if pointer_name(change.path) else f"the answer of {name}"
+        return f"Changing {owner} from {format_value(change.base)} to {format_value(change.candidate)}"
     verb, side = ("Adding", change.candidate) if change.op == "added" else ("Removing", change.base)
     joined = "to" if change.op == "added" else "from"
-    return f"{verb} {leaf(change.path)} ({shown(side)}) {joined} what {name} answered"
+    return f"{verb} {pointer_name(change.path)} ({format_value(side)}) {joined} what {name} answered"
 
 
 def _fields(changes: Sequence[Change]) -> str:
@@ -353,7 +353,7 @@ def _fields(changes: Sequence[Change]) -> str:
         found = [change for change in changes if change.op == op]
         told = found if len(found) <= _TOLD else found[:_TOLD] if op == "changed" else []
         said += map(value_note, told)
-        rest = [leaf(change.path) for change in found[len(told) :]]
+        rest = [pointer_name(change.path) for change in found[len(told) :]]
         more = "more " if told else ""
         named = f"{', '.join(rest[:_LISTED])}{'…' if len(rest) > _LISTED else ''}"
         said += [f"{len(rest)} {more}field{'' if len(rest) == 1 else 's'} {op}: {named}"] if rest else []
@@ -362,7 +362,9 @@ def _fields(changes: Sequence[Change]) -> str:
 
 def _telling_first(changes: Sequence[Change]) -> list[Change]:
     """Differences that say how something went before the others."""
-    return sorted(changes, key=lambda change: (change.op != "changed", _ORDER.get(leaf(change.path), len(_ORDER))))
+    return sorted(
+        changes, key=lambda change: (change.op != "changed", _ORDER.get(pointer_name(change.path), len(_ORDER)))
+    )
 
 
 def _dict(value: JSONValue) -> JSONObject:

@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from diffing.sentences.text import capital, closed
+from diffing.sentences.text import capitalize, end_sentence
 from diffing.sentences.verdicts import Answer, AnswerChange, Call, CallChange, Consequence, Result, ResultChange
 
 
@@ -19,7 +19,7 @@ def predicate(facts: Consequence) -> str:
 
 def statement(answer: Answer) -> str:
     """How the final answers differ, as a sentence."""
-    return closed(capital(clause(answer)))
+    return end_sentence(capitalize(clause(answer)))
 
 
 def clause(answer: Answer) -> str:
@@ -34,16 +34,16 @@ def clause(answer: Answer) -> str:
                 f"the {answer.side} did not run {answer.tool} ({answer.reason}), so its final answer is not what the "
                 "agent would have said"
             )
-        case AnswerChange.GONE:
+        case AnswerChange.REMOVAL:
             return f"the answer “{answer.base}” is gone"
-        case AnswerChange.NEW:
+        case AnswerChange.ADDITION:
             return f"there is now an answer: “{answer.candidate}”"
         case AnswerChange.CUT:
             return f"the answer no longer says “{answer.base}”"
-        case AnswerChange.EDITED:
+        case AnswerChange.EDIT:
             instead = f" instead of “{answer.base}”" if answer.base else ""
             return f"the answer now says “{answer.candidate}”{instead}"
-        case AnswerChange.REPLACED:
+        case AnswerChange.REPLACEMENT:
             return f"the answer is now “{answer.candidate}” instead of “{answer.base}”"
         case _:
             assert_never(answer.kind)
@@ -57,16 +57,16 @@ def _answer_predicate(answer: Answer) -> str:
             return f"left only the {answer.side} with a final answer"
         case AnswerChange.NOT_RUN:
             return f"cannot be judged by the final answer: {clause(answer)}"
-        case AnswerChange.GONE:
+        case AnswerChange.REMOVAL:
             return f"removed the answer, which was “{answer.base}”"
-        case AnswerChange.NEW:
+        case AnswerChange.ADDITION:
             return f"produced an answer where there was none: “{answer.candidate}”"
         case AnswerChange.CUT:
             return f"removed “{answer.base}” from the answer"
-        case AnswerChange.EDITED:
+        case AnswerChange.EDIT:
             instead = f" instead of “{answer.base}”" if answer.base else ""
             return f"made the answer say “{answer.candidate}”{instead}"
-        case AnswerChange.REPLACED:
+        case AnswerChange.REPLACEMENT:
             return f"changed the answer from “{answer.base}” to “{answer.candidate}”"
         case _:
             assert_never(answer.kind)
@@ -74,9 +74,9 @@ def _answer_predicate(answer: Answer) -> str:
 
 def _call(call: Call) -> str:
     match call.kind:
-        case CallChange.CALLED:
+        case CallChange.EXTRA_CALL:
             return f"made the agent call {call.tool}"
-        case CallChange.NOT_CALLED:
+        case CallChange.MISSING_CALL:
             return f"kept the agent from calling {call.tool}"
         case CallChange.ARGUMENT_CHANGED:
             named = f"{call.tool}'s {call.argument}".removesuffix(" ")
@@ -91,9 +91,9 @@ def _call(call: Call) -> str:
 
 def _result(result: Result) -> str:
     match result.kind:
-        case ResultChange.SUCCEEDED:
+        case ResultChange.SUCCESS:
             return f"{result.tool} succeeded instead of failing"
-        case ResultChange.FAILED:
+        case ResultChange.FAILURE:
             return f"{result.tool} failed instead of succeeding"
         case ResultChange.TEXT:
             return f"{result.tool} answered “{result.candidate}” instead of “{result.base}”"

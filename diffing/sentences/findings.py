@@ -13,26 +13,26 @@ class RuleKind(StrEnum):
     NO_CHANGE = "no_change"
     SAME_OUTCOME = "same_outcome"
     BUDGET = "budget"
-    OBSERVED = "observed"
+    OBSERVATION = "observation"
     CHANCE_OPEN = "chance_open"
-    RECORDED = "recorded"
+    RECORDED_ANSWERS = "recorded_answers"
     RECORDED_BEYOND_CHANCE = "recorded_beyond_chance"
-    REPEATED = "repeated"
+    REPEATS = "repeats"
     JOINT = "joint"
     JOINT_OF_SOME = "joint_of_some"
-    SEVERAL = "several"
-    SEVERAL_OF_SOME = "several_of_some"
-    LEFT = "left"
-    ENOUGH = "enough"
-    NEEDED = "needed"
-    BORROWED = "borrowed"
-    STOOD_IN = "stood_in"
-    FOLLOWS = "follows"
-    ASSUMED = "assumed"
-    DERIVED = "derived"
-    NOT_ALL_TRIED = "not_all_tried"
+    SEVERAL_CAUSES = "several_causes"
+    SOME_OF_SEVERAL_CAUSES = "some_of_several_causes"
+    LAST_CANDIDATE = "last_candidate"
+    SUFFICIENT = "sufficient"
+    NECESSARY = "necessary"
+    BORROWED_ANSWER = "borrowed_answer"
+    OUTPUT_ONLY = "output_only"
+    POSSIBLE_RESPONSE = "possible_response"
+    ASSUMPTION = "assumption"
+    AGENT_CODE = "agent_code"
+    OTHERS_UNTESTED = "others_untested"
     UNLIKELY = "unlikely"
-    DRAWN_ONCE = "drawn_once"
+    SINGLE_SAMPLE = "single_sample"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,20 +52,20 @@ class ConclusionKind(StrEnum):
     CHANCE = "chance"  # without a repeat
     WITHIN_CHANCE = "within_chance"
     BOTH_WAYS = "both_ways"
-    ENOUGH = "enough"
-    NEEDED = "needed"
-    LEFT = "left"
-    TOGETHER = "together"
-    ALL_NEEDED = "all_needed"
+    SUFFICIENT = "sufficient"
+    NECESSARY = "necessary"
+    LAST_CANDIDATE = "last_candidate"
+    JOINT = "joint"
+    ALL_NECESSARY = "all_necessary"
     NOT_ALONE = "not_alone"  # enough, and something else is as well
-    SEVERAL = "several"
+    SEVERAL_CAUSES = "several_causes"
     UNTESTABLE = "untestable"
-    UNPROVED = "unproved"
-    AMONG = "among"
+    NO_PROOF = "no_proof"
+    ONE_OF_THESE = "one_of_these"
     WORDING = "wording"
-    UNRECORDED = "unrecorded"
-    UNMADE = "unmade"
-    UNSEPARATED = "unseparated"
+    UNRECORDED_CAUSE = "unrecorded_cause"
+    NOT_REPLAYABLE = "not_replayable"
+    INSEPARABLE = "inseparable"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,11 +87,11 @@ class AssumptionKind(StrEnum):
 
     THIS_RUN = "this_run"
     NEW_ANSWER = "new_answer"
-    UNPAIRED = "unpaired"
-    BORROWED = "borrowed"
-    DERIVED = "derived"
-    UNAFFECTED = "unaffected"
-    INCOMPLETE = "incomplete"
+    OUTPUT_ONLY = "output_only"
+    BORROWED_ANSWER = "borrowed_answer"
+    AGENT_CODE = "agent_code"
+    UNEXPLAINED_INPUT = "unexplained_input"
+    OTHER_DIFFERENCES = "other_differences"
     SAME_MODELS = "same_models"
     OUTSIDE = "outside"
     SEPARATE = "separate"
@@ -99,33 +99,33 @@ class AssumptionKind(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Coarsened:
+class CoarserQuestion:
     """Another question was compared than the one asked, because repeats vary in wording; `stray`: on the way."""
 
-    asked: str
-    asked_kind: str
-    compared: str
-    compared_kind: str
-    stray: bool
+    exact: str
+    exact_kind: str
+    coarse: str
+    coarse_kind: str
+    differs_on_the_way: bool
 
 
 class GateReason(StrEnum):
     """Why chance is ruled out, or is not."""
 
     NOT_NEEDED = "not_needed"
-    REJECTED = "rejected"
-    NOT_REJECTED = "not_rejected"
-    UNREPEATABLE = "unrepeatable"
+    RULED_OUT = "ruled_out"
+    NOT_RULED_OUT = "not_ruled_out"
+    NOT_REPEATABLE = "not_repeatable"
     TOO_FEW = "too_few"
     TOO_FEW_ALLOWED = "too_few_allowed"
-    UNFINISHED = "unfinished"
+    INCOMPLETE = "incomplete"
 
 
 class ChanceKind(StrEnum):
     """Why no change can have made the difference."""
 
     TRIALS = "trials"
-    RESAMPLED = "resampled"
+    RESAMPLING = "resampling"
 
 
 class TrialKind(StrEnum):

@@ -8,7 +8,7 @@ from traces.core.json_types import JSONValue
 VALUE: Final = 60  # characters of a value
 
 
-def shown(value: JSONValue) -> str:
+def format_value(value: JSONValue) -> str:
     """A value as one writes it in a sentence."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -19,11 +19,15 @@ def shown(value: JSONValue) -> str:
     if isinstance(value, dict):
         return f"{{{', '.join(list(value)[:4])}{'…' if len(value) > 4 else ''}}}"
     if isinstance(value, list):
-        return f"{len(value)} item{'' if len(value) == 1 else 's'}" if len(value) > 3 else ", ".join(map(shown, value))
+        return (
+            f"{len(value)} item{'' if len(value) == 1 else 's'}"
+            if len(value) > 3
+            else ", ".join(map(format_value, value))
+        )
     return "nothing" if value is None else str(value)
 
 
-def leaf(path: str) -> str:
+def pointer_name(path: str) -> str:
     """The name at the end of a JSON pointer; of a list's item, the list's name and the place from 1."""
     parts = [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]]
     if parts and parts[-1].isdecimal():
@@ -33,22 +37,22 @@ def leaf(path: str) -> str:
 
 
 def as_text(value: JSONValue) -> str:
-    return value if isinstance(value, str) else "" if value is None else shown(value)
+    return value if isinstance(value, str) else "" if value is None else format_value(value)
 
 
-def closed(sentence: str) -> str:
+def end_sentence(sentence: str) -> str:
     """The sentence with its full stop, unless a quotation at its end has one already."""
     return sentence if sentence.endswith((".”", "?”", "!”", "…”")) else f"{sentence}."
 
 
-def capital(text: str) -> str:
+def capitalize(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def inner(text: str) -> str:
+def inside_sentence(text: str) -> str:
     """The text as it stands within a sentence."""
     return (text[:1].lower() + text[1:]).rstrip(",")
 
 
-def counted(number: int, noun: str) -> str:
+def count_noun(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

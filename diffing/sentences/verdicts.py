@@ -15,11 +15,11 @@ class AnswerChange(StrEnum):
     DIFFERS = "differs"
     ONE_SIDE = "one_side"
     NOT_RUN = "not_run"  # a step before it has a placeholder
-    GONE = "gone"
-    NEW = "new"
+    REMOVAL = "removal"
+    ADDITION = "addition"
     CUT = "cut"  # words are gone, none are new
-    EDITED = "edited"
-    REPLACED = "replaced"
+    EDIT = "edit"
+    REPLACEMENT = "replacement"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,8 +37,8 @@ class Answer:
 class CallChange(StrEnum):
     """How the calls of a tool or a retriever differ."""
 
-    CALLED = "called"
-    NOT_CALLED = "not_called"
+    EXTRA_CALL = "extra_call"
+    MISSING_CALL = "missing_call"
     ARGUMENT_CHANGED = "argument_changed"
     ARGUMENT_ADDED = "argument_added"
     ARGUMENT_REMOVED = "argument_removed"
@@ -56,8 +56,8 @@ class Call:
 class ResultChange(StrEnum):
     """How the results of a tool differ."""
 
-    SUCCEEDED = "succeeded"
-    FAILED = "failed"
+    SUCCESS = "success"
+    FAILURE = "failure"
     TEXT = "text"
     FIELD = "field"
 
@@ -115,7 +115,7 @@ class Divergence(StrEnum):
 class Changes:
     """Changes named in a sentence, and how many more there are."""
 
-    named: tuple[str, ...]
+    titles: tuple[str, ...]
     more: int = 0
 
 
@@ -134,17 +134,17 @@ class NoEffect:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Unrelated:
+class NothingInCommon:
     """The runs have no step in common."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Unexplained:
+class NoExplanation:
     """Nothing before the final answers differs."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Undecided:
+class OpenVerdict:
     """Several changes may be the cause."""
 
     changes: Changes
@@ -152,7 +152,7 @@ class Undecided:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Resampled:
+class Resampling:
     """A model answered the same request differently."""
 
     step: int
@@ -175,17 +175,17 @@ class Trials:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Together:
+class JointChange:
     """Changes of one fork, none of which was tried alone; `drawn`: one of them is another answer of a model."""
 
     count: int
     changes: Changes
     answer: Answer
-    drawn: bool = False
+    has_resampling: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SetByHand:
+class ManualAnswer:
     """The output that the final answer repeats was overridden."""
 
     step: str
@@ -193,7 +193,7 @@ class SetByHand:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Configured:
+class ConfigurationDiffers:
     """The runs declare different configurations, and `change` is only the first difference after that."""
 
     settings: str
@@ -202,28 +202,28 @@ class Configured:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Caused:
+class SingleCause:
     """One change is named as the cause; `linked`: recorded data flow leads from it to the final answer."""
 
     change: str
     consequence: Consequence
-    suspected: bool
-    linked: bool = True
-    others: Changes | None = None
+    is_suspicion: bool
+    has_data_flow: bool = True
+    open_changes: Changes | None = None
 
 
 Verdict = (
     NoDifference
     | NoEffect
-    | Unrelated
-    | Unexplained
-    | Undecided
-    | Resampled
+    | NothingInCommon
+    | NoExplanation
+    | OpenVerdict
+    | Resampling
     | Trials
-    | Together
-    | SetByHand
-    | Configured
-    | Caused
+    | JointChange
+    | ManualAnswer
+    | ConfigurationDiffers
+    | SingleCause
 )
 
 
@@ -253,9 +253,9 @@ class CertificateKind(StrEnum):
     """Why a change cannot have reached the final answer."""
 
     SAME_ANSWER = "same_answer"
-    INERT = "inert"
-    DOMINATED = "dominated"
-    UNREACHED = "unreached"
+    SAME_OUTPUT = "same_output"
+    SAME_ON_EVERY_PATH = "same_on_every_path"
+    NO_PATH = "no_path"
 
 
 class SupportKind(StrEnum):
@@ -264,10 +264,10 @@ class SupportKind(StrEnum):
     KIND_ORDER = "kind_order"
     TRIALS = "trials"
     SAME_REQUEST = "same_request"
-    LINKED = "linked"
-    UNLINKED = "unlinked"
+    DATA_FLOW = "data_flow"
+    NO_DATA_FLOW = "no_data_flow"
     REPLAY = "replay"
-    SEPARATE = "separate"
+    SEPARATE_RECORDINGS = "separate_recordings"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -278,12 +278,12 @@ class Support:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RuledOut:
+class Exclusion:
     change: str
     certificate: CertificateKind
 
 
-Evidence = Reason | Support | RuledOut | Doubt
+Evidence = Reason | Support | Exclusion | Doubt
 
 
 class ExperimentKind(StrEnum):

@@ -6,8 +6,8 @@ from diffing.render.edge_kinds import EVIDENCE, VIA
 from diffing.report.run_outcomes import not_run
 from diffing.schemas.report import AlignedPair
 from diffing.sentences.changes import METHODS
-from diffing.sentences.text import closed as with_full_stop
-from diffing.sentences.text import shown as in_words
+from diffing.sentences.text import end_sentence as with_full_stop
+from diffing.sentences.text import format_value as in_words
 from traces.core.json_types import JSONValue
 
 register = template.Library()

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from diffing.sentences.text import shown
+from diffing.sentences.text import format_value
 from replay.overrides.profile import Match, Override, OverrideProfile
 from traces.core.json_types import JSONObject
 
@@ -37,7 +37,7 @@ def _asked_with(model: JSONObject) -> Iterator[str]:
         if name == "tools" and isinstance(value, list):
             yield f"{len(value)} tool{'' if len(value) == 1 else 's'} offered"
         elif name == "parameters" and isinstance(value, dict):
-            yield from (_cut(f"{each} {shown(given)}") for each, given in value.items())
+            yield from (_cut(f"{each} {format_value(given)}") for each, given in value.items())
         elif name == "unset" and isinstance(value, list):
             yield from (f"no {str(each).replace('_', ' ')}" for each in value)
         elif value is not None:

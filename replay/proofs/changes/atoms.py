@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from diffing.sentences.changes import edit
-from diffing.sentences.text import shown
+from diffing.sentences.changes import edit_phrase
+from diffing.sentences.text import format_value
 from diffing.sequences.text_diff import shorten
 from replay.overrides.edits import merge_settings
 from replay.overrides.profile import ModelOverride, Override, OverrideProfile
@@ -263,7 +263,7 @@ def title(slot: Slot, base: Value, candidate: Value) -> str:
         return f"Giving {where} the answer {_said(candidate)}"
     name = _TITLES.get(slot.field, f"{slot.field} of {where}")
     if isinstance(base, str) and isinstance(candidate, str):
-        return edit(base, candidate, name)
+        return edit_phrase(base, candidate, name)
     if isinstance(candidate, Absent):
         return f"Leaving {name} as recorded"
     if candidate is None:
@@ -327,7 +327,7 @@ def _said(value: JSONValue) -> str:
         return _said(value["output"])
     if isinstance(value, dict) and value.keys() <= _TOGETHER:
         return " ".join(str(item) for item in value.values())
-    return f"“{shorten(value, _QUOTED)}”" if isinstance(value, str) else shown(value)
+    return f"“{shorten(value, _QUOTED)}”" if isinstance(value, str) else format_value(value)
 
 
 def _contents(base: JSONValue, candidate: JSONValue) -> tuple[JSONValue, JSONValue]:

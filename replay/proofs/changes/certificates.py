@@ -64,7 +64,7 @@ def chance(seen: Examined, changes: Collection[Atom], kind: QuestionKind, *, lat
     drawn = seen.found.primary  # none where the final answers are the same, and the question is another one
     first = drawn.pair if drawn is not None else next(pair for pair in seen.comparison.acting if pair.differs)
     number = (first.base or first.step).sequence_no
-    return proofs.chance(ChanceKind.RESAMPLED, step=number)
+    return proofs.chance(ChanceKind.RESAMPLING, step=number)
 
 
 def _same(pair: Pair) -> bool:

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from diffing.sentences.changes import edit
-from diffing.sentences.text import shown
+from diffing.sentences.changes import edit_phrase
+from diffing.sentences.text import format_value
 from diffing.sequences.anchors import differing_ranges
 from diffing.sequences.text_diff import shorten, tokens
 from traces.core.canonical import digest
@@ -114,7 +114,7 @@ def _title(base: str, candidate: str) -> str:
         return f"Adding “{shorten(candidate, _QUOTED)}”"
     if not candidate.strip() and base.strip():
         return f"Removing “{shorten(base, _QUOTED)}”"
-    return edit(base, candidate, "the text")
+    return edit_phrase(base, candidate, "the text")
 
 
 def _is_blank(part: Part) -> bool:
@@ -185,8 +185,8 @@ def _named(item: JSONValue) -> str:
     """A document by its id or title, anything else as it is."""
     if isinstance(item, dict):
         name = item.get("id") or item.get("title") or item.get("name") or item.get("content")
-        return f"“{shorten(str(name), _QUOTED)}”" if name else shown(item)
-    return shown(item)
+        return f"“{shorten(str(name), _QUOTED)}”" if name else format_value(item)
+    return format_value(item)
 
 
 def _stretches(base: Sequence[str], candidate: Sequence[str]) -> list[tuple[bool, range, range]]:
@@ -209,4 +209,4 @@ def _at(value: Mapping[str, JSONValue], name: str) -> list[JSONValue]:
 
 
 def _shown(value: Mapping[str, JSONValue], name: str) -> str:
-    return shown(value[name]) if name in value else "nothing"
+    return format_value(value[name]) if name in value else "nothing"

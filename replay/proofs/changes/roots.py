@@ -10,7 +10,7 @@ from diffing.attribution.difference_origins import Origin
 from diffing.attribution.unexplained_changes import Atom as Root
 from diffing.content.facet import WINDOW
 from diffing.report.build import Examined
-from diffing.sentences.text import shown
+from diffing.sentences.text import format_value
 from replay.overrides.profile import CallEnd
 from replay.proofs.changes.atoms import Absent, Change
 from replay.proofs.changes.certificates import certify
@@ -98,7 +98,7 @@ def _parameters(found: Found, root: Root) -> Iterator[Change]:
         if name not in {*left, *right}:
             yield untestable(root, _BESIDE, title=f"{name} of the request", name=name)
         elif left.get(name) != right.get(name):
-            title = f"{name}: {shown(left.get(name))} → {shown(right.get(name))}"
+            title = f"{name}: {format_value(left.get(name))} → {format_value(right.get(name))}"
             setting = _SPELLINGS.get(name, name)
             yield set_to(found, root, "model", setting, left.get(name), right.get(name), title=title)
 
@@ -114,7 +114,7 @@ def _settings(found: Found, root: Root) -> Iterator[Change]:
     wanted = [name for name in names if (name == "query") == (root.facet is not None and root.facet.kind == "query")]
     set_ = [name for name in wanted if name in _RETRIEVAL and None not in (left.get(name), right.get(name))]
     for name in set_:
-        title = f"{name}: {shown(left.get(name))} → {shown(right.get(name))}"
+        title = f"{name}: {format_value(left.get(name))} → {format_value(right.get(name))}"
         yield set_to(found, root, "retrieval", name, left[name], right[name], title=title)
     if len(set_) < len(wanted):
         yield (
@@ -123,7 +123,7 @@ def _settings(found: Found, root: Root) -> Iterator[Change]:
             else untestable(
                 root,
                 f"an override does not take it beside the other settings that changed; {RUN_BOTH}",
-                title=f"Other settings of {root.pair.step.callee}",
+                title=f"Other settings of {root.pair.step.display_name}",
                 name="others",
             )
         )

@@ -101,7 +101,7 @@ def _unknown(found: Found, group: _Group) -> str:
             return "what it gave depends on other changes as well, and only the agent's own code computes it anew"
     for place, travels in sorted(group.used.items()):
         pair = found.pairs[place]
-        what = f"step {pair.step.sequence_no} ({pair.step.type} {pair.step.callee})"
+        what = f"step {pair.step.sequence_no} ({pair.step.type} {pair.step.display_name})"
         if pair.step.type not in {StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT}:
             return f"it is used by {what}, which only the agent's own code computes"
         if any(travel.kind is EdgeKind.HISTORY for travel in travels):

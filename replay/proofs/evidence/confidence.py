@@ -50,7 +50,7 @@ class Level:
 def level(grounds: Grounds) -> Level:
     """The first row that fits."""
     if grounds.verdict == "noise":
-        repeated = grounds.gate.status == GateStatus.NOT_REJECTED
+        repeated = grounds.gate.status == GateStatus.NOT_RULED_OUT
         return _level("noise", RuleKind.WITHIN_CHANCE if repeated else RuleKind.NO_CHANGE)
     if grounds.verdict == "no_effect":
         return _level("noise", RuleKind.SAME_OUTCOME)
@@ -61,7 +61,7 @@ def _low(grounds: Grounds) -> Level | None:
     if not grounds.finished:
         return _level("low", RuleKind.BUDGET)
     if grounds.verdict == "inconclusive":
-        return _level("low", RuleKind.OBSERVED)
+        return _level("low", RuleKind.OBSERVATION)
     if grounds.gate.status == GateStatus.NOT_RUN:
         return Level(confidence="low", rule=rule(Rule(kind=RuleKind.CHANCE_OPEN, reason=grounds.gate.reason)))
     return None
@@ -74,10 +74,10 @@ def _high(grounds: Grounds) -> Level | None:
         return None
     if not grounds.drawn:
         if grounds.gate.p is None:
-            return _level("high", RuleKind.RECORDED)
+            return _level("high", RuleKind.RECORDED_ANSWERS)
         return _level("high", RuleKind.RECORDED_BEYOND_CHANCE, grounds.gate.p)
     if grounds.confirmed is not None and grounds.confirmed < STRICT and grounds.apart:
-        return _level("high", RuleKind.REPEATED, grounds.confirmed)
+        return _level("high", RuleKind.REPEATS, grounds.confirmed)
     return None
 
 
@@ -85,27 +85,27 @@ def _medium(grounds: Grounds) -> Level:
     if grounds.verdict == "joint":
         return _level("medium", RuleKind.JOINT if grounds.exhaustive else RuleKind.JOINT_OF_SOME)
     if grounds.verdict == "over_determined":
-        return _level("medium", RuleKind.SEVERAL if grounds.exhaustive else RuleKind.SEVERAL_OF_SOME)
+        return _level("medium", RuleKind.SEVERAL_CAUSES if grounds.exhaustive else RuleKind.SOME_OF_SEVERAL_CAUSES)
     if grounds.left_by_certificates:
-        return _level("medium", RuleKind.LEFT)
+        return _level("medium", RuleKind.LAST_CANDIDATE)
     if not (grounds.enough and grounds.needed):
-        return _level("medium", RuleKind.ENOUGH if grounds.enough else RuleKind.NEEDED)
+        return _level("medium", RuleKind.SUFFICIENT if grounds.enough else RuleKind.NECESSARY)
     if doubt := _doubt(grounds):
         return _level("medium", doubt)
     if grounds.gate.p is not None and not _beyond_chance(grounds.gate):
         return _level("medium", RuleKind.UNLIKELY, grounds.gate.p)
-    return _level("medium", RuleKind.DRAWN_ONCE)
+    return _level("medium", RuleKind.SINGLE_SAMPLE)
 
 
 def _doubt(grounds: Grounds) -> RuleKind | None:
     """What speaks against a cause that replays show both ways."""
     doubts = (
-        (grounds.borrowed, RuleKind.BORROWED),
-        (grounds.stood_in, RuleKind.STOOD_IN),
-        (grounds.follows, RuleKind.FOLLOWS),
-        (grounds.assumed, RuleKind.ASSUMED),
-        (grounds.derived, RuleKind.DERIVED),
-        (not grounds.only, RuleKind.NOT_ALL_TRIED),
+        (grounds.borrowed, RuleKind.BORROWED_ANSWER),
+        (grounds.stood_in, RuleKind.OUTPUT_ONLY),
+        (grounds.follows, RuleKind.POSSIBLE_RESPONSE),
+        (grounds.assumed, RuleKind.ASSUMPTION),
+        (grounds.derived, RuleKind.AGENT_CODE),
+        (not grounds.only, RuleKind.OTHERS_UNTESTED),
     )
     return next((kind for applies, kind in doubts if applies), None)
 
@@ -116,5 +116,5 @@ def _level(confidence: Confidence, kind: RuleKind, p: float | None = None) -> Le
 
 def _beyond_chance(gate: NoiseGate) -> bool:
     return gate.status == GateStatus.NOT_NEEDED or (
-        gate.status == GateStatus.REJECTED and gate.p is not None and gate.p < STRICT
+        gate.status == GateStatus.RULED_OUT and gate.p is not None and gate.p < STRICT
     )

@@ -7,7 +7,7 @@ from typing import Final
 
 from diffing.schemas.evidence import CheapestExperiment, EvidenceVerdict, GateStatus, NoiseGate
 from diffing.sentences import proofs
-from diffing.sentences.findings import AssumptionKind, Coarsened, Conclusion, ConclusionKind, TrialKind
+from diffing.sentences.findings import AssumptionKind, CoarserQuestion, Conclusion, ConclusionKind, TrialKind
 from replay.proofs.core.types import Atom, Atoms, Seen
 from replay.proofs.ladder import noise_gate
 from replay.proofs.ladder.ladder import Ladder
@@ -45,10 +45,10 @@ def _conclusion(told: Told) -> Conclusion:
             return _found(told, _single(told), sets=told.sets[:1])
         case "joint":
             enough = told.ladder.space.enough(told.sets[0])
-            kind = ConclusionKind.TOGETHER if enough else ConclusionKind.ALL_NEEDED
+            kind = ConclusionKind.JOINT if enough else ConclusionKind.ALL_NECESSARY
             return _found(told, kind, sets=told.sets[:1])
         case "over_determined":
-            kind = ConclusionKind.NOT_ALONE if len(told.sets) == 1 else ConclusionKind.SEVERAL
+            kind = ConclusionKind.NOT_ALONE if len(told.sets) == 1 else ConclusionKind.SEVERAL_CAUSES
             more = max(0, len(told.sets) - _NAMED)
             return _found(told, kind, sets=told.sets[:_NAMED], more=more)
 
@@ -102,29 +102,29 @@ def _assumed_of(told: Told, cause: Atoms) -> Iterator[AssumptionKind]:
     """What has to be true of the cause."""
     ladder, space = told.ladder, told.ladder.space
     if any(atom.id in cause and atom.category == "structure" for atom in space.atoms):
-        yield AssumptionKind.UNPAIRED
+        yield AssumptionKind.OUTPUT_ONLY
     if ladder.borrowed(cause):
-        yield AssumptionKind.BORROWED
+        yield AssumptionKind.BORROWED_ANSWER
     if ladder.derived(cause):
-        yield AssumptionKind.DERIVED
+        yield AssumptionKind.AGENT_CODE
     if ladder.assumed(cause):
-        yield AssumptionKind.UNAFFECTED
+        yield AssumptionKind.UNEXPLAINED_INPUT
     if not space.one and space.enough(space.all) is False:
-        yield AssumptionKind.INCOMPLETE
+        yield AssumptionKind.OTHER_DIFFERENCES
 
 
-def _coarsened(ladder: Ladder) -> list[Coarsened]:
+def _coarsened(ladder: Ladder) -> list[CoarserQuestion]:
     asked, compared = ladder.case.question, ladder.question
     if compared is asked:
         return []
     base, _ = noise_gate.sides(ladder.space)
     return [
-        Coarsened(
-            asked=asked.text,
-            asked_kind=asked.kind,
-            compared=compared.text,
-            compared_kind=compared.kind,
-            stray=base.stray(),
+        CoarserQuestion(
+            exact=asked.text,
+            exact_kind=asked.kind,
+            coarse=compared.text,
+            coarse_kind=compared.kind,
+            differs_on_the_way=base.stray(),
         )
     ]
 
@@ -181,8 +181,8 @@ def _single(told: Told) -> ConclusionKind:
     if enough and needed:
         return ConclusionKind.BOTH_WAYS
     if enough:
-        return ConclusionKind.ENOUGH
-    return ConclusionKind.NEEDED if needed else ConclusionKind.LEFT
+        return ConclusionKind.SUFFICIENT
+    return ConclusionKind.NECESSARY if needed else ConclusionKind.LAST_CANDIDATE
 
 
 def _inconclusive(told: Told) -> Conclusion:
@@ -190,9 +190,9 @@ def _inconclusive(told: Told) -> Conclusion:
     if not ladder.space.atoms:
         return _found(told, ConclusionKind.UNTESTABLE)
     if told.gate.status == GateStatus.NOT_RUN and not ladder.made():
-        return _found(told, ConclusionKind.UNPROVED, reason=told.gate.reason)
+        return _found(told, ConclusionKind.NO_PROOF, reason=told.gate.reason)
     if told.sets:
-        return _found(told, ConclusionKind.AMONG, sets=told.sets[:1])
+        return _found(told, ConclusionKind.ONE_OF_THESE, sets=told.sets[:1])
     if ladder.is_unanswerable:
         return _found(told, ConclusionKind.WORDING)
     if ladder.space.enough(ladder.space.all) is False:
@@ -202,15 +202,15 @@ def _inconclusive(told: Told) -> Conclusion:
     ]
     # What a probe missed says more than what a repeat did.
     missing = min(missed, default=(False, ""), key=lambda each: each[0])[1]
-    return _found(told, ConclusionKind.UNSEPARATED, reason=missing)
+    return _found(told, ConclusionKind.INSEPARABLE, reason=missing)
 
 
 def _not_made(told: Told) -> Conclusion:
     """The difference is there without what was applied. Unrecorded is only what no recorded difference can be."""
     left = [atom for atom in told.ladder.case.atoms if not atom.testable]
     if not left:
-        return _found(told, ConclusionKind.UNRECORDED)
-    named = _found(told, ConclusionKind.UNMADE, more=max(0, len(left) - _NAMED))
+        return _found(told, ConclusionKind.UNRECORDED_CAUSE)
+    named = _found(told, ConclusionKind.NOT_REPLAYABLE, more=max(0, len(left) - _NAMED))
     return replace(named, sets=(_titles(left[:_NAMED]),))
 
 

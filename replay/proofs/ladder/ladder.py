@@ -97,12 +97,12 @@ class Ladder:
             self.space, sampled=self.case.sampled, most=self.budget.repeats, finished="noise" in self.done
         )
         if (
-            found.status == GateStatus.REJECTED
+            found.status == GateStatus.RULED_OUT
             and self.question.kind == "answer_alike"
             and not noise_gate.are_recognised(self.space)
         ):
             # Likeness sorts any two texts; that it sorts the sides otherwise says nothing unless it knows each again.
-            found = found.model_copy(update={"status": GateStatus.NOT_REJECTED, "reason": _ALIKE})
+            found = found.model_copy(update={"status": GateStatus.NOT_RULED_OUT, "reason": _ALIKE})
         certified = self.case.chance and found.status in {GateStatus.NOT_RUN, GateStatus.NOT_NEEDED}
         return (
             found.model_copy(update={"status": GateStatus.NOT_NEEDED, "reason": self.case.chance})
@@ -114,13 +114,13 @@ class Ladder:
     def is_noise(self) -> bool:
         """Whether chance explains it: repeats say so, or nobody changed anything and no repeats say otherwise."""
         status = self.noise().status
-        mixed = status == GateStatus.NOT_REJECTED and noise_gate.overlap(self.space)
-        return mixed or bool(self.case.chance and status != GateStatus.REJECTED)
+        mixed = status == GateStatus.NOT_RULED_OUT and noise_gate.overlap(self.space)
+        return mixed or bool(self.case.chance and status != GateStatus.RULED_OUT)
 
     @property
     def is_unanswerable(self) -> bool:
         """Whether repeats differ under every question, and never come to the same on both sides."""
-        return not self.is_noise and self.noise().status == GateStatus.NOT_REJECTED
+        return not self.is_noise and self.noise().status == GateStatus.NOT_RULED_OUT
 
     def spent(self) -> tuple[int, float | None]:
         """Live calls, and their cost; None: not known. Probes that were begun ahead in vain count as well."""
@@ -174,7 +174,7 @@ class Ladder:
             # They give something else each time, so no two answers can be expected to be equal.
             self._ask(scale[-1])
             return False
-        if self.noise().status == GateStatus.REJECTED or not noise_gate.disagree(base):
+        if self.noise().status == GateStatus.RULED_OUT or not noise_gate.disagree(base):
             return False
         for question in scale[scale.index(self.question) + 1 :]:
             self._ask(question)

@@ -175,15 +175,15 @@ _NAMES: Final = ("base", "candidate")
 
 def _status(decision: statistics.Decision, problem: str, most: int, *, enough: bool) -> tuple[GateStatus, str]:
     if decision == "rejected":
-        return GateStatus.REJECTED, gate_reason(GateReason.REJECTED)
+        return GateStatus.RULED_OUT, gate_reason(GateReason.RULED_OUT)
     if problem:
-        return GateStatus.NOT_RUN, gate_reason(GateReason.UNREPEATABLE, problem=problem)
+        return GateStatus.NOT_RUN, gate_reason(GateReason.NOT_REPEATABLE, problem=problem)
     if not enough:
         kind = GateReason.TOO_FEW_ALLOWED if most < statistics.FIRST else GateReason.TOO_FEW
         return GateStatus.NOT_RUN, gate_reason(kind, first=statistics.FIRST, most=most)
     if decision == "not_rejected":
-        return GateStatus.NOT_REJECTED, gate_reason(GateReason.NOT_REJECTED)
-    return GateStatus.NOT_RUN, gate_reason(GateReason.UNFINISHED)
+        return GateStatus.NOT_RULED_OUT, gate_reason(GateReason.NOT_RULED_OUT)
+    return GateStatus.NOT_RUN, gate_reason(GateReason.INCOMPLETE)
 
 
 def _interval(hits: int, n: int) -> Interval | None:

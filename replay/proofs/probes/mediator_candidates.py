@@ -4,7 +4,7 @@ from typing import Final, get_args
 
 from diffing.compare.comparison import Pair
 from diffing.compare.references import step_ref
-from diffing.sentences.changes import noted
+from diffing.sentences.changes import facet_note
 from replay.overrides.profile import CallEnd
 from replay.proofs.core.types import Atoms, Stage
 from replay.proofs.subject.subject import Subject
@@ -48,4 +48,4 @@ def _text(subject: Subject, pair: Pair) -> str:
     facets = subject.seen.opened.facets.get(pair.place, ())
     made = [facet for facet in facets if facet.part == "output"]
     told = sorted(made, key=lambda facet: facet.kind != "tool calls")
-    return noted(told[0]) if told else "answered otherwise"
+    return facet_note(told[0]) if told else "answered otherwise"

@@ -244,7 +244,7 @@ def _made_up(seen: Examined, fork: int) -> list[Change]:
             atom = Atom(
                 id=f"made-up-{pair.place}",
                 category="tool" if step.type == StepType.TOOL else "structure",
-                title=f"The replay itself answered step {step.sequence_no} ({step.callee})",
+                title=f"The replay itself answered step {step.sequence_no} ({step.display_name})",
                 description=f"By its policy: {step.reason.replace('_', ' ')}.",
                 why_not="it is no answer that anybody recorded",
                 base=step_ref(pair.base),

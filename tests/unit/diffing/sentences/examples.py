@@ -17,7 +17,7 @@ from diffing.sentences import attribution, changes, consequences, proofs
 from diffing.sentences.findings import (
     AssumptionKind,
     ChanceKind,
-    Coarsened,
+    CoarserQuestion,
     Conclusion,
     ConclusionKind,
     GateReason,
@@ -30,33 +30,33 @@ from diffing.sentences.verdicts import (
     AnswerChange,
     Call,
     CallChange,
-    Caused,
     CertificateKind,
     Changes,
-    Configured,
+    ConfigurationDiffers,
     Consequence,
     Divergence,
     Doubt,
     DoubtKind,
     Evidence,
+    Exclusion,
     Experiment,
     ExperimentKind,
+    JointChange,
+    ManualAnswer,
     NoDifference,
     NoEffect,
+    NoExplanation,
+    NothingInCommon,
+    OpenVerdict,
     Reason,
     ReasonKind,
-    Resampled,
+    Resampling,
     Result,
     ResultChange,
-    RuledOut,
-    SetByHand,
+    SingleCause,
     Support,
     SupportKind,
-    Together,
     Trials,
-    Undecided,
-    Unexplained,
-    Unrelated,
     Verdict,
 )
 from traces.core.json_types import JSONObject, JSONValue
@@ -76,7 +76,7 @@ ANSWERS = [
     )
     for kind in AnswerChange
 ]
-EDITED = Answer(kind=AnswerChange.EDITED, base="rejected", candidate="accepted")
+EDITED = Answer(kind=AnswerChange.EDIT, base="rejected", candidate="accepted")
 CALLS = [Call(kind=kind, tool="issue_refund", argument="amount", base="4200", candidate="42") for kind in CallChange]
 RESULTS = [
     Result(kind=kind, tool="issue_refund", field="status", base="rejected", candidate="accepted")
@@ -86,14 +86,14 @@ RESULTS = [
 
 def verdicts() -> Iterator[Verdict]:
     """Every verdict with every figure that changes its sentence."""
-    two, many = Changes(named=(PROMPT, MODEL)), Changes(named=(PROMPT, MODEL, MODEL), more=2)
+    two, many = Changes(titles=(PROMPT, MODEL)), Changes(titles=(PROMPT, MODEL, MODEL), more=2)
     story = Consequence(call=CALLS[2], result=RESULTS[0], answer=EDITED)
     yield NoDifference()
     yield from (NoEffect(steps=1), NoEffect(steps=2), NoEffect(steps=2, change=PROMPT))
     yield from (NoEffect(steps=2, change=PROMPT, more=1), NoEffect(steps=1, change=PROMPT, more=2))
-    yield from (Unrelated(), Unexplained(), Undecided(changes=two), Undecided(changes=many))
-    yield Undecided(changes=two, doubts=(Doubt(kind=DoubtKind.REQUEST, step=STEP),))
-    yield Resampled(step=3, consequence=story)
+    yield from (NothingInCommon(), NoExplanation(), OpenVerdict(changes=two), OpenVerdict(changes=many))
+    yield OpenVerdict(changes=two, doubts=(Doubt(kind=DoubtKind.REQUEST, step=STEP),))
+    yield Resampling(step=3, consequence=story)
     for divergence in Divergence:
         yield Trials(
             task="7",
@@ -105,28 +105,28 @@ def verdicts() -> Iterator[Verdict]:
             answer=EDITED,
             step_type="tool",
         )
-    yield Together(count=2, changes=two, answer=EDITED)
-    yield Together(count=5, changes=many, answer=EDITED, drawn=True)
-    yield SetByHand(step=STEP, answer=EDITED)
-    yield Configured(settings="version 1 → 2", change=PROMPT, answer=EDITED)
+    yield JointChange(count=2, changes=two, answer=EDITED)
+    yield JointChange(count=5, changes=many, answer=EDITED, has_resampling=True)
+    yield ManualAnswer(step=STEP, answer=EDITED)
+    yield ConfigurationDiffers(settings="version 1 → 2", change=PROMPT, answer=EDITED)
     for suspected in (False, True):
-        yield Caused(change=PROMPT, consequence=story, suspected=suspected)
-    yield Caused(change=PROMPT, consequence=story, suspected=True, linked=False)
-    yield Caused(change=PROMPT, consequence=story, suspected=True, others=Changes(named=(MODEL,)))
+        yield SingleCause(change=PROMPT, consequence=story, is_suspicion=suspected)
+    yield SingleCause(change=PROMPT, consequence=story, is_suspicion=True, has_data_flow=False)
+    yield SingleCause(change=PROMPT, consequence=story, is_suspicion=True, open_changes=Changes(titles=(MODEL,)))
     for call in CALLS:
-        yield Caused(change=PROMPT, consequence=Consequence(call=call, answer=EDITED), suspected=False)
+        yield SingleCause(change=PROMPT, consequence=Consequence(call=call, answer=EDITED), is_suspicion=False)
     for result in RESULTS:
-        yield Caused(change=PROMPT, consequence=Consequence(result=result, answer=EDITED), suspected=False)
+        yield SingleCause(change=PROMPT, consequence=Consequence(result=result, answer=EDITED), is_suspicion=False)
     for answer in ANSWERS:
         for first in (None, CALLS[0]):
-            yield Caused(change=PROMPT, consequence=Consequence(answer=answer, call=first), suspected=False)
+            yield SingleCause(change=PROMPT, consequence=Consequence(answer=answer, call=first), is_suspicion=False)
 
 
 def evidence() -> Iterator[Evidence]:
     """Every line of what a verdict rests on."""
     yield from (Reason(kind=kind, step=STEP) for kind in ReasonKind)
     yield from (Support(kind=kind, step=STEP, task="7") for kind in SupportKind)
-    yield from (RuledOut(change=MODEL, certificate=kind) for kind in CertificateKind)
+    yield from (Exclusion(change=MODEL, certificate=kind) for kind in CertificateKind)
     yield from (Doubt(kind=kind, step=STEP, settings="version 1 → 2") for kind in DoubtKind)
     yield from (Doubt(kind=DoubtKind.UNREAD, step=STEP, more=more) for more in (1, 2))
 
@@ -295,10 +295,10 @@ def calls() -> Iterator[Facet]:
 
 def change_lines() -> Iterator[str]:
     for each in facets():
-        yield changes.cause(each)
-        yield changes.noted(each)
-    yield from map(changes.noted, calls())
-    yield changes.resampled(BOTH)
+        yield changes.facet_phrase(each)
+        yield changes.facet_note(each)
+    yield from map(changes.facet_note, calls())
+    yield changes.resampling_phrase(BOTH)
     steps = [
         step(summary="It was sent."),
         step(StepType.MODEL, "chat", summary="It was sent."),
@@ -306,14 +306,14 @@ def change_lines() -> Iterator[str]:
     ]
     for alone in steps:
         for one in (pair(alone, None), pair(None, alone)):
-            yield changes.unpaired(one)
+            yield changes.unpaired_phrase(one)
             yield changes.unpaired_note(one)
     yield from changes.METHODS.values()
-    yield from (changes.joined("amount 1 → 2", effect) for effect in ("", "asks pay", "“a” → “b”"))
+    yield from (changes.join_effect("amount 1 → 2", effect) for effect in ("", "asks pay", "“a” → “b”"))
 
 
 GATE = NoiseGate(
-    status=GateStatus.NOT_REJECTED,
+    status=GateStatus.NOT_RULED_OUT,
     reason="",
     base_flips=1,
     base_n=4,
@@ -328,21 +328,26 @@ MISSING = "step 3 would need a live call"
 
 def conclusions() -> Iterator[Conclusion]:
     """Every conclusion with every figure that changes its sentence."""
-    several = {ConclusionKind.TOGETHER, ConclusionKind.ALL_NEEDED, ConclusionKind.NOT_ALONE, ConclusionKind.AMONG}
+    several = {
+        ConclusionKind.JOINT,
+        ConclusionKind.ALL_NECESSARY,
+        ConclusionKind.NOT_ALONE,
+        ConclusionKind.ONE_OF_THESE,
+    }
     for kind in ConclusionKind:
         sets = ((PROMPT, MODEL),) if kind in several else ((PROMPT,), (MODEL,))
         yield Conclusion(kind=kind, gate=GATE, sets=sets, reason=MISSING)
-    for kind in (ConclusionKind.ALL_NEEDED, ConclusionKind.NOT_ALONE):
+    for kind in (ConclusionKind.ALL_NECESSARY, ConclusionKind.NOT_ALONE):
         yield Conclusion(kind=kind, gate=GATE, sets=((PROMPT,),))
     yield Conclusion(kind=ConclusionKind.BOTH_WAYS, gate=GATE, sets=((PROMPT,),), chance_open=True)
-    yield Conclusion(kind=ConclusionKind.TOGETHER, gate=GATE, sets=((PROMPT, MODEL),), chance_open=True)
-    for kind in (ConclusionKind.SEVERAL, ConclusionKind.UNMADE):
+    yield Conclusion(kind=ConclusionKind.JOINT, gate=GATE, sets=((PROMPT, MODEL),), chance_open=True)
+    for kind in (ConclusionKind.SEVERAL_CAUSES, ConclusionKind.NOT_REPLAYABLE):
         yield Conclusion(kind=kind, gate=GATE, sets=((PROMPT,), (MODEL,)), more=2)
-    yield Conclusion(kind=ConclusionKind.UNSEPARATED, gate=GATE)
+    yield Conclusion(kind=ConclusionKind.INSEPARABLE, gate=GATE)
     yield Conclusion(kind=ConclusionKind.WITHIN_CHANCE, gate=GATE.model_copy(update={"p": None}))
     for more in (0, 2):
         models = ("m2 in place of m1", "m4 in place of m3")
-        yield Conclusion(kind=ConclusionKind.ENOUGH, gate=GATE, sets=((PROMPT,),), models=models, more_models=more)
+        yield Conclusion(kind=ConclusionKind.SUFFICIENT, gate=GATE, sets=((PROMPT,),), models=models, more_models=more)
 
 
 def proof_lines() -> Iterator[str]:
@@ -354,12 +359,12 @@ def proof_lines() -> Iterator[str]:
     yield from map(proofs.assumption, AssumptionKind)
     for stray in (False, True):
         yield proofs.assumption(
-            Coarsened(
-                asked="the final answer",
-                asked_kind="answer",
-                compared="the facts in the answer",
-                compared_kind="answer_facts",
-                stray=stray,
+            CoarserQuestion(
+                exact="the final answer",
+                exact_kind="answer",
+                coarse="the facts in the answer",
+                coarse_kind="answer_facts",
+                differs_on_the_way=stray,
             )
         )
     for titles in ((PROMPT,), (PROMPT, MODEL)):
