@@ -60,7 +60,8 @@ def _calls(ahead: Sequence[Pair], facets: Facets) -> Iterator[Call]:
         if pair.step.type not in {StepType.TOOL, StepType.RETRIEVAL}:
             continue
         if pair.sides is None:
-            yield Call(kind=CallChange.MISSING_CALL if pair.base else CallChange.EXTRA_CALL, tool=pair.step.display_name)
+            kind = CallChange.MISSING_CALL if pair.base else CallChange.EXTRA_CALL
+            yield Call(kind=kind, tool=pair.step.display_name)
         for facet in facets.get(pair.place, ()):
             if facet.kind in {"arguments", "query"}:
                 yield from _arguments(pair, facet)

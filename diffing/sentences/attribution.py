@@ -57,13 +57,13 @@ _SUPPORTS: Final[Mapping[SupportKind, str]] = {
     SupportKind.NO_DATA_FLOW: "No recorded data flow leads from a change to the final answer, so only the order of the "
     "steps was used.",
     SupportKind.REPLAY: "One run is a replay of the other, so everything outside the change comes from the recording.",
-    SupportKind.SEPARATE_RECORDINGS: "The runs were recorded separately, so chance may have changed the answers as well.",
+    SupportKind.SEPARATE_RECORDINGS: "The runs were recorded separately, so chance may also have changed the answers.",
 }
 _CERTIFICATES: Final[Mapping[CertificateKind, str]] = {
     CertificateKind.SAME_ANSWER: "the final answer is the same in both runs",
     CertificateKind.SAME_OUTPUT: "the step gave the same output in both runs (inert)",
-    CertificateKind.SAME_ON_EVERY_PATH: "every path from it to the final answer passes through an output that is the same in "
-    "both runs (dominated)",
+    CertificateKind.SAME_ON_EVERY_PATH: "every path from it to the final answer passes through an output that is the "
+    "same in both runs (dominated)",
     CertificateKind.NO_PATH: "no recorded data flow leads from it to the final answer (unreached)",
 }
 _DOUBTS: Final[Mapping[DoubtKind, str]] = {

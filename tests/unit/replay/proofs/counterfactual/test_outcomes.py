@@ -90,7 +90,7 @@ class Unlike(Rewording):
 def test_answers_that_never_overlap_are_not_called_noise() -> None:
     found = proved(Unlike(["x"], ["y"]))
     assert (found.verdict, found.confidence) == ("inconclusive", "low")
-    assert "what was compared is wording" in found.conclusion
+    assert "The comparison measures wording" in found.conclusion
 
 
 def test_likeness_counts_only_telling_words() -> None:
@@ -158,7 +158,7 @@ def test_unrecorded_cause_is_claimed_only_when_all_was_applied(*, untried: bool,
     atoms = [Atom(id="a", category="prompt", title="Change a")]
     atoms += [Atom(id="b", category="upstream", title="The reply", why_not="code made it")] if untried else []
     found = prove(Case(question=outcomes.question("answer", []), atoms=atoms), Powerless(borrowed=0), Budget())
-    assert ("something that was not recorded did" in found.conclusion) is claimed
+    assert ("the cause was not recorded" in found.conclusion) is claimed
     assert ("the reply" in found.conclusion) is untried
 
 
@@ -166,7 +166,7 @@ def test_cause_after_a_changed_output_is_never_high() -> None:
     reply = Atom(id="reply", category="upstream", title="Changing the reply", follows=True)
     found = prove(Case(question=outcomes.question("answer", []), atoms=[reply]), Keyed(borrowed=0), Budget())
     assert (found.verdict, found.confidence) == ("single", "medium")
-    assert "may itself be a response" in found.rule
+    assert "may be a response" in found.rule
 
 
 class Derived(Keyed):
@@ -180,8 +180,8 @@ def test_cause_behind_unrecorded_code_is_never_high() -> None:
     prompt = Atom(id="p", category="prompt", title="Changing the router's prompt")
     found = prove(Case(question=outcomes.question("answer", []), atoms=[prompt]), Derived(borrowed=0), Budget())
     assert (found.verdict, found.confidence) == ("single", "medium")
-    assert "code ran between" in found.rule
-    assert any("derives from equal answers" in line for line in found.assumptions)
+    assert "code ran in between" in found.rule
+    assert any("derives the same from equal answers" in line for line in found.assumptions)
 
 
 class Assuming(Keyed):
@@ -202,7 +202,7 @@ def test_cause_past_an_assumed_step_is_never_high() -> None:
     found = prove(Case(question=outcomes.question("answer", []), atoms=[PROMPT]), Assuming(effect=True), Budget())
     assert (found.verdict, found.confidence) == ("single", "medium")
     assert "assumed to be unaffected" in found.rule
-    assert any("part of its input is unexplained" in line for line in found.assumptions)
+    assert any("do not explain all of its input" in line for line in found.assumptions)
 
 
 def test_assumed_steps_rule_no_change_out() -> None:

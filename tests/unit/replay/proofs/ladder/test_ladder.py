@@ -258,7 +258,7 @@ def test_a_single_cause_is_sure_only_when_every_other_change_was_tried_alone() -
 
     untried, tried = found(0), found(1)
     assert (untried.verdict, untried.confidence, untried.primary) == ("single", "medium", [["a"]])
-    assert "one of them may be enough as well" in untried.rule
+    assert "one of them may also be sufficient" in untried.rule
     assert (tried.verdict, tried.primary) == ("over_determined", [["a"], ["b"]])
 
 
@@ -284,7 +284,7 @@ def test_of_many_changes_it_says_that_another_set_may_be_enough() -> None:
 
     found = proved(truth, 12)
     assert (found.verdict, found.confidence, found.primary) == ("joint", "medium", [["a", "b"]])
-    assert "another set may be enough as well" in found.rule
+    assert "another set may also be sufficient" in found.rule
 
 
 def needs_names(*names: str) -> Truth:

@@ -167,7 +167,7 @@ def test_runs_that_cannot_be_repeated_stay_low() -> None:
     assert (found.replays_live, found.replays_cached) == (0, 2)
     assert skipped(found) == sum(probe.repeats for probe in found.probes) - 2 > 0
     assert found.cheapest_experiment is not None
-    assert found.conclusion.startswith("Change a may have made the difference: alone it gives")
+    assert found.conclusion.startswith("Change a may have made the difference: made alone, it gives")
     assert "whether chance alone did it was not tested" in found.conclusion
 
 
@@ -177,5 +177,5 @@ def test_without_sampled_answers_nothing_is_repeated() -> None:
     found = prove(Case(question=question, atoms=case().atoms, one_space=True), lab, Budget())
     assert found.noise == noise_gate.NOT_NEEDED
     assert found.confidence == "high"
-    assert "it holds for these two recorded runs, because every answer that was needed is recorded" in found.rule
+    assert "This holds for these two recorded runs, because every answer that was needed is recorded" in found.rule
     assert not any(ask.repeat for ask in lab.asked)
