@@ -9,7 +9,7 @@ from replay.core.calls import Call
 from replay.core.context import ReplayContext
 from replay.core.graph import Link, Node, with_ordinals
 from replay.inputs.changes import Change, Incoming
-from replay.inputs.rebuilt_inputs import Slots, rebuilt_slots, rebuilt_value
+from replay.inputs.rebuilt_inputs import Slots, rebuild_slots, rebuild_value
 from replay.overrides.edits import Edits
 from replay.overrides.request_edits import edit_slots, edited_names, with_system_slots
 from replay.state.replay_state import ReplayState
@@ -24,44 +24,50 @@ from traces.signatures.ignore_rules import ReductionCache
 class CallBuilder:
     """Builds the call that a step makes in the replay."""
 
-    def __init__(self, context: ReplayContext, state: ReplayState, handed: HandedResults, foresight: Foresight) -> None:
+    def __init__(
+        self, context: ReplayContext, state: ReplayState, handed_results: HandedResults, foresight: Foresight
+    ) -> None:
         self._context = context
         self._state = state
-        self._handed = handed
+        self._handed_results = handed_results
         self._foresight = foresight
-        self._underived = UnknownParts(context, state)
-        self._splitter = Splitter()  # knows each message of a conversation once
-        self._reductions = ReductionCache()  # and what the ignore list leaves of it
+        self._unknown_parts = UnknownParts(context, state)
+        # Caches the digest of each message of a conversation.
+        self._splitter = Splitter()
+        # Caches what the ignore list leaves of each message.
+        self._reductions = ReductionCache()
 
     def of_step(self, node: Node) -> Call:
         """Build the call of a step other than a model step."""
-        recorded, edits = self._context.payload(node.input_ref), self._context.profile.edits_of(node)
+        recorded_input, edits = self._context.payload(node.input_ref), self._context.profile.edits_of(node)
         input = None
-        if recorded is not None or node.type is not StepType.OUTPUT:
+        if recorded_input is not None or node.type is not StepType.OUTPUT:
             incoming = self.incoming(node)
-            input = self._state.tasks.input_of(node, rebuilt_value(recorded, incoming, self._underived.missed))
-            self._underived.check(node, incoming)
+            input = self._state.tasks.input_of(
+                node, rebuild_value(recorded_input, incoming, self._unknown_parts.misses)
+            )
+            self._unknown_parts.check(node, incoming)
         if isinstance(input, dict):
             fields = edits.retrieval if node.type is StepType.RETRIEVAL else edits.prompt
             input = {**input, **{name: value for name, value in fields.items() if name != "documents"}}
         if edits.arguments is not None:
             input = edits.arguments.value
-        return self._call(node, input, recorded, edits, provider=node.provider, model=node.model)
+        return self._call(node, input, recorded_input, edits, provider=node.provider, model=node.model)
 
-    def of_model(self, node: Node, input: JSONObject, recorded: JSONObject, edits: Edits) -> Call:
+    def of_model(self, node: Node, input: JSONObject, recorded_input: JSONObject, edits: Edits) -> Call:
         """Build the call of a source model step."""
         override = edits.model.get("provider")
         return self._call(
             node,
             input,
-            recorded,
+            recorded_input,
             edits,
             provider=str(edits.model.get("provider", node.provider)),
             model=str(edits.model.get("model", node.model)),
             override_provider=None if override is None else str(override),
         )
 
-    def unseen(self, node: Node, edits: Edits, *, repeats: bool) -> Call:
+    def without_request(self, node: Node, edits: Edits, *, repeats: bool) -> Call:
         """Build a model step's call without its request, which `repeats` the recorded one or matches no cache entry."""
         override = edits.model.get("provider")
         provider = node.provider if override is None else str(override)
@@ -75,8 +81,8 @@ class CallBuilder:
             node=node,
             complete=bool(node.input_ref),
             changed=not repeats,
-            because=self._because(node),
-            differs=() if repeats else _asked_otherwise(node, edits, provider, model),
+            because=self._changed_producers(node),
+            differs=() if repeats else _edited_fields(node, edits, provider, model),
             provider=provider,
             model=model,
             override_provider=None if override is None else provider,
@@ -85,38 +91,42 @@ class CallBuilder:
             signature=node.signature if repeats else "",
             edits=edits,
         )
-        return self._underived.applied(call)
+        return self._unknown_parts.mark(call)
 
-    def messages(self, node: Node, recorded: JSONObject, edits: Edits) -> tuple[Slots, Slots]:
+    def messages(self, node: Node, request: JSONObject, edits: Edits) -> tuple[Slots, Slots]:
         """Rebuild a model step's messages; returns them before and after its own edits."""
-        given, tasks = recorded.get("messages"), self._state.tasks
-        messages = given if isinstance(given, list) else []
+        recorded_messages, tasks = request.get("messages"), self._state.tasks
+        messages = recorded_messages if isinstance(recorded_messages, list) else []
         links = self._context.graph.links.get(node.no, ())
         prefix = self._state.histories.prefix(links, messages, own_edits=bool(edits.messages))
         incoming = self.incoming(node)
-        plain = rebuilt_slots(messages, prefix, incoming, self._underived.missed)
-        self._underived.check(node, incoming, messages)
-        plain = [tasks.messages_of(node, slot) for slot in plain] if tasks.changes_input_of(node) else plain
-        edited = edit_slots(plain, edits.messages) if edits.messages else plain
+        plain_slots = rebuild_slots(messages, prefix, incoming, self._unknown_parts.misses)
+        self._unknown_parts.check(node, incoming, messages)
+        plain_slots = (
+            [tasks.messages_of(node, slot) for slot in plain_slots] if tasks.changes_input_of(node) else plain_slots
+        )
+        edited_slots = edit_slots(plain_slots, edits.messages) if edits.messages else plain_slots
         if "system" in edits.prompt:
-            edited = with_system_slots(edited, str(edits.prompt["system"]))
-        return plain, edited
+            edited_slots = with_system_slots(edited_slots, str(edits.prompt["system"]))
+        return plain_slots, edited_slots
 
-    def passed_on(self, call: Call, recorded: JSONValue, incoming: Incoming, node: Node) -> tuple[JSONValue, Call]:
+    def rebuild_output(
+        self, call: Call, recorded_output: JSONValue, incoming: Incoming, node: Node
+    ) -> tuple[JSONValue, Call]:
         """Rebuild the output of an output step that has no input."""
-        output = rebuilt_value(recorded, incoming, self._underived.missed)
-        self._underived.check(node, incoming)
-        return output, self._underived.applied(call)
+        output = rebuild_value(recorded_output, incoming, self._unknown_parts.misses)
+        self._unknown_parts.check(node, incoming)
+        return output, self._unknown_parts.mark(call)
 
     def incoming(self, node: Node) -> list[tuple[Link, Change]]:
         """Changes that reach a step, each with its link."""
-        found: list[tuple[Link, Change]] = []
-        for link in with_ordinals(self._context.graph, self._handed.links(node.no)):
-            told = self._state.tasks.incoming(node, link) or self._handed.incoming(node.no, link)
-            if (change := told or self._state.changes.get(link.producer)) is not None:
-                found.append((link, change))
-        self._foresight.look(node, found)
-        return found
+        changes: list[tuple[Link, Change]] = []
+        for link in with_ordinals(self._context.graph, self._handed_results.links(node.no)):
+            task_change = self._state.tasks.incoming(node, link) or self._handed_results.incoming(node.no, link)
+            if (change := task_change or self._state.changes.get(link.producer)) is not None:
+                changes.append((link, change))
+        self._foresight.record_dependence(node, changes)
+        return changes
 
     def is_reached(self, node: Node) -> bool:
         """True if an earlier change reaches a step's input."""
@@ -124,9 +134,11 @@ class CallBuilder:
 
     def changed_links(self, node: Node) -> Iterator[Link]:
         """Links to inputs that differ from the recording."""
-        return filter(self._brings_change, self._handed.links(node.no))
+        return filter(self._brings_change, self._handed_results.links(node.no))
 
-    def reduced(self, type: StepType, name: str, input: JSONValue, provider: str, model: str, tool_name: str) -> str:
+    def reduced_signature(
+        self, type: StepType, name: str, input: JSONValue, provider: str, model: str, tool_name: str
+    ) -> str:
         """Signature under the app's ignore list; empty if the list has no rule for such calls."""
         return self._context.ignoring.signature(
             type=type,
@@ -155,17 +167,17 @@ class CallBuilder:
         self,
         node: Node,
         input: JSONValue,
-        recorded: JSONValue,
+        recorded_input: JSONValue,
         edits: Edits,
         *,
         provider: str,
         model: str,
         override_provider: str | None = None,
     ) -> Call:
-        differs = self._differing(node, input, recorded, provider, model)
-        signed = node.signature
+        differs = self._differing_fields(node, input, recorded_input, provider, model)
+        call_signature = node.signature
         if differs:
-            signed = self.signature(node.type, node.name, input, provider, model, node.tool_name)
+            call_signature = self.signature(node.type, node.name, input, provider, model, node.tool_name)
         call = Call(
             no=self._state.number(node),
             parent=self._state.parent_of(node.parent),
@@ -174,26 +186,28 @@ class CallBuilder:
             input=input,
             node=node,
             complete=bool(node.input_ref),
-            changed=bool(differs) and (not signed or signed != node.signature),
+            changed=bool(differs) and (not call_signature or call_signature != node.signature),
             differs=tuple(differs),
-            because=self._because(node),
+            because=self._changed_producers(node),
             provider=provider,
             model=model,
             override_provider=override_provider,
             tool_name=node.tool_name,
             call_id=node.call_id,
-            signature=signed,
+            signature=call_signature,
             edits=edits,
-            reduced_signature=self.reduced(node.type, node.name, input, provider, model, node.tool_name),
+            reduced_signature=self.reduced_signature(node.type, node.name, input, provider, model, node.tool_name),
         )
-        return self._underived.applied(call)
+        return self._unknown_parts.mark(call)
 
-    def _differing(self, node: Node, input: JSONValue, recorded: JSONValue, provider: str, model: str) -> Sequence[str]:
+    def _differing_fields(
+        self, node: Node, input: JSONValue, recorded_input: JSONValue, provider: str, model: str
+    ) -> Sequence[str]:
         """Fields in which a call differs from the recorded one."""
         before = call_of(
             type=node.type,
             name=node.name,
-            input=self._compared(node, recorded),
+            input=self._comparable_input(node, recorded_input),
             provider=node.provider,
             model=node.model,
             tool_name=node.tool_name,
@@ -201,32 +215,33 @@ class CallBuilder:
         after = call_of(
             type=node.type,
             name=node.name,
-            input=self._compared(node, input),
+            input=self._comparable_input(node, input),
             provider=provider,
             model=model,
             tool_name=node.tool_name,
         )
         if before is None or after is None:
-            return [] if digest(recorded) == digest(input) else ["input"]
+            return [] if digest(recorded_input) == digest(input) else ["input"]
         return differing_fields(before, after, self._splitter.digest)
 
-    def _compared(self, node: Node, input: JSONValue) -> JSONValue:
+    def _comparable_input(self, node: Node, input: JSONValue) -> JSONValue:
         """Input without the fields that the app's ignore list excludes."""
         return self._context.ignoring.reduce(node.type, node.callee, input, self._reductions)
 
-    def _because(self, node: Node) -> tuple[int, ...]:
+    def _changed_producers(self, node: Node) -> tuple[int, ...]:
         return tuple(sorted({link.producer for link in self.changed_links(node)}))
 
     def _brings_change(self, link: Link) -> bool:
         histories = self._state.histories
         if link.kind is EdgeKind.HISTORY and not link.producer_path:
-            return histories.has(link.producer)  # its input is repeated, and not its answer
-        continued = link.kind is EdgeKind.HISTORY and histories.has(link.producer)
-        return continued or link.producer in self._state.changes
+            # The consumer repeats the producer's input, not its answer.
+            return histories.has(link.producer)
+        continues_changed_history = link.kind is EdgeKind.HISTORY and histories.has(link.producer)
+        return continues_changed_history or link.producer in self._state.changes
 
 
-def _asked_otherwise(node: Node, edits: Edits, provider: str, model: str) -> tuple[str, ...]:
+def _edited_fields(node: Node, edits: Edits, provider: str, model: str) -> tuple[str, ...]:
     """Fields in which a request differs, judged by its edits alone."""
-    asked = (("provider", provider, node.provider), ("model", model, node.model))
-    named = [name for name, now, recorded in asked if now != recorded]
-    return tuple(dict.fromkeys(("messages", *named, *edited_names(edits.model))))
+    fields = (("provider", provider, node.provider), ("model", model, node.model))
+    changed_fields = [name for name, value, recorded_value in fields if value != recorded_value]
+    return tuple(dict.fromkeys(("messages", *changed_fields, *edited_names(edits.model))))

@@ -8,31 +8,33 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.payloads.messages import Message, ModelAnswer
 
 
-def aligned(answer: Answer, recorded: JSONObject) -> Answer:
+def with_recorded_ids(answer: Answer, recorded_message: JSONObject) -> Answer:
     """Restore the recorded ids of tool calls that repeat recorded ones, in order."""
     output = answer.output
-    said = ModelAnswer(output)
-    calls = said.calls
+    model_answer = ModelAnswer(output)
+    calls = model_answer.calls
     if not answer.is_known or not calls or not isinstance(output, dict):
         return answer
-    waiting = Message(recorded).calls
-    renamed: JSONObject = {}
-    kept: list[JSONValue] = []
+    open_calls = Message(recorded_message).calls
+    recorded_ids: JSONObject = {}
+    new_calls: list[JSONValue] = []
     for call in calls:
-        match = next((old for old in waiting if _call_key(old) == _call_key(call)), None)
+        match = next(
+            (recorded_call for recorded_call in open_calls if _call_key(recorded_call) == _call_key(call)), None
+        )
         if match is not None:
-            waiting.remove(match)
+            open_calls.remove(match)
             if match.get("id") != call.get("id"):
-                renamed[str(call.get("id"))] = match.get("id")
+                recorded_ids[str(call.get("id"))] = match.get("id")
                 call = {**call, "id": match.get("id")}
-        kept.append(call)
-    if not renamed:
+        new_calls.append(call)
+    if not recorded_ids:
         return answer
-    new: JSONObject = {**output, "message": {**said.message, "tool_calls": kept}}
-    return replace(answer, output=new, output_ref="", detail={**answer.detail, "call_ids": renamed})
+    new: JSONObject = {**output, "message": {**model_answer.message, "tool_calls": new_calls}}
+    return replace(answer, output=new, output_ref="", detail={**answer.detail, "call_ids": recorded_ids})
 
 
-def asked(message: JSONObject) -> list[str]:
+def requested_calls(message: JSONObject) -> list[str]:
     """Tool calls that a message requests, without their ids."""
     return [_call_key(call) for call in Message(message).calls]
 

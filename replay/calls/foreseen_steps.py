@@ -10,7 +10,8 @@ from replay.inputs.changes import Incoming
 from replay.state.replay_state import ReplayState
 from traces.core.vocabulary import EdgeKind, StepType
 
-_PUT_IN_WHOLE: Final = frozenset({EdgeKind.HISTORY, EdgeKind.TOOL_CALL_ID})  # into messages, whatever the new value is
+# Links that replace a whole message, whatever its new value.
+_PUT_IN_WHOLE: Final = frozenset({EdgeKind.HISTORY, EdgeKind.TOOL_CALL_ID})
 
 
 @dataclass
@@ -26,15 +27,15 @@ class Foresight:
     """Decides for which edited model steps a plan needs no request."""
 
     def __init__(self, context: ReplayContext, state: ReplayState) -> None:
-        self._edited = context.edited_models
+        self._edited_models = context.edited_models
         self._asks_anew = context.policy.reexecutes(StepType.MODEL)
         self._tasks = state.tasks
         self.dependence = Dependence()
 
     def has(self, node: Node, changed: Iterable[Link]) -> bool:
         """True if a step needs no request; `changed` are its links to changed inputs."""
-        edited = self._edited
-        if not (node.no in edited.live or node.no in edited.unchanged) or self._tasks.has(node):
+        edited_models = self._edited_models
+        if not (node.no in edited_models.live or node.no in edited_models.unchanged) or self._tasks.has(node):
             return False
         if self._asks_anew:
             return all(map(_is_put_in_whole, changed))
@@ -45,14 +46,14 @@ class Foresight:
 
     def repeats(self, node: Node) -> bool:
         """True if a step's edits equal the recording."""
-        return node.no in self._edited.unchanged
+        return node.no in self._edited_models.unchanged
 
-    def look(self, node: Node, incoming: Incoming) -> None:
+    def record_dependence(self, node: Node, incoming: Incoming) -> None:
         """Record that a plan depends on the request of a step."""
-        known = any(change.is_known for _, change in incoming)
-        self.dependence.on_outputs |= known
-        if node.no in self._edited.live:
-            self.dependence.on_requests |= known or not self._asks_anew
+        is_known = any(change.is_known for _, change in incoming)
+        self.dependence.on_outputs |= is_known
+        if node.no in self._edited_models.live:
+            self.dependence.on_requests |= is_known or not self._asks_anew
 
 
 def _is_put_in_whole(link: Link) -> bool:

@@ -1,8 +1,7 @@
 """Reach of changes through input of unknown origin. Pure.
 
-A step that consumes nothing that changed is *independent* of a change where all of its input is explained without it,
-and else nobody knows. Such a step keeps its recorded output, on the assumption that it is unaffected; so does what
-consumes that output.
+A step without a link to a change is *independent* of it if other sources explain all of its input. If not, the step
+keeps its recorded output on the assumption that it is unaffected. The same holds for steps that consume that output.
 """
 
 from bisect import bisect_left
@@ -23,117 +22,122 @@ from traces.core.vocabulary import EdgeKind, StepType
 from traces.provenance.input_origins import UnexplainedContent
 
 _CALLS: Final = "/message/tool_calls/"
-_LISTED: Final = 8  # steps and contents in an explanation
+_LIST_LIMIT: Final = 8  # steps and contents in an explanation
 
 
 class Reach:
     """Decides which steps the changes of a replay may have reached."""
 
     def __init__(
-        self, context: ReplayContext, state: ReplayState, implicit: ImplicitCalls, handed: HandedResults
+        self, context: ReplayContext, state: ReplayState, implicit: ImplicitCalls, handed_results: HandedResults
     ) -> None:
         self._context = context
         self._state = state
         self._implicit = implicit
-        self._handed = handed
+        self._handed_results = handed_results
 
     def assumption(self, node: Node) -> JSONObject | None:
         """Explain why a change may reach a step without a link; None if it cannot."""
-        if node.type in CONTAINERS or not self._state.changed:
+        if node.type in CONTAINERS or not self._state.changed_numbers:
             return None
-        links = self._handed.links(node.no)
-        through = sorted({link.producer for link in links if link.producer in self._state.assumed})
-        linked = {link.producer for link in links if self._is_unplaced(link)}
-        steps, contents = self._unexplained(node)
-        steps |= linked
-        if not steps and not through:
+        links = self._handed_results.links(node.no)
+        upstream_steps = sorted({link.producer for link in links if link.producer in self._state.assumed_steps})
+        linked_steps = {link.producer for link in links if self._is_unplaced(link)}
+        steps, items = self._unexplained_sources(node)
+        steps |= linked_steps
+        if not steps and not upstream_steps:
             return None
-        self._state.assumed.add(node.no)
-        content: list[JSONObject] = [
-            {"path": item.path, "since": item.first_step, "snippet": item.snippet} for item in contents[:_LISTED]
+        self._state.assumed_steps.add(node.no)
+        item_details: list[JSONObject] = [
+            {"path": item.path, "since": item.first_step, "snippet": item.snippet} for item in items[:_LIST_LIMIT]
         ]
         return {
-            "assumed": {"steps": [*sorted(steps)[:_LISTED]], "through": [*through[:_LISTED]], "content": [*content]}
+            "assumed": {
+                "steps": [*sorted(steps)[:_LIST_LIMIT]],
+                "through": [*upstream_steps[:_LIST_LIMIT]],
+                "content": [*item_details],
+            }
         }
 
     def _is_unplaced(self, link: Link) -> bool:
         """True if a link carries a change, but its new content in the input is unknown."""
         change = self._state.changes.get(link.producer)
         if change is None or link.producer_path.startswith(_CALLS):
-            return False  # what a placeholder asks for is taken to be what was recorded
+            # A placeholder is assumed to request the recorded calls.
+            return False
         return link.kind is EdgeKind.LINK or (not change.is_known and link.kind in (EdgeKind.TEXT, EdgeKind.VALUE))
 
-    def _unexplained(self, node: Node) -> tuple[set[int], list[UnexplainedContent]]:
+    def _unexplained_sources(self, node: Node) -> tuple[set[int], list[UnexplainedContent]]:
         """Changed steps that may be the source of unexplained content, and that content, latest first."""
         steps: set[int] = set()
-        contents: list[UnexplainedContent] = []
+        items: list[UnexplainedContent] = []
         for item in sorted(node.unexplained, key=lambda item: -item.first_step):
-            if item.first_step <= self._state.changed[0]:
+            if item.first_step <= self._state.changed_numbers[0]:
                 break
             if sources := self._sources(node, item):
                 steps.update(sources)
-                contents.append(item)
-        return steps, contents
+                items.append(item)
+        return steps, items
 
     def _sources(self, node: Node, item: UnexplainedContent) -> list[int]:
         graph = self._context.graph
-        began = graph.by_no.get(item.first_step, node).started_at
-        called = self._call_around(node)
-        found: list[int] = []
-        for no in self._before(item.first_step):
-            if no < called <= item.first_step:
+        start = graph.by_no.get(item.first_step, node).started_at
+        call_step = self._enclosing_call(node)
+        sources: list[int] = []
+        for no in self._changed_before(item.first_step):
+            if no < call_step <= item.first_step:
                 continue
             change = self._state.changes[no]
-            if not _began_before_end(began, change.node) and not is_configuration(
+            if not _began_before_end(start, change.node) and not is_configuration(
                 node, item, change, graph.witnesses, self._context.payload
             ):
-                found.append(no)
-                if len(found) == _LISTED:
+                sources.append(no)
+                if len(sources) == _LIST_LIMIT:
                     break
-        return found
+        return sources
 
-    def _call_around(self, node: Node) -> int:
+    def _enclosing_call(self, node: Node) -> int:
         """Outermost step around a step (or the step itself) that answers a call; 0 if none does.
 
-        What is done for a call follows from the call, as the recorded answer of any tool is taken to do.
+        Steps inside a call are assumed to depend on the call alone, like the recorded answer of any tool.
         """
         implicit, outermost = self._implicit, 0
         if node.type is StepType.RETRIEVAL and implicit.call_of(node) is not None:
             outermost = node.no
-        for around in self._context.graph.ancestors(node):
-            if around.type is StepType.TOOL or implicit.call_of(around) is not None:
-                outermost = around.no
+        for ancestor in self._context.graph.ancestors(node):
+            if ancestor.type is StepType.TOOL or implicit.call_of(ancestor) is not None:
+                outermost = ancestor.no
         return outermost
 
-    def _before(self, no: int) -> Iterator[int]:
+    def _changed_before(self, no: int) -> Iterator[int]:
         return (
-            one
-            for one in islice(self._state.changed, bisect_left(self._state.changed, no))
-            if one in self._state.changes
+            producer
+            for producer in islice(self._state.changed_numbers, bisect_left(self._state.changed_numbers, no))
+            if producer in self._state.changes
         )
 
 
 def explanation(assumption: JSONObject) -> str:
     """Explain an assumption in one sentence."""
-    why = assumption["assumed"]
-    if not isinstance(why, dict):
+    details = assumption["assumed"]
+    if not isinstance(details, dict):
         raise TypeError("not an assumption")
-    steps, through, content = why["steps"], why["through"], why["content"]
-    numbers = [int(str(no)) for no in (*_list(steps), *_list(through))]
-    where = f"{step_list(sorted(set(numbers)))} may have made part of its input"
-    first = next(iter(_list(content)), None)
+    steps, upstream_steps, items = details["steps"], details["through"], details["content"]
+    numbers = [int(str(no)) for no in (*_list(steps), *_list(upstream_steps))]
+    source_text = f"{step_list(sorted(set(numbers)))} may have contributed to its input"
+    first = next(iter(_list(items)), None)
     if isinstance(first, dict):
-        place = first["path"] or "its input"
-        return f"Assumed unaffected: {where}; the origin of {place} is not known ({first['snippet']})"
-    return f"Assumed unaffected, as the steps are from which its input comes: {step_list(sorted(set(numbers)))}"
+        location = first["path"] or "its input"
+        return f"Assumed unaffected: {source_text}; the origin of {location} is unknown ({first['snippet']})"
+    return f"Assumed unaffected because its input comes from steps that are: {step_list(sorted(set(numbers)))}"
 
 
 def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def _began_before_end(began: datetime | None, producer: Node) -> bool:
+def _began_before_end(start: datetime | None, producer: Node) -> bool:
     """True if recorded times prove that a step started before another one ended."""
-    if began is None or producer.started_at is None or producer.duration_ms is None:
+    if start is None or producer.started_at is None or producer.duration_ms is None:
         return False
-    return began < producer.started_at + timedelta(milliseconds=producer.duration_ms)
+    return start < producer.started_at + timedelta(milliseconds=producer.duration_ms)

@@ -1,6 +1,6 @@
 """Record the effect of a step's answer on later steps. Pure."""
 
-from replay.calls.call_ids import asked
+from replay.calls.call_ids import requested_calls
 from replay.calls.handed_results import HandedResults
 from replay.core.calls import Answer
 from replay.core.context import ReplayContext
@@ -16,10 +16,10 @@ from traces.payloads.messages import ModelAnswer
 class StepResults:
     """Records changed outputs; the only place that writes them."""
 
-    def __init__(self, context: ReplayContext, state: ReplayState, handed: HandedResults) -> None:
+    def __init__(self, context: ReplayContext, state: ReplayState, handed_results: HandedResults) -> None:
         self._context = context
         self._state = state
-        self._handed = handed
+        self._handed_results = handed_results
 
     def settle(self, node: Node, answer: Answer) -> None:
         """Record how a source step's answer differs from the recording."""
@@ -27,28 +27,32 @@ class StepResults:
         if answer.label is Label.EXACT and answer.source is node:
             self._state.changes.pop(node.no, None)
             return
-        recorded = self._context.payload(node.output_ref)
-        if _is_same_output(node, recorded, answer):
+        recorded_output = self._context.payload(node.output_ref)
+        if _is_same_output(node, recorded_output, answer):
             self._state.changes.pop(node.no, None)
         else:
-            self.change(Change(node=node, original=recorded, current=answer.output, is_known=answer.is_known))
+            self.record_change(
+                Change(node=node, original=recorded_output, current=answer.output, is_known=answer.is_known)
+            )
 
-    def change(self, change: Change) -> None:
+    def record_change(self, change: Change) -> None:
         """Record that a step's output differs from the recording."""
         self._state.record_change(change)
-        self._handed.changed(change.node)
+        self._handed_results.record_change(change.node)
 
-    def asks_otherwise(self, node: Node, answer: Answer) -> bool:
+    def requests_other_calls(self, node: Node, answer: Answer) -> bool:
         """True if a known answer requests other tool calls than the recorded one."""
         change = self._state.changes.get(node.no)
         if change is None or not answer.is_known:
             return False
-        return asked(ModelAnswer(change.original).message) != asked(ModelAnswer(change.current).message)
+        return requested_calls(ModelAnswer(change.original).message) != requested_calls(
+            ModelAnswer(change.current).message
+        )
 
 
-def _is_same_output(node: Node, recorded: JSONValue, answer: Answer) -> bool:
-    if answer.status is not node.status or (not answer.is_known and recorded != answer.output):
+def _is_same_output(node: Node, recorded_output: JSONValue, answer: Answer) -> bool:
+    if answer.status is not node.status or (not answer.is_known and recorded_output != answer.output):
         return False
-    if node.type is StepType.MODEL and recorded is not None and answer.is_known:
-        return digest(ModelAnswer(recorded).message) == digest(ModelAnswer(answer.output).message)
-    return digest(recorded) == digest(answer.output)
+    if node.type is StepType.MODEL and recorded_output is not None and answer.is_known:
+        return digest(ModelAnswer(recorded_output).message) == digest(ModelAnswer(answer.output).message)
+    return digest(recorded_output) == digest(answer.output)

@@ -9,7 +9,7 @@ from replay.core.context import ReplayContext
 from replay.core.graph import Link, Node
 from replay.inputs.changes import Incoming, Misses
 from replay.inputs.rebuilt_inputs import is_reply, message_place
-from replay.inputs.substitution import substituted
+from replay.inputs.substitution import substitute
 from replay.overrides.request_edits import edited_names
 from replay.state.replay_state import ReplayState
 from traces.core.json_types import JSONValue
@@ -22,7 +22,7 @@ class UnknownParts:
     def __init__(self, context: ReplayContext, state: ReplayState) -> None:
         self._context = context
         self._state = state
-        self.missed: Misses = []
+        self.misses: Misses = []
         self._messages = TypedMessages(context, state)
 
     def check(self, node: Node, incoming: Incoming, messages: Sequence[JSONValue] = ()) -> None:
@@ -30,14 +30,18 @@ class UnknownParts:
         if not any(link.kind is EdgeKind.VALUE for link, _ in incoming):
             return
         links = self._context.graph.links.get(node.no, ())
-        self.missed += _ambiguous(links, incoming, messages, self._state.changes)
+        self.misses += _ambiguous(links, incoming, messages, self._state.changes)
 
-    def applied(self, call: Call) -> Call:
+    def mark(self, call: Call) -> Call:
         """Mark the unknown parts of a call."""
-        missed, self.missed = self.missed, []
-        if not self._context.brief and call.node is not None and (typed := self._messages.after_a_change(call.node)):
-            call = replace(call, reply_indices=typed)
-        steps = tuple(sorted({link.producer for link in missed if link.kind is not EdgeKind.LINK}))
+        misses, self.misses = self.misses, []
+        if (
+            not self._context.brief
+            and call.node is not None
+            and (reply_indices := self._messages.after_a_change(call.node))
+        ):
+            call = replace(call, reply_indices=reply_indices)
+        steps = tuple(sorted({link.producer for link in misses if link.kind is not EdgeKind.LINK}))
         if not steps or call.edits.arguments is not None:
             return call
         # A plan does not know what a live call will answer; the call itself will.
@@ -66,14 +70,14 @@ def _ambiguous(
     links: Iterable[Link], incoming: Incoming, messages: Sequence[JSONValue], changed: Container[int]
 ) -> Misses:
     """Links to values that an unchanged step also provides."""
-    others = {_place(link) for link in links if _has_value(link) and link.producer not in changed}
+    ambiguous_places = {_place(link) for link in links if _has_value(link) and link.producer not in changed}
     return [
         link
         for link, change in incoming
         if _has_value(link)
-        and _place(link) in others
+        and _place(link) in ambiguous_places
         and not _is_in_reply(link, messages)
-        and substituted(link.value, change) != link.value
+        and substitute(link.value, change) != link.value
     ]
 
 

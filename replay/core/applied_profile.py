@@ -31,9 +31,9 @@ _FITS: Final[dict[str, frozenset[StepType]]] = {
     "arguments": frozenset({StepType.TOOL}),
     "tool": frozenset({StepType.TOOL}),
 }
-_MOST_REFUSALS: Final = 100  # in one plan: nobody reads more
-_MOST_PAIRS: Final = 100_000  # of an entry and a step that it changes
-_EACH: Final = 5  # as many for each step, where there are more steps
+_MAX_REFUSALS: Final = 100  # in one plan: nobody reads more
+_MAX_PAIRS: Final = 100_000  # of an entry and a step that it changes
+_PAIRS_PER_STEP: Final = 5  # as many for each step, where there are more steps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,42 +57,44 @@ class AppliedProfile:
 
     def edits_of_new(self, *, type: StepType, name: str, at: int, model: str = "") -> Edits:
         """What entries that match by type set on a step that the recording does not have, after its step `at`."""
-        found = [
+        entries = [
             (index, entry)
             for index, entry in enumerate(self.profile.overrides)
             if entry.match.step is None and entry.match.type is type and matches_name(entry, name, model)
             if entry.match.includes(at)
         ]
-        return _merged(found, type) if found else NO_EDITS
+        return _merge(entries, type) if entries else NO_EDITS
 
 
 def apply_profile(profile: OverrideProfile, graph: Graph) -> AppliedProfile:
     """Match every entry against the steps from the fork on. One with too much wrong, or in it, changes nothing."""
     refusals: list[PlanRefusal] = []
-    found: dict[int, tuple[int, ...]] = {}
+    indexes_by_step: dict[int, tuple[int, ...]] = {}
     steps, pairs = StepsByName(graph), 0
     for index, entry in enumerate(profile.overrides):
-        matched = _matched(index, entry, steps, refusals)
-        pairs += len(matched)
-        if pairs > max(_MOST_PAIRS, _EACH * len(graph.nodes)):
+        steps_of_entry = _matching_steps(index, entry, steps, refusals)
+        pairs += len(steps_of_entry)
+        if pairs > max(_MAX_PAIRS, _PAIRS_PER_STEP * len(graph.nodes)):
             return AppliedProfile(by_step={}, refusals=(_too_many(index, pairs),), profile=profile)
-        for node in matched:
-            found[node.no] = (*found.get(node.no, ()), index)
-    fitting: set[tuple[int, ...]] = set()  # entries that were held against one another already
-    for no, indexes in found.items():
-        before = len(refusals)
-        if indexes not in fitting and before < _MOST_REFUSALS:
+        for node in steps_of_entry:
+            indexes_by_step[node.no] = (*indexes_by_step.get(node.no, ()), index)
+    # Entries that were held against one another already
+    checked_groups: set[tuple[int, ...]] = set()
+    for no, indexes in indexes_by_step.items():
+        count = len(refusals)
+        if indexes not in checked_groups and count < _MAX_REFUSALS:
             _refuse_conflicts(no, [(index, profile.overrides[index]) for index in indexes], refusals)
-            fitting.update([indexes] if len(refusals) == before else ())
-    if len(refusals) >= _MOST_REFUSALS:
-        return AppliedProfile(by_step={}, refusals=tuple(refusals[:_MOST_REFUSALS]), profile=profile)
-    same: dict[tuple[object, ...], Edits] = {}  # steps that the same entries match have the same edits
+            checked_groups.update([indexes] if len(refusals) == count else ())
+    if len(refusals) >= _MAX_REFUSALS:
+        return AppliedProfile(by_step={}, refusals=tuple(refusals[:_MAX_REFUSALS]), profile=profile)
+    # Steps that the same entries match have the same edits
+    shared_edits: dict[tuple[object, ...], Edits] = {}
     by_step: dict[int, Edits] = {}
-    for no, indexes in found.items():
+    for no, indexes in indexes_by_step.items():
         key = graph.by_no[no].type, indexes
-        if key not in same:
-            same[key] = _merged([(index, profile.overrides[index]) for index in indexes], graph.by_no[no].type)
-        by_step[no] = same[key]
+        if key not in shared_edits:
+            shared_edits[key] = _merge([(index, profile.overrides[index]) for index in indexes], graph.by_no[no].type)
+        by_step[no] = shared_edits[key]
     return AppliedProfile(by_step=by_step, refusals=tuple(refusals), profile=profile)
 
 
@@ -106,15 +108,15 @@ def pointer(index: int, *path: str | int) -> str:
     return "/".join(["/overrides/overrides", str(index), *map(str, path)])
 
 
-def _matched(index: int, entry: Override, steps: StepsByName, refusals: list[PlanRefusal]) -> list[Node]:
-    nodes = _named(index, entry, steps, refusals) if entry.match.step is not None else steps.matches(entry)
+def _matching_steps(index: int, entry: Override, steps: StepsByName, refusals: list[PlanRefusal]) -> list[Node]:
+    nodes = _named_steps(index, entry, steps, refusals) if entry.match.step is not None else steps.matches(entry)
     if nodes is None:
         return []
     fits = {type: all(_fits(name, entry, type) for name in entry.sets) for type in {node.type for node in nodes}}
     fitting = [node for node in nodes if fits[node.type]]
     if fitting:
         return fitting
-    refusals.append(_nothing(index, entry, nodes))
+    refusals.append(_no_match(index, entry, nodes))
     return []
 
 
@@ -127,7 +129,7 @@ def _fits(name: str, entry: Override, type: StepType) -> bool:
     return ("system" in entry.prompt.model_fields_set) == (type is StepType.MODEL)
 
 
-def _named(index: int, entry: Override, steps: StepsByName, refusals: list[PlanRefusal]) -> list[Node] | None:
+def _named_steps(index: int, entry: Override, steps: StepsByName, refusals: list[PlanRefusal]) -> list[Node] | None:
     """The step that the entry names, or None when that was refused here already."""
     ref = str(entry.match.step)
     if (node := steps.by_reference(ref)) is not None:
@@ -136,33 +138,33 @@ def _named(index: int, entry: Override, steps: StepsByName, refusals: list[PlanR
     if earlier is None:
         return []
     detail = f"step {earlier} lies before the fork at step {steps.fork}"
-    where = pointer(index, "match", "step")
-    refusals.append(PlanRefusal(code="override_before_fork", detail=detail, where=where, step=earlier))
+    path = pointer(index, "match", "step")
+    refusals.append(PlanRefusal(code="override_before_fork", detail=detail, where=path, step=earlier))
     return None
 
 
-def _nothing(index: int, entry: Override, nodes: list[Node]) -> PlanRefusal:
+def _no_match(index: int, entry: Override, nodes: list[Node]) -> PlanRefusal:
     if nodes:
         node = nodes[0]
-        wrong = next(name for name in entry.sets if not _fits(name, entry, node.type))
-        detail = f"`{wrong}` does not apply to step {node.no}, which is a {node.type} step"
-        return PlanRefusal(code="override_matches_nothing", detail=detail, where=pointer(index, wrong), step=node.no)
-    said = entry.match.model_dump(mode="json", exclude_none=True)
+        name = next(name for name in entry.sets if not _fits(name, entry, node.type))
+        detail = f"`{name}` does not apply to step {node.no}, which is a {node.type} step"
+        return PlanRefusal(code="override_matches_nothing", detail=detail, where=pointer(index, name), step=node.no)
+    criteria = entry.match.model_dump(mode="json", exclude_none=True)
     return PlanRefusal(
         code="override_matches_nothing",
-        detail=f"no step from the fork on matches {said}",
+        detail=f"no step from the fork on matches {criteria}",
         where=pointer(index, "match"),
     )
 
 
 def _refuse_conflicts(no: int, entries: list[tuple[int, Override]], refusals: list[PlanRefusal]) -> None:
-    seen: dict[str, int] = {}
+    entry_by_field: dict[str, int] = {}
     for index, entry in entries:
-        for name, where in _fields(index, entry):
-            if name in seen:
-                detail = f"step {no}: `{name}` is set by entry {seen[name]} and by entry {index}"
-                refusals.append(PlanRefusal(code="override_conflict", detail=detail, where=where, step=no))
-            seen.setdefault(name, index)
+        for name, path in _fields(index, entry):
+            if name in entry_by_field:
+                detail = f"step {no}: `{name}` is set by entry {entry_by_field[name]} and by entry {index}"
+                refusals.append(PlanRefusal(code="override_conflict", detail=detail, where=path, step=no))
+            entry_by_field.setdefault(name, index)
 
 
 def _fields(index: int, entry: Override) -> Iterable[tuple[str, str]]:
@@ -174,7 +176,7 @@ def _fields(index: int, entry: Override) -> Iterable[tuple[str, str]]:
         elif category == "arguments":
             yield "arguments", pointer(index, category)
         elif category == "model":
-            yield from ((f"model.{name}", where) for name, where in _asked_with(index, value))
+            yield from ((f"model.{name}", path) for name, path in _model_fields(index, value))
         elif category == "messages":
             for at, edit in enumerate(value):
                 if edit.op != "insert":
@@ -184,20 +186,20 @@ def _fields(index: int, entry: Override) -> Iterable[tuple[str, str]]:
                 yield f"{category}.{name}", pointer(index, category, name)
 
 
-def _asked_with(index: int, value: ModelOverride | None) -> Iterable[tuple[str, str]]:
+def _model_fields(index: int, value: ModelOverride | None) -> Iterable[tuple[str, str]]:
     """What of a request an entry sets or leaves out, by the name that recordings mostly use."""
     fields = sorted(value.model_fields_set) if value is not None else ()
     for name in fields:
         if name == "parameters":
-            yield from ((each, pointer(index, "model", name, each)) for each in getattr(value, name) or ())
+            yield from ((field, pointer(index, "model", name, field)) for field in getattr(value, name) or ())
         elif name == "unset":
             names = getattr(value, name) or ()
-            yield from ((canonical_name(each), pointer(index, "model", name, at)) for at, each in enumerate(names))
+            yield from ((canonical_name(field), pointer(index, "model", name, at)) for at, field in enumerate(names))
         else:
             yield name, pointer(index, "model", name)
 
 
-def _merged(entries: list[tuple[int, Override]], type: StepType) -> Edits:
+def _merge(entries: list[tuple[int, Override]], type: StepType) -> Edits:
     prompt: JSONObject = {}
     model: JSONObject = {}
     retrieval: JSONObject = {}

@@ -43,7 +43,8 @@ class Call:
     tool_name: str = ""
     call_id: str = ""
     signature: str = ""
-    reduced_signature: str = ""  # the signature under the app's ignore list, where that is for such calls
+    # The signature under the app's ignore list, where that is for such calls
+    reduced_signature: str = ""
     edits: Edits = NO_EDITS
 
     @property

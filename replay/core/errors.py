@@ -49,7 +49,8 @@ class ReplayFailure(Exception):
         super().__init__(detail)
         self.code = code
         self.step = step
-        self.finished = finished  # the failing step was written already
+        # The failing step was written already
+        self.finished = finished
 
 
 class CancelRequest(Exception):

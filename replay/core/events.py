@@ -74,4 +74,5 @@ class Advance:
     close: tuple[Node, ...] = ()
 
 
-DriverEvent = Event | Advance  # what helpers of the driver yield
+# What helpers of the driver yield
+DriverEvent = Event | Advance

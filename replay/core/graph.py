@@ -10,7 +10,8 @@ from traces.core.vocabulary import EdgeKind, StepType
 from traces.payloads.lost_payloads import LostPayloads
 from traces.provenance.input_origins import UnexplainedContent
 
-Content = tuple[str, str, str]  # type and name of a step, digest of an unexplained content of its input
+# Type and name of a step, digest of an unexplained content of its input
+Content = tuple[str, str, str]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,7 +37,8 @@ class CopiedValue:
 
 
 CONTAINERS = frozenset({StepType.AGENT, StepType.TURN})
-CHECKS = frozenset({StepType.VALIDATOR, StepType.SAFETY})  # what they say of another input only they can tell
+# What they say of another input only they can tell
+CHECKS = frozenset({StepType.VALIDATOR, StepType.SAFETY})
 
 
 @step_view
@@ -46,8 +48,10 @@ class Node(StoredHeader):
     no: int
     parent: int | None = None
     started_at: datetime | None = None
-    unexplained: tuple[UnexplainedContent, ...] = ()  # input of unknown origin
-    losses: LostPayloads = ()  # what of its recording cannot be read
+    # Input of unknown origin
+    unexplained: tuple[UnexplainedContent, ...] = ()
+    # What of its recording cannot be read
+    losses: LostPayloads = ()
 
     def lacks(self, field: str) -> bool:
         """Whether a payload of its recording cannot be read."""
@@ -71,8 +75,10 @@ class Link:
     consumer_path: str = ""
     producer_path: str = ""
     nth: int | None = None
-    value: str = ""  # what a link of kind value has found
-    copies: tuple[CopiedValue, ...] = ()  # values that two recordings show to be copies
+    # What a link of kind value has found
+    value: str = ""
+    # Values that two recordings show to be copies
+    copies: tuple[CopiedValue, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

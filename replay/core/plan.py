@@ -1,4 +1,4 @@
-"""Plans of a replay, as the REST interface and the command line show them. Pure."""
+"""Plan of a replay, as shown by the REST API and the command line. Pure."""
 
 from typing import Literal
 
@@ -13,17 +13,22 @@ class PlannedStep(Schema):
     type: StepType
     name: str
     action: PlanAction
-    label: Label | None  # null: unreached or blocked
+    # None for unreached and blocked steps.
+    label: Label | None
     reason: str
-    differs: list[str]  # fields of the signature that would differ from the recording
-    because: list[int]  # the changed steps that reach this one directly
-    cost_usd: float | None  # of a live step; null: unknown
+    # Signature fields that would differ from the recording.
+    differs: list[str]
+    # Changed steps whose output this step consumes.
+    because: list[int]
+    # Cost of a live step; None if unknown.
+    cost_usd: float | None
     note: str
-    typed: list[int] = []  # messages of the input, from 0, that a person typed after an answer that changes
+    # Indices of input messages that a person typed after a changed answer.
+    typed: list[int] = []
 
 
 class Determinism(Schema):
-    """Kurral's score: mean of the four factors; `score` null when there is nothing to compare with."""
+    """Kurral's determinism score: the mean of four factors. `score` is null if there is nothing to compare."""
 
     score: float | None
     factors: dict[str, float]
@@ -35,28 +40,33 @@ class Determinism(Schema):
 class PlanRefusal(Schema):
     code: str
     detail: str
-    where: str  # JSON pointer into the request
+    # JSON pointer into the request.
+    where: str
     step: int | None = None
 
 
 class Plan(Schema):
-    """What a replay would do with every step from the fork on, and what it would cost.
+    """Planned outcome of every step from the fork on, and the cost.
 
-    `steps` leaves out inherited ones (all before the fork); they count in `counts` and `actions`.
+    `steps` omits inherited steps (those before the fork); `counts` and `actions` include them.
     """
 
     fork_sequence_no: int
     steps: list[PlannedStep]
     actions: dict[PlanAction, int]
     counts: LabelCounts
-    assumed: int = 0  # steps that keep their output on the assumption that the change does not reach them
+    # Number of steps that are assumed unaffected and keep their output.
+    assumed: int = 0
     live_calls: int
-    cost_usd: float | None  # null: some live model has no known price
+    # None if the price of a live model is unknown.
+    cost_usd: float | None
     tokens: int
     duration_ms: float | None
     replay_type: Literal["A", "B"]
     determinism: Determinism
-    loop: str  # how the agent loop was recognised, or why not
-    ignore_list: int = 0  # the version of the app's ignore list under which calls are compared; 0: there is none
+    # How the agent loop was recognised, or why it was not.
+    loop: str
+    # Version of the app's ignore list for comparing calls; 0 without a list.
+    ignore_list: int = 0
     refusals: list[PlanRefusal]
     warnings: list[str]

@@ -7,12 +7,13 @@ from replay.core.context import ReplayContext
 from replay.core.graph import Node
 from replay.detection.implicit_calls import ImplicitCalls
 from replay.detection.loops import Loop, Recognition, recognise
-from replay.detection.messages_between import spoken_to
+from replay.detection.messages_between import follows_user_message
 from traces.core.vocabulary import StepType
 
-LoopKey = tuple[int | None, int | None]  # what holds the loop in the source, and the conversation that it is
+# What holds the loop in the source, and the conversation that it is
+LoopKey = tuple[int | None, int | None]
 NOWHERE: Final[LoopKey] = (None, None)
-LOOPED: Final = frozenset({StepType.MODEL, StepType.TOOL})
+LOOP_TYPES: Final = frozenset({StepType.MODEL, StepType.TOOL})
 
 
 class AgentLoops:
@@ -52,10 +53,14 @@ class AgentLoops:
         """Steps of a loop from `node` to the next user message."""
         graph, loop = self._graph, self._found.get(self.key_of(node))
         if loop is None:
-            siblings = [step for step in graph.children[node.parent] if step.no >= node.no and step.type in LOOPED]
+            siblings = [step for step in graph.children[node.parent] if step.no >= node.no and step.type in LOOP_TYPES]
             return [step for top in siblings for step in (top, *graph.descendants(top.no))]
         models = [model for model in loop.models if model.no >= node.no]
-        spoken = (model.no for model in models[1:] if spoken_to(graph, model, self._context.recorded_request(model)))
+        spoken = (
+            model.no
+            for model in models[1:]
+            if follows_user_message(graph, model, self._context.recorded_request(model))
+        )
         end = next(spoken, loop.last + 1)
         return [step for step in loop.steps if node.no <= step.no < end]
 

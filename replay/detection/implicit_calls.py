@@ -57,7 +57,8 @@ class _Candidate:
     """A possible answer to a call: a search, or an agent given by its first model step."""
 
     step: Node
-    around: tuple[Node, ...]  # innermost first
+    # Innermost first
+    around: tuple[Node, ...]
     given: tuple[JSONValue, ...]
     said: str
 
@@ -72,7 +73,8 @@ class ImplicitCalls:
     def __init__(self, context: ReplayContext) -> None:
         self._context = context
         self._graph = context.graph
-        self._known: dict[int, dict[int, ImplicitCall]] = {}  # by model step: by the step that answers a call of it
+        # By model step: by the step that answers a call of it
+        self._known: dict[int, dict[int, ImplicitCall]] = {}
 
     def call_of(self, node: Node) -> ImplicitCall | None:
         """Call that a step answers, if any."""

@@ -13,8 +13,10 @@ from typing import Final
 from replay.core.graph import Graph, Node
 from traces.core.vocabulary import EdgeKind, StepType
 
-_SAID: Final = frozenset({EdgeKind.TOOL_CALL_ID, EdgeKind.DIGEST})  # what only the consumer of a whole message has
-_ANSWERED: Final = "/message"  # of a history that holds the earlier call's answer too
+# What only the consumer of a whole message has
+_SAID: Final = frozenset({EdgeKind.TOOL_CALL_ID, EdgeKind.DIGEST})
+# Of a history that holds the earlier call's answer too
+_ANSWERED: Final = "/message"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +78,8 @@ class _Parts:
     models: list[Node] = field(default_factory=list)
     calls: list[Node] = field(default_factory=list)
     others: list[Node] = field(default_factory=list)
-    beyond: Node | None = None  # the model step of another conversation at which the loop ends
+    # The model step of another conversation at which the loop ends
+    beyond: Node | None = None
     around: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
     def collect(self) -> None:

@@ -9,16 +9,16 @@ from traces.core.vocabulary import StepType
 from traces.payloads.messages import ModelRequest
 
 
-def spoken_to(graph: Graph, model: Node, input: JSONObject) -> bool:
+def follows_user_message(graph: Graph, model: Node, input: JSONObject) -> bool:
     """True if a user message precedes this call (no answer, tool result or retrieved document)."""
     messages = ModelRequest(input).messages
     place = _taken_over(graph, model)
     said = range(place + 1, len(messages)) if place is not None else ()
-    found = fed(graph, model, messages)
+    found = document_places(graph, model, messages)
     return any(_role(messages[at]) not in {"tool", "assistant", None} and at not in found for at in said)
 
 
-def goes_on(graph: Graph, model: Node, messages: Sequence[JSONValue]) -> bool:
+def continues_tool_calls(graph: Graph, model: Node, messages: Sequence[JSONValue]) -> bool:
     """True if the messages before this call belong to the tool calls of the continued step."""
     place = _taken_over(graph, model)
     if place is None or place >= len(messages):
@@ -28,10 +28,10 @@ def goes_on(graph: Graph, model: Node, messages: Sequence[JSONValue]) -> bool:
     return asked or any(_role(message) == "tool" for message in messages[place + 1 :])
 
 
-def fed(graph: Graph, model: Node, messages: Sequence[JSONValue]) -> list[int]:
+def document_places(graph: Graph, model: Node, messages: Sequence[JSONValue]) -> list[int]:
     """Indices of messages with documents retrieved since the continued call."""
     place = _taken_over(graph, model)
-    if place is None or not goes_on(graph, model, messages):
+    if place is None or not continues_tool_calls(graph, model, messages):
         return []
     since = graph.continuations[model.no].producer
     links = (link for link in graph.links.get(model.no, ()) if link.producer > since)
@@ -40,7 +40,7 @@ def fed(graph: Graph, model: Node, messages: Sequence[JSONValue]) -> list[int]:
     return [at for at in range(place + 1, len(messages)) if at in found and not _is_result(messages[at])]
 
 
-def of_this_turn(messages: Sequence[JSONValue]) -> Sequence[JSONValue]:
+def turn_messages(messages: Sequence[JSONValue]) -> Sequence[JSONValue]:
     """Messages since the last user message that follows an answer without tool calls."""
     for at in range(len(messages) - 1, 0, -1):
         before = messages[at - 1]

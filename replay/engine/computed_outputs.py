@@ -6,38 +6,38 @@ from typing import Final
 from replay.core.calls import ACTIONS, SEVERITY, Answer, Call, label_key
 from replay.core.graph import CHECKS, Link, Node
 from replay.inputs.changes import Change
-from replay.inputs.rebuilt_inputs import replaced_in
+from replay.inputs.rebuilt_inputs import replace_outputs
 from replay.loops.replay_parts import ReplayParts
 from replay.overrides.edits import NO_EDITS
 from traces.core.canonical import digest
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepType
 
-BEGUN: Final = "begun"
+PROVISIONAL: Final = "begun"
 
 
-def computed(parts: ReplayParts, call: Call) -> Answer:
+def compute_answer(parts: ReplayParts, call: Call) -> Answer:
     """Derive the answer of a step without a call: replace the changed upstream outputs that its output repeats."""
     node, context = call.node, parts.context
     if (
-        (resumed := context.environment.committed_answer(call.no)) is not None
+        (stored_answer := context.environment.committed_answer(call.no)) is not None
         or node is None
         or call.edits is not NO_EDITS
     ):
-        return resumed or parts.chain.resolve(call)
-    if call.changed and (anew := parts.subagents.opened(node)) is not None:
-        return anew
+        return stored_answer or parts.chain.resolve(call)
+    if call.changed and (rerun := parts.subagents.opened(node)) is not None:
+        return rerun
     if call.changed and node.no in context.graph.children:
-        return _begun(node)
+        return _provisional(node)
     if call.changed and node.type in CHECKS:
         return parts.chain.resolve(call)
-    recorded = context.payload(node.output_ref)
+    recorded_output = context.payload(node.output_ref)
     incoming = parts.calls.incoming(node)
     producers = list({change.node.no: change for _, change in incoming}.values())
-    output = replaced_in(recorded, producers)
-    if digest(output) == digest(recorded) and node.type is StepType.OUTPUT:
-        output, call = _passed_on(parts, call, recorded, incoming)
-    changed = digest(output) != digest(recorded) or (recorded is None and call.changed)
+    output = replace_outputs(recorded_output, producers)
+    if digest(output) == digest(recorded_output) and node.type is StepType.OUTPUT:
+        output, call = _output_step_value(parts, call, recorded_output, incoming)
+    changed = digest(output) != digest(recorded_output) or (recorded_output is None and call.changed)
     if not changed or not producers:
         return parts.chain.resolve(call)
     return _from_weakest(parts, node, output, producers)
@@ -62,7 +62,7 @@ def _from_weakest(parts: ReplayParts, node: Node, output: JSONValue, producers: 
     )
 
 
-def _begun(node: Node) -> Answer:
+def _provisional(node: Node) -> Answer:
     """Provisional answer of a container whose input changed, until its children have resolved."""
     return Answer(
         action="simulate",
@@ -70,18 +70,18 @@ def _begun(node: Node) -> Answer:
         reason=Reason.ASSUMED_UNAFFECTED,
         is_known=False,
         source=node,
-        detail={**label_key(), BEGUN: True},
+        detail={**label_key(), PROVISIONAL: True},
         note="Its output follows from its children",
     )
 
 
-def _passed_on(
-    parts: ReplayParts, call: Call, recorded: JSONValue, incoming: Sequence[tuple[Link, Change]]
+def _output_step_value(
+    parts: ReplayParts, call: Call, recorded_output: JSONValue, incoming: Sequence[tuple[Link, Change]]
 ) -> tuple[JSONValue, Call]:
     """Output of an output step that has no input or repeats its input."""
     node = call.node
     if node is None or call.unknown_producers:
-        return recorded, call
+        return recorded_output, call
     if node.input_ref:
-        return (call.input if node.input_ref == node.output_ref else recorded), call
-    return parts.calls.passed_on(call, recorded, incoming, node)
+        return (call.input if node.input_ref == node.output_ref else recorded_output), call
+    return parts.calls.rebuild_output(call, recorded_output, incoming, node)

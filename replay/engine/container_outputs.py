@@ -12,7 +12,7 @@ from replay.core.wording import result_kept
 from replay.detection.implicit_calls import ImplicitCalls
 from replay.engine.container_endings import Container, Ending
 from replay.inputs.changes import Change
-from replay.state.open_containers import Inside
+from replay.state.open_containers import ChangedChildren
 from replay.state.replay_state import ReplayState
 from traces.core.canonical import digest
 from traces.core.vocabulary import Label, Reason, StepType
@@ -27,13 +27,13 @@ class ContainerOutputs:
         state: ReplayState,
         results: StepResults,
         implicit: ImplicitCalls,
-        handed: HandedResults,
+        handed_results: HandedResults,
     ) -> None:
         self._context = context
         self._state = state
         self._results = results
         self._implicit = implicit
-        self._handed = handed
+        self._handed_results = handed_results
 
     def before(self, no: int) -> Iterator[Event]:
         """Close the containers that end before step `no`, inner ones first."""
@@ -42,55 +42,55 @@ class ContainerOutputs:
 
     def close(self, node: Node) -> Iterator[Event]:
         """Close a container if a child differs from the recording."""
-        inside = self._state.containers.close(node)
-        if inside is None:
+        children = self._state.containers.close(node)
+        if children is None:
             return
         for inner in reversed(self._context.graph.descendants(node.no)):
             yield from self.close(inner)
-        if node.no not in self._state.skipped and not self._is_settled(node):
-            yield from self._end(node, inside)
+        if node.no not in self._state.skipped_steps and not self._is_settled(node):
+            yield from self._end(node, children)
             yield from self._hand_over(node)
 
     def _is_settled(self, node: Node) -> bool:
-        """True if the container itself was answered by an override, a cache or a placeholder."""
+        """True if an override, a cache or a placeholder answered the container itself."""
         state = self._state
         if node.no in state.containers.reruns:
             return False
         label, _ = state.labels.get(node.no, (Label.EXACT, None))
-        given = node.no in state.changes or node.no in self._context.profile.by_step
-        return label is not Label.EXACT or given or node.lacks("output")
+        is_overridden = node.no in state.changes or node.no in self._context.profile.by_step
+        return label is not Label.EXACT or is_overridden or node.lacks("output")
 
-    def _end(self, node: Node, inside: Inside) -> Iterator[Event]:
+    def _end(self, node: Node, children: ChangedChildren) -> Iterator[Event]:
         state = self._state
-        recorded = self._context.payload(node.output_ref)
-        ended = Container(self._context, state, node, inside).ending()
-        yield self._event(node, ended)
-        state.labels[node.no] = ended.label, ended.reason
-        if any(map(state.depends_on_live, ended.origins)):
+        recorded_output = self._context.payload(node.output_ref)
+        ending = Container(self._context, state, node, children).ending()
+        yield self._event(node, ending)
+        state.labels[node.no] = ending.label, ending.reason
+        if any(map(state.depends_on_live, ending.origins)):
             state.containers.live.add(node.no)
-        if ended.is_assumed:
-            state.assumed.add(node.no)
-        if digest(ended.output) != digest(recorded):
-            state.containers.outputs[node.no] = ended.output
+        if ending.is_assumed:
+            state.assumed_steps.add(node.no)
+        if digest(ending.output) != digest(recorded_output):
+            state.containers.outputs[node.no] = ending.output
             if node.type not in CONTAINERS:
-                answered = all(state.changes[no].is_known for no in ended.origins if no in state.changes)
-                change = Change(node=node, original=recorded, current=ended.output, is_known=answered)
-                self._results.change(change)
-        elif ended.is_assumed and node.type is StepType.TOOL:
+                is_known = all(state.changes[no].is_known for no in ending.origins if no in state.changes)
+                change = Change(node=node, original=recorded_output, current=ending.output, is_known=is_known)
+                self._results.record_change(change)
+        elif ending.is_assumed and node.type is StepType.TOOL:
             last = self._context.graph.last_model(node.no)
             if last is not None and last.no in state.changes:
                 yield Divergence(text=result_kept(last.no, node.no))
 
-    def _event(self, node: Node, ended: Ending) -> ContainerClosed:
+    def _event(self, node: Node, ending: Ending) -> ContainerClosed:
         numbers = self._state.numbers
         return ContainerClosed(
             node=node,
             no=numbers.get(node.no, node.no),
-            output=ended.output,
-            label=ended.label,
-            reason=ended.reason,
-            output_from=tuple(numbers.get(no, no) for no in ended.origins),
-            note=ended.note,
+            output=ending.output,
+            label=ending.label,
+            reason=ending.reason,
+            output_from=tuple(numbers.get(no, no) for no in ending.origins),
+            note=ending.note,
         )
 
     def _hand_over(self, node: Node) -> Iterator[Event]:
@@ -98,18 +98,19 @@ class ContainerOutputs:
         state, graph = self._state, self._context.graph
         if node.type not in CONTAINERS or node.no in state.changes or (call := self._implicit.call_of(node)) is None:
             return
-        shown = {link.producer for link in graph.links.get(call.reader, ())}
-        changes = self._handed.changes(node)
-        if not changes or any(change.node.no in shown for change in changes):
-            return  # provenance already links the result to its origin
-        change = self._handed.change(call)
+        linked_producers = {link.producer for link in graph.links.get(call.reader, ())}
+        changes = self._handed_results.changes(node)
+        if not changes or any(change.node.no in linked_producers for change in changes):
+            # Provenance already links the result to its origin
+            return
+        change = self._handed_results.change(call)
         if change.current == change.original:
             if changes[0].node is graph.last_model(node.no):
                 yield Divergence(text=result_kept(changes[0].node.no, node.no))
             return
         state.labels[node.no] = self._weakest_label(node, changes)
-        self._results.change(change)
-        self._handed.hand_over(call)
+        self._results.record_change(change)
+        self._handed_results.hand_over(call)
 
     def _weakest_label(self, node: Node, changes: Sequence[Change]) -> tuple[Label, Reason]:
         """Weakest label of a container and of the changed children that its result may come from."""

@@ -6,7 +6,7 @@ if its output differs, that change reaches later steps. Model answers with other
 
 from collections.abc import Iterator
 
-from replay.calls.call_ids import aligned
+from replay.calls.call_ids import with_recorded_ids
 from replay.calls.foreseen_steps import Dependence
 from replay.calls.unknown_parts import unknown_request
 from replay.core.calls import Answer, Call
@@ -15,23 +15,23 @@ from replay.core.events import Advance, Divergence, DriverEvent, Event, StepReso
 from replay.core.graph import Node
 from replay.core.hooks import NO_HOOKS, Hooks, Outcome
 from replay.core.wording import NOT_FOLLOWED
-from replay.detection.agent_loops import LOOPED
-from replay.engine.computed_outputs import BEGUN, computed
+from replay.detection.agent_loops import LOOP_TYPES
+from replay.engine.computed_outputs import PROVISIONAL, compute_answer
 from replay.engine.container_outputs import ContainerOutputs
 from replay.engine.reused_ranges import ReusedRanges
-from replay.inputs.rebuilt_inputs import flat
+from replay.inputs.rebuilt_inputs import Slots, flat
 from replay.loops import turns
 from replay.loops.follower import LoopFollower
-from replay.loops.hook_points import said_in, with_added
+from replay.loops.hook_points import with_hook_detail, with_messages
 from replay.loops.replay_parts import replay_parts
-from replay.loops.subagents import RAN
+from replay.loops.subagents import RERUN
 from replay.overrides.edits import Edits
 from replay.overrides.request_edits import apply_model_settings
 from traces.core.vocabulary import StepType
 from traces.payloads.messages import ModelAnswer
 
 _CALLS = "/message/tool_calls/"
-_CALLED = frozenset({StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
+_RESOLVED_TYPES = frozenset({StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
 
 
 class Replayer:
@@ -41,13 +41,13 @@ class Replayer:
         self.context = context
         self._parts = parts = replay_parts(context, hooks)
         self.state = parts.state
-        self._reused = ReusedRanges(parts.state, parts.reach)
+        self._reused_ranges = ReusedRanges(parts.state, parts.reach)
         self._outputs = ContainerOutputs(context, parts.state, parts.results, parts.implicit, parts.handed)
 
     @property
-    def unreviewed(self) -> list[Call]:
+    def unreviewed_calls(self) -> list[Call]:
         """Calls that would go live if their tools were reviewed as safe."""
-        return self._parts.chain.unreviewed
+        return self._parts.chain.unreviewed_calls
 
     @property
     def dependence(self) -> Dependence:
@@ -60,7 +60,7 @@ class Replayer:
 
     def run(self) -> Iterator[Event]:
         """Yield the events in order; live calls are made when the replay reaches them."""
-        with turns.ending(self._parts):
+        with turns.closing_turns(self._parts):
             yield from self._drive(self._steps(None))
         yield from self._drive(self._outputs.before(self.context.graph.last + 1))
 
@@ -85,16 +85,16 @@ class Replayer:
     def _steps(self, before: int | None) -> Iterator[DriverEvent]:
         """Visit the queued steps with numbers below `before`."""
         while (node := self.state.queue.next(before)) is not None:
-            turns.end(self._parts, node)
+            turns.end_turns(self._parts, node)
             if self.state.containers.are_due(node.no):
-                yield from self._reused.flush()
+                yield from self._reused_ranges.flush()
                 yield from self._outputs.before(node.no)
             if self._must_resolve(node):
-                yield from self._reused.flush()
-                yield from self._step(node)
+                yield from self._reused_ranges.flush()
+                yield from self._resolve_step(node)
             else:
-                yield from self._reused.add(node)
-        yield from self._reused.flush()
+                yield from self._reused_ranges.add(node)
+        yield from self._reused_ranges.flush()
 
     def _must_resolve(self, node: Node) -> bool:
         """True if a step must be resolved: it has overrides, a change reaches it, or policy or hooks require it."""
@@ -105,7 +105,7 @@ class Replayer:
             return True
         return self.state.tasks.changes_input_of(node) or parts.calls.is_reached(node)
 
-    def _step(self, node: Node) -> Iterator[DriverEvent]:
+    def _resolve_step(self, node: Node) -> Iterator[DriverEvent]:
         """Resolve one source step."""
         parts = self._parts
         points, loops = parts.points, parts.loops
@@ -114,27 +114,27 @@ class Replayer:
             if loop not in points.stops:
                 points.turn_started(loop, loops.before(node), self.state.next_number)
             if loop not in points.stops:
-                yield from self._model(node)
+                yield from self._resolve_model(node)
                 return
-        if node.type in LOOPED and loops.key_of(node) in points.stops:
-            yield from turns.stop(parts, node)
+        if node.type in LOOP_TYPES and loops.key_of(node) in points.stops:
+            yield from turns.stop_loop(parts, node)
         elif node.type is StepType.TOOL:
-            yield from turns.tool(parts, node)
+            yield from turns.resolve_tool(parts, node)
         else:
-            yield from self._other(node)
+            yield from self._resolve_other(node)
 
-    def _other(self, node: Node) -> Iterator[Event]:
+    def _resolve_other(self, node: Node) -> Iterator[Event]:
         """Resolve a step other than a model or tool call."""
         parts = self._parts
         call = parts.calls.of_step(node)
-        answer = parts.chain.resolve(call) if node.type in _CALLED else computed(parts, call)
+        answer = parts.chain.resolve(call) if node.type in _RESOLVED_TYPES else compute_answer(parts, call)
         yield StepResolved(call=call, answer=answer)
-        if answer.detail.get(RAN) or answer.detail.get(BEGUN):
+        if answer.detail.get(RERUN) or answer.detail.get(PROVISIONAL):
             self.state.containers.open_rerun(node, answer)
         else:
             parts.results.settle(node, answer)
 
-    def _model(self, node: Node) -> Iterator[DriverEvent]:
+    def _resolve_model(self, node: Node) -> Iterator[DriverEvent]:
         parts, edits = self._parts, self.context.profile.edits_of(node)
         foresight = parts.foresight
         if foresight.has(node, parts.calls.changed_links(node)):
@@ -145,38 +145,43 @@ class Replayer:
             self.state.histories.unknowable.add(node.no)
             yield self._unseen(node, edits, repeats=False)
             return
-        recorded = self.context.recorded_request(node)
-        added = parts.points.take(parts.loops.key_of(node))
-        same = not added and self._keeps_messages(node, edits)
-        if same:  # the same list object: its digest is cached
-            plain = edited = []
-            input = apply_model_settings(recorded, edits.model)
+        request = self.context.recorded_request(node)
+        hook_messages = parts.points.take(parts.loops.key_of(node))
+        is_unchanged = not hook_messages and self._keeps_messages(node, edits)
+        if is_unchanged:
+            # The input is the recorded object itself, whose digest is cached.
+            plain_slots = edited_slots = []
+            input = apply_model_settings(request, edits.model)
         else:
-            plain, edited = (with_added(slots, added) for slots in parts.calls.messages(node, recorded, edits))
-            rebuilt = {**recorded, "messages": flat(edited)} if "messages" in recorded else recorded
+            slots = parts.calls.messages(node, request, edits)
+            plain_slots, edited_slots = (with_messages(variant, hook_messages) for variant in slots)
+            rebuilt = {**request, "messages": flat(edited_slots)} if "messages" in request else request
             input = apply_model_settings(rebuilt, edits.model)
-        call = parts.calls.of_model(node, input, recorded, edits)
+        call = parts.calls.of_model(node, input, request, edits)
         if unknowable:
             call = unknown_request(call, self.state)
-        answer = said_in(self._with_recorded_ids(node, parts.chain.resolve(call)), added)
+        answer = with_hook_detail(self._with_recorded_ids(node, parts.chain.resolve(call)), hook_messages)
         parts.points.answered(call, answer)
         yield StepResolved(call=call, answer=answer)
         parts.results.settle(node, answer)
-        if not same:
-            self.state.histories.record_rebuilt(node, plain, edited)
-        if parts.results.asks_otherwise(node, answer):
-            base = parts.calls.messages(node, recorded, edits)[1] if same else edited
-            loop = parts.loops.recognition(node)
-            if loop.loop is None:
-                yield Divergence(
-                    text=f"Step {node.no} asks for other tools than recorded, {NOT_FOLLOWED}. {loop.summary}."
-                )
-            else:
-                yield from LoopFollower(parts, loop.loop, node, call, base, answer).run()
+        if not is_unchanged:
+            self.state.histories.record_rebuilt(node, plain_slots, edited_slots)
+        if parts.results.requests_other_calls(node, answer):
+            base = parts.calls.messages(node, request, edits)[1] if is_unchanged else edited_slots
+            yield from self._follow(node, call, base, answer)
+
+    def _follow(self, node: Node, call: Call, base: Slots, answer: Answer) -> Iterator[DriverEvent]:
+        """Follow the agent loop of a model step that requests other tool calls than recorded."""
+        recognition = self._parts.loops.recognition(node)
+        if recognition.loop is None:
+            text = f"Step {node.no} requests other tool calls than recorded, {NOT_FOLLOWED}. {recognition.summary}."
+            yield Divergence(text=text)
+        else:
+            yield from LoopFollower(self._parts, recognition.loop, node, call, base, answer).run()
 
     def _unseen(self, node: Node, edits: Edits, *, repeats: bool) -> StepResolved:
         """Resolve a model step of a plan without building its request."""
-        call = self._parts.calls.unseen(node, edits, repeats=repeats)
+        call = self._parts.calls.without_request(node, edits, repeats=repeats)
         answer = self._parts.chain.resolve(call)
         self._parts.results.settle(node, answer)
         return StepResolved(call=call, answer=answer)
@@ -204,4 +209,4 @@ class Replayer:
 
     def _with_recorded_ids(self, node: Node, answer: Answer) -> Answer:
         """Restore recorded call ids on tool calls that equal recorded ones; ids carry no meaning."""
-        return aligned(answer, ModelAnswer(self.context.payload(node.output_ref)).message)
+        return with_recorded_ids(answer, ModelAnswer(self.context.payload(node.output_ref)).message)

@@ -17,24 +17,24 @@ class ReusedRanges:
         self._state = state
         self._reach = reach
         self._nodes: list[Node] = []
-        self._assumed: dict[int, JSONObject] = {}
+        self._assumptions: dict[int, JSONObject] = {}
 
     def add(self, node: Node) -> Iterator[StepsReused]:
         """Add a step; starts a new range unless it follows the last one and is reused for the same reason."""
         assumption = self._reach.assumption(node)
         last = self._nodes[-1].no if self._nodes else None
-        if last is not None and (last + 1 != node.no or bool(assumption) != bool(self._assumed)):
+        if last is not None and (last + 1 != node.no or bool(assumption) != bool(self._assumptions)):
             yield from self.flush()
         self._nodes.append(node)
         if assumption is not None:
-            self._assumed[node.no] = assumption
+            self._assumptions[node.no] = assumption
             self._state.labels[node.no] = (Label.SIMULATED, Reason.ASSUMED_UNAFFECTED)
 
     def flush(self) -> Iterator[StepsReused]:
         """Yield the open range."""
         if not self._nodes:
             return
-        nodes, assumed = self._nodes, self._assumed
-        self._nodes, self._assumed = [], {}
+        nodes, assumptions = self._nodes, self._assumptions
+        self._nodes, self._assumptions = [], {}
         offset = self._state.number_block(nodes)
-        yield StepsReused(first=nodes[0].no, last=nodes[-1].no, offset=offset, assumptions=assumed)
+        yield StepsReused(first=nodes[0].no, last=nodes[-1].no, offset=offset, assumptions=assumptions)

@@ -37,9 +37,11 @@ class _Why:
 class _Known:
     """Everything about the runs of a tree that is not in their rows, by session."""
 
-    sessions: Mapping[UUID, ReplaySession]  # by derived run
+    # By derived run
+    sessions: Mapping[UUID, ReplaySession]
     whys: Mapping[UUID, _Why]
-    scores: Mapping[UUID, tuple[float | None, ...]]  # by diff
+    # By diff
+    scores: Mapping[UUID, tuple[float | None, ...]]
     latencies: Mapping[UUID, float | None]
 
 

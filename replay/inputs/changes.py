@@ -21,4 +21,5 @@ class Change:
 
 
 Incoming = Sequence[tuple[Link, Change]]
-Misses = list[Link]  # links whose new value could not be put in its place
+# Links whose new value could not be put in its place
+Misses = list[Link]

@@ -35,7 +35,8 @@ def with_copies(text: str, group: Sequence[tuple[Link, Change]], missed: list[Li
     changes = {link.producer: change for link, change in group}
     for copied in sorted({each for link, _ in group for each in link.copies}, key=lambda each: -each.start):
         if text[copied.start : copied.end] != copied.own:
-            continue  # another text stands here now
+            # Another text stands here now
+            continue
         values = {_value_now(copied, changes.get(rival)) for rival in copied.rivals}
         value = next(iter(values)) if len(values) == 1 else None
         if value is not None:

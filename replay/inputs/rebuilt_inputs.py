@@ -16,9 +16,9 @@ import orjson
 from replay.core.graph import Link
 from replay.inputs.changes import Change, Incoming, Misses
 from replay.inputs.copied_values import copied_links, with_copies
-from replay.inputs.substitution import substituted
+from replay.inputs.substitution import substitute
 from replay.inputs.texts import as_words
-from replay.inputs.value_pointers import path_tokens, replaced_at, value_at
+from replay.inputs.value_pointers import path_tokens, replace_at, resolve_pointer
 from traces.core.canonical import digest
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import EdgeKind, StepType
@@ -39,15 +39,15 @@ _RENDERINGS: Final[tuple[Callable[[JSONValue], str], ...]] = (
 )
 
 
-def rebuilt_value(recorded: JSONValue, incoming: Incoming, missed: Misses | None = None) -> JSONValue:
+def rebuild_value(recorded: JSONValue, incoming: Incoming, missed: Misses | None = None) -> JSONValue:
     """Rebuild the input of a step other than a model step."""
     value = recorded
     for path, group in _by_place(incoming).items():
-        value = replaced_at(value, path, partial(_placed, group=group, missed=missed))
+        value = replace_at(value, path, partial(_placed, group=group, missed=missed))
     return value
 
 
-def rebuilt_slots(
+def rebuild_slots(
     messages: Sequence[JSONValue], prefix: Slots | None, incoming: Incoming, missed: Misses | None = None
 ) -> Slots:
     """Rebuild a model's messages; each slot holds the replacement of one recorded message.
@@ -62,12 +62,13 @@ def rebuilt_slots(
         if index is None or index >= len(slots):
             slots = [[_in_message(message, group, missed) for message in slot] for slot in slots]
         elif not slots[index]:
-            continue  # what stood here is gone
+            # What stood here is gone
+            continue
         elif rest:
             # What a person wrote in reply stays as it was written where no new words for it are known.
             here = None if index < len(taken) or is_reply(messages, index) else missed
             put = partial(_content, group=group, missed=here)
-            slots[index] = [replaced_at(message, rest, put) for message in slots[index]]
+            slots[index] = [replace_at(message, rest, put) for message in slots[index]]
         elif index >= len(taken):  # what is taken over holds it already, with all that was said on the way to it
             slots[index] = [_message(messages[index], group[-1][1])]
     return slots
@@ -90,19 +91,19 @@ def with_recorded_calls(change: Change, message: JSONObject) -> JSONObject:
     return {**message, "tool_calls": recorded["tool_calls"]}
 
 
-def rendered(recorded: JSONValue, text: str, current: JSONValue) -> str:
+def render(recorded: JSONValue, text: str, current: JSONValue) -> str:
     """Render `current` the way `recorded` was rendered as `text`; as plain JSON if that is unknown."""
-    if (found := rendered_as(recorded, text, current)) is not None:
+    if (found := render_like(recorded, text, current)) is not None:
         return found
     return _RENDERINGS[1](current) if not isinstance(current, str) else current
 
 
-def rendered_as(recorded: JSONValue, text: JSONValue, current: JSONValue) -> str | None:
+def render_like(recorded: JSONValue, text: JSONValue, current: JSONValue) -> str | None:
     """Render `current` the way `recorded` was rendered as `text`; None if that is unknown."""
-    return next((render(current) for render in _RENDERINGS if render(recorded) == text), None)
+    return next((style(current) for style in _RENDERINGS if style(recorded) == text), None)
 
 
-def replaced_in(value: JSONValue, changes: Iterable[Change]) -> JSONValue:
+def replace_outputs(value: JSONValue, changes: Iterable[Change]) -> JSONValue:
     """Replace every occurrence of changed outputs, or of their texts, in `value`; each only once."""
     found = list(changes)
     if isinstance(value, str) and not any(value == change.original for change in found):
@@ -117,7 +118,8 @@ def _by_place(incoming: Incoming) -> dict[str, list[tuple[Link, Change]]]:
     places: dict[str, list[tuple[Link, Change]]] = {}
     for link, change in incoming:
         if link.kind is EdgeKind.HISTORY and not link.producer_path:
-            continue  # the producer's input is repeated, and not its answer
+            # The producer's input is repeated, and not its answer
+            continue
         places.setdefault(link.consumer_path, []).append((link, change))
     return places
 
@@ -156,7 +158,7 @@ def _content(old: JSONValue, group: Iterable[tuple[Link, Change]], missed: Misse
     if isinstance(old, str) and numbered:
         old = _replaced_each(old, numbered)
         inside = [(link, change) for link, change in inside if link.nth is None]
-    new = replaced_in(old, [change for _, change in inside])
+    new = replace_outputs(old, [change for _, change in inside])
     for link, change in inside:
         if isinstance(old, str) and isinstance(new, str) and not _holds(old, change):
             new = _with_values(new, link, change, missed)
@@ -184,8 +186,9 @@ def _holds(text: str, change: Change) -> bool:
 def _with_values(text: str, link: Link, change: Change, missed: Misses | None) -> str:
     """Replace the values that a link traces to a changed output."""
     if not change.is_known:
-        return text  # a placeholder has no values
-    new = substituted(text, change)
+        # A placeholder has no values
+        return text
+    new = substitute(text, change)
     if new is None and missed is not None:
         missed.append(link)
     return text if new is None else new
@@ -194,10 +197,10 @@ def _with_values(text: str, link: Link, change: Change, missed: Misses | None) -
 def tool_content(old: JSONValue, change: Change) -> JSONValue:
     """Content of a tool message with the changed result."""
     if isinstance(old, str) or old is None:
-        return rendered(change.original, old or "", change.current)
+        return render(change.original, old or "", change.current)
     if isinstance(old, list) and all(isinstance(block, dict) and block.get("type") == "text" for block in old):
         before = "".join(str(block.get("text", "")) for block in old if isinstance(block, dict))
-        return [{"type": "text", "text": rendered(change.original, before, change.current)}]
+        return [{"type": "text", "text": render(change.original, before, change.current)}]
     return change.current
 
 
@@ -213,10 +216,14 @@ def _placed_one(old: JSONValue, link: Link, change: Change, missed: Misses | Non
     if asked and not change.is_known:
         return old
     try:
-        before, after = value_at(change.original, link.producer_path), value_at(change.current, link.producer_path)
+        before, after = (
+            resolve_pointer(change.original, link.producer_path),
+            resolve_pointer(change.current, link.producer_path),
+        )
     except LookupError:
         return old if asked else _placed_inside(old, link, change, missed)
-    if asked:  # the same arguments are asked for with what is recorded of them, be it nothing
+    # The same arguments are asked for with what is recorded of them, be it nothing
+    if asked:
         return after if _same_tool(link, change) and digest(before) != digest(after) else old
     return after if before == old else _placed_inside(old, link, change, missed)
 
@@ -245,7 +252,7 @@ def _same_tool(link: Link, change: Change) -> bool:
     """True if the new answer calls the same tool in the place of the recorded call."""
     path = f"{link.producer_path.removesuffix('/arguments')}/name"
     try:
-        return value_at(change.original, path) == value_at(change.current, path)
+        return resolve_pointer(change.original, path) == resolve_pointer(change.current, path)
     except LookupError:
         return False
 
@@ -266,7 +273,7 @@ def _pairs(change: Change) -> dict[str, str]:
         pairs = [(str(before[key]), str(after.get(key, ""))) for key in before if isinstance(before[key], str)]
     else:
         pairs = []
-    pairs += [(render(before), render(after)) for render in _RENDERINGS[:6] if change.node.type is not StepType.MODEL]
+    pairs += [(style(before), style(after)) for style in _RENDERINGS[:6] if change.node.type is not StepType.MODEL]
     return {old: new for old, new in reversed(pairs) if old.strip() and old != new}
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from replay.inputs.changes import Change
 from replay.inputs.texts import texts_in
-from replay.inputs.value_pointers import value_at
+from replay.inputs.value_pointers import resolve_pointer
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
 from traces.payloads.messages import ANSWER, ModelAnswer
@@ -38,7 +38,7 @@ _SEPARATORS: Final = ("", " ", "-", "_")
 _SEPARATOR: Final = re.compile(r"[\s_-]+")
 
 
-def substituted(text: str, change: Change) -> str | None:
+def substitute(text: str, change: Change) -> str | None:
     """Replace a changed output's values in a text; None if a replacement is unknown."""
     if not change.is_known:
         return None
@@ -71,17 +71,18 @@ def _replacement(written: str, span: Span, change: Change) -> str | None:
     """New value of a span; all of its sources are places of one output."""
     source = span.sources[0]
     try:
-        now = value_at(change.current, source.path)
+        now = resolve_pointer(change.current, source.path)
     except LookupError:
         return None
     if isinstance(now, bool) or not isinstance(now, str | int | float):
         return None
     new = now.strip() if isinstance(now, str) else str(now)
     if source.kind is ValueKind.TOKEN:
-        before = str(value_at(change.original, source.path))
+        before = str(resolve_pointer(change.original, source.path))
         return _as_written(written, source.text, _same_token(source.text, before, new))
     if not span.key:
-        return new[: len(written)]  # cut off at as many characters
+        # Cut off at as many characters
+        return new[: len(written)]
     return _as_written(written, source.text, new)
 
 

@@ -6,13 +6,14 @@ from traces.core.json_types import JSONValue
 from traces.provenance.short_values import json_in
 
 
-def value_at(value: JSONValue, path: str) -> JSONValue:
+def resolve_pointer(value: JSONValue, path: str) -> JSONValue:
     """Value at a pointer; raises `LookupError`."""
     outer, mark, inner = path.partition("#")
     if not mark:
         return _plain_value_at(value, path)
     try:
-        return _plain_value_at(value, path)  # a key may have the mark in it
+        # A key may have the mark in it
+        return _plain_value_at(value, path)
     except LookupError:
         text = _plain_value_at(value, outer)
     parsed = json_in(text) if isinstance(text, str) else None
@@ -32,17 +33,17 @@ def _plain_value_at(value: JSONValue, path: str) -> JSONValue:
     return value
 
 
-def replaced_at(value: JSONValue, path: str, replace: Callable[[JSONValue], JSONValue]) -> JSONValue:
+def replace_at(value: JSONValue, path: str, replace: Callable[[JSONValue], JSONValue]) -> JSONValue:
     """Copy of `value` with `replace` applied at a JSON pointer; unchanged if the pointer leads nowhere."""
     tokens = path_tokens(path)
     if not tokens:
         return replace(value)
     head, rest = tokens[0], path[len(path.split("/", 2)[1]) + 1 :]
     if isinstance(value, dict) and head in value:
-        return {**value, head: replaced_at(value[head], rest, replace)}
+        return {**value, head: replace_at(value[head], rest, replace)}
     if isinstance(value, list) and head.isdecimal() and int(head) < len(value):
         at = int(head)
-        return [*value[:at], replaced_at(value[at], rest, replace), *value[at + 1 :]]
+        return [*value[:at], replace_at(value[at], rest, replace), *value[at + 1 :]]
     return value
 
 

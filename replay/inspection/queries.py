@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 
 from diffing.attribution.declared_config import TASK_FIELDS
 from replay.inspection.core.inspect_run import in_order, inspect
-from replay.inspection.core.place_accuracy import MEASURED, SEEN
+from replay.inspection.core.place_accuracy import ACCURACIES, FREQUENCIES
 from replay.inspection.core.places import CONTAINERS, Place, PlaceKind, quote
 from replay.inspection.core.schemas import (
     AccuracyView,
@@ -207,7 +207,7 @@ def _kind(kind: PlaceKind, count: int) -> PlaceKindView:
             low=each.interval[0],
             high=each.interval[1],
         )
-        for each in MEASURED.get(kind, ())
+        for each in ACCURACIES.get(kind, ())
     ]
-    seen = [FrequencyView(**asdict(each)) for each in SEEN.get(kind, ())]
+    seen = [FrequencyView(**asdict(each)) for each in FREQUENCIES.get(kind, ())]
     return PlaceKindView(kind=kind, title=_TITLES[kind], places=count, measured=measured, seen=seen)

@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import replace
 from typing import Final
 
-from replay.calls.call_ids import aligned
+from replay.calls.call_ids import with_recorded_ids
 from replay.calls.unknown_parts import unknown_request
 from replay.core import wording
 from replay.core.calls import Answer, Call
@@ -16,15 +16,15 @@ from replay.core.events import Advance, Divergence, DriverEvent, StepResolved
 from replay.core.graph import CONTAINERS, Node
 from replay.detection.implicit_calls import ImplicitCall
 from replay.detection.loops import Loop
-from replay.detection.messages_between import spoken_to
+from replay.detection.messages_between import follows_user_message
 from replay.inputs.changes import Change
 from replay.inputs.rebuilt_inputs import Slots, flat, with_recorded_calls
 from replay.loops import turns
-from replay.loops.hook_points import Verdict, said_in, stop_text, stopped
+from replay.loops.hook_points import Verdict, stop_answer, stop_text, with_hook_detail
 from replay.loops.injected_messages import InjectedMessages
 from replay.loops.new_containers import NewContainers
 from replay.loops.replay_parts import ReplayParts
-from replay.loops.subagents import RAN, called_anew
+from replay.loops.subagents import RERUN, as_rerun
 from replay.loops.tool_calls import TurnCalls
 from replay.overrides.edits import Edits
 from replay.overrides.request_edits import apply_model_settings, edit_slots, with_system
@@ -50,7 +50,8 @@ class LoopFollower:
         self.points = parts.points
         self.loop = loop
         self.key = parts.loops.key_of(node)
-        self.at = node  # the last recorded model step that the replay came to
+        # The last recorded model step that the replay came to
+        self.at = node
         self.call = call
         self.base = base
         self.messages = flat(base)
@@ -87,7 +88,7 @@ class LoopFollower:
         """End the loop at a hook's decision; the hook's text is the last answer."""
         if (outcome := self.points.stops.pop(self.key, None)) is not None:
             yield Divergence(text=f"{stop_text(outcome)}; its loop ends after step {self.state.next_number - 1}.")
-            self.final = stopped(outcome)
+            self.final = stop_answer(outcome)
             self.output = self.final.output
             self.tail.append(ModelAnswer(self.output).message)
             if self.call.node is not None:
@@ -129,10 +130,10 @@ class LoopFollower:
         if verdict is None:
             answer = self.calls.answer(call, self.at)
         else:
-            answer = turns.made(self.parts, self.key, call, verdict, lambda: self.calls.answer(call, self.at))
-        if answer.detail.get(RAN) and (place := answer.source or self.calls.in_its_place(call, self.at)):
+            answer = turns.make_tool_call(self.parts, self.key, call, verdict, lambda: self.calls.answer(call, self.at))
+        if answer.detail.get(RERUN) and (place := answer.source or self.calls.in_its_place(call, self.at)):
             yield Divergence(text=self.calls.said_of_new(call, self.at))
-            call = called_anew(call, place)
+            call = as_rerun(call, place)
         source = answer.source or (call.node if answer.label is not None else None)
         if source is None:
             answer = replace(answer, detail={**answer.detail, "divergence": _NEW})
@@ -179,9 +180,9 @@ class LoopFollower:
         """Settle a recorded call that was made or replaced; release or skip the steps inside it."""
         if source is None or source.type is not StepType.TOOL or not self.calls.use(source):
             return
-        self.state.queue.done(source)
+        self.state.queue.mark_done(source)
         self.state.numbers[source.no] = call.no
-        if not answer.detail.get(RAN):
+        if not answer.detail.get(RERUN):
             self.parts.results.settle(source, answer)
         yield from self.parts.subagents.called(replace(call, node=source), answer)
         self.state.queue.release(self.graph.descendants(source.no))
@@ -256,7 +257,7 @@ class LoopFollower:
             signature=signature(type=StepType.TOOL, name=name, input=arguments, tool_name=tool),
             edits=edits,
             because=(self.at.no,),
-            reduced_signature=self.parts.calls.reduced(StepType.TOOL, name, arguments, "", "", tool),
+            reduced_signature=self.parts.calls.reduced_signature(StepType.TOOL, name, arguments, "", "", tool),
         )
 
     def _limited(self) -> Generator[DriverEvent, None, bool]:
@@ -280,7 +281,7 @@ class LoopFollower:
         call = self._recorded_model(node) if node is not None else self._new_model(parent)
         if self.start.no in self.state.histories.unknowable:
             call = unknown_request(call, self.state)
-        answer = said_in(self.parts.chain.resolve(call), added)
+        answer = with_hook_detail(self.parts.chain.resolve(call), added)
         points.answered(call, answer)
         answer = self._placed(node, answer)
         yield StepResolved(call=call, answer=answer)
@@ -307,8 +308,8 @@ class LoopFollower:
         """Settle the recorded step in whose place the model answered, or mark the answer as new."""
         if node is None:
             return replace(answer, detail={**answer.detail, "divergence": _NEW})
-        answer = aligned(answer, ModelAnswer(self.context.payload(node.output_ref)).message)
-        self.state.queue.done(node)
+        answer = with_recorded_ids(answer, ModelAnswer(self.context.payload(node.output_ref)).message)
+        self.state.queue.mark_done(node)
         self.parts.results.settle(node, answer)
         self.at = node
         return answer
@@ -320,7 +321,7 @@ class LoopFollower:
 
     def _spoken_to(self, model: Node) -> bool:
         """True if a message other than an answer or tool result precedes this call."""
-        return spoken_to(self.graph, model, self.context.recorded_request(model))
+        return follows_user_message(self.graph, model, self.context.recorded_request(model))
 
     def _recorded_model(self, node: Node) -> Call:
         template, edits = self.context.recorded_request(node), self.context.profile.edits_of(node)
@@ -356,7 +357,9 @@ class LoopFollower:
             edits=edits,
             because=(self.at.no,),
             signature=self.parts.calls.signature(StepType.MODEL, last.name, input, last.provider, last.model, ""),
-            reduced_signature=self.parts.calls.reduced(StepType.MODEL, last.name, input, last.provider, last.model, ""),
+            reduced_signature=self.parts.calls.reduced_signature(
+                StepType.MODEL, last.name, input, last.provider, last.model, ""
+            ),
         )
 
     def _template(self) -> JSONObject:
@@ -375,7 +378,9 @@ class LoopFollower:
             yield Advance(before=self._next_part())
         for step in left:
             if step.no < resume and not queue.is_done(step):
-                yield from self.state.skip([step], _UNASKED, told=self.calls.is_paired(step) or step.type in CONTAINERS)
+                yield from self.state.skip(
+                    [step], _UNASKED, is_reported=self.calls.is_paired(step) or step.type in CONTAINERS
+                )
         self._tell_history()
 
     def _next_part(self) -> int:
@@ -405,7 +410,7 @@ class LoopFollower:
         last = went[-1]
         recorded = self.context.payload(last.output_ref)
         if last is not self.call.node:
-            self.parts.results.change(
+            self.parts.results.record_change(
                 Change(node=last, original=recorded, current=self.output, is_known=self.final.is_known)
             )
             if self.final.label is not None and self.final.reason is not None:

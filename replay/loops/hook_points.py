@@ -43,7 +43,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Added:
+class HookMessage:
     """A message that a hook puts into the next model request of a loop."""
 
     message: JSONObject
@@ -69,8 +69,9 @@ class HookPoints:
         self.hooks = hooks
         self.active = hooks.active
         self.stops: dict[LoopKey, Outcome] = {}
-        self._waiting: dict[LoopKey, list[Added]] = {}
-        self._early: list[Added] = []  # for the first model request, whatever its loop
+        self._waiting: dict[LoopKey, list[HookMessage]] = {}
+        # For the first model request, whatever its loop
+        self._early: list[HookMessage] = []
         self._early_stop: Outcome | None = None
         self._open: list[_Turn] = []
         self._turns: dict[LoopKey, int] = {}
@@ -151,7 +152,7 @@ class HookPoints:
         """Whether something was said to this loop's next model request, or the loop was stopped."""
         return (model and loop in self._waiting) or loop in self.stops
 
-    def take(self, loop: LoopKey) -> list[Added]:
+    def take(self, loop: LoopKey) -> list[HookMessage]:
         """What hooks put into the request that is about to be made."""
         early, self._early = self._early, []
         return [*early, *self._waiting.pop(loop, ())]
@@ -168,7 +169,7 @@ def stop_text(outcome: Outcome) -> str:
     return f"The hook '{outcome.hook}' stopped the agent{f': {reason}' if reason else ''}"
 
 
-def stopped(outcome: Outcome) -> Answer:
+def stop_answer(outcome: Outcome) -> Answer:
     """What stands for a stopped loop's last answer."""
     text = f"{_SAYS}{stop_text(outcome)}"
     return Answer(
@@ -181,12 +182,12 @@ def stopped(outcome: Outcome) -> Answer:
     )
 
 
-def failed(error: str) -> Answer:
+def error_answer(error: str) -> Answer:
     """How a tool call ended that ends the replay."""
     return Answer(action="live", label=Label.SIMULATED, reason=Reason.LIVE_TOOL, status=StepStatus.ERROR, error=error)
 
 
-def with_added(slots: Slots, added: Iterable[Added]) -> Slots:
+def with_messages(slots: Slots, added: Iterable[HookMessage]) -> Slots:
     """The messages with what hooks said at their end, where later requests of the conversation keep it."""
     messages: list[JSONValue] = [one.message for one in added]
     if not messages:
@@ -194,18 +195,18 @@ def with_added(slots: Slots, added: Iterable[Added]) -> Slots:
     return [*slots[:-1], [*slots[-1], *messages]] if slots else [messages]
 
 
-def said_in(answer: Answer, added: Iterable[Added]) -> Answer:
+def with_hook_detail(answer: Answer, added: Iterable[HookMessage]) -> Answer:
     """The answer to a request into which hooks put something: the step says what, and whose it is."""
     said: list[JSONValue] = [{"name": one.hook, "action": one.action, "text": one.message["content"]} for one in added]
     return replace(answer, detail={**answer.detail, "hooks": said}) if said else answer
 
 
-def _added(outcome: Outcome) -> list[Added]:
+def _added(outcome: Outcome) -> list[HookMessage]:
     match outcome.decision:
         case SystemMessage(text=text, action=action):
-            return [Added(message={"role": "system", "content": text}, hook=outcome.hook, action=action)]
+            return [HookMessage(message={"role": "system", "content": text}, hook=outcome.hook, action=action)]
         case AppendContext(text=text, action=action):
-            return [Added(message={"role": "user", "content": text}, hook=outcome.hook, action=action)]
+            return [HookMessage(message={"role": "user", "content": text}, hook=outcome.hook, action=action)]
         case _:
             return []
 

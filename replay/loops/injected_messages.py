@@ -6,8 +6,8 @@ from replay.core import wording
 from replay.core.events import Divergence, Event
 from replay.core.graph import Node
 from replay.detection.loops import Loop
-from replay.detection.messages_between import fed, goes_on
-from replay.inputs.rebuilt_inputs import flat, rebuilt_slots
+from replay.detection.messages_between import continues_tool_calls, document_places
+from replay.inputs.rebuilt_inputs import flat, rebuild_slots
 from replay.loops.replay_parts import ReplayParts
 from traces.core.json_types import JSONValue
 from traces.payloads.messages import ModelRequest
@@ -26,8 +26,8 @@ class InjectedMessages:
         """Retrieved documents that the recording injects between step `at` and model step `node`."""
         taken = {call.place for call in self._parts.implicit.calls_of([at]).values()}
         messages = self._messages(node)
-        places = [place for place in fed(self._graph, node, messages) if place not in taken]
-        slots = rebuilt_slots(messages, None, self._parts.calls.incoming(node)) if places else []
+        places = [place for place in document_places(self._graph, node, messages) if place not in taken]
+        slots = rebuild_slots(messages, None, self._parts.calls.incoming(node)) if places else []
         return flat([slots[place] for place in places])
 
     def missing(self, at: Node) -> Iterator[Event]:
@@ -41,8 +41,8 @@ class InjectedMessages:
         graph, models = self._graph, self._loop.models
         later = next((model for model in models if model.no > at.no), None)
         if later is not None:
-            return wording.spoken_between(later.no) if goes_on(graph, later, self._messages(later)) else ""
-        searched = any(fed(graph, model, self._messages(model)) for model in models)
+            return wording.spoken_between(later.no) if continues_tool_calls(graph, later, self._messages(later)) else ""
+        searched = any(document_places(graph, model, self._messages(model)) for model in models)
         return wording.not_searched(self._parts.state.next_number) if searched else ""
 
     def _messages(self, model: Node) -> Sequence[JSONValue]:

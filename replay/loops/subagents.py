@@ -10,13 +10,13 @@ from replay.core.events import StepSkipped
 from replay.core.graph import Node
 from replay.detection.implicit_calls import ImplicitCall
 from replay.inputs.changes import Change
-from replay.inputs.rebuilt_inputs import replaced_in
+from replay.inputs.rebuilt_inputs import replace_outputs
 from replay.state.replay_state import ReplayState
 from replay.state.subagent_tasks import with_task
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import Label, Reason, StepType
 
-RAN: Final = "ran_anew"
+RERUN: Final = "ran_anew"
 
 
 class SubAgents:
@@ -26,7 +26,8 @@ class SubAgents:
         self._context = context
         self._graph = context.graph
         self._state = state
-        self.refused = ""  # why the last call could not be answered so
+        # Why the last call could not be answered so
+        self.refused = ""
 
     def answer(self, call: Call) -> Answer | None:
         """Provisional answer of a sub-agent call with new arguments, until its steps have run."""
@@ -43,11 +44,11 @@ class SubAgents:
         node = call.node
         if node is None or answer.label is Label.EXACT or node.no not in self._graph.children:
             return
-        if answer.detail.get(RAN):
+        if answer.detail.get(RERUN):
             self._begin(call, node, answer)
         else:
             inside = self._graph.descendants(node.no)
-            yield from self._state.skip(inside, f"Step {node.no} is answered as a whole", told=True)
+            yield from self._state.skip(inside, f"Step {node.no} is answered as a whole", is_reported=True)
 
     def can_answer(self, implicit: ImplicitCall, arguments: JSONValue) -> bool:
         """True if an agent or search without a tool step can run with new arguments; else `refused` says why."""
@@ -57,7 +58,7 @@ class SubAgents:
             self.refused = self._problem(task, first)
         else:
             recorded = self._context.recorded_request(node)
-            told = replaced_in(recorded, [task]) != recorded
+            told = replace_outputs(recorded, [task]) != recorded
             self.refused = "" if told else f"how what is asked for reaches step {node.no} cannot be seen"
         return not self.refused
 
@@ -65,7 +66,7 @@ class SubAgents:
         """Re-run an agent or search without a tool step with new arguments."""
         node, first = implicit.node, self._first_model(implicit.node)
         steps = (node, *self._graph.descendants(node.no))
-        self._state.tasks.assign(_other(implicit, arguments), steps, first, asker=implicit.caller)
+        self._state.tasks.assign(_other(implicit, arguments), steps, first, caller=implicit.caller)
         if first is not None:
             self._state.containers.open_rerun(node, _ran(node))
 
@@ -99,7 +100,7 @@ class SubAgents:
         return next((step for step in self._graph.descendants(node.no) if step.type is StepType.MODEL), None)
 
 
-def called_anew(call: Call, node: Node) -> Call:
+def as_rerun(call: Call, node: Node) -> Call:
     """A new call as a call of the recorded sub-agent in its place."""
     return replace(call, node=node, name=node.name, changed=True, differs=("arguments",))
 
@@ -117,6 +118,6 @@ def _ran(node: Node) -> Answer:
         output=None,
         is_known=False,
         source=node,
-        detail={**label_key(), RAN: True},
+        detail={**label_key(), RERUN: True},
         note="Run anew for another task",
     )

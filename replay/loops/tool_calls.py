@@ -8,11 +8,11 @@ from replay.core.calls import Answer, Call, label_key
 from replay.core.graph import Node
 from replay.detection.implicit_calls import KINDS, ImplicitCall
 from replay.detection.loops import Loop
-from replay.detection.messages_between import of_this_turn
-from replay.inputs.rebuilt_inputs import rendered, tool_content
+from replay.detection.messages_between import turn_messages
+from replay.inputs.rebuilt_inputs import render, tool_content
 from replay.loops.duplicate_calls import ReplayControl, ToolSpec
 from replay.loops.replay_parts import ReplayParts
-from replay.loops.subagents import called_anew
+from replay.loops.subagents import as_rerun
 from replay.overrides.edits import NO_EDITS
 from replay.resolution.tool_matching import Match, RecordedCalls, exact_key
 from traces.core.json_types import JSONObject, JSONValue
@@ -47,13 +47,18 @@ class TurnCalls:
         self._recorded: RecordedCalls[Node] = RecordedCalls(
             lambda tool, arguments: parts.context.ignoring.reduce(StepType.TOOL, tool, arguments)
         )
-        self._without_tool: RecordedCalls[Node] = RecordedCalls(self._recorded.reduced)  # agents and searches
+        # Agents and searches
+        self._without_tool: RecordedCalls[Node] = RecordedCalls(self._recorded.reduced)
         self._later = [node for node in loop.calls if node.no > start.no]
-        self._paired: set[int] = set()  # recorded calls in whose place another one was told
+        # Recorded calls in whose place another one was told
+        self._paired: set[int] = set()
         self._used: set[int] = set()
-        self._made: set[str] = set()  # calls by name and arguments, in whatever turn
-        self._reserved: set[Node] = set()  # those that answer another call of the same turn
-        self._messages: dict[str, tuple[int, JSONObject]] = {}  # by call id: the recorded result and its place
+        # Calls by name and arguments, in whatever turn
+        self._made: set[str] = set()
+        # Those that answer another call of the same turn
+        self._reserved: set[Node] = set()
+        # By call id: the recorded result and its place
+        self._messages: dict[str, tuple[int, JSONObject]] = {}
         self._learn(start)
 
     def in_order(self, asked: Sequence[JSONObject]) -> list[tuple[JSONObject, Node | None]]:
@@ -115,9 +120,10 @@ class TurnCalls:
         def anew(asked: Call) -> Answer | None:
             place = self.in_its_place(asked, at)
             if place is not None and place.type in KINDS:
-                self.without_tool({"name": asked.callee, "arguments": asked.input}, at)  # says why it is not
+                # Says why it is not
+                self.without_tool({"name": asked.callee, "arguments": asked.input}, at)
                 return None
-            return None if place is None else self._subagents.answer(called_anew(asked, place))
+            return None if place is None else self._subagents.answer(as_rerun(asked, place))
 
         kept = self._is_made(call) and spec is not None and not spec.idempotent
         return self._resolvers.resolve_tool(call, self._repeated, self._similar, anew, from_others=not kept)
@@ -159,7 +165,7 @@ class TurnCalls:
         if recorded is None or source is None:
             change = None if source is None else self._state.changes.get(source.no)
             output = answer.output if change is None else change.current
-            return {"role": "tool", "content": rendered(None, "\x00", output), "tool_call_id": call.call_id}
+            return {"role": "tool", "content": render(None, "\x00", output), "tool_call_id": call.call_id}
         change = self._state.changes.get(source.no) if implicit is None else self._handed.change(implicit)
         if change is not None:
             recorded = {**recorded, "content": tool_content(recorded.get("content"), change)}
@@ -205,7 +211,7 @@ class TurnCalls:
 
     def _remember(self, node: Node) -> None:
         """Register an earlier recorded call: an idempotent tool repeats its answer unless it failed or changed."""
-        if node.type is not StepType.TOOL or node.no in self._state.skipped:
+        if node.type is not StepType.TOOL or node.no in self._state.skipped_steps:
             return
         self._made.add(self._key(*self._asked(node)))
         holds = node.no not in self._state.changes and node.status in {StepStatus.OK, StepStatus.PARTIAL}
@@ -215,10 +221,10 @@ class TurnCalls:
 
     def _of_this_turn(self, start: Node, calls: Iterable[Node]) -> list[Node]:
         """Recorded calls of the current turn up to `start`, without skipped ones."""
-        turn = of_this_turn(_list(self._context.recorded_request(start).get("messages")))
+        turn = turn_messages(_list(self._context.recorded_request(start).get("messages")))
         answers = [message for message in turn if isinstance(message, dict) and message.get("role") == "assistant"]
         models = [model.no for model in self._loop.models if model.no < start.no]
-        made = [call for call in calls if call.no not in self._state.skipped]
+        made = [call for call in calls if call.no not in self._state.skipped_steps]
         if len(answers) <= len(models):
             since = models[-len(answers)] if answers else start.no
             return [call for call in made if call.no >= since]

@@ -8,10 +8,10 @@ from replay.core.calls import Answer, Call
 from replay.core.errors import ReplayFailure
 from replay.core.events import Divergence, Event, StepResolved, StepSkipped
 from replay.core.graph import Node
-from replay.detection.agent_loops import LOOPED, LoopKey
-from replay.loops.hook_points import Verdict, failed, stop_text, stopped
+from replay.detection.agent_loops import LOOP_TYPES, LoopKey
+from replay.loops.hook_points import Verdict, error_answer, stop_answer, stop_text
 from replay.loops.replay_parts import ReplayParts
-from replay.loops.subagents import RAN
+from replay.loops.subagents import RERUN
 from replay.overrides.edits import NO_EDITS
 from replay.state.histories import DivergedHistory
 from traces.core.canonical import digest
@@ -21,7 +21,7 @@ from traces.payloads.messages import ModelAnswer
 from traces.signatures.call_signatures import signature
 
 
-def end(parts: ReplayParts, node: Node | None) -> None:
+def end_turns(parts: ReplayParts, node: Node | None) -> None:
     """End the turns that `node` does not belong to; None ends all."""
     points = parts.points
     while (turn := points.turn) is not None:
@@ -32,44 +32,46 @@ def end(parts: ReplayParts, node: Node | None) -> None:
 
 
 @contextmanager
-def ending(parts: ReplayParts) -> Iterator[None]:
+def closing_turns(parts: ReplayParts) -> Iterator[None]:
     """End all open turns when the replay ends or fails."""
     try:
         yield
     except ReplayFailure:
-        end(parts, None)
+        end_turns(parts, None)
         raise
-    end(parts, None)
+    end_turns(parts, None)
 
 
 def is_awaited(parts: ReplayParts, node: Node) -> bool:
     """True if a hook's decision affects this step."""
-    return node.type in LOOPED and parts.points.waits(parts.loops.key_of(node), model=node.type is StepType.MODEL)
+    return node.type in LOOP_TYPES and parts.points.waits(parts.loops.key_of(node), model=node.type is StepType.MODEL)
 
 
-def made(parts: ReplayParts, loop: LoopKey, call: Call, verdict: Verdict, answer: Callable[[], Answer]) -> Answer:
+def make_tool_call(
+    parts: ReplayParts, loop: LoopKey, call: Call, verdict: Verdict, answer: Callable[[], Answer]
+) -> Answer:
     """Make a tool call under hooks, and report its end to them."""
     try:
         found = verdict.denied() or verdict.on(answer())
-    except ReplayFailure as stopped:
-        parts.points.after_tool(loop, call, failed(str(stopped)))
+    except ReplayFailure as stop_answer:
+        parts.points.after_tool(loop, call, error_answer(str(stop_answer)))
         raise
     parts.points.after_tool(loop, call, found)
     return found
 
 
-def stop(parts: ReplayParts, node: Node) -> Iterator[Event]:
+def stop_loop(parts: ReplayParts, node: Node) -> Iterator[Event]:
     """Stop a loop at a hook's decision: skip its steps from `node` to the next user message."""
     key = parts.loops.key_of(node)
     outcome = parts.points.stops.pop(key)
     gone = [step for step in parts.loops.rest(node) if step is node or not parts.state.queue.is_done(step)]
     yield Divergence(text=f"{stop_text(outcome)}; its loop ends before step {node.no} of the source.")
-    parts.state.skipped.add(node.no)
+    parts.state.skipped_steps.add(node.no)
     yield StepSkipped(node=node, reason=stop_text(outcome), is_reported=True)
-    yield from parts.state.skip(gone, stop_text(outcome), told=True)
+    yield from parts.state.skip(gone, stop_text(outcome), is_reported=True)
     models = [step for step in gone if step.type is StepType.MODEL and parts.loops.key_of(step) == key]
     if models:
-        answer = stopped(outcome)
+        answer = stop_answer(outcome)
         _, base = parts.calls.messages(models[0], parts.context.recorded_request(models[0]), NO_EDITS)
         ids = frozenset(step.call_id for step in gone if step.call_id)
         went = DivergedHistory(base=base, tail=[ModelAnswer(answer.output).message], call_ids=ids)
@@ -78,7 +80,7 @@ def stop(parts: ReplayParts, node: Node) -> Iterator[Event]:
         parts.results.settle(models[-1], answer)
 
 
-def tool(parts: ReplayParts, node: Node) -> Iterator[Event]:
+def resolve_tool(parts: ReplayParts, node: Node) -> Iterator[Event]:
     """Resolve a tool step; hooks may deny it or change its arguments, unless an override answers it."""
     call = parts.calls.of_step(node)
     if call.edits.tool is not None or call.edits.output is not None:
@@ -87,9 +89,9 @@ def tool(parts: ReplayParts, node: Node) -> Iterator[Event]:
         verdict = parts.points.before_tool(call.no, call.callee, call.input, call.call_id)
         if verdict.arguments is not call.input:
             call = _with_arguments(parts, call, node, verdict.arguments)
-        answer = made(parts, parts.loops.key_of(node), call, verdict, lambda: parts.chain.resolve(call))
+        answer = make_tool_call(parts, parts.loops.key_of(node), call, verdict, lambda: parts.chain.resolve(call))
     yield StepResolved(call=call, answer=answer)
-    if not answer.detail.get(RAN):
+    if not answer.detail.get(RERUN):
         parts.results.settle(node, answer)
     yield from parts.subagents.called(call, answer)
 

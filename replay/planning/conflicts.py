@@ -35,7 +35,7 @@ def of_profile(graph: Graph, profile: AppliedProfile, policy: Policy, provider: 
                 yield from _of_entry(index, profile.profile.overrides[index], node, policy, provider)
 
 
-def unreviewed(calls: Sequence[Call]) -> Iterator[PlanRefusal]:
+def unreviewed_tools(calls: Sequence[Call]) -> Iterator[PlanRefusal]:
     """Unreviewed tools that the plan would run; nothing goes live before they are reviewed."""
     if not calls:
         return
@@ -69,7 +69,7 @@ def strict(policy: Policy, steps: Sequence[PlannedStep], events: Sequence[Event]
         yield PlanRefusal(code="policy_conflict", detail=detail, where="/policy/strict", step=new.call.no)
 
 
-def reexecuted(policy: Policy, events: Sequence[Event]) -> Iterator[PlanRefusal]:
+def idle_reexecution(policy: Policy, events: Sequence[Event]) -> Iterator[PlanRefusal]:
     """`order: reexecute` without anything to execute."""
     idle = not_executed(policy, events)
     live = any(isinstance(event, StepResolved) and event.answer.action == "live" for event in events)

@@ -16,9 +16,12 @@ class Deviations:
     def __init__(self, planned: Mapping[str, Sequence[Any]]) -> None:
         self._planned = planned
         self._said: list[str] = []
-        self._holding: dict[int, tuple[str, str]] = {}  # what steps that hold others became, until they are closed
-        self._unreached: list[int] = []  # by the plan they would have been reached
-        self.unused: list[int] = []  # recorded tool calls that nobody asks for any more
+        # What steps that hold others became, until they are closed
+        self._holding: dict[int, tuple[str, str]] = {}
+        # By the plan they would have been reached
+        self._unreached: list[int] = []
+        # Recorded tool calls that nobody asks for any more
+        self.unused: list[int] = []
 
     @property
     def said(self) -> list[str]:

@@ -31,10 +31,12 @@ class Sources:
     retriever: Callable[[Call], RetrieverMatch] = lambda call: RetrieverMatch(reason="no retriever is configured")
     outlooks: Outlooks = field(default_factory=Outlooks)
     requests: Requests = field(default_factory=UnknownRequests)
-    parameters: dict[str, bytes] = field(default_factory=dict)  # by input: its parameters
+    # By input: its parameters
+    parameters: dict[str, bytes] = field(default_factory=dict)
     # Values with references in place of their parts, which is enough to compare them; None: as `payload` has them.
     roots: Callable[[Collection[str]], Mapping[str, JSONValue]] | None = None
-    lost: Mapping[int, LostPayloads] = field(default_factory=dict)  # by step of the source, wherever the fork is
+    # By step of the source, wherever the fork is
+    lost: Mapping[int, LostPayloads] = field(default_factory=dict)
 
 
 @dataclass

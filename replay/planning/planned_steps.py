@@ -107,7 +107,7 @@ def _resolved(node: Node, event: StepResolved, cost: float | None, *, brief: boo
         because=because,
         cost_usd=cost,
         note="" if brief else answer.note,
-        typed=[] if brief else typed_messages.places(answer),
+        typed=[] if brief else typed_messages.listed_indices(answer),
     )
 
 

@@ -23,7 +23,7 @@ from replay.planning.plan_environment import PlanEnvironment, Sources
 from replay.planning.planned_steps import EXACT, lost_step, planned_steps
 from replay.planning.shared_walks import Outlook
 from replay.resolution.lost_recordings import refusals as lost_refusals
-from replay.resolution.lost_recordings import reused as lost_reused
+from replay.resolution.lost_recordings import reused_ranges
 from replay.resolution.lost_recordings import warnings as lost_warnings
 from traces.core.schema import LabelCounts
 from traces.core.vocabulary import Label, Reason, StepType
@@ -54,7 +54,7 @@ def plan(
     try:
         refusals += _bad_edits(graph, profile, environment)
         outlook = _outlook(graph, profile, policy, sources, share=brief)
-        refusals += conflicts.unreviewed(outlook.unreviewed)
+        refusals += conflicts.unreviewed_tools(outlook.unreviewed_calls)
         refusals += _unserved(outlook.events, profile.profile, policy, environment)
     except MissingPart as missing:
         refusals.append(_missing(graph, missing))
@@ -62,9 +62,9 @@ def plan(
     refusals += conflicts.of_policy(policy)
     refusals += conflicts.of_profile(graph, profile, policy, sources.provider)
     steps = outlook.steps or planned_steps(graph, events, outlook.costs, brief=brief, untouched=untouched and not brief)
-    refusals += lost_refusals(policy, sources.lost, lost_reused(graph.fork, events))
+    refusals += lost_refusals(policy, sources.lost, reused_ranges(graph.fork, events))
     refusals += conflicts.strict(policy, steps, events)
-    refusals += conflicts.reexecuted(policy, events)
+    refusals += conflicts.idle_reexecution(policy, events)
     refusals += conflicts.of_budget(policy, graph.fork, [step for step in steps if step.action == "live"])
     determinism = determinism_of(graph, profile, policy, environment)
     counted = _Counted(fork=graph.fork, total=len(graph.nodes) if events else len(steps), nodes=graph.by_no)
@@ -88,7 +88,7 @@ def _outlook(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sou
         return Outlook(
             events=list(replayer.run()),
             costs=environment.costs,
-            unreviewed=replayer.unreviewed,
+            unreviewed_calls=replayer.unreviewed_calls,
             dependence=replayer.dependence,
         )
 
@@ -159,7 +159,8 @@ def _assembled(
     events: Sequence[Event],
     lost: Mapping[int, LostPayloads],
 ) -> Plan:
-    before = sum(step.sequence_no < counted.fork for step in steps)  # open at the fork, and end otherwise
+    # Open at the fork, and end otherwise
+    before = sum(step.sequence_no < counted.fork for step in steps)
     inherited, untouched = counted.fork - 1 - before, counted.total + before - len(steps)
     lost_before = sum(no < counted.fork for no in lost)
     actions: dict[PlanAction, int] = dict.fromkeys(get_args(PlanAction), 0)

@@ -40,9 +40,10 @@ class Outlook:
 
     events: Sequence[Event]
     costs: Mapping[int, float | None]
-    unreviewed: Sequence[Call] = ()
+    unreviewed_calls: Sequence[Call] = ()
     dependence: Dependence = field(default_factory=Dependence)
-    steps: list[PlannedStep] | None = None  # in brief, where several plans share them
+    # In brief, where several plans share them
+    steps: list[PlannedStep] | None = None
 
 
 class Requests(Protocol):
@@ -129,7 +130,8 @@ def _edited(
     repeated = requests.recorded(steps)
     others = [(node, edits) for node, edits in steps if node.no not in repeated]
     if any(edits.messages or edits.prompt for _, edits in others) and graph.repeats_requests:
-        return None  # edited messages may stand in requests that nobody edits
+        # Edited messages may stand in requests that nobody edits
+        return None
     # The first request is looked at before a walk is made for all that are new.
     return EditedModels(live=served - repeated, unchanged=repeated) if requests.are_new(others[:1]) else None
 
@@ -159,7 +161,8 @@ def _served(
             continue
         edits = profile.edits_of(node)
         if not node.input_ref or not asking.get(id(edits), True) or (node.losses and not anew):
-            return None  # it is not asked, and what else becomes of it depends on what the profile sets
+            # It is not asked, and what else becomes of it depends on what the profile sets
+            return None
         key = node.provider, node.model, id(edits)
         name, model = names.get(key) or names.setdefault(key, _named(node, edits, provider))
         if name is None:

@@ -29,7 +29,8 @@ class StoredRequests:
     """Signs the recorded requests of a source with a profile's edits applied."""
 
     payload: Callable[[str], JSONValue]
-    roots: Roots  # recorded inputs with references in place of their parts
+    # Recorded inputs with references in place of their parts
+    roots: Roots
     is_any_recorded: Callable[[Iterable[str]], bool]
     ignoring: IgnoreRules = NO_RULES
     _roots: Mapping[str, JSONValue] = field(default_factory=dict)
@@ -55,7 +56,8 @@ class StoredRequests:
     def _signatures(self, edited: Sequence[EditedStep]) -> Iterator[str]:
         for (node, edits), rest in zip(edited, self._rests_of(edited), strict=True):
             if self.ignoring.rules_for(StepType.MODEL, node.callee):
-                raise _Unsigned  # its signature stands for others
+                # Its signature stands for others
+                raise _Unsigned
             yield self._signer(node, edits).signature(rest.signed)
 
     def _rests_of(self, edited: Sequence[EditedStep]) -> Iterator["_Rest"]:

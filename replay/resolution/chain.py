@@ -15,7 +15,7 @@ from replay.overrides.policy import Policy
 from replay.resolution.lost_recordings import are_refused
 from replay.resolution.lost_recordings import cause as lost_cause
 from replay.resolution.lost_recordings import note as lost_note
-from replay.resolution.operator_outputs import operator_output, operator_said
+from replay.resolution.operator_outputs import answer_from_operator, operator_output
 from replay.resolution.placeholders import placeholder
 from replay.resolution.side_effects import blocked_message, suggest
 from replay.resolution.tool_matching import Match, similarity
@@ -43,9 +43,12 @@ class ResolverChain:
         self.policy = policy
         self.environment = environment
         self.ignoring = ignoring
-        self._assumption = assumption  # why a step may be reached although its input is as recorded
-        self._anew = anew  # runs the steps inside of a call again
-        self.unreviewed: list[Call] = []  # calls that would go live if somebody had reviewed their tools
+        # Why a step may be reached although its input is as recorded
+        self._assumption = assumption
+        # Runs the steps inside of a call again
+        self._anew = anew
+        # Calls that would go live if somebody had reviewed their tools
+        self.unreviewed_calls: list[Call] = []
 
     def resolve(self, call: Call) -> Answer:
         """Resolve a call; the label's key is in the detail. The last resolver always answers."""
@@ -208,7 +211,7 @@ class ResolverChain:
             return None
         standing = self.environment.tool(call.callee)
         if standing.safe is None:
-            self.unreviewed.append(call)
+            self.unreviewed_calls.append(call)
         if not (standing.safe and standing.executor):
             return None
         answer = self.environment.live_tool(call, standing.executor)
@@ -243,7 +246,7 @@ class ResolverChain:
                 note=note,
                 output=placeholder(call.type, note),
             )
-        return operator_said(said)
+        return answer_from_operator(said)
 
     def _blocked(self, call: Call) -> Answer | None:
         """Deny a blocklisted call; answer a tool that is not reviewed as safe with a message."""

@@ -20,14 +20,14 @@ def are_refused(policy: Policy) -> bool:
     return policy.strict or policy.fallback == "fail"
 
 
-def reused(fork: int, events: Sequence[Event]) -> list[range]:
+def reused_ranges(fork: int, events: Sequence[Event]) -> list[range]:
     """The steps that a replay takes over as they are: all before the fork, and those that no change reaches."""
     return [range(1, fork), *(range(event.first, event.last + 1) for event in events if isinstance(event, StepsReused))]
 
 
-def refusals(policy: Policy, lost: Mapping[int, LostPayloads], reused: Sequence[range]) -> Iterator[PlanRefusal]:
+def refusals(policy: Policy, lost: Mapping[int, LostPayloads], reused_ranges: Sequence[range]) -> Iterator[PlanRefusal]:
     """The first of the reused steps that the policy wants as recorded and that cannot be read."""
-    needed = [no for no in lost if any(no in steps for steps in reused)] if are_refused(policy) else []
+    needed = [no for no in lost if any(no in steps for steps in reused_ranges)] if are_refused(policy) else []
     if needed:
         first = min(needed)
         where = "/policy/strict" if policy.strict else "/policy/fallback"

@@ -9,16 +9,16 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepStatus, StepType
 
 
-def operator_said(said: OperatorAnswer) -> Answer | None:
+def answer_from_operator(as_output: OperatorAnswer) -> Answer | None:
     """Operator's answer; None means that the policy decides."""
-    if said.fallback:
+    if as_output.fallback:
         return None
     return Answer(
         action="simulate",
         label=Label.SIMULATED,
         reason=Reason.OPERATOR_OVERRIDE,
-        output=said.output,
-        status=said.status,
+        output=as_output.output,
+        status=as_output.status,
         detail={"asked": True},
     )
 
@@ -30,7 +30,7 @@ def operator_output(call: Call, environment: ReplayEnvironment) -> Answer | None
     if edits.tool is not None:
         return replace(base, output=edits.tool.output, status=StepStatus(edits.tool.status))
     if edits.output is not None:
-        return replace(base, output=said(call.type, edits.output.value))
+        return replace(base, output=as_output(call.type, edits.output.value))
     if call.type is StepType.RETRIEVAL and edits.retrieval:
         return _operator_documents(call, base, environment)
     if call.type is StepType.PROMPT and (edits.prompt or call.changed):
@@ -38,7 +38,7 @@ def operator_output(call: Call, environment: ReplayEnvironment) -> Answer | None
     return None
 
 
-def said(type: StepType, value: JSONValue) -> JSONValue:
+def as_output(type: StepType, value: JSONValue) -> JSONValue:
     """Override output in the shape of its step type; a model's text becomes a message."""
     if type is not StepType.MODEL:
         return value

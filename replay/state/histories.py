@@ -28,22 +28,25 @@ class Histories:
     """Rebuilt messages by source model step."""
 
     environment: ReplayEnvironment
-    _plain: dict[int, Slots] = field(default_factory=dict)
-    _edited: dict[int, Slots] = field(default_factory=dict)
-    _diverged: dict[int, DivergedHistory] = field(default_factory=dict)
-    unknowable: set[int] = field(default_factory=set)  # in a plan: calls whose messages hold a live answer
+    _plain_slots: dict[int, Slots] = field(default_factory=dict)
+    _edited_slots: dict[int, Slots] = field(default_factory=dict)
+    _divergences: dict[int, DivergedHistory] = field(default_factory=dict)
+    # In a plan: calls whose messages contain a live answer.
+    unknowable: set[int] = field(default_factory=set)
 
     def has(self, no: int) -> bool:
-        return no in self._plain or no in self._diverged or no in self.unknowable
+        return no in self._plain_slots or no in self._divergences or no in self.unknowable
 
-    def record_rebuilt(self, node: Node, plain: Slots, edited: Slots) -> None:
+    def record_rebuilt(self, node: Node, plain_slots: Slots, edited_slots: Slots) -> None:
         """Store a model step's messages before and after its own edits, unless they equal the recording."""
-        if edited and not _is_recorded(edited, ModelRequest(self.environment.payload(node.input_ref)).messages):
-            self._plain[node.no] = plain
-            self._edited[node.no] = edited
+        if edited_slots and not _is_recorded(
+            edited_slots, ModelRequest(self.environment.payload(node.input_ref)).messages
+        ):
+            self._plain_slots[node.no] = plain_slots
+            self._edited_slots[node.no] = edited_slots
 
     def record_divergence(self, no: int, history: DivergedHistory) -> None:
-        self._diverged[no] = history
+        self._divergences[no] = history
 
     def prefix(self, links: Iterable[Link], messages: Sequence[JSONValue], *, own_edits: bool) -> Slots | None:
         """Rebuilt messages that replace the prefix which a call shares with the call it continues; None if unchanged.
@@ -54,15 +57,15 @@ class Histories:
         for link in links:
             if link.kind is not EdgeKind.HISTORY:
                 continue
-            if (history := self._diverged.get(link.producer)) is not None:
+            if (history := self._divergences.get(link.producer)) is not None:
                 return _diverged_prefix(history, link, messages)
-            if link.producer in self._plain:
-                return (self._plain if own_edits else self._edited)[link.producer]
+            if link.producer in self._plain_slots:
+                return (self._plain_slots if own_edits else self._edited_slots)[link.producer]
         return None
 
 
 def _diverged_prefix(history: DivergedHistory, link: Link, messages: Sequence[JSONValue]) -> Slots:
-    """Replace the recorded messages after the divergence by the new ones; keep what other people wrote."""
+    """Replace the recorded messages after the divergence by the new ones; later user messages stay."""
     place = link.consumer_path.removeprefix("/messages").removeprefix("/")
     end = int(place) + 1 if place.isdecimal() else len(history.base)
     slots: Slots = [*history.base, *([] for _ in range(end - len(history.base)))]

@@ -12,7 +12,7 @@ from traces.core.vocabulary import Label
 
 
 @dataclass
-class Inside:
+class ChangedChildren:
     """Children of a container that differ from the recording: source `steps`, and the weakest label of all children."""
 
     steps: set[int] = field(default_factory=set)
@@ -29,31 +29,36 @@ class OpenContainers:
 
     def __init__(self, graph: Graph, numbers: Mapping[int, int]) -> None:
         self._graph = graph
-        self._numbers = numbers  # of the source's steps in the derived run
-        self._inside: dict[int, Inside] = {}  # by container
+        # Numbers of source steps in the derived run.
+        self._numbers = numbers
+        # By container number.
+        self._open_containers: dict[int, ChangedChildren] = {}
         self._ends: list[tuple[int, int]] = []
         self._closed: set[int] = set()
-        self.reruns: dict[int, Answer] = {}  # provisional answers of containers whose input changed
-        self.outputs: dict[int, JSONValue] = {}  # of closed containers whose output changed
-        self.live: set[int] = set()  # closed containers whose output contains live answers
+        # Provisional answers of containers whose input changed.
+        self.reruns: dict[int, Answer] = {}
+        # Changed outputs of closed containers.
+        self.outputs: dict[int, JSONValue] = {}
+        # Closed containers whose output contains live answers.
+        self.live: set[int] = set()
 
     def observe(self, event: Event) -> None:
         """Mark the containers around an event that differs from the recording."""
         match event:
             case StepsReused():
                 for no in event.assumptions:
-                    self._not_exact(self._graph.by_no[no], Label.SIMULATED)
+                    self._mark_not_exact(self._graph.by_no[no], Label.SIMULATED)
             case StepResolved(call=Call(node=None)):
                 self._mark_unrecorded(event.call.parent, event.answer.label)
             case StepResolved(call=Call(node=Node() as node)) if event.answer.label is not Label.EXACT:
-                self._not_exact(node, event.answer.label)
+                self._mark_not_exact(node, event.answer.label)
             case StepSkipped():
-                self._around(event.node)
+                self._open_ancestors(event.node)
 
     def mark_changed(self, node: Node) -> None:
         """Mark the containers around a step whose output changed."""
-        for inside in self._around(node):
-            inside.steps.add(node.no)
+        for children in self._open_ancestors(node):
+            children.steps.add(node.no)
 
     def open_rerun(self, node: Node, answer: Answer) -> None:
         """Open a container whose input changed; `answer` is provisional until its children have resolved."""
@@ -68,27 +73,27 @@ class OpenContainers:
         """Pop the container that ends first, inner containers before outer ones."""
         return self._graph.by_no[-heappop(self._ends)[1]]
 
-    def close(self, node: Node) -> Inside | None:
+    def close(self, node: Node) -> ChangedChildren | None:
         """Close a container: its changed children, or None if there are none or it is already closed."""
-        if node.no in self._closed or node.no not in self._inside:
+        if node.no in self._closed or node.no not in self._open_containers:
             return None
         self._closed.add(node.no)
-        return self._inside[node.no]
+        return self._open_containers[node.no]
 
-    def _around(self, node: Node) -> list[Inside]:
-        return [self._open(around) for around in self._graph.ancestors(node)]
+    def _open_ancestors(self, node: Node) -> list[ChangedChildren]:
+        return [self._open(ancestor) for ancestor in self._graph.ancestors(node)]
 
-    def _not_exact(self, node: Node, label: Label | None) -> None:
-        for inside in self._around(node):
-            inside.steps.add(node.no)
-            inside.weaken(label)
+    def _mark_not_exact(self, node: Node, label: Label | None) -> None:
+        for children in self._open_ancestors(node):
+            children.steps.add(node.no)
+            children.weaken(label)
 
     def _mark_unrecorded(self, parent: int | None, label: Label | None) -> None:
         """A step without a recording ran inside a container, which itself may have no recording."""
         if (container := self._container(parent)) is None:
             return
-        for inside in (self._open(container), *self._around(container)):
-            inside.weaken(label)
+        for children in (self._open(container), *self._open_ancestors(container)):
+            children.weaken(label)
 
     def _container(self, number: int | None) -> Node | None:
         """The source container that has this number in the derived run."""
@@ -96,8 +101,8 @@ class OpenContainers:
         source_no = next((no for no in containers if self._numbers.get(no, no) == number), None)
         return None if source_no is None else self._graph.by_no.get(source_no)
 
-    def _open(self, node: Node) -> Inside:
-        if node.no not in self._inside:
-            self._inside[node.no] = Inside()
+    def _open(self, node: Node) -> ChangedChildren:
+        if node.no not in self._open_containers:
+            self._open_containers[node.no] = ChangedChildren()
             heappush(self._ends, (self._graph.ends.get(node.no, node.no), -node.no))
-        return self._inside[node.no]
+        return self._open_containers[node.no]

@@ -26,13 +26,16 @@ class ReplayState:
         self.numbers: dict[int, int] = {}
         self.containers = OpenContainers(graph, self.numbers)
         self.changes: dict[int, Change] = {}
-        self.changed: list[int] = []  # sorted; may contain steps whose change was reverted
+        # Sorted; may contain steps whose change was reverted
+        self.changed_numbers: list[int] = []
         self.labels: dict[int, tuple[Label, Reason]] = {}
         self.statuses: dict[int, StepStatus] = {}
-        self.assumed: set[int] = set()  # labelled assumed_unaffected, or derived from such steps
-        self.skipped: set[int] = set()
+        # Labelled assumed_unaffected, or derived from such steps
+        self.assumed_steps: set[int] = set()
+        self.skipped_steps: set[int] = set()
         self.next_number = graph.fork
-        self.numbers_moved = False  # some step has a different number than its source
+        # Some step has a different number than its source
+        self.numbers_moved = False
 
     def take_number(self) -> int:
         """Allocate the next step number of the derived run."""
@@ -64,9 +67,9 @@ class ReplayState:
         """Record that a step's output differs from the recording."""
         no = change.node.no
         self.changes[no] = change
-        at = bisect_left(self.changed, no)
-        if at == len(self.changed) or self.changed[at] != no:
-            insort(self.changed, no)
+        index = bisect_left(self.changed_numbers, no)
+        if index == len(self.changed_numbers) or self.changed_numbers[index] != no:
+            insort(self.changed_numbers, no)
         self.containers.mark_changed(change.node)
 
     def record_answer(self, node: Node, answer: Answer) -> None:
@@ -75,7 +78,7 @@ class ReplayState:
         if answer.label is not None and answer.reason is not None:
             self.labels[node.no] = (answer.label, answer.reason)
         if answer.reason is Reason.ASSUMED_UNAFFECTED:
-            self.assumed.add(node.no)
+            self.assumed_steps.add(node.no)
 
     def label_of(self, node: Node) -> tuple[Label, Reason]:
         return self.labels.get(node.no, (Label.SIMULATED, Reason.POLICY_FALLBACK))
@@ -84,10 +87,10 @@ class ReplayState:
         """True if a step's output comes from a live call, its own or a child's."""
         return self.labels.get(no, (None, None))[1] in LIVE_REASONS or no in self.containers.live
 
-    def skip(self, nodes: Iterable[Node], why: str, *, told: bool = False) -> Iterator[StepSkipped]:
+    def skip(self, nodes: Iterable[Node], reason: str, *, is_reported: bool = False) -> Iterator[StepSkipped]:
         """Skip steps that no longer run."""
         for node in nodes:
             if not self.queue.is_done(node):
-                self.queue.done(node)
-                self.skipped.add(node.no)
-                yield StepSkipped(node=node, reason=why, is_reported=told)
+                self.queue.mark_done(node)
+                self.skipped_steps.add(node.no)
+                yield StepSkipped(node=node, reason=reason, is_reported=is_reported)

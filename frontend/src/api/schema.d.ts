@@ -2187,7 +2187,7 @@ export interface components {
         };
         /**
          * Determinism
-         * @description Kurral's score: mean of the four factors; `score` null when there is nothing to compare with.
+         * @description Kurral's determinism score: the mean of four factors. `score` is null if there is nothing to compare.
          */
         Determinism: {
             /** Score */
@@ -3804,9 +3804,9 @@ export interface components {
         };
         /**
          * Plan
-         * @description What a replay would do with every step from the fork on, and what it would cost.
+         * @description Planned outcome of every step from the fork on, and the cost.
          *
-         *     `steps` leaves out inherited ones (all before the fork); they count in `counts` and `actions`.
+         *     `steps` omits inherited steps (those before the fork); `counts` and `actions` include them.
          */
         Plan: {
             /** Fork Sequence No */

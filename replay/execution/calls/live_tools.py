@@ -12,7 +12,7 @@ from replay.execution import event_log
 from replay.execution.calls.attempts import INTERRUPTION, AttemptJournal, Watch
 from replay.live import outages, timeouts, tools
 from replay.models import Attempt, ReplaySession
-from replay.resolution.operator_outputs import operator_said
+from replay.resolution.operator_outputs import answer_from_operator
 from traces.core.vocabulary import Label, Reason, StepStatus
 from traces.transitions import move
 
@@ -37,7 +37,7 @@ def answer(journal: AttemptJournal, operator: Operator, tool: tools.Tool, call: 
     if any(_has_unknown_outcome(attempt) for attempt in attempts):
         return _ask(journal, operator, call, attempts)
     if journal.policy.tools.asks(call.callee) and not (approval := _request_approval(operator, call, tool)).run:
-        return operator_said(approval)
+        return answer_from_operator(approval)
     return _run(journal, operator, tool, call, attempts)
 
 
@@ -125,4 +125,4 @@ def _ask(journal: AttemptJournal, operator: Operator, call: Call, attempts: list
     for attempt in attempts:
         if attempt.status == AttemptStatus.INTENDED:
             journal.interrupt(attempt)
-    return operator_said(operator_answer)
+    return answer_from_operator(operator_answer)

@@ -10,7 +10,7 @@ from replay.core.calls import Answer, Call
 from replay.core.context import ReplayContext
 from replay.core.errors import CancelRequest, ReplayFailure, SessionHandover
 from replay.core.events import ContainerClosed, Divergence, Event, StepResolved, StepSkipped, StepsReused
-from replay.engine.computed_outputs import BEGUN
+from replay.engine.computed_outputs import PROVISIONAL
 from replay.engine.replayer import Replayer
 from replay.execution import observers
 from replay.execution.derived_run import container_status, final_status, step_rows
@@ -119,7 +119,7 @@ class StepWriter:
             self._refuse(call, answer, ARTIFACT_MISSING, answer.note)
         if answer.label is None:
             self._refuse(call, answer, "fallback_refused", answer.note)
-        if self._policy.strict and answer.label is Label.SIMULATED and BEGUN not in answer.detail:
+        if self._policy.strict and answer.label is Label.SIMULATED and PROVISIONAL not in answer.detail:
             self._refuse(call, answer, "strict", f"it would be simulated ({answer.reason})")
         if answer.action != "live":  # checked before the call
             self._checkpoints.room_for(1)

@@ -27,20 +27,24 @@ class TreeRun(Schema):
     steps: int
     labels: LabelCounts
     fork_sequence_no: int | None
-    changes: list[str]  # what the fork changed, in words
+    # What the fork changed, in words
+    changes: list[str]
     origin: Origin
-    origin_id: UUID | None  # the experiment, the bisection or the diff of a proof
+    # The experiment, the bisection or the diff of a proof
+    origin_id: UUID | None
     origin_name: str
     session: UUID | None
     session_status: SessionStatus | None
-    diff: UUID | None  # against the parent
+    # Against the parent
+    diff: UUID | None
     ars: float | None
     output_similarity: float | None
     tool_accuracy: float | None
     tokens_in: int
     tokens_out: int
     cost_usd: float | None
-    latency_ms: float | None  # of its live calls together, of a recorded run its duration
+    # Of its live calls together, of a recorded run its duration
+    latency_ms: float | None
     checks: list[CheckResult] | None
     created_at: datetime
 

@@ -7,7 +7,8 @@ from typing import Final
 from traces.core.canonical import escape_pointer
 from traces.core.json_types import JSONObject, JSONValue
 
-Leaf = tuple[str, str]  # a JSON pointer, and the text there
+# A JSON pointer, and the text there
+Leaf = tuple[str, str]
 
 _NAMES: Final = (
     ("january", "jan"),

@@ -49,7 +49,7 @@ class Frequency:
 
 
 _AGENTRX: Final = "AgentRx, tau-bench retail"
-MEASURED: Final[Mapping[PlaceKind, Sequence[Accuracy]]] = {
+ACCURACIES: Final[Mapping[PlaceKind, Sequence[Accuracy]]] = {
     PlaceKind.HIDDEN_ERROR: (Accuracy(source=_AGENTRX, places=11, exact=2, near=2),),
     PlaceKind.UNSUPPORTED_CLAIM: (Accuracy(source=_AGENTRX, places=4, exact=3, near=3),),
 }
@@ -63,7 +63,7 @@ def _airline(failed: int, passed: int) -> Frequency:
     return Frequency(source="tau-bench airline", failed=failed, failed_runs=116, passed=passed, passed_runs=84)
 
 
-SEEN: Final[Mapping[PlaceKind, Sequence[Frequency]]] = {
+FREQUENCIES: Final[Mapping[PlaceKind, Sequence[Frequency]]] = {
     PlaceKind.FAILED_STEP: (_retail(133, 164),),
     PlaceKind.HIDDEN_ERROR: (_airline(27, 9),),
     PlaceKind.REPEATED_CALL: (_retail(33, 31), _airline(4, 0)),

@@ -12,7 +12,8 @@ from traces.core.vocabulary import StepStatus, StepType
 QUOTE: Final = 160
 FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT, StepStatus.DENIED})
 CONTAINERS: Final = frozenset({StepType.AGENT, StepType.TURN})
-ANSWERS: Final = frozenset({"assistant", "ai", "model"})  # roles of what a model said
+# Roles of what a model said
+ANSWERS: Final = frozenset({"assistant", "ai", "model"})
 CALLS: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
 
 

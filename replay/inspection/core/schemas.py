@@ -18,8 +18,10 @@ class PlaceView(Schema):
     step: int | None
     path: str
     title: str
-    text: str  # the evidence, quoted
-    related: list[int]  # other steps of the evidence
+    # The evidence, quoted
+    text: str
+    # Other steps of the evidence
+    related: list[int]
 
 
 class AccuracyView(Schema):
@@ -28,8 +30,10 @@ class AccuracyView(Schema):
     source: str
     places: int
     exact: int
-    near: int  # at most one message away
-    low: float  # the 95 % interval of the share that is near
+    # At most one message away
+    near: int
+    # The 95 % interval of the share that is near
+    low: float
     high: float
 
 

@@ -20,7 +20,8 @@ _EXAMPLE: Final = re.compile(
     r"(?:e\.\s?g\.|for example|for instance|such as|looks? like|format|placeholder)[^.!?]*$|\blike\W*$", re.IGNORECASE
 )
 _NEAR: Final = 40
-_LARGE: Final = 1e6  # what is longer is an id, with which nobody reckons
+# What is longer is an id, with which nobody reckons
+_LARGE: Final = 1e6
 _TECHNICAL: Final = frozenset(
     {
         "id",
@@ -52,7 +53,8 @@ class _Known:
 
     values: set[str] = field(default_factory=set)
     amounts: dict[int, None] = field(default_factory=dict)
-    sums: set[int] = field(default_factory=set)  # of amounts that stand beside each other
+    # Of amounts that stand beside each other
+    sums: set[int] = field(default_factory=set)
     stated: dict[str, int] = field(default_factory=dict)
 
     def learn(self, value: JSONValue, left_out: Callable[[JSONObject], bool] | None = None) -> None:

@@ -14,7 +14,7 @@ from diffing.report.build import Examined, examine
 from replay.core.applied_profile import apply_profile
 from replay.core.calls import LIVE_REASONS
 from replay.core.graph import Graph
-from replay.inputs.value_pointers import value_at
+from replay.inputs.value_pointers import resolve_pointer
 from replay.live import availability, pricing
 from replay.overrides.profile import OverrideProfile
 from replay.proofs.changes import fork_layers
@@ -221,8 +221,8 @@ def _message(given: JSONValue, change: Change) -> JSONValue | Absent:
         return ABSENT
     try:
         if "message" in edit:
-            return {**edit, "message": value_at(given, f"/messages/{edit['index']}")}
-        return {**edit, "content": value_at(given, f"/messages/{edit['index']}/content")}
+            return {**edit, "message": resolve_pointer(given, f"/messages/{edit['index']}")}
+        return {**edit, "content": resolve_pointer(given, f"/messages/{edit['index']}/content")}
     except LookupError:
         return ABSENT
 

@@ -92,7 +92,7 @@ def test_assumed_step_keeps_its_recording_and_says_why() -> None:
     assert (made.input_ref, made.output_ref, made.source_step) == (source.input_ref, source.output_ref, source.id)
     assumed = made.detail["assumed"]
     assert (assumed["steps"], assumed["content"][0]["snippet"]) == ([1], TONE)
-    assert "step 1 may have made part of its input" in made.detail["note"]
+    assert "step 1 may have contributed to its input" in made.detail["note"]
     assert view.status != "completed_exact"
 
 

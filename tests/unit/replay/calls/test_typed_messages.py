@@ -70,7 +70,7 @@ TALK = _talk(("Where is it?", "It is lost."), ("Then refund me.", "I refunded it
 def test_reply_to_a_changed_answer_is_named(live: bool) -> None:
     planned = _plan(TALK, 1, "It arrives today.", live=live)
     assert [step.typed for step in planned.steps] == [[], [2], [2, 4]]
-    assert "Message 3 of its input was typed after an answer that changes" in _step(planned, 2).note
+    assert "Message 3 of its input was typed after a changed answer" in _step(planned, 2).note
     assert "Messages 3 and 5 of its input were typed" in _step(planned, 3).note
 
 

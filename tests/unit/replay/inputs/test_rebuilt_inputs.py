@@ -4,7 +4,7 @@ from uuid import UUID
 
 from replay.core.graph import Graph, Link, Node, with_ordinals
 from replay.inputs.changes import Change
-from replay.inputs.rebuilt_inputs import flat, rebuilt_slots, replaced_in
+from replay.inputs.rebuilt_inputs import flat, rebuild_slots, replace_outputs
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import EdgeKind, StepType
 
@@ -20,12 +20,12 @@ def said(no: int, before: str, after: str) -> Change:
 
 def test_two_answers_that_changed_places_change_places_in_a_text_made_of_both() -> None:
     red, blue = "The team red counted 17.", "The team blue counted 11."
-    assert replaced_in(f"{red}\n{blue}", [said(1, red, blue), said(2, blue, red)]) == f"{blue}\n{red}"
+    assert replace_outputs(f"{red}\n{blue}", [said(1, red, blue), said(2, blue, red)]) == f"{blue}\n{red}"
 
 
 def test_what_was_put_into_a_text_is_not_replaced_again() -> None:
     changes = [said(1, "first answer", "second answer"), said(2, "second answer", "third answer")]
-    assert replaced_in("It was: first answer", changes) == "It was: second answer"
+    assert replace_outputs("It was: first answer", changes) == "It was: second answer"
 
 
 def test_of_several_that_said_the_same_only_the_one_that_changed_is_replaced() -> None:
@@ -38,6 +38,6 @@ def test_of_several_that_said_the_same_only_the_one_that_changed_is_replaced() -
     messages: list[JSONValue] = [{"role": "user", "content": "\n".join([same, same, same])}]
     changed = said(2, same, "This part is wrong.")
     incoming = [(link, changed) for link in with_ordinals(graph, links) if link.producer == 2]
-    [message] = flat(rebuilt_slots(messages, None, incoming))
+    [message] = flat(rebuild_slots(messages, None, incoming))
     assert isinstance(message, dict)
     assert message["content"] == "\n".join([same, "This part is wrong.", same])
