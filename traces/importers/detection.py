@@ -1,4 +1,4 @@
-"""What a file holds, by its content: how sure each importer is, and what files are that no importer takes."""
+"""Format detection by content: each importer's confidence, and the reason why a file has no importer."""
 
 import re
 from collections.abc import Callable
@@ -17,8 +17,8 @@ from traces.importers.formats.coding_agents import codex
 from traces.importers.formats.frameworks import krabs
 from traces.importers.formats.tracing import forkpoint_events, kurral, langfuse_export
 from traces.importers.formats.tracing.langsmith import is_multipart
-from traces.importers.otlp.span_documents import in_log, is_span_document
-from traces.importers.otlp.wire import from_protobuf, is_envelope
+from traces.importers.otlp.span_documents import find_documents, is_span_document
+from traces.importers.otlp.wire import is_otlp_request, request_from_protobuf
 
 SURE: Final = 1.0
 LIKELY: Final = 0.6
@@ -35,7 +35,7 @@ _SQL: Final = re.compile(r"\s*(?:--[^\n]*\n\s*)*(?:CREATE|INSERT|PRAGMA|BEGIN)\s
 
 
 def by_value(test: Callable[[JSONValue], bool], confidence: float = SURE) -> Callable[[Sample], float]:
-    """A sniffer with this confidence in a file when `test` holds for one of its values."""
+    """Return a sniffer that has this confidence if `test` is true for any value of the sample."""
 
     def sniff(sample: Sample) -> float:
         return confidence if any(test(value) for value in sample.values) else 0.0
@@ -53,15 +53,15 @@ def is_kurral(sample: Sample) -> float:
 def is_otlp(sample: Sample) -> float:
     if any(_is_otlp_value(value) or is_span_document(value) for value in sample.values):
         return SURE
-    if any(isinstance(each, Record) for each in in_log(sample.head)):
+    if any(isinstance(document, Record) for document in find_documents(sample.head)):
         return SURE
-    return LIKELY if sample.head[:1] == b"\n" and sample.is_complete and from_protobuf(sample.head) else 0.0
+    return LIKELY if sample.head[:1] == b"\n" and sample.is_complete and request_from_protobuf(sample.head) else 0.0
 
 
 def is_prela(sample: Sample) -> float:
     for value in sample.values:
-        listed = value if isinstance(value, list) else items(obj(value).get("spans")) or [value]
-        span = obj(next(iter(listed), None))
+        spans = value if isinstance(value, list) else items(obj(value).get("spans")) or [value]
+        span = obj(next(iter(spans), None))
         if {"span_id", "trace_id"} <= span.keys() and not span.keys().isdisjoint({"span_type", "started_at"}):
             return SURE
     return 0.0
@@ -85,10 +85,8 @@ def is_langsmith(sample: Sample) -> float:
         return SURE
     for value in sample.values:
         body = obj(obj(value).get("json")) or obj(value)
-        listed = (
-            items(value) or items(body.get("post")) or items(body.get("patch")) or items(body.get("runs")) or [body]
-        )
-        if {"run_type", "id"} <= obj(listed[0]).keys():
+        runs = items(value) or items(body.get("post")) or items(body.get("patch")) or items(body.get("runs")) or [body]
+        if {"run_type", "id"} <= obj(runs[0]).keys():
             return SURE
     return 0.0
 
@@ -96,28 +94,28 @@ def is_langsmith(sample: Sample) -> float:
 def is_krabs(sample: Sample) -> float:
     if sample.head.startswith(sqlite_file.MAGIC):
         return SURE
-    shaped = any(
+    is_event = any(
         obj(value).get("event_type") in krabs.EVENT_TYPES and "timestamp_ms" in obj(value) for value in sample.values
     )
-    return SURE if shaped else 0.0
+    return SURE if is_event else 0.0
 
 
 def is_claude_code(sample: Sample) -> float:
-    """By any line of a session: others may be damaged, and other programs' logs have no lines like these."""
+    """Look for any line of a session: other lines may be damaged, and other programs' logs have no such lines."""
     lines = [obj(value) for value in sample.values]
-    told = any(
+    is_message_line = any(
         text(line.get("type")) in {"user", "assistant"} and "sessionId" in line and "message" in line for line in lines
     )
-    linked = any({"uuid", "parentUuid", "sessionId", "type"} <= line.keys() for line in lines)
-    return SURE if told or linked else 0.0
+    is_linked_line = any({"uuid", "parentUuid", "sessionId", "type"} <= line.keys() for line in lines)
+    return SURE if is_message_line or is_linked_line else 0.0
 
 
 def is_codex(sample: Sample) -> float:
-    shaped = any(
+    is_rollout_line = any(
         text(obj(value).get("type")) in codex.TYPES and isinstance(obj(value).get("payload"), dict)
         for value in sample.values
     )
-    return SURE if shaped else 0.0
+    return SURE if is_rollout_line else 0.0
 
 
 def is_atif(sample: Sample) -> float:
@@ -135,10 +133,10 @@ def is_chat(sample: Sample) -> float:
     for value in sample.values:
         body = obj(value)
         request = obj(body.get("request")) or body
-        listed = next(
+        messages = next(
             (request[name] for name in ("messages", "traj", "trajectory") if isinstance(request.get(name), list)), None
         )
-        if is_message(value) or (listed is not None and _is_conversation(listed)):
+        if is_message(value) or (messages is not None and _is_conversation(messages)):
             return LIKELY
         if (
             isinstance(value, list)
@@ -149,17 +147,17 @@ def is_chat(sample: Sample) -> float:
     return 0.0
 
 
-def _is_conversation(listed: JSONValue) -> bool:
-    """Whether a list named like messages holds one, or nothing: trajectories of other programs list other things."""
-    return not listed or any(is_conversation_item(each) for each in items(listed))
+def _is_conversation(messages: JSONValue) -> bool:
+    """Return whether a list named like messages contains one or is empty; other programs' lists contain other items."""
+    return not messages or any(is_conversation_item(message) for message in items(messages))
 
 
 def explain_rejection(sample: Sample) -> BadFile:
-    """Why a file that no importer takes is refused: what it is, as far as that can be told."""
+    """Describe a file that no importer accepts, for the error message."""
     if not sample.head.strip():
         return BadFile("the file is empty", "byte 0")
     if sample.values:
-        return BadFile(_described(sample.values[0]), "line 1" if sample.is_lines else "/")
+        return BadFile(_describe(sample.values[0]), "line 1" if sample.is_lines else "/")
     return _not_json(sample)
 
 
@@ -167,7 +165,7 @@ def _not_json(sample: Sample) -> BadFile:
     if sample.head.startswith(MAGIC):
         return BadFile(OTHER_ZIP, "byte 0")
     if b"\0" in sample.head[:1000] and sample.head[:2] not in {b"\xff\xfe", b"\xfe\xff"} and sample.head[1:2] != b"\0":
-        return BadFile("binary data in no known format", "byte 0")
+        return BadFile("the file is binary data in an unknown format", "byte 0")
     try:
         content = decode_text(sample.head[:100_000])
     except BadFile as problem:
@@ -179,53 +177,53 @@ def _not_json(sample: Sample) -> BadFile:
         return BadFile("these are SQL statements: import the database file itself", "line 1")
     if content.lstrip()[:1] in {"{", "["}:
         try:
-            return BadFile(_described(sample.source.value), "/")
+            return BadFile(_describe(sample.source.value), "/")
         except BadFile as problem:
             return problem
-    return BadFile(f"not a recording in any known format: it begins with {content.strip()[:40]!r}", "line 1")
+    return BadFile(f"not a recording in a known format: it begins with {content.strip()[:40]!r}", "line 1")
 
 
-def _described(value: JSONValue) -> str:
-    given = obj(value)
-    known: tuple[tuple[Callable[[JSONObject], bool], str], ...] = (
+def _describe(value: JSONValue) -> str:
+    body = obj(value)
+    checks: tuple[tuple[Callable[[JSONObject], bool], str], ...] = (
         (_is_schema, "this is a JSON Schema, not a recording"),
-        (_is_headers, "these are the headers of an HTTP request: import the file of its body"),
-        (_is_answer, "these are answers of an HTTP service, not a recording"),
+        (_is_headers, "these are the headers of an HTTP request: import the file with its body"),
+        (_is_response, "these are HTTP responses, not a recording"),
     )
-    for test, reason in known:
-        if given and test(given):
+    for test, reason in checks:
+        if body and test(body):
             return reason
     if reason := kurral.refusal(value):
         return reason
     if isinstance(value, dict):
-        return f"no known format has an object with the keys {', '.join(sorted(given)[:8]) or '(none)'}"
+        return f"no known format has an object with the keys {', '.join(sorted(body)[:8]) or '(none)'}"
     inner = f" of {kind(value[0]).split(' ')[-1]}s" if isinstance(value, list) and value else ""
-    return f"no known format is {kind(value)}{inner} like this"
+    return f"no known format is {kind(value)}{inner} of this form"
 
 
-def _is_schema(given: JSONObject) -> bool:
-    typed = text(given.get("type")) in {"object", "array"} and "items" in given
-    return typed or "$schema" in given or "$defs" in given
+def _is_schema(body: JSONObject) -> bool:
+    is_type = text(body.get("type")) in {"object", "array"} and "items" in body
+    return is_type or "$schema" in body or "$defs" in body
 
 
-def _is_headers(given: JSONObject) -> bool:
-    """Headers alone, or a captured request of which the body is elsewhere."""
-    groups = [given, *(obj(value) for value in given.values())]
-    named = any(len(_HEADERS & {key.lower() for key in group}) > 1 for group in groups)
-    return named and "json" not in given and "body" not in given
+def _is_headers(body: JSONObject) -> bool:
+    """Return whether an object contains headers of a request but no body."""
+    groups = [body, *(obj(value) for value in body.values())]
+    has_headers = any(len(_HEADERS & {key.lower() for key in group}) > 1 for group in groups)
+    return has_headers and "json" not in body and "body" not in body
 
 
-def _is_answer(given: JSONObject) -> bool:
-    groups = [given, *(obj(value) for value in given.values())]
+def _is_response(body: JSONObject) -> bool:
+    groups = [body, *(obj(value) for value in body.values())]
     return any(isinstance(group.get("status", group.get("response_status")), int) for group in groups)
 
 
 def _is_otlp_value(value: JSONValue) -> bool:
     first = value[0] if isinstance(value, list) and value else value
-    return is_envelope(first) or is_envelope(obj(first).get("body"))
+    return is_otlp_request(first) or is_otlp_request(obj(first).get("body"))
 
 
 def _first(sample: Sample) -> JSONObject:
-    """The first object: of the document, of its list, or of its lines."""
+    """Return the first object: the document, or the first of its list or lines."""
     value = next(iter(sample.values), None)
     return obj(value[0]) if isinstance(value, list) and value else obj(value)

@@ -1,4 +1,4 @@
-"""Every format that can be imported, in one list."""
+"""List of all formats that can be imported."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -35,17 +35,19 @@ from traces.importers.formats.frameworks import (
 from traces.importers.formats.tracing import forkpoint_events, kurral, langfuse, langsmith, prela
 from traces.importers.otlp import spans
 
-BUNDLE: Final = "bundle"  # read by `traces.imports.portable_runs`, which needs the store
+# Bundles are read by `traces.imports.portable_runs`, which needs the store.
+BUNDLE: Final = "bundle"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Importer:
     """One format.
 
-    `parse` reads one file; `parse_together` reads all files of one import, where one run is spread over several.
-    `by_line` says that in this JSON Lines file every line is a run, so that the file need not be held in memory.
-    Runs without any step are refused, except where `allows_empty`. `keys` are what a file shares with the others that
-    its runs are spread over; a format without them has all files of an import read at once.
+    `parse` reads one file. `parse_together` reads all files of an import, for formats whose runs span several files.
+    `by_line` returns whether every line of a JSON Lines file is a run, so that the file is read line by line.
+    Runs without steps are refused unless `allows_empty`.
+    `keys` returns the ids that a file shares with other files of the same runs. Without it, all files of an import
+    are read at once.
     """
 
     name: str
@@ -58,15 +60,15 @@ class Importer:
     allows_empty: bool = False
 
     def runs(self, sources: Sequence[Source]) -> Iterable[RecordedRun]:
-        """The runs of these files, one by one; a run without any step is noted among what the last file skipped."""
-        for run in self._parsed(sources):
+        """Yield the runs of these files; a run without steps becomes a problem of the last file."""
+        for run in self._parse_sources(sources):
             if self.allows_empty or not is_empty(run):
                 yield run
             else:
-                reason = f"no step was found in this recording ({self.title})"
+                reason = f"this recording has no steps ({self.title})"
                 sources[-1].problems.append(BadFile(reason, f"run {run.external_id}"))
 
-    def _parsed(self, sources: Sequence[Source]) -> Iterable[RecordedRun]:
+    def _parse_sources(self, sources: Sequence[Source]) -> Iterable[RecordedRun]:
         if self.parse_together is not None:
             yield from self.parse_together(sources)
         elif self.parse is not None:
@@ -75,25 +77,26 @@ class Importer:
 
 
 def detect(sample: Sample) -> Importer:
-    """The importer that is surest of the file; raises `BadFile` with what the file is when none is."""
-    scored = [(importer.sniff(sample), importer) for importer in IMPORTERS]
-    confidence, best = max(scored, key=lambda pair: pair[0])
+    """Return the importer with the highest confidence. Raises `BadFile` with a description if there is none."""
+    scores = [(importer.sniff(sample), importer) for importer in IMPORTERS]
+    confidence, best = max(scores, key=lambda pair: pair[0])
     if confidence <= 0:
         raise detection.explain_rejection(sample)
     return best
 
 
 def get_importer(name: str) -> Importer:
-    found = next((importer for importer in IMPORTERS if importer.name == name), None)
-    if found is None:
+    importer = next((importer for importer in IMPORTERS if importer.name == name), None)
+    if importer is None:
         raise BadFile(
-            f"{name!r} is no format: choose from {', '.join([*(each.name for each in IMPORTERS), BUNDLE])}", "/format"
+            f"{name!r} is not a format: choose from {', '.join([*(importer.name for importer in IMPORTERS), BUNDLE])}",
+            "/format",
         )
-    return found
+    return importer
 
 
 def _krabs(sources: Sequence[Source]) -> Iterable[RecordedRun]:
-    """The sessions of databases, each whole in one, and those of telemetry files."""
+    """Yield the sessions of databases, each in one file, and those of telemetry files."""
     telemetry: list[Source] = []
     for source in sources:
         if not source.data.startswith(sqlite_file.MAGIC):
@@ -128,7 +131,8 @@ IMPORTERS: Final = (
         sniff=detection.is_kurral,
         parse=kurral.parse,
         by_line=_lines_are_runs,
-        allows_empty=True,  # its files are runs, even where nothing was asked or called
+        # An artifact is a run even without requests and calls.
+        allows_empty=True,
     ),
     Importer(name="prela", title="Prela traces", sniff=detection.is_prela, parse_together=prela.parse, keys=prela.keys),
     Importer(

@@ -127,7 +127,7 @@ def test_the_app_given_by_the_importer_is_used() -> None:
 def test_a_named_format_is_not_detected() -> None:
     report = import_files.import_files([in_memory("x", transcript(1))], format="kurral")
     assert "kurral_id" in report.skipped[0].reason
-    with pytest.raises(Exception, match="'morse' is no format"):
+    with pytest.raises(Exception, match="'morse' is not a format"):
         import_files.import_files([], format="morse")
 
 

@@ -1,7 +1,7 @@
-"""Model calls in span attributes: the dialects of the tracers, most specific first.
+"""Model calls in span attributes, in the dialects of the tracers, most specific first.
 
-Langfuse and OpenInference keep something close to the whole request; OpenTelemetry GenAI keeps messages in
-attributes, in span events or in log records; OpenLLMetry had indexed attributes before; the Vercel SDK has its own.
+Langfuse and OpenInference record almost the whole request. OpenTelemetry GenAI records messages in attributes, span
+events or log records. Older OpenLLMetry versions use indexed attributes. The Vercel AI SDK has its own attributes.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from traces.importers.common.model_calls import (
 )
 from traces.importers.files.json_reader import first, items, obj, parse_embedded, text
 from traces.importers.otlp.attributes import Attributes
-from traces.importers.otlp.wire import Happening
+from traces.importers.otlp.wire import SpanEvent
 
 _SAMPLING: Final = (
     "temperature",
@@ -55,53 +55,53 @@ _CHOICE: Final = "gen_ai.choice"
 _DETAILS: Final = "gen_ai.client.inference.operation.details"
 
 
-def request_in(attributes: Attributes, events: Sequence[Happening]) -> JSONObject | None:
-    """A model step's input, from whichever dialect the span speaks."""
+def extract_request(attributes: Attributes, events: Sequence[SpanEvent]) -> JSONObject | None:
+    """Return a model step's input from any dialect, or None if no message was recorded."""
     parameters = _parameters(attributes)
     tools = normalize_tools(_tools(attributes) or [])
     body = _whole_request(attributes)
     if body is not None:
-        given = normalize_request(body)
-        given["parameters"] = {**parameters, **obj(given.get("parameters"))}
+        request = normalize_request(body)
+        request["parameters"] = {**parameters, **obj(request.get("parameters"))}
         return model_input(
-            [obj(each) for each in items(given["messages"])],
-            items(given.get("tools")) or tools,
-            obj(given["parameters"]),
-            given.get("response_format"),
+            [obj(message) for message in items(request["messages"])],
+            items(request.get("tools")) or tools,
+            obj(request["parameters"]),
+            request.get("response_format"),
         )
     messages = _messages(attributes, events)
     return model_input(messages, tools, parameters) if messages else None
 
 
-def answer_in(attributes: Attributes, events: Sequence[Happening]) -> Answer:
-    """A model step's output, likewise."""
+def extract_answer(attributes: Attributes, events: Sequence[SpanEvent]) -> Answer:
+    """Return a model step's output from any dialect."""
     reasons = items(attributes.look("gen_ai.response.finish_reasons"))
     reason = text(reasons[0]) if reasons else text(attributes.look("llm.finish_reason", "ai.response.finishReason"))
     for value in (
         attributes.take("langfuse.observation.output"),
         _openinference_answer(attributes),
         attributes.take_json("gen_ai.output.messages"),
-        _indexed(attributes, "gen_ai.completion"),
+        _take_indexed_messages(attributes, "gen_ai.completion"),
         attributes.take_json("gen_ai.completion"),
         _event_answer(events),
         _vercel_answer(attributes),
         attributes.take("traceloop.entity.output"),
     ):
         answer = normalize_answer(value, normalize_finish_reason(reason))
-        if answer.output is not None and _says_something(answer.output):
+        if answer.output is not None and _has_content(answer.output):
             return answer
     return Answer(output=None)
 
 
-def requested_model(attributes: Attributes) -> str:
-    """The model that was asked for, where only the request itself names it."""
+def find_requested_model(attributes: Attributes) -> str:
+    """Return the requested model if the recorded request contains it, else an empty string."""
     for name in ("input.value", "llm.invocation_parameters"):
         if model := text(obj(parse_embedded(attributes.look(name))).get("model")):
             return model
     return ""
 
 
-def usage_in(attributes: Attributes, where: str) -> Usage:
+def extract_usage(attributes: Attributes, location: str) -> Usage:
     details = obj(attributes.take_json("langfuse.observation.usage_details"))
     if not details:
         details = {
@@ -128,16 +128,16 @@ def usage_in(attributes: Attributes, where: str) -> Usage:
                 "llm.token_count.prompt_details.cache_read",
             ),
         }
-    usage = normalize_usage(details, where)
+    usage = normalize_usage(details, location)
     cost = first(obj(attributes.take_json("langfuse.observation.cost_details")), "total")
-    known = parse_cost(cost if cost is not None else attributes.take("gen_ai.usage.cost", "llm.cost.total"))
+    cost_usd = parse_cost(cost if cost is not None else attributes.take("gen_ai.usage.cost", "llm.cost.total"))
     return Usage(
-        tokens_in=usage.tokens_in, tokens_out=usage.tokens_out, tokens_cached=usage.tokens_cached, cost_usd=known
+        tokens_in=usage.tokens_in, tokens_out=usage.tokens_out, tokens_cached=usage.tokens_cached, cost_usd=cost_usd
     )
 
 
 def _whole_request(attributes: Attributes) -> JSONObject | None:
-    """The request body, where the tracer kept it."""
+    """Return the request body if the tracer recorded it."""
     for name in ("langfuse.observation.input", "input.value"):
         body = parse_embedded(attributes.look(name))
         if isinstance(body, dict) and isinstance(first(body, "messages", "contents", "input"), list):
@@ -147,12 +147,12 @@ def _whole_request(attributes: Attributes) -> JSONObject | None:
     return None
 
 
-def _messages(attributes: Attributes, events: Sequence[Happening]) -> list[JSONObject]:
+def _messages(attributes: Attributes, events: Sequence[SpanEvent]) -> list[JSONObject]:
     for value in (
         attributes.take("langfuse.observation.input"),
         _openinference_messages(attributes, "llm.input_messages"),
         attributes.take_json("gen_ai.input.messages"),
-        _indexed(attributes, "gen_ai.prompt"),
+        _take_indexed_messages(attributes, "gen_ai.prompt"),
         attributes.take_json("gen_ai.prompt"),
         _event_messages(events),
         attributes.take_json("ai.prompt.messages"),
@@ -161,21 +161,21 @@ def _messages(attributes: Attributes, events: Sequence[Happening]) -> list[JSONO
     ):
         if messages := normalize_messages(value):
             instructions = normalize_messages(attributes.take_json("gen_ai.system_instructions"), "system")
-            return [*({**each, "role": "system"} for each in instructions), *messages]
+            return [*({**message, "role": "system"} for message in instructions), *messages]
     return []
 
 
 def _openinference_messages(attributes: Attributes, prefix: str) -> JSONValue:
     return [
-        _openinference_message(obj(obj(each).get("message"))) for each in items(attributes.take_indexed(prefix))
+        _openinference_message(obj(obj(item).get("message"))) for item in items(attributes.take_indexed(prefix))
     ] or None
 
 
 def _openinference_message(message: JSONObject) -> JSONObject:
     contents: list[JSONValue] = [
-        _openinference_block(obj(obj(each).get("message_content"))) for each in items(message.get("contents"))
+        _openinference_block(obj(obj(item).get("message_content"))) for item in items(message.get("contents"))
     ]
-    calls = [obj(each).get("tool_call") for each in items(message.get("tool_calls"))]
+    calls = [obj(item).get("tool_call") for item in items(message.get("tool_calls"))]
     return {**message, **({"content": contents} if contents else {}), "tool_calls": calls}
 
 
@@ -193,8 +193,8 @@ def _openinference_answer(attributes: Attributes) -> JSONValue:
     return _openinference_messages(attributes, "llm.output_messages") or attributes.take("output.value")
 
 
-def _indexed(attributes: Attributes, prefix: str) -> JSONValue:
-    """OpenLLMetry's older form."""
+def _take_indexed_messages(attributes: Attributes, prefix: str) -> JSONValue:
+    """Take the indexed messages of older OpenLLMetry versions."""
     return (
         attributes.take_indexed(prefix)
         if f"{prefix}.0.role" in attributes or f"{prefix}.0.content" in attributes
@@ -202,22 +202,22 @@ def _indexed(attributes: Attributes, prefix: str) -> JSONValue:
     )
 
 
-def _event_messages(events: Sequence[Happening]) -> JSONValue:
-    found: list[JSONValue] = []
+def _event_messages(events: Sequence[SpanEvent]) -> JSONValue:
+    event_messages: list[JSONValue] = []
     for event in events:
         if event.name == _DETAILS and (messages := parse_embedded(event.body.get("gen_ai.input.messages"))):
             system = normalize_messages(parse_embedded(event.body.get("gen_ai.system_instructions")), "system")
-            return [*({**each, "role": "system"} for each in system), *items(messages)]
+            return [*({**message, "role": "system"} for message in system), *items(messages)]
         if event.name == "gen_ai.content.prompt":
             return parse_embedded(event.body.get("gen_ai.prompt"))
         if role := _EVENT_ROLES.get(event.name):
             body = {key: parse_embedded(value) if key == "tool_calls" else value for key, value in event.body.items()}
-            found.append({"role": role, **body})
-    captured = any(obj(each).get("content") is not None for each in found)
-    return found if captured else None
+            event_messages.append({"role": role, **body})
+    has_content = any(obj(message).get("content") is not None for message in event_messages)
+    return event_messages if has_content else None
 
 
-def _event_answer(events: Sequence[Happening]) -> JSONValue:
+def _event_answer(events: Sequence[SpanEvent]) -> JSONValue:
     for event in events:
         if event.name == _DETAILS and (messages := parse_embedded(event.body.get("gen_ai.output.messages"))):
             return messages
@@ -230,8 +230,8 @@ def _event_answer(events: Sequence[Happening]) -> JSONValue:
     return None
 
 
-def _says_something(output: JSONObject) -> bool:
-    """An answer whose content was not captured names its calls, but not their arguments: that is no answer."""
+def _has_content(output: JSONObject) -> bool:
+    """Return whether an answer has content or call arguments; tracers without content capture record neither."""
     message = obj(output.get("message"))
     calls = [obj(call) for call in items(message.get("tool_calls"))]
     return message.get("content") is not None or any(call.get("arguments") for call in calls)
@@ -243,38 +243,38 @@ def _vercel_prompt(attributes: Attributes) -> JSONValue:
     if not body:
         return prompt
     system: list[JSONValue] = [{"role": "system", "content": body["system"]}] if body.get("system") else []
-    return [*system, *[dict(each) for each in normalize_messages(first(body, "messages", "prompt"))]]
+    return [*system, *[dict(message) for message in normalize_messages(first(body, "messages", "prompt"))]]
 
 
 def _vercel_answer(attributes: Attributes) -> JSONValue:
-    said = attributes.take("ai.response.text", "ai.result.text")
-    thing = attributes.take("ai.response.object", "ai.result.object")
+    content = attributes.take("ai.response.text", "ai.result.text")
+    object_value = attributes.take("ai.response.object", "ai.result.object")
     calls = items(attributes.take_json("ai.response.toolCalls", "ai.result.toolCalls"))
-    if said is None and thing is None and not calls:
+    if content is None and object_value is None and not calls:
         return None
-    return {"role": "assistant", "content": said if said is not None else thing, "tool_calls": calls}
+    return {"role": "assistant", "content": content if content is not None else object_value, "tool_calls": calls}
 
 
 def _tools(attributes: Attributes) -> JSONValue:
     definitions = attributes.take_json("gen_ai.tool.definitions", "ai.prompt.tools")
     if definitions:
-        return [parse_embedded(each) for each in items(definitions)]
-    listed = items(attributes.take_indexed("llm.tools"))
-    if listed:
+        return [parse_embedded(tool) for tool in items(definitions)]
+    tools = items(attributes.take_indexed("llm.tools"))
+    if tools:
         return [
-            parse_embedded(first(obj(obj(each).get("tool")), "json_schema") or obj(each).get("tool.json_schema"))
-            for each in listed
+            parse_embedded(first(obj(obj(tool).get("tool")), "json_schema") or obj(tool).get("tool.json_schema"))
+            for tool in tools
         ]
     return attributes.take_indexed("llm.request.functions")
 
 
 def _parameters(attributes: Attributes) -> JSONObject:
-    given = attributes.prefixed("gen_ai.request.", _SAMPLING)
-    given |= attributes.prefixed("ai.settings.", _AI_SETTINGS)
+    parameters = attributes.take_group("gen_ai.request.", _SAMPLING)
+    parameters |= attributes.take_group("ai.settings.", _AI_SETTINGS)
     for name in ("llm.invocation_parameters", "langfuse.observation.model.parameters"):
-        given |= {
+        parameters |= {
             key: value
             for key, value in obj(attributes.take_json(name)).items()
             if key not in {"model", "tools", "messages"}
         }
-    return normalize_parameters(given)
+    return normalize_parameters(parameters)

@@ -1,8 +1,8 @@
-"""Spans as JSON documents instead of OTLP: OpenTelemetry's Python `to_json`, and exports of Phoenix.
+"""Spans as JSON documents instead of OTLP: `to_json` of OpenTelemetry for Python, and exports of Phoenix.
 
-OpenTelemetry's console exporter prints one indented document after another, between whatever else a program logs.
-Phoenix writes spans as documents, as rows of a table (`context.span_id`, `attributes.llm.model_name`) and inside
-pages of its REST interface; attributes are flat (`llm.model_name`) or nested (`{"llm": {"model_name": …}}`).
+OpenTelemetry's console exporter prints indented documents among a program's other output. Phoenix writes spans as
+documents, as table rows (`context.span_id`, `attributes.llm.model_name`) and in pages of its REST API. Attributes are
+flat (`llm.model_name`) or nested (`{"llm": {"model_name": …}}`).
 """
 
 import re
@@ -14,16 +14,16 @@ from traces.importers.files.errors import BadFile
 from traces.importers.files.file_opener import decode_text
 from traces.importers.files.json_reader import first, items, json_value, obj, parse_embedded, require_object, text
 from traces.importers.files.source import Record
-from traces.importers.otlp.wire import Happening, WireSpan
+from traces.importers.otlp.wire import SpanEvent, WireSpan
 
 _CONTEXT: Final = "context."
 _ATTRIBUTES: Final = "attributes."
-_NESTED: Final = frozenset(
+_ATTRIBUTE_ROOTS: Final = frozenset(
     {"agent", "embedding", "exception", "gen_ai", "graph", "input", "langfuse", "llm", "openinference", "output"}
     | {"prompt", "reranker", "retrieval", "retriever", "session", "tag", "tool", "traceloop", "user"}
 )
-# Values of these attributes are JSON themselves: their keys are no attribute names.
-_WHOLE: Final = re.compile(
+# Values of these attributes are JSON: their keys are not attribute names.
+_JSON_ATTRIBUTES: Final = re.compile(
     r"^(?:(?:input|output)\.value|tag\.tags|tool\.parameters|gen_ai\..*)$"
     r"|(?:\.|^)(?:metadata|invocation_parameters|json_schema|arguments|variables|messages)$"
 )
@@ -32,21 +32,21 @@ _MOST_LEVELS: Final = 30
 
 
 def is_span_document(value: JSONValue) -> bool:
-    """Whether `value` is a span, a list of spans, or an object that holds them."""
-    head = next(iter(_listed(value)), None)
+    """Return whether `value` is a span, a list of spans, or an object that contains spans."""
+    head = next(iter(_span_list(value)), None)
     return head is not None and _is_span(head)
 
 
-def read(value: JSONValue, where: str) -> Iterator[WireSpan]:
-    """The spans of a document."""
-    listed = _listed(value)
-    for at, each in enumerate(listed):
-        place = f"{where}/{at}" if isinstance(value, list) or len(listed) > 1 else where
-        yield _span(require_object(each, place), place)
+def read_spans(value: JSONValue, location: str) -> Iterator[WireSpan]:
+    """Yield the spans of a document."""
+    spans = _span_list(value)
+    for index, span in enumerate(spans):
+        span_location = f"{location}/{index}" if isinstance(value, list) or len(spans) > 1 else location
+        yield _span(require_object(span, span_location), span_location)
 
 
-def in_log(data: bytes) -> Iterator[Record | BadFile]:
-    """Indented span documents among other lines; a broken one is yielded as its problem."""
+def find_documents(data: bytes) -> Iterator[Record | BadFile]:
+    """Yield indented span documents among other lines, and a `BadFile` for each broken one."""
     if b'"trace_id"' not in data or b'"context"' not in data:
         return
     for number, block in _blocks(decode_text(data)):
@@ -62,7 +62,7 @@ def in_log(data: bytes) -> Iterator[Record | BadFile]:
 
 
 def _blocks(content: str) -> Iterator[tuple[int, str]]:
-    """Each text from a line `{` to the next line that begins with `}`, with the number of its first line."""
+    """Yield each block from a line `{` to the next line that begins with `}`, with its first line number."""
     start = 0
     lines: list[str] = []
     for number, line in enumerate(content.split("\n"), 1):
@@ -79,7 +79,7 @@ def _blocks(content: str) -> Iterator[tuple[int, str]]:
         yield start, "\n".join(lines)
 
 
-def _listed(value: JSONValue) -> list[JSONValue]:
+def _span_list(value: JSONValue) -> list[JSONValue]:
     if isinstance(value, list):
         return value
     body = obj(value)
@@ -90,61 +90,61 @@ def _listed(value: JSONValue) -> list[JSONValue]:
 
 
 def _is_span(value: JSONValue) -> bool:
-    given = obj(value)
-    return {"trace_id", "span_id"} <= _context(given).keys() and "start_time" in given
+    span = obj(value)
+    return {"trace_id", "span_id"} <= _context(span).keys() and "start_time" in span
 
 
-def _context(given: JSONObject) -> JSONObject:
-    nested = obj(given.get("context"))
-    if nested:
-        return nested
-    return {name: given[_CONTEXT + name] for name in ("trace_id", "span_id") if _CONTEXT + name in given}
+def _context(span: JSONObject) -> JSONObject:
+    context = obj(span.get("context"))
+    if context:
+        return context
+    return {name: span[_CONTEXT + name] for name in ("trace_id", "span_id") if _CONTEXT + name in span}
 
 
-def _span(given: JSONObject, where: str) -> WireSpan:
-    context, status, resource = _context(given), obj(given.get("status")), obj(given.get("resource"))
+def _span(span: JSONObject, location: str) -> WireSpan:
+    context, status, resource = _context(span), obj(span.get("status")), obj(span.get("resource"))
     trace_id, span_id = _id(context.get("trace_id")), _id(context.get("span_id"))
     if not trace_id or not span_id:
-        raise BadFile("a span needs `trace_id` and `span_id` in its context", f"{where}/context")
-    attributes = _attributes(given)
-    if (kind := text(given.get("span_kind"))) and "openinference.span.kind" not in attributes:
+        raise BadFile("a span needs `trace_id` and `span_id` in its context", f"{location}/context")
+    attributes = _flat_attributes(span)
+    if (kind := text(span.get("span_kind"))) and "openinference.span.kind" not in attributes:
         attributes["openinference.span.kind"] = kind
     return WireSpan(
         trace_id=trace_id,
         span_id=span_id,
-        parent_id=_id(given.get("parent_id")),
-        name=text(given.get("name")),
-        where=where,
-        start=given.get("start_time"),
-        end=given.get("end_time"),
+        parent_id=_id(span.get("parent_id")),
+        name=text(span.get("name")),
+        location=location,
+        start=span.get("start_time"),
+        end=span.get("end_time"),
         attributes=attributes,
-        events=tuple(_event(obj(each)) for each in items(parse_embedded(given.get("events")))),
-        links=tuple(_id(_context(obj(each)).get("span_id")) for each in items(given.get("links"))),
-        failed=text(first(given, "status_code") or status.get("status_code")).endswith("ERROR"),
-        message=text(first(given, "status_message") or status.get("description")),
+        events=tuple(_event(obj(item)) for item in items(parse_embedded(span.get("events")))),
+        links=tuple(_id(_context(obj(item)).get("span_id")) for item in items(span.get("links"))),
+        failed=text(first(span, "status_code") or status.get("status_code")).endswith("ERROR"),
+        message=text(first(span, "status_message") or status.get("description")),
         resource=obj(resource.get("attributes")) or resource,
     )
 
 
 def _id(value: JSONValue) -> str:
-    """An id as OTLP writes it: OpenTelemetry's Python prints hexadecimal numbers."""
+    """Convert an id to OTLP's form. OpenTelemetry for Python prints hexadecimal numbers."""
     return text(value).removeprefix("0x").lower()
 
 
-def _event(given: JSONObject) -> Happening:
-    return Happening(
-        name=text(given.get("name")), time=given.get("timestamp"), body=obj(parse_embedded(given.get("attributes")))
+def _event(event: JSONObject) -> SpanEvent:
+    return SpanEvent(
+        name=text(event.get("name")), time=event.get("timestamp"), body=obj(parse_embedded(event.get("attributes")))
     )
 
 
-def _attributes(given: JSONObject) -> JSONObject:
-    """Flat attributes, whatever form they were written in."""
+def _flat_attributes(span: JSONObject) -> JSONObject:
+    """Return the attributes of any form in flat form."""
     columns = {
-        key.removeprefix(_ATTRIBUTES): value for key, value in given.items() if key.startswith(_ATTRIBUTES)
-    } | obj(parse_embedded(given.get("attributes")))
+        key.removeprefix(_ATTRIBUTES): value for key, value in span.items() if key.startswith(_ATTRIBUTES)
+    } | obj(parse_embedded(span.get("attributes")))
     flat: JSONObject = {}
     for name, value in columns.items():
-        if name.split(".", 1)[0] in _NESTED:
+        if name.split(".", 1)[0] in _ATTRIBUTE_ROOTS:
             _flatten(flat, name, value, 0)
         elif value is not None:
             flat[name] = value
@@ -152,15 +152,15 @@ def _attributes(given: JSONObject) -> JSONObject:
 
 
 def _flatten(flat: JSONObject, name: str, value: JSONValue, level: int) -> None:
-    """Put `value` into `flat` under `name`, objects and lists of objects by the names of their parts."""
-    if level > _MOST_LEVELS or _WHOLE.search(name) or not isinstance(value, dict | list) or not value:
+    """Add `value` to `flat` under `name`; objects and lists of objects are added member by member."""
+    if level > _MOST_LEVELS or _JSON_ATTRIBUTES.search(name) or not isinstance(value, dict | list) or not value:
         if value is not None:
             flat[name] = value
     elif isinstance(value, dict):
-        for key, each in value.items():
-            _flatten(flat, f"{name}.{key}", each, level + 1)
-    elif all(isinstance(each, dict) for each in value):
-        for at, each in enumerate(value):
-            _flatten(flat, f"{name}.{at}", each, level + 1)
+        for key, member in value.items():
+            _flatten(flat, f"{name}.{key}", member, level + 1)
+    elif all(isinstance(member, dict) for member in value):
+        for index, member in enumerate(value):
+            _flatten(flat, f"{name}.{index}", member, level + 1)
     else:
         flat[name] = value

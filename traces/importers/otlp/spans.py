@@ -1,8 +1,7 @@
-"""OTLP traces and logs, from files: spans of many traces, in any order, in any of the tracers' dialects."""
+"""OTLP traces and logs from files: spans of many traces, in any order and any tracer's dialect."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from traces.core.json_types import JSONObject, JSONValue
@@ -25,8 +24,15 @@ from traces.importers.files.json_reader import first, items, obj, parse_embedded
 from traces.importers.files.source import Record, Source, parse_records
 from traces.importers.otlp import span_documents
 from traces.importers.otlp.attributes import Attributes
-from traces.importers.otlp.model_calls import answer_in, request_in, requested_model, usage_in
-from traces.importers.otlp.wire import Happening, WireLog, WireSpan, from_protobuf, is_envelope, read
+from traces.importers.otlp.model_calls import extract_answer, extract_request, extract_usage, find_requested_model
+from traces.importers.otlp.wire import (
+    SpanEvent,
+    WireLog,
+    WireSpan,
+    is_otlp_request,
+    read_request,
+    request_from_protobuf,
+)
 
 FORMAT = "otlp"
 _KINDS: Final = {
@@ -126,78 +132,78 @@ _SESSION: Final = (
 @dataclass(kw_only=True)
 class _Trace:
     spans: dict[str, WireSpan] = field(default_factory=dict)
-    logs: dict[str, list[Happening]] = field(default_factory=dict)
+    logs: dict[str, list[SpanEvent]] = field(default_factory=dict)
     resource: JSONObject = field(default_factory=dict)
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
-    """One run for each trace; a span that comes twice is taken as it came last."""
+    """Yield one run per trace. Of a span that occurs twice, the last occurrence is used."""
     traces: dict[str, _Trace] = {}
-    for each in parse_records([_in_json(source) for source in sources], _checked):
-        trace = traces.setdefault(each.trace_id, _Trace())
-        if isinstance(each, WireSpan):
-            trace.spans[each.span_id] = each
+    for record in parse_records([_prepare_json(source) for source in sources], _validate_record):
+        trace = traces.setdefault(record.trace_id, _Trace())
+        if isinstance(record, WireSpan):
+            trace.spans[record.span_id] = record
         else:
-            trace.resource |= each.resource
-            trace.logs.setdefault(each.span_id, []).append(each.event)
+            trace.resource |= record.resource
+            trace.logs.setdefault(record.span_id, []).append(record.event)
     for trace_id, trace in traces.items():
         yield _run(trace_id, trace)
 
 
 def keys(source: Source) -> set[str]:
-    """The traces that have spans or logs in a file."""
-    return {each.trace_id for each in parse_records([_in_json(source)], _checked)}
+    """Return the ids of the traces that have spans or logs in a file."""
+    return {record.trace_id for record in parse_records([_prepare_json(source)], _validate_record)}
 
 
-def _in_json(source: Source) -> Source:
-    """A protobuf file as the same file in JSON."""
-    if source.data.lstrip()[:1] not in {b"{", b"["} and (request := from_protobuf(source.data)) is not None:
+def _prepare_json(source: Source) -> Source:
+    """Set the source's JSON value from protobuf, or its documents from a log; leave other files unchanged."""
+    if source.data.lstrip()[:1] not in {b"{", b"["} and (request := request_from_protobuf(source.data)) is not None:
         source.__dict__["value"] = request
         source.__dict__["is_lines"] = False
-    elif documents := list(span_documents.in_log(source.data)):
-        source.problems.extend(each for each in documents if isinstance(each, BadFile))
-        source.documents = [each for each in documents if isinstance(each, Record)]
+    elif documents := list(span_documents.find_documents(source.data)):
+        source.problems.extend(document for document in documents if isinstance(document, BadFile))
+        source.documents = [document for document in documents if isinstance(document, Record)]
     return source
 
 
-def _checked(value: JSONValue, where: str) -> Iterator[WireSpan | WireLog]:
-    """The spans and logs of one record, each span such that a step can be made of it."""
+def _validate_record(value: JSONValue, location: str) -> Iterator[WireSpan | WireLog]:
+    """Yield the spans and logs of one record. Raises `BadFile` for spans that cannot become steps."""
     if isinstance(value, list):
-        for at, each in enumerate(value):
-            yield from _checked(each, f"{where}/{at}")
+        for index, item in enumerate(value):
+            yield from _validate_record(item, f"{location}/{index}")
         return
     if span_documents.is_span_document(value):
-        for document in span_documents.read(value, where):
+        for document in span_documents.read_spans(value, location):
             _step(document, [], frozenset())
             yield document
         return
-    body = value if is_envelope(value) else obj(value).get("body")
-    if not is_envelope(body):
-        raise BadFile("an OTLP request needs `resourceSpans` or `resourceLogs`", where or "/resourceSpans")
-    for found in read(body, where):
-        if isinstance(found, WireSpan):
-            _step(found, [], frozenset())
-        yield found
+    body = value if is_otlp_request(value) else obj(value).get("body")
+    if not is_otlp_request(body):
+        raise BadFile("an OTLP request needs `resourceSpans` or `resourceLogs`", location or "/resourceSpans")
+    for record in read_request(body, location):
+        if isinstance(record, WireSpan):
+            _step(record, [], frozenset())
+        yield record
 
 
 def _run(trace_id: str, trace: _Trace) -> RecordedRun:
-    known = {**{key: _from_logs(trace_id, key, logs) for key, logs in trace.logs.items()}, **trace.spans}
-    spans = sorted(known.values(), key=lambda each: each.span_id)
-    outputs = [_step(each, trace.logs.get(each.span_id, []), frozenset()).output for each in spans]
-    called = called_tool_names(outputs)
-    steps = [_step(each, trace.logs.get(each.span_id, []), called) for each in spans]
+    spans_by_id = {**{key: _from_logs(trace_id, key, logs) for key, logs in trace.logs.items()}, **trace.spans}
+    spans = sorted(spans_by_id.values(), key=lambda span: span.span_id)
+    outputs = [_step(span, trace.logs.get(span.span_id, []), frozenset()).output for span in spans]
+    tool_names = called_tool_names(outputs)
+    steps = [_step(span, trace.logs.get(span.span_id, []), tool_names) for span in spans]
     return build_run(_facts(trace_id, trace, spans), match_calls(sort_causally(steps)), location=f"trace {trace_id}")
 
 
-def _from_logs(trace_id: str, span_id: str, logs: list[Happening]) -> WireSpan:
-    """A model call of which only the log records are there."""
+def _from_logs(trace_id: str, span_id: str, logs: list[SpanEvent]) -> WireSpan:
+    """Build the span of a model call from its log records, for recordings without the span."""
     attributes = {name: value for log in logs for name, value in log.body.items() if name.startswith("gen_ai.")}
     times = [log.time for log in logs if log.time is not None]
     return WireSpan(
         trace_id=trace_id,
         span_id=span_id,
         name="chat",
-        where=f"span {span_id}",
+        location=f"span {span_id}",
         start=times[0] if times else None,
         end=times[-1] if times else None,
         attributes={"gen_ai.operation.name": "chat", **attributes},
@@ -205,55 +211,55 @@ def _from_logs(trace_id: str, span_id: str, logs: list[Happening]) -> WireSpan:
 
 
 def _facts(trace_id: str, trace: _Trace, spans: list[WireSpan]) -> RunFacts:
-    # Parts of a trace come in any order: what its root says holds, whichever came last.
-    root = next((each for each in spans if not each.parent_id), spans[0])
+    # Parts of a trace come in any order; the root's attributes take precedence.
+    root = next((span for span in spans if not span.parent_id), spans[0])
     resource: JSONObject = {**trace.resource}
-    for each in (*spans, root):
-        resource |= each.resource
-    merged: JSONObject = {key: value for each in spans for key, value in each.attributes.items() if key in _SESSION}
+    for span in (*spans, root):
+        resource |= span.resource
+    session: JSONObject = {key: value for span in spans for key, value in span.attributes.items() if key in _SESSION}
     tags = [
         tag
-        for each in spans
-        for name in ("langfuse.trace.tags", "tag.tags")
-        for tag in items(parse_embedded(each.attributes.get(name)))
+        for span in spans
+        for tag_field in ("langfuse.trace.tags", "tag.tags")
+        for tag in items(parse_embedded(span.attributes.get(tag_field)))
     ]
-    named = text(first(root.attributes, "langfuse.trace.name", "langsmith.trace.name") or root.name)
+    name = text(first(root.attributes, "langfuse.trace.name", "langsmith.trace.name") or root.name)
     return RunFacts(
         external_id=trace_id,
         format=FORMAT,
-        name=named,
+        name=name,
         failed=root.failed,
         tags=[text(tag) for tag in tags],
-        app=app_name(resource.get("service.name"), resource.get("openinference.project.name"), named) or FORMAT,
+        app=app_name(resource.get("service.name"), resource.get("openinference.project.name"), name) or FORMAT,
         environment=text(
             first(resource, "deployment.environment.name", "deployment.environment")
             or root.attributes.get("langfuse.environment")
         ),
-        metadata={**merged, "trace_name": named, "resource": resource},
+        metadata={**session, "trace_name": name, "resource": resource},
     )
 
 
-def _step(wire: WireSpan, logs: list[Happening], called: frozenset[str]) -> RecordedStep:
+def _step(wire: WireSpan, logs: list[SpanEvent], tool_names: frozenset[str]) -> RecordedStep:
     attributes = Attributes(wire.attributes)
     events = [*wire.events, *sorted(logs, key=lambda log: (text(log.time), log.name))]
-    times = parse_span(wire.start, wire.end, wire.where)
-    type = _type(wire, attributes, called)
+    times = parse_span(wire.start, wire.end, wire.location)
+    type = _step_type(wire, attributes, tool_names)
     facts = {
         StepType.MODEL: _model,
         StepType.TOOL: _tool,
         StepType.RETRIEVAL: _retrieval,
     }.get(type, _container)(wire, attributes, events, times)
-    return build_step(_finished(facts, wire, type, attributes, events))
+    return build_step(_complete_facts(facts, wire, type, attributes, events))
 
 
-def _type(wire: WireSpan, attributes: Attributes, called: frozenset[str]) -> StepType:
+def _step_type(wire: WireSpan, attributes: Attributes, tool_names: frozenset[str]) -> StepType:
     for name in _KIND_NAMES:
         if kind := _KINDS.get(text(attributes.look(name)).lower()):
             return kind
     operation = text(attributes.look("ai.operationId"))
     if operation.endswith((".doGenerate", ".doStream")):
         return StepType.MODEL
-    if operation == "ai.toolCall" or attributes.look("gen_ai.tool.name", "tool.name") or wire.name in called:
+    if operation == "ai.toolCall" or attributes.look("gen_ai.tool.name", "tool.name") or wire.name in tool_names:
         return StepType.TOOL
     if operation.startswith("ai.embed") or attributes.look(
         "retrieval.top_k", "retriever.query", "embedding.model", "gen_ai.retrieval.query.text"
@@ -264,10 +270,10 @@ def _type(wire: WireSpan, attributes: Attributes, called: frozenset[str]) -> Ste
     return container_type(wire.name)
 
 
-def _model(wire: WireSpan, attributes: Attributes, events: list[Happening], times: Span) -> SpanFacts:
-    asked = requested_model(attributes)
-    model = asked or text(attributes.look(*_MODEL_NAMES))
-    request, answer = request_in(attributes, events), answer_in(attributes, events)
+def _model(wire: WireSpan, attributes: Attributes, events: list[SpanEvent], times: Span) -> SpanFacts:
+    requested_model = find_requested_model(attributes)
+    model = requested_model or text(attributes.look(*_MODEL_NAMES))
+    request, answer = extract_request(attributes, events), extract_answer(attributes, events)
     return SpanFacts(
         key=wire.span_id,
         name=wire.name,
@@ -277,11 +283,11 @@ def _model(wire: WireSpan, attributes: Attributes, events: list[Happening], time
         answer=answer,
         provider=normalize_provider(attributes.take(*_PROVIDERS), model),
         model=model,
-        usage=usage_in(attributes, wire.where),
+        usage=extract_usage(attributes, wire.location),
     )
 
 
-def _tool(wire: WireSpan, attributes: Attributes, events: list[Happening], times: Span) -> SpanFacts:
+def _tool(wire: WireSpan, attributes: Attributes, events: list[SpanEvent], times: Span) -> SpanFacts:
     name = text(attributes.take(*_TOOL_NAMES)) or wire.name.removeprefix("execute_tool ")
     return SpanFacts(
         key=wire.span_id,
@@ -295,21 +301,21 @@ def _tool(wire: WireSpan, attributes: Attributes, events: list[Happening], times
     )
 
 
-def _retrieval(wire: WireSpan, attributes: Attributes, events: list[Happening], times: Span) -> SpanFacts:
-    listed = [obj(each).get("document") for each in items(attributes.take_indexed("retrieval.documents"))]
-    query = attributes.take(*_INPUTS)
-    given: JSONValue = parse_embedded(query)
-    top_k = parse_token_count(attributes.take("gen_ai.retrieval.top_k", "retrieval.top_k"), wire.where)
-    if top_k is not None and given is not None:
-        given = {"top_k": top_k, **(given if isinstance(given, dict) else {"query": given})}
+def _retrieval(wire: WireSpan, attributes: Attributes, events: list[SpanEvent], times: Span) -> SpanFacts:
+    documents = [obj(item).get("document") for item in items(attributes.take_indexed("retrieval.documents"))]
+    query_input: JSONValue = parse_embedded(attributes.take(*_INPUTS))
+    top_k = parse_token_count(attributes.take("gen_ai.retrieval.top_k", "retrieval.top_k"), wire.location)
+    if top_k is not None and query_input is not None:
+        query_input = {"top_k": top_k, **(query_input if isinstance(query_input, dict) else {"query": query_input})}
     output = attributes.take(*_OUTPUTS)
-    documents: JSONValue = {"documents": normalize_documents(listed)} if listed else output
+    if documents:
+        output = {"documents": normalize_documents(documents)}
     return SpanFacts(
-        key=wire.span_id, name=wire.name, type=StepType.RETRIEVAL, times=times, input=given, output=documents
+        key=wire.span_id, name=wire.name, type=StepType.RETRIEVAL, times=times, input=query_input, output=output
     )
 
 
-def _container(wire: WireSpan, attributes: Attributes, events: list[Happening], times: Span) -> SpanFacts:
+def _container(wire: WireSpan, attributes: Attributes, events: list[SpanEvent], times: Span) -> SpanFacts:
     name = text(attributes.look("gen_ai.agent.name", "agent.name")) or wire.name
     return SpanFacts(
         key=wire.span_id,
@@ -321,35 +327,36 @@ def _container(wire: WireSpan, attributes: Attributes, events: list[Happening], 
     )
 
 
-def _finished(
-    facts: SpanFacts, wire: WireSpan, type: StepType, attributes: Attributes, events: list[Happening]
+def _complete_facts(
+    facts: SpanFacts, wire: WireSpan, type: StepType, attributes: Attributes, events: list[SpanEvent]
 ) -> SpanFacts:
-    """What all kinds of span have: their place, how they ended, what was not used of them."""
+    """Add the facts common to all kinds of spans: parent, failure, links, and the unused attributes and events."""
     level = text(attributes.look("langfuse.observation.level"))
-    thrown = next((text(event.body.get("exception.message")) for event in events if event.name == "exception"), "")
-    said = wire.message or text(attributes.look("langfuse.observation.status_message")) or thrown
+    exception_message = next(
+        (text(event.body.get("exception.message")) for event in events if event.name == "exception"), ""
+    )
+    error = wire.message or text(attributes.look("langfuse.observation.status_message")) or exception_message
     rest = attributes.rest()
     if facts.type is not StepType.MODEL or facts.request is None or facts.answer is None or facts.answer.output is None:
-        kept = events
+        extra_events = events
     else:
-        kept = [event for event in events if not event.name.startswith("gen_ai.")]
-    listed: list[JSONValue] = [
-        {"name": event.name, "time": _moment(event.time, wire.where), "attributes": event.body} for event in kept
+        extra_events = [event for event in events if not event.name.startswith("gen_ai.")]
+    event_list: list[JSONValue] = [
+        {"name": event.name, "time": _iso_time(event.time, wire.location), "attributes": event.body}
+        for event in extra_events
     ]
     scope = text(wire.scope.get("name"))
-    return SpanFacts(
-        **{
-            **{name: getattr(facts, name) for name in SpanFacts.__slots__},
-            "type": type,
-            "parent": wire.parent_id or None,
-            "failed": wire.failed or level == "ERROR",
-            "error": said or "error",
-            "links": tuple(link for link in wire.links if link),
-            "attributes": {**rest, **({"events": listed} if listed else {}), **({"scope": scope} if scope else {})},
-        }
+    return replace(
+        facts,
+        type=type,
+        parent=wire.parent_id or None,
+        failed=wire.failed or level == "ERROR",
+        error=error or "error",
+        links=tuple(link for link in wire.links if link),
+        attributes={**rest, **({"events": event_list} if event_list else {}), **({"scope": scope} if scope else {})},
     )
 
 
-def _moment(value: JSONValue, where: str) -> str:
-    found: datetime | None = parse_time(value, where)
-    return found.isoformat() if found else ""
+def _iso_time(value: JSONValue, location: str) -> str:
+    time = parse_time(value, location)
+    return time.isoformat() if time else ""

@@ -22,7 +22,7 @@ _ENVELOPES: Final = ("resourceSpans", "resource_spans", "resourceLogs", "resourc
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Happening:
+class SpanEvent:
     """A span event or a log record of a span."""
 
     name: str
@@ -35,12 +35,12 @@ class WireSpan:
     trace_id: str
     span_id: str
     name: str
-    where: str
+    location: str
     parent_id: str = ""
     start: JSONValue = None
     end: JSONValue = None
     attributes: JSONObject = field(default_factory=dict)
-    events: tuple[Happening, ...] = ()
+    events: tuple[SpanEvent, ...] = ()
     links: tuple[str, ...] = ()
     failed: bool = False
     message: str = ""
@@ -52,17 +52,17 @@ class WireSpan:
 class WireLog:
     trace_id: str
     span_id: str
-    event: Happening
+    event: SpanEvent
     resource: JSONObject = field(default_factory=dict)
 
 
-def is_envelope(value: JSONValue) -> bool:
+def is_otlp_request(value: JSONValue) -> bool:
     return isinstance(value, dict) and any(name in value for name in _ENVELOPES)
 
 
-def from_protobuf(data: bytes) -> JSONObject | None:
-    """An export request in protobuf as its JSON form; None for any other bytes."""
-    for request, listed in (
+def request_from_protobuf(data: bytes) -> JSONObject | None:
+    """Convert an export request from protobuf to its JSON form; return None for any other bytes."""
+    for request, group_field in (
         (ExportTraceServiceRequest(), "resource_spans"),
         (ExportLogsServiceRequest(), "resource_logs"),
     ):
@@ -70,47 +70,54 @@ def from_protobuf(data: bytes) -> JSONObject | None:
             request.ParseFromString(data)
         except DecodeError:
             continue
-        if _plausible(request, listed):
+        if _is_plausible(request, group_field):
             return _json_form(request)
     return None
 
 
-def read(value: JSONValue, where: str) -> Iterator[WireSpan | WireLog]:
-    """The spans and log records of one export request."""
-    body = require_object(value, where)
-    for name, inner, leaf in (("resourceSpans", "scopeSpans", "spans"), ("resourceLogs", "scopeLogs", "logRecords")):
-        for at, resource in _each(body, name, where):
-            resource_of = _attributes(obj(resource.get("resource")).get("attributes"), f"{at}/resource")
-            for place, scope in _each(resource, inner, at):
-                scope_of = obj(scope.get("scope"))
-                for spot, record in _each(scope, leaf, place):
-                    if leaf == "spans":
-                        yield _span(record, resource_of, scope_of, spot)
-                    else:
-                        yield from _log(record, resource_of, spot)
+def read_request(value: JSONValue, location: str) -> Iterator[WireSpan | WireLog]:
+    """Yield the spans and log records of one export request."""
+    body = require_object(value, location)
+    for scope, resource, scope_location in _scopes(body, "resourceSpans", "scopeSpans", location):
+        for span_location, record in _child_records(scope, "spans", scope_location):
+            yield _span(record, resource, obj(scope.get("scope")), span_location)
+    for scope, resource, scope_location in _scopes(body, "resourceLogs", "scopeLogs", location):
+        for log_location, record in _child_records(scope, "logRecords", scope_location):
+            yield from _log(record, resource, log_location)
 
 
-def _each(given: JSONObject, name: str, where: str) -> Iterator[tuple[str, JSONObject]]:
+def _scopes(
+    body: JSONObject, resource_field: str, scope_field: str, location: str
+) -> Iterator[tuple[JSONObject, JSONObject, str]]:
+    """Yield each scope with the attributes of its resource and its location."""
+    for resource_location, resource in _child_records(body, resource_field, location):
+        attributes = _parse_attributes(obj(resource.get("resource")).get("attributes"), f"{resource_location}/resource")
+        for scope_location, scope in _child_records(resource, scope_field, resource_location):
+            yield scope, attributes, scope_location
+
+
+def _child_records(parent: JSONObject, name: str, location: str) -> Iterator[tuple[str, JSONObject]]:
+    """Yield location and value of each child in the field `name`, in camel or snake case."""
     snake = re.sub(r"([A-Z])", lambda match: f"_{match[1].lower()}", name)
-    listed = given.get(name, given.get(snake))
-    for at, each in enumerate(require_list(listed, f"{where}/{name}") if listed is not None else []):
-        yield f"{where}/{name}/{at}", require_object(each, f"{where}/{name}/{at}")
+    children = parent.get(name, parent.get(snake))
+    for index, child in enumerate(require_list(children, f"{location}/{name}") if children is not None else []):
+        yield f"{location}/{name}/{index}", require_object(child, f"{location}/{name}/{index}")
 
 
-def _span(given: JSONObject, resource: JSONObject, scope: JSONObject, where: str) -> WireSpan:
-    status = obj(given.get("status"))
-    trace_id = _id(first(given, "traceId", "trace_id"), f"{where}/traceId")
+def _span(body: JSONObject, resource: JSONObject, scope: JSONObject, location: str) -> WireSpan:
+    status = obj(body.get("status"))
+    trace_id = _require_id(first(body, "traceId", "trace_id"), f"{location}/traceId")
     return WireSpan(
         trace_id=trace_id,
-        span_id=_id(first(given, "spanId", "span_id"), f"{where}/spanId"),
-        where=where,
-        parent_id=_optional_id(first(given, "parentSpanId", "parent_span_id"), f"{where}/parentSpanId"),
-        name=text(given.get("name")),
-        start=first(given, "startTimeUnixNano", "start_time_unix_nano"),
-        end=first(given, "endTimeUnixNano", "end_time_unix_nano"),
-        attributes=_attributes(given.get("attributes"), f"{where}/attributes"),
-        events=tuple(_event(obj(each), where) for each in items(given.get("events"))),
-        links=tuple(_optional_id(first(obj(each), "spanId", "span_id"), where) for each in items(given.get("links"))),
+        span_id=_require_id(first(body, "spanId", "span_id"), f"{location}/spanId"),
+        location=location,
+        parent_id=_parse_id(first(body, "parentSpanId", "parent_span_id"), f"{location}/parentSpanId"),
+        name=text(body.get("name")),
+        start=first(body, "startTimeUnixNano", "start_time_unix_nano"),
+        end=first(body, "endTimeUnixNano", "end_time_unix_nano"),
+        attributes=_parse_attributes(body.get("attributes"), f"{location}/attributes"),
+        events=tuple(_event(obj(item), location) for item in items(body.get("events"))),
+        links=tuple(_parse_id(first(obj(item), "spanId", "span_id"), location) for item in items(body.get("links"))),
         failed=_CODES.get(text(status.get("code")) or 0) == 2,
         message=text(status.get("message")),
         resource=resource,
@@ -118,100 +125,100 @@ def _span(given: JSONObject, resource: JSONObject, scope: JSONObject, where: str
     )
 
 
-def _event(given: JSONObject, where: str) -> Happening:
-    body = _attributes(given.get("attributes"), f"{where}/events")
-    return Happening(name=text(given.get("name")), time=first(given, "timeUnixNano", "time_unix_nano"), body=body)
+def _event(event: JSONObject, location: str) -> SpanEvent:
+    body = _parse_attributes(event.get("attributes"), f"{location}/events")
+    return SpanEvent(name=text(event.get("name")), time=first(event, "timeUnixNano", "time_unix_nano"), body=body)
 
 
-def _log(given: JSONObject, resource: JSONObject, where: str) -> Iterator[WireLog]:
-    """Log records outside of any span are no part of a run."""
-    trace_id = _optional_id(first(given, "traceId", "trace_id"), f"{where}/traceId")
-    span_id = _optional_id(first(given, "spanId", "span_id"), f"{where}/spanId")
-    attributes = _attributes(given.get("attributes"), f"{where}/attributes")
-    body = _any(given.get("body"), f"{where}/body")
+def _log(record: JSONObject, resource: JSONObject, location: str) -> Iterator[WireLog]:
+    """Yield the log record if it belongs to a span; others are not part of a run."""
+    trace_id = _parse_id(first(record, "traceId", "trace_id"), f"{location}/traceId")
+    span_id = _parse_id(first(record, "spanId", "span_id"), f"{location}/spanId")
+    attributes = _parse_attributes(record.get("attributes"), f"{location}/attributes")
+    body = _parse_value(record.get("body"), f"{location}/body")
     if trace_id and span_id:
-        name = text(first(given, "eventName", "event_name") or attributes.get("event.name"))
-        time = first(given, "timeUnixNano", "time_unix_nano", "observedTimeUnixNano", "observed_time_unix_nano")
-        said = body if isinstance(body, dict) else {"body": body} if body is not None else {}
+        name = text(first(record, "eventName", "event_name") or attributes.get("event.name"))
+        time = first(record, "timeUnixNano", "time_unix_nano", "observedTimeUnixNano", "observed_time_unix_nano")
+        payload = body if isinstance(body, dict) else {"body": body} if body is not None else {}
         yield WireLog(
             trace_id=trace_id,
             span_id=span_id,
             resource=resource,
-            event=Happening(name=name, time=None if time == "0" else time, body={**attributes, **said}),
+            event=SpanEvent(name=name, time=None if time == "0" else time, body={**attributes, **payload}),
         )
 
 
-def _attributes(value: JSONValue, where: str) -> JSONObject:
-    found: JSONObject = {}
-    for at, each in enumerate(require_list(value, where) if value is not None else []):
-        pair = require_object(each, f"{where}/{at}")
-        found[text(pair.get("key"))] = _any(pair.get("value"), f"{where}/{at}/value")
-    return found
+def _parse_attributes(value: JSONValue, location: str) -> JSONObject:
+    attributes: JSONObject = {}
+    for index, entry in enumerate(require_list(value, location) if value is not None else []):
+        pair = require_object(entry, f"{location}/{index}")
+        attributes[text(pair.get("key"))] = _parse_value(pair.get("value"), f"{location}/{index}/value")
+    return attributes
 
 
-def _any(value: JSONValue, where: str) -> JSONValue:
-    given = obj(value)
-    for name, item in given.items():
+def _parse_value(value: JSONValue, location: str) -> JSONValue:
+    wrapper = obj(value)
+    for name, item in wrapper.items():
         match name:
             case "intValue" | "int_value":
-                return _integer(item, where)
+                return _parse_integer(item, location)
             case "doubleValue" | "double_value":
-                return _double(item)
+                return _parse_double(item)
             case "arrayValue" | "array_value":
-                return [_any(each, where) for each in items(obj(item).get("values"))]
+                return [_parse_value(value, location) for value in items(obj(item).get("values"))]
             case "kvlistValue" | "kvlist_value":
-                return _attributes(obj(item).get("values"), where)
+                return _parse_attributes(obj(item).get("values"), location)
             case "stringValue" | "string_value" | "boolValue" | "bool_value" | "bytesValue" | "bytes_value":
                 return item
     return None
 
 
-def _integer(value: JSONValue, where: str) -> int:
+def _parse_integer(value: JSONValue, location: str) -> int:
     try:
         number = int(text(value))
     except ValueError as error:
-        raise BadFile(f"{text(value)[:40]!r} is not an integer", where) from error
+        raise BadFile(f"{text(value)[:40]!r} is not an integer", location) from error
     if not -(2**63) <= number < 2**64:
-        raise BadFile("an integer beyond 64 bits", where)
+        raise BadFile("an integer beyond 64 bits", location)
     return number
 
 
-def _double(value: JSONValue) -> JSONValue:
-    """JSON has no NaN and no infinity: OTLP writes their names."""
+def _parse_double(value: JSONValue) -> JSONValue:
+    """Return a number, or text for NaN and infinity, which JSON lacks and OTLP writes as names."""
     return value if isinstance(value, int | float) else text(value)
 
 
-def _id(value: JSONValue, where: str) -> str:
-    found = _optional_id(value, where)
-    if not found:
-        raise BadFile("an id is missing or all zero", where)
-    return found
+def _require_id(value: JSONValue, location: str) -> str:
+    identifier = _parse_id(value, location)
+    if not identifier:
+        raise BadFile("an id is missing or all zero", location)
+    return identifier
 
 
-def _optional_id(value: JSONValue, where: str) -> str:
-    """Ids in hex; protobuf's own JSON form writes base64."""
-    given = text(value)
-    if not given or set(given) == {"0"}:
+def _parse_id(value: JSONValue, location: str) -> str:
+    """Return an id in hex, also from the base64 of protobuf's JSON form; empty if absent or all zero."""
+    raw_id = text(value)
+    if not raw_id or set(raw_id) == {"0"}:
         return ""
-    if len(given) in {16, 32} and _HEX.fullmatch(given.lower()):
-        return given.lower()
+    if len(raw_id) in {16, 32} and _HEX.fullmatch(raw_id.lower()):
+        return raw_id.lower()
     try:
-        raw = base64.b64decode(given, validate=True)
+        raw = base64.b64decode(raw_id, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise BadFile(f"{given[:40]!r} is not an id in hex", where) from error
+        raise BadFile(f"{raw_id[:40]!r} is not an id in hex", location) from error
     if len(raw) not in {8, 16}:
-        raise BadFile(f"{given[:40]!r} is not an id in hex", where)
+        raise BadFile(f"{raw_id[:40]!r} is not an id in hex", location)
     return raw.hex() if any(raw) else ""
 
 
-def _plausible(request: Message, listed: str) -> bool:
-    """Many byte strings are protobuf of some sort: a request has a scope with records, and nothing unknown beside."""
+def _is_plausible(request: Message, group_field: str) -> bool:
+    """Return whether the request has a span with a valid trace id, or a log record. Most bytes parse as protobuf."""
     scopes = [
         scope
-        for resource in getattr(request, listed)
-        for scope in (resource.scope_spans if listed == "resource_spans" else resource.scope_logs)
+        for resource in getattr(request, group_field)
+        for scope in (resource.scope_spans if group_field == "resource_spans" else resource.scope_logs)
     ]
-    if listed == "resource_spans":
+    if group_field == "resource_spans":
         return any(len(span.trace_id) == 16 for scope in scopes for span in scope.spans)
     return any(record.ByteSize() for scope in scopes for record in scope.log_records)
 

@@ -28,7 +28,7 @@ def test_recording_without_step_is_refused(format: str, content: Any) -> None:
     assert importer.name == format
     assert list(importer.runs([source])) == []
     assert [str(problem) for problem in source.problems] == [
-        f"no step was found in this recording ({importer.title}) (run c-1)"
+        f"this recording has no steps ({importer.title}) (run c-1)"
     ]
 
 

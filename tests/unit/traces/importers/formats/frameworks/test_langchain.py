@@ -181,4 +181,4 @@ def test_cycle_of_checkpoints_is_rejected() -> None:
 def test_thread_without_state_is_rejected() -> None:
     runs, problems = read({"thread_id": "lg-4", "status": "idle", "values": None}, "langgraph")
     assert runs == []
-    assert problems == ["no step was found in this recording (LangGraph state and checkpoints) (run lg-4)"]
+    assert problems == ["this recording has no steps (LangGraph state and checkpoints) (run lg-4)"]
