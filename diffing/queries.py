@@ -59,10 +59,10 @@ def side(run: Run, *, links: bool, under: IgnoreList | None = None) -> Side:
     origins = _origins(run)
     steps = [_step(row, origins) for row in rows.iterator(chunk_size=5_000)]
     if under is not None:
-        reduced = ignore_lists.reduced(under, (step.signature for step in steps))
+        reduced = ignore_lists.reduced_signatures(under, (step.signature for step in steps))
         steps = [replace(step, signature=reduced.get(step.signature, step.signature)) for step in steps]
     return Side(
-        run=_facts(run), steps=steps, links=_links(run.id) if links else (), ignoring=ignore_lists.ignoring_of(under)
+        run=_facts(run), steps=steps, links=_links(run.id) if links else (), ignoring=ignore_lists.to_rules(under)
     )
 
 

@@ -148,7 +148,7 @@ class CallBuilder:
             model=model,
             tool_name=tool_name,
             digest_of=self._splitter.digest,
-            known=self._reductions,
+            cache=self._reductions,
         )
 
     def signature(self, type: StepType, name: str, input: JSONValue, provider: str, model: str, tool_name: str) -> str:

@@ -142,7 +142,7 @@ def _replay(session_id: UUID, owner: str, make_execution: ExecutionFactory) -> b
     overrides = OverrideProfile.model_validate(session.profile.profile)
     policy, payloads = Policy.model_validate(session.policy), Payloads()
     # The ignore list of the plan, even if another one is active by now.
-    ignoring = ignore_lists.of_version(session.source_run.app, session.plan.get("ignore_list", 0))
+    ignoring = ignore_lists.get_version(session.source_run.app, session.plan.get("ignore_list", 0))
     execution = make_execution(session, payloads)
     hooks = session_lifecycle.begin(session, taken_over=session.run_id is not None)
     row = SessionRow(session, owner)

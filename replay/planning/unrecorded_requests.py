@@ -91,7 +91,7 @@ class StoredRequests:
     def _signer(self, node: Node, edits: Edits) -> ModelSigner:
         key = node.input_ref, edits.prompt.get("system"), tuple(map(repr, edits.messages))
         if key not in self._signers:
-            self._signers[key] = ModelSigner.of(self._messages(node, edits))
+            self._signers[key] = ModelSigner.for_messages(self._messages(node, edits))
         return self._signers[key]
 
     def _messages(self, node: Node, edits: Edits) -> JSONValue:

@@ -22,7 +22,7 @@ from replay.resolution.tool_matching import Match, similarity
 from traces.core.canonical import digest
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Cause, Label, Reason, StepStatus, StepType
-from traces.payloads.lost_payloads import in_words
+from traces.payloads.lost_payloads import describe_losses
 from traces.signatures.ignore_rules import NO_RULES, IgnoreRules
 
 Resolver = Callable[[Call], Answer | None]
@@ -289,7 +289,7 @@ class ResolverChain:
 
     def _reason_for_fallback(self, call: Call) -> str:
         if not call.changed and call.node is not None and call.node.losses:
-            return in_words(call.node.losses)
+            return describe_losses(call.node.losses)
         if call.unknown_producers:
             return f"what {step_list(call.unknown_producers)} now gives for part of its input is not known"
         if not call.complete:

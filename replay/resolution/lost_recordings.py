@@ -10,7 +10,7 @@ from replay.core.wording import sentence, step_list
 from replay.overrides.policy import Policy
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Cause
-from traces.payloads.lost_payloads import LostPayloads, in_words
+from traces.payloads.lost_payloads import LostPayloads, describe_losses
 
 ARTIFACT_MISSING: Final = "artifact_missing"
 
@@ -38,19 +38,19 @@ def refusals(policy: Policy, lost: Mapping[int, LostPayloads], reused_ranges: Se
 def warnings(lost: Mapping[int, LostPayloads], fork: int) -> Iterator[str]:
     """The warning about inherited steps, which a plan does not list."""
     if numbers := sorted(no for no in lost if no < fork):
-        yield sentence(f"{step_list(numbers)} before the fork cannot be verified: {in_words(lost[numbers[0]])}.")
+        yield sentence(f"{step_list(numbers)} before the fork cannot be verified: {describe_losses(lost[numbers[0]])}.")
 
 
 def refusal_text(policy: Policy, no: int, lost: LostPayloads) -> str:
     """Why a replay ends at a step."""
     why = "the policy is strict" if policy.strict else "the policy allows no placeholder"
-    return f"step {no} cannot be reused: {in_words(lost)}; {why}"
+    return f"step {no} cannot be reused: {describe_losses(lost)}; {why}"
 
 
 def note(lost: LostPayloads) -> str:
     """What became of a step that nothing else reaches."""
     kept = "A placeholder stands for its output" if _lacks_output(lost) else "Its recorded output is kept, unverified"
-    return f"{kept}: {in_words(lost)}"
+    return f"{kept}: {describe_losses(lost)}"
 
 
 def detail(lost: LostPayloads) -> JSONObject:

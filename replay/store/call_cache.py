@@ -79,7 +79,7 @@ def similar(
     """
     shape = shape_of(tool, ignoring.reduce(StepType.TOOL, tool, arguments))
     ignore_digest = ignoring.digest if ignoring.rules_for(StepType.TOOL, tool) else ""
-    query = tool_calls.Asked(app=run.app, shape=shape, under=ignore_digest)
+    query = tool_calls.CallQuery(app=run.app, shape=shape, rules_digest=ignore_digest)
     long_matches = _long_matches(query, tool, threshold, ignoring)
     for scope in (run.id, None):
         matches = [
@@ -95,16 +95,16 @@ def similar(
 _Match = tuple[float, tuple[UUID, int]]
 
 
-def _short_matches(query: tool_calls.Asked, threshold: float, run: UUID | None) -> list[_Match]:
+def _short_matches(query: tool_calls.CallQuery, threshold: float, run: UUID | None) -> list[_Match]:
     """Find the most similar of the calls whose arguments are indexed as text, and all steps that made it."""
-    candidates = tool_calls.alike(query, threshold, run=run)
-    best = tool_matching.most_alike(tool_calls.joined(query.shape), candidates, threshold)
+    candidates = tool_calls.similar_texts(query, threshold, run=run)
+    best = tool_matching.most_alike(tool_calls.join_texts(query.shape), candidates, threshold)
     return [] if best is None else [(best[1], place) for place in tool_calls.places(query, best[0], run=run)]
 
 
-def _long_matches(query: tool_calls.Asked, tool: str, threshold: float, ignoring: IgnoreRules) -> list[_Match]:
+def _long_matches(query: tool_calls.CallQuery, tool: str, threshold: float, ignoring: IgnoreRules) -> list[_Match]:
     """Find similar calls with long arguments: preselect by their marks, then compare the recorded arguments."""
-    marks = tool_calls.marks_alike(query, threshold)
+    marks = tool_calls.similar_marks(query, threshold)
     nearest = tool_matching.nearest_marks(tool_calls.mark(query), marks) if marks else []
     matches: list[_Match] = []
     for mark in nearest:
@@ -115,7 +115,7 @@ def _long_matches(query: tool_calls.Asked, tool: str, threshold: float, ignoring
 
 
 def _similarity(
-    query: tool_calls.Asked, tool: str, threshold: float, ignoring: IgnoreRules, place: tuple[UUID, int]
+    query: tool_calls.CallQuery, tool: str, threshold: float, ignoring: IgnoreRules, place: tuple[UUID, int]
 ) -> float | None:
     """Similarity of a recorded call; None if its arguments are unreadable or it is below the threshold."""
     ref = Step.objects.values_list("input_ref", flat=True).get(run_id=place[0], sequence_no=place[1])
@@ -126,7 +126,7 @@ def _similarity(
     shape = shape_of(tool, ignoring.reduce(StepType.TOOL, tool, arguments))
     is_comparable = shape.rigid == query.shape.rigid
     best = is_comparable and tool_matching.most_alike(
-        tool_calls.joined(query.shape), [tool_calls.joined(shape)], threshold
+        tool_calls.join_texts(query.shape), [tool_calls.join_texts(shape)], threshold
     )
     return best[1] if best else None
 

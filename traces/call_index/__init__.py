@@ -1,1 +1,1 @@
-"""Recorded calls in the database, under the ignore list of their app."""
+"""Index of recorded calls in the database, under the ignore list of their app."""

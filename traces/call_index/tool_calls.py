@@ -1,4 +1,4 @@
-"""Answered tool calls by what must be equal in them, so that a new call is compared with few others."""
+"""Index of answered tool calls by their rigid part, so that a new call is compared with few others."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -14,34 +14,38 @@ from traces.core.vocabulary import Label, Reason, StepStatus, StepType
 from traces.models import Run, Step, ToolCall
 from traces.signatures.call_shapes import CallShape, shape_of
 from traces.signatures.ignore_rules import IgnoreRules
-from traces.signatures.text_sketches import PLACES, read, sketch, written
+from traces.signatures.text_sketches import PLACES, decode, encode, sketch
 from traces.storage import artifacts, bulk
 
-LONGEST: Final = 2000  # characters of free text that are kept beside a call; of longer ones a mark is
-_FARTHEST: Final = 100_000_000  # characters: nothing that can be recorded is longer
+# Characters of free text that are stored with a call; longer texts are stored as a sketch.
+MAX_TEXT: Final = 2000
+# In characters: more than can be recorded.
+_MAX_LENGTH: Final = 100_000_000
 _KEY: Final = 32
 _COLUMNS: Final = ("run", "sequence_no", "key", "length", "texts")
-_MOST: Final = 20_000  # calls that are looked at for one
-_TRIED: Final = 5
-_NEXT: Final = "\x1e"  # as the break, white space, which no normalised text holds
+# Candidates per lookup.
+_MAX_CANDIDATES: Final = 20_000
+_MAX_PLACES: Final = 5
+# Like the line break a white-space character, which normalized texts do not contain.
+_SEPARATOR: Final = "\x1e"
 _BREAK: Final = "\n"
-# What a derived run took over is found in the run that it came from.
-_ANSWERED: Final = Q(label=Label.LIVE) | Q(reason=Reason.LIVE_TOOL)
+# A call that a derived run copied is found in its source run.
+_HAS_ANSWER: Final = Q(label=Label.LIVE) | Q(reason=Reason.LIVE_TOOL)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """A call for which others like it are looked for; `under` is the digest of the ignore list that is for it."""
+class CallQuery:
+    """A call to search similar calls for; `rules_digest` names the ignore rules that apply to it."""
 
     app: str
     shape: CallShape
-    under: str = ""
+    rules_digest: str = ""
 
     @property
     def key(self) -> str:
-        """What must be equal; under a list it begins with that list's mark."""
-        plain = digest([self.app, self.shape.rigid])
-        return f"{_mark(self.under)}{plain}"[:_KEY]
+        """The digest of the rigid part; under ignore rules it starts with their mark."""
+        rigid = digest([self.app, self.shape.rigid])
+        return f"{_mark(self.rules_digest)}{rigid}"[:_KEY]
 
     @property
     def length(self) -> int:
@@ -49,127 +53,127 @@ class Asked:
 
 
 def insert(app: str, run_id: UUID, calls: Iterable[tuple[int, str, JSONValue]]) -> None:
-    """Make calls of a run found: each with its number, tool and arguments."""
+    """Index calls of a run, each with its step number, tool and arguments."""
     insert_all([(app, run_id, calls)])
 
 
 def insert_all(runs: Iterable[tuple[str, UUID, Iterable[tuple[int, str, JSONValue]]]]) -> None:
-    """The same for several runs: app, run, calls."""
+    """Index calls of several runs: app, run, calls."""
     rows = (
-        _row(run_id, number, Asked(app=app, shape=shape_of(tool, arguments)))
+        _row(run_id, number, CallQuery(app=app, shape=shape_of(tool, arguments)))
         for app, run_id, calls in runs
         for number, tool, arguments in calls
     )
     bulk.insert(ToolCall, _COLUMNS, rows)
 
 
-def insert_of(run: Run) -> None:
-    """Make the calls of a run that is being sealed found."""
-    steps = Step.objects.filter(_ANSWERED, run_id=run.id, type=StepType.TOOL, status=StepStatus.OK)
+def insert_run(run: Run) -> None:
+    """Index the calls of a run that is being sealed."""
+    steps = Step.objects.filter(_HAS_ANSWER, run_id=run.id, type=StepType.TOOL, status=StepStatus.OK)
     columns = ("sequence_no", "tool_name", "name", "input_ref")
-    found = list(steps.exclude(output_ref="").order_by("sequence_no").values_list(*columns))
-    if found:
-        inputs = artifacts.available(ref for *_, ref in found if ref)
-        known = ((no, tool or name, inputs.get(ref)) for no, tool, name, ref in found if not ref or ref in inputs)
-        insert(run.app, run.id, known)
+    rows = list(steps.exclude(output_ref="").order_by("sequence_no").values_list(*columns))
+    if rows:
+        inputs = artifacts.available(ref for *_, ref in rows if ref)
+        calls = ((no, tool or name, inputs.get(ref)) for no, tool, name, ref in rows if not ref or ref in inputs)
+        insert(run.app, run.id, calls)
 
 
 def insert_under(app: str, ignoring: IgnoreRules, runs: Collection[UUID]) -> None:
-    """Make calls of sealed runs found under an ignore list as well: those that it is for, and each once."""
-    steps = Step.objects.filter(_ANSWERED, run__in=runs, type=StepType.TOOL, status=StepStatus.OK)
-    done = ToolCall.objects.filter(run=OuterRef("run"), sequence_no=OuterRef("sequence_no"))
-    known = done.filter(key__startswith=_mark(ignoring.digest))
-    waiting = steps.exclude(Exists(known)).exclude(output_ref="").exclude(input_ref="").order_by("id")
-    found = [
+    """Index the calls of sealed runs under ignore rules, where the rules apply and the call is not indexed yet."""
+    steps = Step.objects.filter(_HAS_ANSWER, run__in=runs, type=StepType.TOOL, status=StepStatus.OK)
+    existing = ToolCall.objects.filter(run=OuterRef("run"), sequence_no=OuterRef("sequence_no"))
+    existing = existing.filter(key__startswith=_mark(ignoring.digest))
+    remaining = steps.exclude(Exists(existing)).exclude(output_ref="").exclude(input_ref="").order_by("id")
+    calls = [
         step
-        for step in waiting.values_list("run_id", "sequence_no", "tool_name", "name", "input_ref")
+        for step in remaining.values_list("run_id", "sequence_no", "tool_name", "name", "input_ref")
         if ignoring.rules_for(StepType.TOOL, step[2] or step[3])
     ]
-    for some in bulk.chunks(found):
-        inputs = artifacts.available(ref for *_, ref in some)
+    for chunk in bulk.chunks(calls):
+        inputs = artifacts.available(ref for *_, ref in chunk)
         rows = []
-        for run, number, tool, name, ref in some:
+        for run, number, tool, name, ref in chunk:
             if ref in inputs:
-                kept = ignoring.reduce(StepType.TOOL, tool or name, inputs[ref])
-                asked = Asked(app=app, shape=shape_of(tool or name, kept), under=ignoring.digest)
-                rows.append(_row(run, number, asked))
+                arguments = ignoring.reduce(StepType.TOOL, tool or name, inputs[ref])
+                query = CallQuery(app=app, shape=shape_of(tool or name, arguments), rules_digest=ignoring.digest)
+                rows.append(_row(run, number, query))
         bulk.insert(ToolCall, _COLUMNS, rows)
 
 
-def alike(asked: Asked, least: float, *, run: UUID | None = None) -> list[str]:
-    """The texts of calls that agree in all that must be equal, and can be as similar as `least`; of one run or of all.
+def similar_texts(query: CallQuery, threshold: float, *, run: UUID | None = None) -> list[str]:
+    """Return the texts of calls with an equal rigid part whose similarity may reach `threshold`, of one run or of all.
 
-    The texts of a call are one text, as `joined` makes it.
+    The texts of a call are one text, made by `join_texts`.
     """
-    shortest, longest = _lengths(asked, least)
-    return _texts(asked, shortest, min(longest, LONGEST), run)
+    shortest, longest = _lengths(query, threshold)
+    return _texts(query, shortest, min(longest, MAX_TEXT), run)
 
 
-def marks_alike(asked: Asked, least: float) -> list[str]:
-    """Of calls whose texts are too long to be kept: their marks, as `mark` makes them."""
-    shortest, longest = _lengths(asked, least)
-    return _texts(asked, max(shortest, LONGEST + 1), longest, None) if longest > LONGEST else []
+def similar_marks(query: CallQuery, threshold: float) -> list[str]:
+    """Return the marks of calls whose texts are too long to be stored, made by `mark`."""
+    shortest, longest = _lengths(query, threshold)
+    return _texts(query, max(shortest, MAX_TEXT + 1), longest, None) if longest > MAX_TEXT else []
 
 
-def mark(asked: Asked) -> str:
-    """What stands for long texts: their sketch and their length, by which it is found again."""
-    return sketch(joined(asked.shape)) + written(asked.length)
+def mark(query: CallQuery) -> str:
+    """Return the mark of a call with long texts: their sketch and length. It looks up the call again."""
+    return sketch(join_texts(query.shape)) + encode(query.length)
 
 
-def _lengths(asked: Asked, least: float) -> tuple[int, int]:
-    """Of two texts with this similarity the shorter has at least this share of the longer one's characters."""
-    share = least / (2 - least)
-    return int(asked.length * share), min(int(asked.length / share) + 1, _FARTHEST) if share else _FARTHEST
+def _lengths(query: CallQuery, threshold: float) -> tuple[int, int]:
+    """Return the bounds of a similar text's length: the shorter text has at least this share of the longer one's."""
+    share = threshold / (2 - threshold)
+    return int(query.length * share), min(int(query.length / share) + 1, _MAX_LENGTH) if share else _MAX_LENGTH
 
 
-def _texts(asked: Asked, shortest: int, longest: int, run: UUID | None) -> list[str]:
-    given: list[Any] = [asked.key, shortest, longest]
+def _texts(query: CallQuery, shortest: int, longest: int, run: UUID | None) -> list[str]:
+    parameters: list[Any] = [query.key, shortest, longest]
     if run is not None:
-        given.append(run.hex if connection.vendor == "sqlite" else run)
+        parameters.append(run.hex if connection.vendor == "sqlite" else run)
     with connection.cursor() as cursor:
-        cursor.execute(_statement(within_run=run is not None), given)
+        cursor.execute(_statement(one_run=run is not None), parameters)
         (texts,) = cursor.fetchone()
-    return [] if texts is None else texts.split(_NEXT)
+    return [] if texts is None else texts.split(_SEPARATOR)
 
 
-def places(asked: Asked, texts: str, *, run: UUID | None = None) -> list[tuple[UUID, int]]:
-    """The runs and steps of the calls with exactly these texts, the newest first."""
-    length = len(texts) - max(len(asked.shape.texts) - 1, 0)
-    return _places(ToolCall.objects.filter(key=asked.key, length=length, texts=texts), run)
+def places(query: CallQuery, texts: str, *, run: UUID | None = None) -> list[tuple[UUID, int]]:
+    """Return the runs and steps of the calls with exactly these texts, newest first."""
+    length = len(texts) - max(len(query.shape.texts) - 1, 0)
+    return _places(ToolCall.objects.filter(key=query.key, length=length, texts=texts), run)
 
 
-def places_of_mark(asked: Asked, found: str) -> list[tuple[UUID, int]]:
-    """The runs and steps of the calls with long texts that have this mark, the newest first."""
-    return _places(ToolCall.objects.filter(key=asked.key, length=read(found[PLACES:]), texts=found), None)
+def places_of_mark(query: CallQuery, call_mark: str) -> list[tuple[UUID, int]]:
+    """Return the runs and steps of the calls with this mark, newest first."""
+    return _places(ToolCall.objects.filter(key=query.key, length=decode(call_mark[PLACES:]), texts=call_mark), None)
 
 
 def _places(calls: QuerySet[ToolCall], run: UUID | None) -> list[tuple[UUID, int]]:
     if run is not None:
         calls = calls.filter(run=run)
-    return list(calls.order_by("-id").values_list("run_id", "sequence_no")[:_TRIED])
+    return list(calls.order_by("-id").values_list("run_id", "sequence_no")[:_MAX_PLACES])
 
 
-def joined(shape: CallShape) -> str:
-    """The texts of a call, one a line."""
+def join_texts(shape: CallShape) -> str:
+    """Join the texts of a call, one per line."""
     return _BREAK.join(shape.texts).replace("\x00", "\ufffd")
 
 
-def _statement(*, within_run: bool) -> str:
-    """One row of joined texts: to make a row of each takes longer than to find and to compare them."""
+def _statement(*, one_run: bool) -> str:
+    """Select all texts as one row: fetching a row for each takes longer than finding and comparing them."""
     table = connection.ops.quote_name(ToolCall._meta.db_table)
-    put = "group_concat(texts, char(30))" if connection.vendor == "sqlite" else "string_agg(texts, chr(30))"
-    within = " AND run_id = %s" if within_run else ""
+    texts = "group_concat(texts, char(30))" if connection.vendor == "sqlite" else "string_agg(texts, chr(30))"
+    condition = " AND run_id = %s" if one_run else ""
     return (
-        f"SELECT {put} FROM (SELECT texts FROM {table} "
-        f"WHERE key = %s AND length BETWEEN %s AND %s{within} LIMIT {_MOST}) AS found"
+        f"SELECT {texts} FROM (SELECT texts FROM {table} "
+        f"WHERE key = %s AND length BETWEEN %s AND %s{condition} LIMIT {_MAX_CANDIDATES}) AS matches"
     )
 
 
-def _row(run_id: UUID, number: int, asked: Asked) -> Sequence[Any]:
-    texts = joined(asked.shape) if asked.length <= LONGEST else mark(asked)
-    return run_id, number, asked.key, min(asked.length, _FARTHEST), texts
+def _row(run_id: UUID, number: int, query: CallQuery) -> Sequence[Any]:
+    texts = join_texts(query.shape) if query.length <= MAX_TEXT else mark(query)
+    return run_id, number, query.key, min(query.length, _MAX_LENGTH), texts
 
 
-def _mark(under: str) -> str:
-    """How keys under an ignore list begin."""
-    return f"~{under[:8]}" if under else ""
+def _mark(rules_digest: str) -> str:
+    """Return the prefix of keys under ignore rules."""
+    return f"~{rules_digest[:8]}" if rules_digest else ""

@@ -69,7 +69,7 @@ def import_bundle(file: IO[bytes]) -> Recorded:
     with transaction.atomic():
         stored = _store(bundle, run, lines, edges, values)
         judgements_services.add({stored.run_id: judged}, new_runs=[stored.run_id] if stored.created else [])
-    return replace(stored, lost=tuple(sorted(values.lost - artifact_store.present(values.lost))))
+    return replace(stored, lost=tuple(sorted(values.lost_digests - artifact_store.present(values.lost_digests))))
 
 
 def _store(
@@ -97,7 +97,7 @@ def _store(
     services.insert_edges(stored.id, (EdgeFact(**dict(edge)) for edge in edges))
     services.insert_tags(stored.id, run.tags)
     judgements_services.begin({stored.id: RunSource.BUNDLE})
-    tool_calls.insert_of(stored)
+    tool_calls.insert_run(stored)
     Run.objects.filter(id=stored.id).update(sealed_at=datetime.now(UTC))
     notify.touch("runs")
     return Recorded(run_id=stored.id, created=True)
@@ -210,7 +210,7 @@ def _check_edges(edges: Iterable[EdgeLine], lines: Sequence[StepLine], values: R
             raise BadBundle(f"edge {at} is there twice", where=f"edges.jsonl:{at}")
         seen.add(identity)
         ref = lines[edge.consumer - 1].input_ref
-        if ref in values.lost or edge.kind is not EdgeKind.HISTORY:
+        if ref in values.lost_digests or edge.kind is not EdgeKind.HISTORY:
             continue
         if not _is_message(edge.consumer_path, values.values.get(ref)):
             detail = f"edge {at}: step {edge.consumer} has no message {edge.consumer_path!r}"
@@ -230,7 +230,7 @@ def _payloads(bundle: Bundle, lines: Sequence[StepLine]) -> Readable:
         return {digest: orjson.loads(bundle.artifacts[digest]) for digest in digests if digest in bundle.artifacts}
 
     found = missing_parts.readable(_all_refs(lines), load)
-    if missing := sorted(found.lost - bundle.unavailable):
+    if missing := sorted(found.lost_digests - bundle.unavailable):
         raise BadBundle(f"the bundle lacks artifact {missing[0]}", where=f"artifacts/{missing[0]}")
     return found
 

@@ -1,6 +1,6 @@
-"""A conversation that grows, as its model calls see it: each was shown all that was said before it.
+"""A growing conversation, whose model calls each contain all messages before them. Pure.
 
-As lists of their own, the inputs of n calls hold n² / 2 messages. Here they are beginnings of one list. Pure.
+As separate lists, the inputs of n calls would hold n² / 2 messages. Here they are prefixes of one list.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from traces.core.json_types import JSONValue
 
 
 class Conversation:
-    """Messages in order; they are only ever added."""
+    """Messages in order; append-only."""
 
     def __init__(self, messages: Sequence[JSONValue] = ()) -> None:
         self.messages = list(messages)
@@ -23,15 +23,15 @@ class Conversation:
         self.messages.append(message)
 
     @property
-    def so_far(self) -> "Messages":
-        """What was said until now, which stays the same when more is said."""
+    def snapshot(self) -> "Messages":
+        """The messages up to now; it does not change when more are appended."""
         return Messages(self, len(self.messages))
 
 
 class Messages(Sequence[JSONValue]):
-    """The first messages of a conversation, equal to a list of them.
+    """The first messages of a conversation; equal to a list of them.
 
-    Not a list, so that nothing takes it for one that it can read without asking: a `Splitter` knows how.
+    Not a `list` subclass, so that code cannot process it as a plain list by accident: a `Splitter` handles it.
     """
 
     __slots__ = ("conversation", "length")
@@ -52,7 +52,7 @@ class Messages(Sequence[JSONValue]):
     def __getitem__(self, index: slice) -> list[JSONValue]: ...
     def __getitem__(self, index: int | slice) -> JSONValue | list[JSONValue]:
         if isinstance(index, slice):
-            return [self.conversation.messages[at] for at in range(*index.indices(self.length))]
+            return [self.conversation.messages[position] for position in range(*index.indices(self.length))]
         if not -self.length <= index < self.length:
             raise IndexError(index)
         return self.conversation.messages[index if index >= 0 else index + self.length]
@@ -60,7 +60,8 @@ class Messages(Sequence[JSONValue]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, list | Messages) and list(self) == list(other)
 
-    __hash__ = None  # type: ignore[assignment]  # equal to lists, which have none
+    # Equal to lists, which are not hashable.
+    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"Messages({list(self)!r})"

@@ -1,4 +1,4 @@
-"""What a splitter knows of a conversation, which grows with it, and the digests of its messages. Pure."""
+"""A splitter's state of a growing conversation, and the digests of its messages. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,22 +10,23 @@ from traces.payloads.conversation import Conversation
 
 
 @dataclass(kw_only=True, slots=True)
-class Growing:
-    """The references of a conversation's messages, and its full blocks by height; all grow with the conversation."""
+class ConversationState:
+    """The references of a conversation's messages, and its full blocks by height; both grow with it."""
 
     conversation: Conversation
     references: list[JSONObject] = field(default_factory=list)
     blocks: list[list[JSONObject]] = field(default_factory=list)
-    cut: tuple[int, JSONValue] | None = None  # the last beginning of it that was cut, by its length
+    # The last prefix that was cut, with its length.
+    cut: tuple[int, JSONValue] | None = None
 
 
 class Digests(Sequence[str]):
     """The digests of the first messages of a conversation."""
 
-    __slots__ = ("growing", "length")
+    __slots__ = ("length", "state")
 
-    def __init__(self, growing: Growing, length: int) -> None:
-        self.growing = growing
+    def __init__(self, state: ConversationState, length: int) -> None:
+        self.state = state
         self.length = length
 
     def __len__(self) -> int:
@@ -37,17 +38,17 @@ class Digests(Sequence[str]):
     def __getitem__(self, index: slice) -> list[str]: ...
     def __getitem__(self, index: int | slice) -> str | list[str]:
         if isinstance(index, slice):
-            return [_digest_in(self.growing.references[at]) for at in range(*index.indices(self.length))]
+            return [_digest_in(self.state.references[position]) for position in range(*index.indices(self.length))]
         if not -self.length <= index < self.length:
             raise IndexError(index)
-        return _digest_in(self.growing.references[index if index >= 0 else index + self.length])
+        return _digest_in(self.state.references[index if index >= 0 else index + self.length])
 
 
 def begins_with(digests: Sequence[str], earlier: Sequence[str]) -> bool:
-    """Whether one list of digests begins with another; of one conversation, without looking at them."""
-    if isinstance(digests, Digests) and isinstance(earlier, Digests) and digests.growing is earlier.growing:
+    """True if `digests` begins with `earlier`; decided by length alone within one conversation."""
+    if isinstance(digests, Digests) and isinstance(earlier, Digests) and digests.state is earlier.state:
         return len(earlier) <= len(digests)
-    # Item by item: histories of different agents part early, and a copy of each would take far longer.
+    # Item by item: histories of different agents diverge early, and slicing would copy them.
     return len(earlier) <= len(digests) and all(map(eq, digests, earlier))
 
 

@@ -1,7 +1,7 @@
-"""References in few bytes: half of what a long conversation stores are digests, which are random and do not compress.
+"""Pack part references into few bytes: digests are half of a long conversation's storage and do not compress.
 
 `{"$part":"<64 hexadecimal digits>"}` becomes a NUL and the 32 bytes of the digest. JSON text never contains
-a NUL itself, so the way back is unambiguous; the hash of the artifact proves it at every read.
+a NUL, so unpacking is unambiguous; the artifact's hash verifies it at every read.
 """
 
 import re
@@ -19,39 +19,39 @@ _LITERAL_KEY: Final = b'{"$literal":'
 
 
 def pack(data: bytes) -> bytes:
-    """JSON text with its references in short."""
+    """Pack the references in JSON text."""
     if _PART_KEY not in data:
         return data
     first, *rest = _REFERENCE.split(data)
     digests = bytes.fromhex(b"".join(rest[::2]).decode())
-    packed = [first]
-    for at, text in enumerate(rest[1::2]):
-        packed += (_MARK, digests[at * _BYTES : (at + 1) * _BYTES], text)
-    return b"".join(packed)
+    pieces = [first]
+    for index, text in enumerate(rest[1::2]):
+        pieces += (_MARK, digests[index * _BYTES : (index + 1) * _BYTES], text)
+    return b"".join(pieces)
 
 
 def unpack(data: bytes) -> bytes:
-    """What was packed."""
+    """Restore packed JSON text."""
     pieces: list[bytes] = []
-    at = 0
-    while (mark := data.find(_MARK, at)) >= 0:
+    position = 0
+    while (mark := data.find(_MARK, position)) >= 0:
         end = mark + 1 + _BYTES
-        pieces += (data[at:mark], b'{"$part":"', data[mark + 1 : end].hex().encode(), b'"}')
-        at = end
-    return b"".join([*pieces, data[at:]])
+        pieces += (data[position:mark], b'{"$part":"', data[mark + 1 : end].hex().encode(), b'"}')
+        position = end
+    return b"".join([*pieces, data[position:]])
 
 
 def part_digests(data: bytes) -> list[str]:
-    """The digests that the bytes of a stored value refer to directly; most bytes need no parsing for that."""
+    """Return the digests that a stored value refers to directly, in most cases without parsing it."""
     if _PART_KEY not in data:
         return []
     if _LITERAL_KEY in data or not data.startswith((b"{", b"[")):
-        return _parsed_references(data)
+        return _parse_references(data)
     return [match.decode() for match in _REFERENCE.findall(data)]
 
 
-def _parsed_references(data: bytes) -> list[str]:
-    """For a recording that has such keys itself, and for artifacts that are not JSON."""
+def _parse_references(data: bytes) -> list[str]:
+    """Parse a value that contains such keys itself, or that may not be JSON."""
     try:
         return list(references(orjson.loads(data)))
     except orjson.JSONDecodeError:

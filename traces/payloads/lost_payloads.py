@@ -1,4 +1,4 @@
-"""Recorded payloads that cannot be read: never recorded, gone from the store, or damaged there. Pure."""
+"""Unreadable payloads: never recorded, missing from the store, or damaged. Pure."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,12 +11,12 @@ class Loss(StrEnum):
 
     NOT_RECORDED = "not_recorded"
     MISSING = "missing"
-    DAMAGED = "damaged"
+    CORRUPT = "damaged"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LostPayload:
-    """A payload of a step that cannot be read, with the artifact at fault; without one it was not recorded."""
+    """An unreadable payload of a step; `digest` names the missing or damaged artifact, if it was recorded."""
 
     field: str
     loss: Loss
@@ -24,7 +24,7 @@ class LostPayload:
 
     @property
     def text(self) -> str:
-        """The loss in words, for example "the artifact of its output is missing (3f0c...)"."""
+        """The loss as a phrase, for example "an artifact of its output is missing (3f0c...)"."""
         if self.loss is Loss.NOT_RECORDED:
             return f"its {self.field} was not recorded"
         return f"an artifact of its {self.field} is {self.loss} ({self.digest})"
@@ -37,6 +37,6 @@ class LostPayload:
 LostPayloads = tuple[LostPayload, ...]
 
 
-def in_words(lost: LostPayloads) -> str:
-    """All losses of one step, for a sentence."""
-    return "; ".join(payload.text for payload in lost)
+def describe_losses(losses: LostPayloads) -> str:
+    """Join the losses of a step into one phrase."""
+    return "; ".join(payload.text for payload in losses)

@@ -1,6 +1,6 @@
-"""Views of payloads as their readers need them: requests, answers and messages of models, documents of retrievals.
+"""Typed views of payloads: requests, answers and messages of models, and documents of retrievals.
 
-A view reads any JSON: what is not of the expected shape is as if it was not there. `value` is that JSON itself.
+A view accepts any JSON; a part of an unexpected shape counts as absent. `value` is the JSON itself.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ class Message:
 
     @property
     def role(self) -> str:
-        """Who it is from."""
+        """The author: `user`, `assistant`, `tool`, `system` or another role."""
         return str(self.value.get("role") or "") if isinstance(self.value, dict) else ""
 
     @property
@@ -58,24 +58,24 @@ class Message:
 
     @property
     def plain_text(self) -> str:
-        """The text of a message that is one text."""
+        """The text of a message whose content is a single text."""
         content = self.content
         return content.strip() if isinstance(content, str) else ""
 
     @property
     def text(self) -> str:
-        """The words of a message: its one text, or those of its blocks."""
+        """The text of a message: its single text, or the texts of its blocks."""
         content = self.content
         if isinstance(content, list):
             return "".join(str(block.get("text", "")) for block in content if isinstance(block, dict))
         return self.plain_text
 
     def text_places(self) -> Iterator[tuple[str, str]]:
-        """The texts of an answer, one or its blocks, with where each stands in the output."""
+        """Yield the texts of an answer, of its content or its blocks, with their paths in the output."""
         content = self.content
         blocks = list(enumerate(content)) if isinstance(content, list) else []
-        said = [(f"/{index}/text", block.get("text")) for index, block in blocks if isinstance(block, dict)]
-        for path, text in said or [("", content)]:
+        texts = [(f"/{index}/text", block.get("text")) for index, block in blocks if isinstance(block, dict)]
+        for path, text in texts or [("", content)]:
             if isinstance(text, str) and text.strip():
                 yield text.strip(), f"{ANSWER}/content{path}"
 
@@ -88,7 +88,7 @@ class ModelAnswer:
 
     @property
     def message(self) -> JSONObject:
-        """Its message, empty where there is none."""
+        """Its message; empty if there is none."""
         message = self.value.get("message") if isinstance(self.value, dict) else None
         return message if isinstance(message, dict) else {}
 
@@ -99,7 +99,7 @@ class ModelAnswer:
 
     @property
     def text(self) -> str:
-        """The words of its message."""
+        """The text of its message."""
         return Message(self.message).text
 
 
@@ -111,7 +111,7 @@ class Documents:
 
     @property
     def texts(self) -> list[str]:
-        """The texts of what it found."""
+        """The texts of its documents."""
         documents = self.value.get("documents") if isinstance(self.value, dict) else None
-        found = documents if isinstance(documents, list) else []
-        return [Message(document).text for document in found if isinstance(document, dict)]
+        items = documents if isinstance(documents, list) else []
+        return [Message(item).text for item in items if isinstance(item, dict)]

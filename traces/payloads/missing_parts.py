@@ -1,8 +1,8 @@
-"""Payloads with missing or damaged parts: a mark stands for each such part, and the rest stays readable. Pure.
+"""Payloads with missing or damaged parts: a placeholder replaces each such part, the rest stays readable. Pure.
 
-Example: of a request whose second message is lost, the first and the third are what they were, and the second is
+Example: in a request whose second message is lost, the other messages are unchanged, and the second is
 `{"$unavailable": "<sha256>", "role": "unavailable", "content": "[unavailable: artifact <sha256> ...]"}`.
-In the place of a lost text stands a text. A lost payload as a whole has no mark: it is absent.
+The placeholder of a text is a text. A payload that is lost as a whole has no placeholder: it is absent.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,108 +14,114 @@ from traces.payloads.parts import BLOCK, BLOCKS, LITERAL, PART, assemble_all, re
 
 UNAVAILABLE: Final = "$unavailable"
 ROLE: Final = "unavailable"
-_OBJECTS: Final = frozenset({"messages", "message", "documents", "tools"})  # whose parts are objects
+# Members whose parts are objects.
+_OBJECTS: Final = frozenset({"messages", "message", "documents", "tools"})
 _TEXT: Final = "[unavailable: artifact "
 _END: Final = " is missing or damaged]"
-_Place = tuple[str, str, int]  # a digest, the member that it stands in, and how many levels of blocks are below it
+# A digest, the member that contains it, and the number of block levels below it.
+_Place = tuple[str, str, int]
 Load = Callable[[Iterable[str]], Mapping[str, JSONValue]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Readable:
-    """Values by digest, with marks in those that are `partial`; values that are lost as a whole are absent."""
+    """Values by digest, with placeholders in the `partial` ones; values that are lost as a whole are absent."""
 
     values: dict[str, JSONValue]
     partial: frozenset[str] = frozenset()
-    lost: frozenset[str] = frozenset()  # the parts, and the values as a whole
+    # Parts and whole values.
+    lost_digests: frozenset[str] = frozenset()
 
     def lacks(self, digest: str) -> bool:
-        """Whether a value cannot be read, or not all of it."""
+        """True if a value is missing or incomplete."""
         return bool(digest) and (digest not in self.values or digest in self.partial)
 
 
 def readable(digests: Iterable[str], load: Load) -> Readable:
-    """The values of `digests` as far as they can be read."""
-    wanted = set(digests)
-    stored = _closure(wanted, load)
-    waiting: list[_Place] = [place for digest in wanted if digest in stored for place in _places(stored[digest], "")]
-    seen: set[_Place] = set()
-    lost = wanted - stored.keys()
-    while waiting:
-        place = waiting.pop()
-        if place in seen:
+    """Load the values of `digests` as far as they can be read."""
+    roots = set(digests)
+    stored_values = _closure(roots, load)
+    queue: list[_Place] = []
+    for digest in roots & stored_values.keys():
+        queue += _places(stored_values[digest], "")
+    visits: set[_Place] = set()
+    lost_digests = roots - stored_values.keys()
+    while queue:
+        place = queue.pop()
+        if place in visits:
             continue
-        seen.add(place)
+        visits.add(place)
         digest, member, height = place
-        if digest not in stored:
-            lost.add(digest)
-            stored.update(_stand_ins(digest, member, height))
+        if digest not in stored_values:
+            lost_digests.add(digest)
+            stored_values.update(_placeholders(digest, member, height))
         elif height:
-            waiting += [(part, name, height - 1) for part, name, _ in _places(stored[digest], member)]
+            queue += [(part, name, height - 1) for part, name, _ in _places(stored_values[digest], member)]
         else:
-            waiting += _places(stored[digest], "")
-    values = assemble_all(wanted - lost, stored, {})
-    partial = (digest for digest, value in values.items() if lost and any(marked(value)))
-    return Readable(values=values, partial=frozenset(partial), lost=frozenset(lost))
+            queue += _places(stored_values[digest], "")
+    values = assemble_all(roots - lost_digests, stored_values, {})
+    partial = (digest for digest, value in values.items() if lost_digests and any(placeholder_digests(value)))
+    return Readable(values=values, partial=frozenset(partial), lost_digests=frozenset(lost_digests))
 
 
-def marked(value: JSONValue) -> Iterator[str]:
-    """The digests of the parts of a value for which marks stand."""
+def placeholder_digests(value: JSONValue) -> Iterator[str]:
+    """Yield the digests of the parts that placeholders in a value replace."""
     if isinstance(value, dict):
         if isinstance(part := value.get(UNAVAILABLE), str):
             yield part
             return
         for item in value.values():
-            yield from marked(item)
+            yield from placeholder_digests(item)
     elif isinstance(value, list):
         for item in value:
-            yield from marked(item)
+            yield from placeholder_digests(item)
     elif isinstance(value, str) and value.startswith(_TEXT) and value.endswith(_END):
         yield value.removeprefix(_TEXT).removesuffix(_END)
 
 
-def comparable(base: JSONValue, candidate: JSONValue, lost: set[str]) -> tuple[JSONValue, JSONValue]:
-    """Two values with one mark on both sides wherever a part of either is lost: what is lost is no difference.
+def comparable(base: JSONValue, candidate: JSONValue, lost_digests: set[str]) -> tuple[JSONValue, JSONValue]:
+    """Put the same placeholder into both values wherever a part of either is lost: a loss is not a difference.
 
-    Adds the digests of these parts to `lost`. What both share is one object, and is not looked into.
+    Add the digests of these parts to `lost_digests`. A part that both share is one object, and is skipped.
     """
     if base is candidate:
         return base, candidate
     for value in (base, candidate):
-        if parts := list(marked(value)) if _is_mark(value) else []:
-            lost.update(parts)
+        if parts := list(placeholder_digests(value)) if _is_placeholder(value) else []:
+            lost_digests.update(parts)
             return value, value
     if isinstance(base, dict) and isinstance(candidate, dict):
-        pairs = {key: comparable(base[key], candidate[key], lost) for key in base.keys() & candidate.keys()}
-        left = {key: pairs[key][0] if key in pairs else value for key, value in base.items()}
-        return left, {key: pairs[key][1] if key in pairs else value for key, value in candidate.items()}
+        pairs = {key: comparable(base[key], candidate[key], lost_digests) for key in base.keys() & candidate.keys()}
+        base = {key: pairs[key][0] if key in pairs else value for key, value in base.items()}
+        return base, {key: pairs[key][1] if key in pairs else value for key, value in candidate.items()}
     if isinstance(base, list) and isinstance(candidate, list):
-        both = [comparable(one, other, lost) for one, other in zip(base, candidate, strict=False)]
-        return [*(one for one, _ in both), *base[len(both) :]], [*(one for _, one in both), *candidate[len(both) :]]
+        items = [comparable(left, right, lost_digests) for left, right in zip(base, candidate, strict=False)]
+        lefts, rights = [left for left, _ in items], [right for _, right in items]
+        return [*lefts, *base[len(items) :]], [*rights, *candidate[len(items) :]]
     return base, candidate
 
 
-def _is_mark(value: JSONValue) -> bool:
-    """Whether a value stands for a lost part."""
+def _is_placeholder(value: JSONValue) -> bool:
+    """True if a value is the placeholder of a lost part."""
     if isinstance(value, dict):
         return isinstance(value.get(UNAVAILABLE), str)
     return isinstance(value, str) and value.startswith(_TEXT) and value.endswith(_END)
 
 
 def _closure(digests: set[str], load: Load) -> dict[str, JSONValue]:
-    stored: dict[str, JSONValue] = {}
-    asked: set[str] = set()
-    wanted = digests
-    while wanted:
-        asked |= wanted
-        found = load(wanted)
-        stored.update(found)
-        wanted = {ref for value in found.values() for ref in references(value)} - asked
-    return stored
+    closure: dict[str, JSONValue] = {}
+    requests: set[str] = set()
+    level = digests
+    while level:
+        requests |= level
+        values = load(level)
+        closure.update(values)
+        level = {ref for value in values.values() for ref in references(value)} - requests
+    return closure
 
 
 def _places(value: JSONValue, member: str) -> Iterator[_Place]:
-    """Where a stored value refers to parts."""
+    """Yield the places at which a stored value refers to parts."""
     if isinstance(value, list):
         for item in value:
             yield from _places(item, member)
@@ -131,20 +137,20 @@ def _places(value: JSONValue, member: str) -> Iterator[_Place]:
             yield from _places(item, key)
 
 
-def _stand_ins(digest: str, member: str, height: int) -> dict[str, JSONValue]:
-    """What is stored instead of a lost part. A lost block stands for as many entries as a full one has."""
+def _placeholders(digest: str, member: str, height: int) -> dict[str, JSONValue]:
+    """Return stored values that replace a lost part. A lost block counts as a full one."""
     if not height:
-        return {digest: _mark(digest, member)}
-    marks: list[JSONValue] = [_mark(digest, member)] * BLOCK
-    found: dict[str, JSONValue] = {digest: marks}
+        return {digest: _placeholder(digest, member)}
+    entries: list[JSONValue] = [_placeholder(digest, member)] * BLOCK
+    blocks: dict[str, JSONValue] = {digest: entries}
     for level in range(1, height):
-        below = f"{digest} {level}"
-        found[below] = found[digest]
-        found[digest] = [{PART: below}] * BLOCK
-    return found
+        child = f"{digest} {level}"
+        blocks[child] = blocks[digest]
+        blocks[digest] = [{PART: child}] * BLOCK
+    return blocks
 
 
-def _mark(digest: str, member: str) -> JSONValue:
+def _placeholder(digest: str, member: str) -> JSONValue:
     text = f"{_TEXT}{digest}{_END}"
     if member == "tools":
         return {UNAVAILABLE: digest, "name": ROLE, "description": text}

@@ -1,4 +1,4 @@
-"""One line for a step in lists, and the text that a run is found by."""
+"""One-line summaries of steps, and the search text of a run."""
 
 import json
 from typing import Final
@@ -6,16 +6,17 @@ from typing import Final
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepType
-from traces.payloads.messages import Message, ModelRequest
+from traces.payloads.messages import Message, ModelAnswer, ModelRequest
 
 MAX_SUMMARY: Final = 200
 MAX_SEARCH: Final = 600
 _ARGUMENT: Final = 40
-_HEAD: Final = 2_000  # of a text: enough for one line
+# Characters of a text that are read: enough for one line.
+_HEAD: Final = 2_000
 
 
 def summarize(*, type: StepType, name: str, tool_name: str, input: JSONValue, output: JSONValue) -> str:
-    """What the step did, in one line: `get_order(A-1042)`, `asks get_order`, or the beginning of what it said."""
+    """Summarize a step in one line: `get_order(A-1042)`, `asks get_order`, or the beginning of its text."""
     if type is StepType.TOOL:
         return one_line(f"{tool_name or name}({_arguments(input)})")
     if type is StepType.MODEL:
@@ -28,21 +29,21 @@ def summarize(*, type: StepType, name: str, tool_name: str, input: JSONValue, ou
 
 
 def search_text(run: RecordedRun) -> str:
-    """Lower case: what someone may type to find the run."""
+    """Return the lower-case text that run searches match."""
     models = dict.fromkeys(step.model for step in run.steps if step.model)
-    first = next((text for step in run.steps if (text := _asked(step.input))), "")
+    first = next((text for step in run.steps if (text := _request_text(step.input))), "")
     words = [run.name, run.external_id, run.app, run.environment, *models, *run.tags, first]
     return one_line(" ".join(word for word in words if word), MAX_SEARCH).lower()
 
 
 def one_line(text: str, limit: int = MAX_SUMMARY) -> str:
-    """The beginning of `text` without line breaks, and without what PostgreSQL cannot hold."""
+    """Return the beginning of `text` without line breaks and NUL characters, which PostgreSQL cannot store."""
     line = " ".join(text[: max(_HEAD, limit * 2)].replace("\x00", "\ufffd").split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def text_of(value: JSONValue) -> str:
-    """The text in a payload: itself, its message, its last message, or its text field."""
+    """Return the text of a payload: itself, its message, its last message, or its text field."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -57,8 +58,8 @@ def text_of(value: JSONValue) -> str:
     return ""
 
 
-def _asked(input: JSONValue) -> str:
-    """What a run was asked: the first message of a user, else the text of the input."""
+def _request_text(input: JSONValue) -> str:
+    """Return the first user message of a run's input, else the input's text."""
     for message in ModelRequest(input).messages:
         if Message(message).role == "user":
             return text_of(message)
@@ -77,9 +78,7 @@ def _argument(value: JSONValue) -> str:
 
 
 def _answer(output: JSONValue) -> str:
-    message = output.get("message") if isinstance(output, dict) else None
-    calls = message.get("tool_calls") if isinstance(message, dict) else None
-    names = [_name(call) for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    names = [_name(call) for call in ModelAnswer(output).calls]
     return f"asks {', '.join(names)}" if names else text_of(output)
 
 

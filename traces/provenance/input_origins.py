@@ -122,8 +122,8 @@ class Origins:
 
         A single word is analyzed every time, because it may come from a different step each time.
         """
-        if (stored := self._analyses.get((shape, text))) is not None:
-            return stored
+        if (cached := self._analyses.get((shape, text))) is not None:
+            return cached
         repetitions = self.texts.covers(text)
         spans = tuple(span for span in self.values.find(text, reply=reply) if not _is_inside(span, repetitions))
         analysis = _Analysis(spans, repetitions, _remainder(text, _ranges(spans, repetitions)))

@@ -26,7 +26,7 @@ def message_edges(step: StepFacts, state: ProvenanceState) -> Iterator[EdgeFact]
     if (history := _find_history(messages, digests, state)) is not None:
         earlier, has_answer = history
         start = len(earlier.messages) + has_answer
-        state.placements = earlier.placements.continued(len(earlier.messages), len(messages))
+        state.placements = earlier.placements.branch_at(len(earlier.messages), len(messages))
         if has_answer:
             state.placements.add(earlier.no, start - 1)
         yield EdgeFact(

@@ -23,7 +23,7 @@ class Placements:
         self._indices: dict[int, int] = {}
         self._length = 0
 
-    def continued(self, start: int, length: int) -> "Placements":
+    def branch_at(self, start: int, length: int) -> "Placements":
         """Return the placements of a request of `length` messages that shares the first `start` with this one."""
         if self._length <= start:
             self._length = length

@@ -34,10 +34,10 @@ _BEGINNING: Final = 8
 _FEW_LEAVES: Final = 24
 _WORD: Final = re.compile(r"[^\W_]+")
 _DIGIT: Final = re.compile(r"\d")
-_QUOTED: Final = re.compile(r"\"([^\"\n]{2,60})\"|'([^'\n]{2,60})'|`([^`\n]{2,60})`|\*\*([^*\n]{2,60})\*\*")
+_QUOTATION: Final = re.compile(r"\"([^\"\n]{2,60})\"|'([^'\n]{2,60})'|`([^`\n]{2,60})`|\*\*([^*\n]{2,60})\*\*")
 _IDENTIFIER: Final = re.compile(r"[^\W_]*\d(?:[\w.,/:#-]*\w)?|[^\W\d_]+(?:[_-][^\W_]+)*[_-][^\W_]*\d[\w-]*")
 _ENUM: Final = re.compile(r"(?<![\w-])(?:[A-Z][A-Z0-9]{2,}(?:_[A-Z0-9]+)*|[a-z][a-z0-9]*(?:_[a-z0-9]+)+)(?![\w-])")
-_FENCED: Final = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
+_FENCE: Final = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
 # May follow a truncated text.
 _ENDS: Final = ("…", "...", "[", "<", '"', "'", "`", ")", "]", "\n")
 # May precede a value that code filled in.
@@ -230,7 +230,7 @@ def json_in(text: str) -> tuple[JSONValue, int, int] | None:
 
 
 def _json_places(text: str) -> Iterator[tuple[int, int]]:
-    for match in islice(_FENCED.finditer(text), 3):
+    for match in islice(_FENCE.finditer(text), 3):
         yield match.start(1), match.end(1)
     for opening, closing in ("{}", "[]"):
         start, end = text.find(opening), text.rfind(closing)
@@ -240,24 +240,24 @@ def _json_places(text: str) -> Iterator[tuple[int, int]]:
 
 def _text_values(text: str, path: str, kind: ValueKind) -> Iterator[Value]:
     """Yield a text itself, the fields of JSON inside it, or the tokens that are unlikely to be a coincidence."""
-    stripped = text.strip()
-    if not stripped:
+    clean_text = text.strip()
+    if not clean_text:
         return
-    yield Value(text=stripped, path=path, kind=kind)
+    yield Value(text=clean_text, path=path, kind=kind)
     if (inner := json_in(text)) is not None:
         yield from _fields(inner[0], f"{path}#")
-    elif len(words_of(stripped[:200])) > 1:
+    elif len(words_of(clean_text[:200])) > 1:
         yield from (Value(text=token, path=path, kind=ValueKind.TOKEN) for token in tokens_of(text))
 
 
 def _fields(value: JSONValue, path: str) -> Iterator[Value]:
     leaves = list(islice(_leaves(value, path), _MAX_VALUES))
-    few = len(leaves) <= _FEW_LEAVES
+    is_small = len(leaves) <= _FEW_LEAVES
     for place, leaf in leaves:
         text = leaf.strip() if isinstance(leaf, str) else str(leaf)
         if not text:
             continue
-        yield Value(text=text, path=place, kind=ValueKind.FIELD, plain=few and isinstance(leaf, str))
+        yield Value(text=text, path=place, kind=ValueKind.FIELD, plain=is_small and isinstance(leaf, str))
         if isinstance(leaf, str) and len(text) > _BEGINNING and " " in text:
             yield from (Value(text=token, path=place, kind=ValueKind.TOKEN) for token in tokens_of(text))
 
@@ -277,17 +277,17 @@ def tokens_of(text: str) -> list[str]:
     """Return the ids, numbers, quoted words and enum values in a text, without duplicates."""
     text = text[:_MAX_TEXT]
     tokens = [token for token in _IDENTIFIER.findall(text) if _is_identifier(words_of(token))]
-    quoted = (next(filter(None, groups)).strip() for groups in _QUOTED.findall(text))
-    tokens += [token for token in quoted if 0 < len(words_of(token)) <= 5]
+    quotations = (next(filter(None, groups)).strip() for groups in _QUOTATION.findall(text))
+    tokens += [token for token in quotations if 0 < len(words_of(token)) <= 5]
     tokens += _ENUM.findall(text)
     return list(dict.fromkeys(tokens))
 
 
 def is_long_identifier(words: list[str]) -> bool:
     """True for an id that is unique in practice: letters with digits, or five digits; not a date."""
-    joined = "".join(words)
-    digits = len(_DIGIT.findall(joined))
-    return 0 < digits < len(joined) > 4 or (len(words) == 1 and digits > 4)
+    characters = "".join(words)
+    digits = len(_DIGIT.findall(characters))
+    return 0 < digits < len(characters) > 4 or (len(words) == 1 and digits > 4)
 
 
 def _append(sources: list[Source], source: Source) -> None:
@@ -301,9 +301,9 @@ def _append(sources: list[Source], source: Source) -> None:
 
 def _is_identifier(words: tuple[str, ...] | list[str]) -> bool:
     """True for an id, or a number with more than two digits."""
-    joined = "".join(words)
-    digits = len(_DIGIT.findall(joined))
-    return digits > 2 or (digits > 0 and len(joined) > 3)
+    characters = "".join(words)
+    digits = len(_DIGIT.findall(characters))
+    return digits > 2 or (digits > 0 and len(characters) > 3)
 
 
 def _is_evidence(source: Source, words: tuple[str, ...], text: str, start: int, end: int) -> bool:

@@ -184,7 +184,7 @@ def seal_run(run_id: UUID, status: RunStatus, *, ended_at: datetime | None = Non
             provenance = copy.provenance_of(run, steps)
             insert_edges(run_id, provenance.edges)
             copy.store_unexplained(steps, provenance.unexplained_inputs)
-            tool_calls.insert_of(run)
+            tool_calls.insert_run(run)
         now = datetime.now(UTC)
         run.status, run.ended_at, run.sealed_at = RunStatus(run.status).then(status), ended_at or now, now
         _take_totals(run, steps)

@@ -1,6 +1,6 @@
-"""What of a tool call must be equal for another one to be comparable, and which texts of it may differ. Pure.
+"""Shape of a tool call: the part that must be equal for two calls to be comparable, and its free texts. Pure.
 
-Numbers, booleans, dates, ids, addresses, paths and enumerations must be equal; only free text may differ, and never by
+Numbers, booleans, dates, ids, addresses, paths and enumerations must be equal. Only free text may differ, and never in
 a number or a negation.
 """
 
@@ -15,7 +15,8 @@ from traces.core.canonical import digest, escape_pointer
 from traces.core.json_types import JSONValue
 
 _NUMBER: Final = re.compile(r"-?(0|[1-9]\d{0,30})(\.\d{1,30})?")
-_EVERY_DIGIT: Final = Context(prec=64)  # the default rounds after 28, and would take two long ids for one
+# The default precision of 28 digits would make two long ids equal.
+_EVERY_DIGIT: Final = Context(prec=64)
 _TOKEN: Final = re.compile(r"\S+")
 _TRIM: Final = "\"'`.,;:!?()[]{}<>"
 _NEGATIONS: Final = frozenset(
@@ -92,36 +93,36 @@ _QUANTITIES: Final = frozenset(
         "both",
     }
 )
-_FIXED: Final = _NEGATIONS | _DATES | _QUANTITIES
+_FIXED_WORDS: Final = _NEGATIONS | _DATES | _QUANTITIES
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CallShape:
-    """What must be equal for two calls to be comparable (`rigid`), and the texts that may differ, in order."""
+    """The digest that two comparable calls share (`rigid`), and the texts that may differ, in order."""
 
     rigid: str
     texts: tuple[str, ...]
 
 
 def shape_of(tool: str, arguments: JSONValue) -> CallShape:
-    """The shape of a call of a tool."""
+    """Return the shape of a tool call."""
     rigid: list[JSONValue] = [tool]
     texts: list[str] = []
-    _walk(arguments, "", rigid, texts)
+    _collect(arguments, "", rigid, texts)
     return CallShape(rigid=digest(rigid), texts=tuple(texts))
 
 
-def _walk(value: JSONValue, path: str, rigid: list[JSONValue], texts: list[str]) -> None:
+def _collect(value: JSONValue, path: str, rigid: list[JSONValue], texts: list[str]) -> None:
     if isinstance(value, dict):
         rigid.append([path, "object", *sorted(value)])
         for key in sorted(value):
-            _walk(value[key], f"{path}/{escape_pointer(key)}", rigid, texts)
+            _collect(value[key], f"{path}/{escape_pointer(key)}", rigid, texts)
     elif isinstance(value, list):
         rigid.append([path, "list", len(value)])
         for index, item in enumerate(value):
-            _walk(item, f"{path}/{index}", rigid, texts)
+            _collect(item, f"{path}/{index}", rigid, texts)
     elif isinstance(value, str) and _is_free(value):
-        text = _normalised(value)
+        text = _normalize(value)
         rigid.append([path, "text", *fixed_tokens(text)])
         texts.append(text)
     else:
@@ -129,37 +130,37 @@ def _walk(value: JSONValue, path: str, rigid: list[JSONValue], texts: list[str])
 
 
 def _rigid(value: JSONValue) -> JSONValue:
-    """Numbers by value, also when written as text, except where a leading zero makes them an id.
+    """Return numbers by value, also if written as text, unless a leading zero makes them an id.
 
-    A single word is compared as free texts are, without capitals and outer spaces, but it has no similar ones.
+    A single word is compared without case and surrounding spaces, like free text, but must be equal.
     """
     if isinstance(value, bool) or value is None:
         return value
     text = str(value)
     if isinstance(value, int | float) or _NUMBER.fullmatch(text):
         return f"number {Decimal(text).normalize(_EVERY_DIGIT):f}"
-    return f"text {text if _is_identifier(text) else _normalised(text)}"
+    return f"text {text if _is_identifier(text) else _normalize(text)}"
 
 
 def _is_free(value: str) -> bool:
-    """Free text has several words; a single token is a name, an id, an address, a path or one of an enumeration."""
+    """True for several words; a single token is a name, an id, an address, a path or an enum value."""
     words = value.split()
     return len(words) > 1 and any(character.isalpha() for character in value)
 
 
-def _normalised(value: str) -> str:
+def _normalize(value: str) -> str:
     return " ".join(unicodedata.normalize("NFC", value).casefold().split())
 
 
 def fixed_tokens(text: str) -> Iterable[str]:
-    """What has to be the same in two alike texts: numbers, ids, addresses, paths, dates, quantities and negations.
+    """Yield the tokens that similar texts must share: numbers, ids, addresses, paths, dates, quantities, negations.
 
-    In the order of the text: who pays whom is said by which number comes first.
+    Their order counts: in a payment, the order of the accounts decides who pays whom.
     """
     for match in _TOKEN.finditer(text):
         token = match.group().strip(_TRIM)
         word = token.replace("\u2019", "'")
-        if word in _FIXED or word.endswith("n't") or _is_identifier(token):
+        if word in _FIXED_WORDS or word.endswith("n't") or _is_identifier(token):
             yield word
 
 

@@ -3,7 +3,7 @@
 `sig:v1` is the SHA-256 of the canonical JSON of the call: for a model its provider, model, sampling
 parameters, tool schemas, response format and messages; for a tool its name, version and arguments; for a
 retrieval its retriever, query, top_k, filters and embedding profile; for a prompt its template id, version,
-text and variables. Fields that vary without meaning are left out by an ignore list of dotted paths.
+text and variables. Fields in an ignore list, which vary without changing the request, are left out.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from traces.core.vocabulary import StepType
 from traces.payloads.splitter import Splitter
 
 VERSION: Final = "sig:v1"
-# Identify the request, not what was asked.
+# Fields that identify the request rather than its content.
 DEFAULT_IGNORED: Final = frozenset({"metadata", "user", "request_id", "session_id", "timestamp", "stream"})
 _MODEL_FIELDS: Final = ("messages", "tools", "parameters", "response_format")
 _RETRIEVAL_FIELDS: Final = ("query", "top_k", "filters", "embedding_profile")
@@ -32,83 +32,84 @@ def signature(
     provider: str = "",
     model: str = "",
     tool_name: str = "",
-    ignored: Collection[str] = DEFAULT_IGNORED,
+    ignored_names: Collection[str] = DEFAULT_IGNORED,
     digest_of: Callable[[JSONValue], str] | None = None,
 ) -> str:
-    """`sig:v1:<sha256>` of a call, or an empty text for a step type that makes none.
+    """Return `sig:v1:<sha256>` of a call, or an empty text for a step type that makes no calls.
 
-    `digest_of` is a splitter's `digest` where many calls share their messages.
+    Pass a splitter's `digest` as `digest_of` if many calls share their messages.
     """
     call = call_of(type=type, name=name, input=input, provider=provider, model=model, tool_name=tool_name)
     if call is None:
         return ""
     digest_of = digest_of or Splitter().digest
-    return f"{VERSION}:{digest_of(_without(call, ignored))}"
+    return f"{VERSION}:{digest_of(_drop_fields(call, ignored_names))}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelSigner:
-    """Signs model calls that share their messages: hashes the messages once, whatever else is asked with them."""
+    """Signs model calls that share their messages: the messages are hashed once."""
 
-    begun: Any
+    # The hash of everything before the fields of one call.
+    prefix: Any
 
     @classmethod
-    def of(cls, messages: JSONValue) -> "ModelSigner":
-        """`messages` as a splitter cuts them."""
-        # Of the fields that are signed, sorted by name, `kind` and `messages` come first.
-        return cls(begun=hashlib.sha256(b'{"kind":"model","messages":' + canonical_bytes(messages) + b","))
+    def for_messages(cls, messages: JSONValue) -> "ModelSigner":
+        """Start a signer; `messages` are cut by a splitter."""
+        # Sorted by name, `kind` and `messages` are the first of the signed fields.
+        return cls(prefix=hashlib.sha256(b'{"kind":"model","messages":' + canonical_bytes(messages) + b","))
 
     @staticmethod
     def rest(input: JSONObject, *, provider: str, model: str) -> bytes:
-        """All that is signed but kind and messages, of an input as a splitter cuts it."""
+        """Return the signed fields of an input except kind and messages; the input is cut by a splitter."""
         call = call_of(type=StepType.MODEL, name="", input=input, provider=provider, model=model) or {}
-        signed = _without(call, DEFAULT_IGNORED)
-        return canonical_bytes({name: signed[name] for name in signed if name not in {"kind", "messages"}})
+        fields = _drop_fields(call, DEFAULT_IGNORED)
+        return canonical_bytes({name: fields[name] for name in fields if name not in {"kind", "messages"}})
 
     def signature(self, rest: bytes) -> str:
-        """The signature of these messages with the `rest` of a call."""
-        hashed = self.begun.copy()
-        hashed.update(rest[1:])
-        return f"{VERSION}:{hashed.hexdigest()}"
+        """Return the signature of these messages with the `rest` of a call."""
+        sha256 = self.prefix.copy()
+        sha256.update(rest[1:])
+        return f"{VERSION}:{sha256.hexdigest()}"
 
 
 def call_of(
     *, type: StepType, name: str, input: JSONValue, provider: str = "", model: str = "", tool_name: str = ""
 ) -> JSONObject | None:
-    """What the signature covers, by field: the object to compare when two signatures differ."""
-    given = input if isinstance(input, dict) else {}
+    """Return the fields that the signature covers: the object to compare when two signatures differ."""
+    fields = input if isinstance(input, dict) else {}
     if type is StepType.MODEL:
-        return {"kind": "model", "provider": provider, "model": model, **_picked(given, _MODEL_FIELDS)}
+        return {"kind": "model", "provider": provider, "model": model, **_pick(fields, _MODEL_FIELDS)}
     if type is StepType.TOOL:
         return {"kind": "tool", "name": tool_name or name, "arguments": input}
     if type is StepType.RETRIEVAL:
-        return {"kind": "retrieval", "retriever": name, **_picked(given, _RETRIEVAL_FIELDS)}
+        return {"kind": "retrieval", "retriever": name, **_pick(fields, _RETRIEVAL_FIELDS)}
     if type is StepType.PROMPT:
-        return {"kind": "prompt", **_picked(given, _PROMPT_FIELDS)}
+        return {"kind": "prompt", **_pick(fields, _PROMPT_FIELDS)}
     return None
 
 
 def differing_fields(
-    recorded: JSONObject, current: JSONObject, digest_of: Callable[[JSONValue], str] = digest
+    original: JSONObject, current: JSONObject, digest_of: Callable[[JSONValue], str] = digest
 ) -> list[str]:
-    """The names of the call's fields whose values differ, in order; `digest_of` as for `signature`."""
+    """Return the names of the call's fields whose values differ, in order; `digest_of` as for `signature`."""
 
     def differs(name: str) -> bool:
-        before, after = recorded.get(name), current.get(name)
-        # Under its name, because a splitter knows the lists of parts by theirs.
+        before, after = original.get(name), current.get(name)
+        # Keyed by name, because a splitter recognizes lists of parts by their names.
         return before is not after and digest_of({name: before}) != digest_of({name: after})
 
-    return [name for name in dict.fromkeys([*recorded, *current]) if differs(name)]
+    return [name for name in dict.fromkeys([*original, *current]) if differs(name)]
 
 
-def _picked(value: JSONObject, names: tuple[str, ...]) -> JSONObject:
+def _pick(value: JSONObject, names: tuple[str, ...]) -> JSONObject:
     return {name: value[name] for name in names if value.get(name) is not None}
 
 
-def _without(value: JSONObject, ignored: Collection[str]) -> JSONObject:
-    """`value` without the ignored names among its own fields and those of `parameters`."""
-    kept = {key: item for key, item in value.items() if key not in ignored}
-    parameters = kept.get("parameters")
+def _drop_fields(value: JSONObject, ignored_names: Collection[str]) -> JSONObject:
+    """Return `value` without the ignored names among its own fields and those of `parameters`."""
+    fields = {key: item for key, item in value.items() if key not in ignored_names}
+    parameters = fields.get("parameters")
     if isinstance(parameters, dict):
-        kept["parameters"] = {key: item for key, item in parameters.items() if key not in ignored}
-    return kept
+        fields["parameters"] = {key: item for key, item in parameters.items() if key not in ignored_names}
+    return fields

@@ -1,8 +1,8 @@
-"""What an app's signatures leave out beyond the usual: fields that vary though the work is the same. Pure.
+"""Ignore rules of an app: fields that its signatures leave out in addition to the defaults. Pure.
 
-A rule names a field of a step's input by JSON pointer, in which `*` stands for any key or index. It takes the
-field out, or, with `within`, only the times or ids in its text. A signature under such a list is written
-`sig:v1~<list>:<sha256>`, so that it is never mistaken for one that leaves out nothing.
+A rule names a field of a step's input by JSON pointer, in which `*` stands for any key or index. It removes the
+field or, with `within`, only the times or ids in its text. A signature under such rules is written
+`sig:v1~<rules>:<sha256>`, so that it cannot be confused with one that leaves out nothing.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,7 +23,8 @@ from traces.signatures.volatile_values import Kind, mask
 SIGNED_TYPES: Final = (StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT)
 _MARK: Final = "~"
 Path = tuple[str, ...]
-# Entries of lists that were reduced, each with what became of it: calls of one conversation share their messages.
+# List entries with their reduced forms: calls of one conversation share their messages. The entry itself is stored too,
+# because its id must not be reused.
 ReductionCache = dict[tuple[int, Path, Kind | None], tuple[JSONValue, JSONValue]]
 
 
@@ -33,22 +34,23 @@ class IgnoreRule(Schema):
     type: Literal["model", "tool", "retrieval", "prompt"]
     name: Annotated[str, Field(max_length=300)] = "*"
     pointer: Annotated[str, Field(max_length=1_000)]
-    within: Kind | None = None  # only what is of this kind in the text; null: the whole field
+    # Only values of this kind in the text; null: the whole field.
+    within: Kind | None = None
 
     @property
     def path(self) -> Path:
         return tuple(part.replace("~1", "/").replace("~0", "~") for part in self.pointer.split("/")[1:])
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """The rule as one line of a label's key."""
-        of = self.type if self.name == "*" else f"{self.type} {self.name}"
-        return f"{of}: {self.pointer}" + (f" ({self.within})" if self.within else "")
+        subject = self.type if self.name == "*" else f"{self.type} {self.name}"
+        return f"{subject}: {self.pointer}" + (f" ({self.within})" if self.within else "")
 
 
 @dataclass(frozen=True, kw_only=True)
 class IgnoreRules:
-    """One version of an app's list, or nothing at all."""
+    """One version of an app's ignore list, possibly empty."""
 
     rules: tuple[IgnoreRule, ...] = ()
     version: int = 0
@@ -59,23 +61,23 @@ class IgnoreRules:
 
     @property
     def key(self) -> JSONObject:
-        """What labels under this list carry: the version that matched, and all that it left out."""
+        """The part of a label's key that names the version of the list and everything it leaves out."""
         if not self.rules:
             return {}
-        said = [*sorted(DEFAULT_IGNORED), *(rule.said for rule in self.rules)]
-        return {"ignored": list(said), "ignore_list": self.version}
+        texts = [*sorted(DEFAULT_IGNORED), *(rule.text for rule in self.rules)]
+        return {"ignored": list(texts), "ignore_list": self.version}
 
-    def rules_for(self, type: StepType, called: str) -> tuple[IgnoreRule, ...]:
-        """The rules for steps of a type and name."""
-        return _touching(self.rules, str(type), called)
+    def rules_for(self, type: StepType, callee: str) -> tuple[IgnoreRule, ...]:
+        """Return the rules for steps of a type and name."""
+        return _rules_for(self.rules, str(type), callee)
 
-    def reduce(self, type: StepType, called: str, input: JSONValue, known: ReductionCache | None = None) -> JSONValue:
-        """A step's input without what is ignored; the input itself is left as it is.
+    def reduce(self, type: StepType, callee: str, input: JSONValue, cache: ReductionCache | None = None) -> JSONValue:
+        """Return a copy of a step's input without its ignored fields.
 
-        What is `known` is not reduced again: of many calls, equal entries stay one object.
+        Entries in the `cache` are not reduced again: entries that many calls share stay one object.
         """
-        for rule in self.rules_for(type, called):
-            input = without(input, rule.path, rule.within, known)
+        for rule in self.rules_for(type, callee):
+            input = remove_field(input, rule.path, rule.within, cache)
         return input
 
     def signature(
@@ -88,41 +90,41 @@ class IgnoreRules:
         model: str = "",
         tool_name: str = "",
         digest_of: Callable[[JSONValue], str] | None = None,
-        known: ReductionCache | None = None,
+        cache: ReductionCache | None = None,
     ) -> str:
-        """The signature of a call under this list; empty where no rule is for such calls."""
+        """Return the signature of a call under these rules; empty if no rule applies to the call."""
         if not self.rules_for(type, tool_name or name):
             return ""
-        plain = signature(
+        reduced_signature = signature(
             type=type,
             name=name,
-            input=self.reduce(type, tool_name or name, input, known),
+            input=self.reduce(type, tool_name or name, input, cache),
             provider=provider,
             model=model,
             tool_name=tool_name,
             digest_of=digest_of,
         )
-        return f"{VERSION}{_MARK}{self.digest[:12]}:{plain.rpartition(':')[2]}"
+        return f"{VERSION}{_MARK}{self.digest[:12]}:{reduced_signature.rpartition(':')[2]}"
 
 
 NO_RULES: Final = IgnoreRules()
 
 
-def is_reduced(signed: str) -> bool:
-    """Whether a signature was made under an ignore list."""
-    return _MARK in signed
+def is_reduced(call_signature: str) -> bool:
+    """True for a signature that was made under ignore rules."""
+    return _MARK in call_signature
 
 
-def without(value: JSONValue, path: Path, within: Kind | None, known: ReductionCache | None = None) -> JSONValue:
-    """A copy of `value` without the fields at `path`, or with their times or ids masked."""
+def remove_field(value: JSONValue, path: Path, kind: Kind | None, cache: ReductionCache | None = None) -> JSONValue:
+    """Return a copy of `value` without the fields at `path`, or with their values of a `kind` masked."""
     if not path:
-        return _masked(value, within)
+        return _mask(value, kind)
     head, rest = path[0], path[1:]
     if isinstance(value, dict):
-        return _without_keys(value, [key for key in value if head in {"*", key}], rest, within, known)
+        return _remove_keys(value, [key for key in value if head in {"*", key}], rest, kind, cache)
     if isinstance(value, list):
-        places = {index for index in range(len(value)) if head in {"*", str(index)}}
-        return [_entry(item, rest, within, known) if at in places else item for at, item in enumerate(value)]
+        indices = {index for index in range(len(value)) if head in {"*", str(index)}}
+        return [_entry(item, rest, kind, cache) if index in indices else item for index, item in enumerate(value)]
     return value
 
 
@@ -130,30 +132,30 @@ def pointer(path: Iterable[str]) -> str:
     return "".join(f"/{part if part == '*' else escape_pointer(part)}" for part in path)
 
 
-def _entry(item: JSONValue, path: Path, within: Kind | None, known: ReductionCache | None) -> JSONValue:
-    if known is None or not isinstance(item, dict | list):
-        return without(item, path, within)
-    key = (id(item), path, within)
-    if key not in known:
-        known[key] = item, without(item, path, within, known)  # the item is kept, lest its id be given to another
-    return known[key][1]
+def _entry(item: JSONValue, path: Path, kind: Kind | None, cache: ReductionCache | None) -> JSONValue:
+    if cache is None or not isinstance(item, dict | list):
+        return remove_field(item, path, kind)
+    key = (id(item), path, kind)
+    if key not in cache:
+        cache[key] = item, remove_field(item, path, kind, cache)
+    return cache[key][1]
 
 
-def _without_keys(
-    value: JSONObject, keys: list[str], rest: Path, within: Kind | None, known: ReductionCache | None
+def _remove_keys(
+    value: JSONObject, keys: list[str], rest: Path, kind: Kind | None, cache: ReductionCache | None
 ) -> JSONObject:
-    if not rest and within is None:
+    if not rest and kind is None:
         return {key: item for key, item in value.items() if key not in keys}
-    return {key: without(item, rest, within, known) if key in keys else item for key, item in value.items()}
+    return {key: remove_field(item, rest, kind, cache) if key in keys else item for key, item in value.items()}
 
 
-def _masked(value: JSONValue, within: Kind | None) -> JSONValue:
-    """A value that is ignored where it cannot be taken out of its list, or a text with its times or ids masked."""
-    if within is None:
+def _mask(value: JSONValue, kind: Kind | None) -> JSONValue:
+    """Mask values of a kind in a text. An entry that cannot be removed from its list becomes None."""
+    if kind is None:
         return None
-    return mask(value, within) if isinstance(value, str) else value
+    return mask(value, kind) if isinstance(value, str) else value
 
 
 @lru_cache(maxsize=4096)
-def _touching(rules: tuple[IgnoreRule, ...], type: str, called: str) -> tuple[IgnoreRule, ...]:
-    return tuple(rule for rule in rules if rule.type == type and fnmatchcase(called, rule.name))
+def _rules_for(rules: tuple[IgnoreRule, ...], type: str, callee: str) -> tuple[IgnoreRule, ...]:
+    return tuple(rule for rule in rules if rule.type == type and fnmatchcase(callee, rule.name))

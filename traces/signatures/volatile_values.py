@@ -1,4 +1,4 @@
-"""Values that say when or as which instance something happened, not what was asked: times, ids, counters. Pure."""
+"""Volatile values: times and ids, which identify an event rather than the request. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -23,22 +23,23 @@ _PATTERNS: Final[Mapping[Kind, re.Pattern[str]]] = {
     ),
 }
 KINDS: Final = tuple(_PATTERNS)
-_SHORTEST_ID: Final = 8  # below that it is a name, as `v2` or `step-3`
+# Anything shorter is a name, such as `v2` or `step-3`.
+_MIN_ID_LENGTH: Final = 8
 
 
 def mask(text: str, kind: Kind) -> str:
-    """`text` with every value of a kind replaced by the kind's name."""
-    shortest = _SHORTEST_ID if kind == "id" else 1
-    return _PATTERNS[kind].sub(lambda found: f"<{kind}>" if len(found[0]) >= shortest else found[0], text)
+    """Replace every value of a kind in `text` with the kind's name."""
+    min_length = _MIN_ID_LENGTH if kind == "id" else 1
+    return _PATTERNS[kind].sub(lambda match: f"<{kind}>" if len(match[0]) >= min_length else match[0], text)
 
 
 def masking(before: str, after: str) -> Kind | None:
-    """The first kind whose masking makes two different texts equal."""
+    """Return the first kind whose masking makes two different texts equal."""
     return next((kind for kind in KINDS if mask(before, kind) == mask(after, kind)), None)
 
 
 def kind_of(value: JSONValue) -> Kind | None:
-    """The kind of a whole value: nothing but a time, or nothing but an id."""
+    """Return the kind of a value that is entirely a time or an id."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     text = str(value)

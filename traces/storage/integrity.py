@@ -92,7 +92,7 @@ class Inspector:
         while wanted:
             for artifact in artifact_store.verify(sorted(wanted)):
                 if isinstance(artifact, ArtifactCorrupt):
-                    lost[artifact.sha256] = LostArtifact(digest=artifact.sha256, loss=Loss.DAMAGED)
+                    lost[artifact.sha256] = LostArtifact(digest=artifact.sha256, loss=Loss.CORRUPT)
                     contains[artifact.sha256] = []
                 else:
                     contains[artifact.sha256] = part_digests(artifact.data)
@@ -147,7 +147,7 @@ def check_store() -> StoreReport:
     for artifact in artifact_store.verify_all():
         count += 1
         if isinstance(artifact, ArtifactCorrupt):
-            lost[artifact.sha256] = LostArtifact(digest=artifact.sha256, loss=Loss.DAMAGED, problem=artifact.detail)
+            lost[artifact.sha256] = LostArtifact(digest=artifact.sha256, loss=Loss.CORRUPT, problem=artifact.detail)
         else:
             parts.update(part_digests(artifact.data))
         if len(parts) >= bulk.CHUNK:

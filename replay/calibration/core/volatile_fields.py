@@ -113,7 +113,7 @@ def propose(pairs: Sequence[Pair], opened: Callable[[Collection[str]], Sequence[
         groups = confused[rule] if rule in confused else _at_work(rule, together.rules, calls, shared)
         unified = _equal(pairs, each.pairs, together, shared)
         proposals.append(_proposal(each, pairs, unified, groups, recommended=rule in recommended))
-    proposals.sort(key=lambda each: (not each.recommended, -each.pairs, each.rule.said))
+    proposals.sort(key=lambda each: (not each.recommended, -each.pairs, each.rule.text))
     whole = _equal(pairs, range(len(pairs)), IgnoreRules(rules=tuple(found)), shared)
     return Outcome(proposals=proposals, unified=_unified(pairs, whole), left=left[:_LISTED])
 

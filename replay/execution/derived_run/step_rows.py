@@ -18,7 +18,7 @@ from traces.core.vocabulary import Label, Reason, StepStatus
 from traces.ingest.step_rows import COLUMNS, StepRow
 from traces.models import Step
 from traces.payloads import step_summaries
-from traces.payloads.lost_payloads import LostPayloads, in_words
+from traces.payloads.lost_payloads import LostPayloads, describe_losses
 from traces.storage import artifacts
 
 _ACTIONS: dict[str, Any] = {Label.EXACT: "reuse", Label.CACHED: "cache", Label.SIMULATED: "simulate"}
@@ -94,7 +94,7 @@ def lost_row(step: Step, no: int, parent: int | None, losses: LostPayloads, save
     row = replace(base, label=Label.SIMULATED, reason=Reason.POLICY_FALLBACK)
     if not any(payload.field == "output" for payload in losses):
         return row
-    output = placeholder(row.type, in_words(losses))
+    output = placeholder(row.type, describe_losses(losses))
     summary = step_summaries.summarize(type=row.type, name=row.name, tool_name=row.tool_name, input=None, output=output)
     return replace(row, output_ref=save(output), summary=summary, document_count=None)
 

@@ -40,7 +40,7 @@ class Signatures:
         """Look up the calls of a run."""
         if self._list is not None:
             made = Step.objects.filter(run_id=run_id).exclude(signature="").values_list("signature", flat=True)
-            self._known |= ignore_lists.reduced(self._list, made.distinct())
+            self._known |= ignore_lists.reduced_signatures(self._list, made.distinct())
 
 
 @dataclass

@@ -90,7 +90,7 @@ def test_an_accepted_list_holds_for_what_is_recorded_then_and_later(client: Clie
     ignore_lists.sign(row)
     signatures = [Step.objects.get(run=run, sequence_no=4).signature for run in (first, second, third)]
     assert len(set(signatures)) == 3
-    assert len(set(ignore_lists.reduced(row, signatures).values())) == 1
+    assert len(set(ignore_lists.reduced_signatures(row, signatures).values())) == 1
 
 
 def test_a_call_that_differs_only_there_is_answered_from_the_cache_and_says_so(client: Client) -> None:

@@ -174,7 +174,7 @@ def test_the_store_names_what_is_lost() -> None:
     lose(large, "flipped")
     lose(asks, "deleted")
     lost = {each.digest: (each.loss, each.runs) for each in integrity.check_store().lost}
-    assert lost == {large: (Loss.DAMAGED, (run,)), asks: (Loss.MISSING, (other,))}
+    assert lost == {large: (Loss.CORRUPT, (run,)), asks: (Loss.MISSING, (other,))}
 
 
 def _paths(patterns: Any, before: str = "") -> Iterator[str]:

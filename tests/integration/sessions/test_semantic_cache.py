@@ -82,7 +82,7 @@ LONG = " ".join(f"the parcel of customer {word} was lost on its way" for word in
 
 
 def test_long_texts_are_found_in_other_runs_and_compared_as_they_were_made() -> None:
-    assert len(LONG) > tool_calls.LONGEST
+    assert len(LONG) > tool_calls.MAX_TEXT
     source = recorded("a", {"query": "something else altogether"}, "no")
     recorded("b", {"query": LONG.replace("lost", "delayed")}, "less alike")
     best = recorded("c", {"query": LONG.replace("its way", "the way")}, "of the most alike")

@@ -251,7 +251,7 @@ def _request(dialogue: _Dialogue, speaker: str) -> JSONObject:
             message for utterance in dialogue.utterances for message in _as_received(dialogue, utterance, speaker)
         ]
         dialogue.histories[speaker] = Conversation([*system, *task, *messages])
-    return {"messages": cast(JSONValue, dialogue.histories[speaker].so_far)}
+    return {"messages": cast(JSONValue, dialogue.histories[speaker].snapshot)}
 
 
 def _as_received(dialogue: _Dialogue, utterance: Utterance, listener: str) -> list[JSONObject]:

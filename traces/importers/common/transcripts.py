@@ -197,7 +197,9 @@ def _request(state: _Progress, entry: TranscriptMessage) -> JSONObject:
     settings = state.settings
     parameters = {**settings.parameters, **entry.parameters}
     request = model_input([], settings.tools, parameters, settings.response_format)
-    messages = state.history.so_far if entry.request_messages is None else [*normalize_messages(entry.request_messages)]
+    messages = (
+        state.history.snapshot if entry.request_messages is None else [*normalize_messages(entry.request_messages)]
+    )
     return {**request, "messages": cast(JSONValue, messages)}
 
 

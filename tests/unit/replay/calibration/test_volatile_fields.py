@@ -10,7 +10,7 @@ from replay.calibration.core.volatile_fields import Made, Shared, collisions, di
 from traces.core.canonical import digest
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
-from traces.signatures.ignore_rules import NO_RULES, IgnoreRule, IgnoreRules, ReductionCache, without
+from traces.signatures.ignore_rules import NO_RULES, IgnoreRule, IgnoreRules, ReductionCache, remove_field
 from traces.signatures.volatile_values import kind_of, mask, masking
 
 UUID = "0b6e1c1e-5d3f-4e0a-9a51-7b0f7a1d2c3e"
@@ -172,8 +172,8 @@ def test_leaving_out_again_changes_nothing_and_the_value_itself_never_does(
     value: JSONValue, path: tuple[str, ...]
 ) -> None:
     before = digest(value)
-    once = without(value, path, None)
-    assert digest(without(once, path, None)) == digest(once)
+    once = remove_field(value, path, None)
+    assert digest(remove_field(once, path, None)) == digest(once)
     assert digest(value) == before
 
 
@@ -183,7 +183,7 @@ def test_what_is_reduced_once_is_reduced_as_each_time_anew(given: list[JSONValue
     calls: list[JSONValue] = [[*given], {"a": [*given]}, [*given]]  # they share their entries
     for value in calls:
         for path in ways:
-            assert digest(without(value, path, None, known)) == digest(without(value, path, None))
+            assert digest(remove_field(value, path, None, known)) == digest(remove_field(value, path, None))
 
 
 @given(

@@ -22,8 +22,8 @@ def test_beginnings_are_cut_as_lists_are(numbers: list[int], length: int) -> Non
     conversation, shown = Conversation(), []
     for number in numbers:
         conversation.append({"role": "user", "content": f"message {number}"})
-        shown.append(conversation.so_far)
-    messages = shown[length % len(shown)] if shown else conversation.so_far
+        shown.append(conversation.snapshot)
+    messages = shown[length % len(shown)] if shown else conversation.snapshot
     growing, plain = Splitter(), Splitter()
     assert growing.split({"messages": messages, "n": 1}) == plain.split({"messages": list(messages), "n": 1})  # type: ignore[dict-item]
     assert growing.parts.items() >= plain.parts.items()
@@ -32,17 +32,17 @@ def test_beginnings_are_cut_as_lists_are(numbers: list[int], length: int) -> Non
 
 def test_beginnings_are_equal_to_lists() -> None:
     conversation = Conversation([1, 2])
-    before = conversation.so_far
+    before = conversation.snapshot
     conversation.append(3)
     assert before == [1, 2]
-    assert conversation.so_far[-1] == 3
+    assert conversation.snapshot[-1] == 3
     assert (before[0:2], list(before), len(before)) == ([1, 2], [1, 2], 2)
     with pytest.raises(IndexError):
         before[2]
     splitter = Splitter()
-    assert begins_with(splitter.part_digests(conversation.so_far), splitter.part_digests(before))
-    assert not begins_with(splitter.part_digests(before), splitter.part_digests(conversation.so_far))
-    assert begins_with(splitter.part_digests(conversation.so_far), splitter.part_digests([1, 2]))
+    assert begins_with(splitter.part_digests(conversation.snapshot), splitter.part_digests(before))
+    assert not begins_with(splitter.part_digests(before), splitter.part_digests(conversation.snapshot))
+    assert begins_with(splitter.part_digests(conversation.snapshot), splitter.part_digests([1, 2]))
 
 
 def imported(count: int) -> tuple[int, Provenance]:

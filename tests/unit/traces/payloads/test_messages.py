@@ -39,8 +39,8 @@ def test_answer_reads_its_message(value: JSONValue) -> None:
 @given(st.lists(anything, max_size=3))
 def test_request_reads_its_messages(messages: list[JSONValue]) -> None:
     assert ModelRequest({"messages": messages}).messages is messages
-    so_far: Any = Conversation(messages).so_far
-    assert list(ModelRequest({"messages": so_far}).messages) == messages
+    snapshot: Any = Conversation(messages).snapshot
+    assert list(ModelRequest({"messages": snapshot}).messages) == messages
 
 
 def test_message_reads_one_text() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from traces.core.json_types import JSONObject, JSONValue
-from traces.payloads.missing_parts import UNAVAILABLE, comparable, marked, readable
+from traces.payloads.missing_parts import UNAVAILABLE, comparable, placeholder_digests, readable
 from traces.payloads.splitter import split
 
 LONG = "word " * 1000
@@ -34,7 +34,7 @@ def _read(value: JSONValue, *lost: str) -> JSONValue:
 
     found = readable([digest], load)
     assert found.lacks(digest) is bool(lost)
-    assert found.lost == {*lost}
+    assert found.lost_digests == {*lost}
     return found.values.get(digest)
 
 
@@ -69,12 +69,12 @@ def test_any_lost_part_keeps_the_shape(data: st.DataObject) -> None:
     lost = data.draw(st.sampled_from(sorted(payload.parts.keys() - {payload.digest})))
     shown = _read(value, lost)
     assert isinstance(shown, dict)
-    assert {*marked(shown)} == {lost}
+    assert {*placeholder_digests(shown)} == {lost}
     messages, read = value["messages"], shown["messages"]
     assert isinstance(messages, list)
     assert isinstance(read, list)
     assert len(read) == len(messages)
-    assert all(one == other or any(marked(other)) for one, other in zip(messages, read, strict=True))
+    assert all(one == other or any(placeholder_digests(other)) for one, other in zip(messages, read, strict=True))
 
 
 def test_lost_text_tool_and_answer_are_marked_as_what_they_are() -> None:

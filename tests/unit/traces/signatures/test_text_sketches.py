@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from traces.signatures.text_sketches import PLACES, read, sketch, written
+from traces.signatures.text_sketches import PLACES, decode, encode, sketch
 
 words = st.lists(st.integers(0, 5000).map(lambda number: f"word{number}"), min_size=300, max_size=500, unique=True)
 
@@ -33,4 +33,4 @@ def test_texts_that_have_no_words_in_common_hardly_agree() -> None:
 
 @given(st.integers(0, 100_000_000))
 def test_a_number_is_read_as_it_was_written(number: int) -> None:
-    assert read(written(number)) == number
+    assert decode(encode(number)) == number

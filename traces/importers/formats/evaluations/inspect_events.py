@@ -308,7 +308,7 @@ def _pool_conversation(reading: _Reading, ranges: list[JSONValue]) -> Messages:
         for message in _pool_messages(reading, [*pair]):
             conversation.messages.append(message)
     conversation.bounds = bounds
-    return conversation.messages.so_far
+    return conversation.messages.snapshot
 
 
 def _pool_messages(reading: _Reading, bounds: list[JSONValue]) -> list[JSONValue]:
