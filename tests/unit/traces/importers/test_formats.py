@@ -55,7 +55,7 @@ def test_every_format_is_detected_by_its_content(name: str, format: str) -> None
         (b"proxy:\n  port: 3100\nservers:\n  shelf: x\n", "MCP proxy", "line 1"),
         (b'{"Host": "x", "User-Agent": "y", "Content-Type": "z"}', "headers of an HTTP request", "/"),
         (b'{"$defs": {}, "type": "array"}', "JSON Schema", "/"),
-        (b'{"ok": {"status": 200}}', "answers of an HTTP service", "/"),
+        (b'{"ok": {"status": 200}}', "HTTP responses", "/"),
         (b"CREATE TABLE sessions (id TEXT);", "SQL statements", "line 1"),
         (b'{"colour": "blue", "age": 3}', "keys age, colour", "/"),
         (b"[1, 2]", "a list of numbers", "/"),
