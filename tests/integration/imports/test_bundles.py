@@ -1,4 +1,4 @@
-"""Bundles: the run that comes out is the run that went in, and a hostile file gets nowhere."""
+"""Bundles: export and import preserve a run; hostile files are rejected."""
 
 import io
 import threading
@@ -36,24 +36,24 @@ def _record(run: RecordedRun) -> Run:
     return Run.objects.get(id=services.record(run).run_id)
 
 
-def _exported(run: Run) -> IO[bytes]:
+def _export(run: Run) -> IO[bytes]:
     file = io.BytesIO()
     portable_runs.export(run, file)
     file.seek(0)
     return file
 
 
-def _forget_everything() -> None:
+def _delete_all() -> None:
     with services.retention():
         Run.objects.filter(source_run__isnull=False).delete()
         Run.objects.all().delete()
         Artifact.objects.all().delete()
 
 
-def _said(run: Run) -> object:
-    """All that the store says of a run, without the ids that it gave."""
-    ours = {"id", "run", "source_step"}
-    columns = [field.name for field in Step._meta.concrete_fields if field.name not in ours]
+def _stored_content(run: Run) -> object:
+    """Return the stored content of a run without local ids."""
+    local_columns = {"id", "run", "source_step"}
+    columns = [field.name for field in Step._meta.concrete_fields if field.name not in local_columns]
     steps = queries.steps(run.id)
     values = artifacts.payloads(ref for step in steps for ref in (step.input_ref, step.output_ref, step.attributes_ref))
     totals = ("name", "content_digest", "step_count", "tokens_in", "cost_usd", "duration_ms", "exact_count", "search")
@@ -67,76 +67,78 @@ def _said(run: Run) -> object:
 
 
 @pytest.mark.parametrize("recording", [order_run(), conversation(40)], ids=["short", "long"])
-def test_a_run_is_the_same_in_another_store(recording: RecordedRun) -> None:
+def test_import_preserves_the_run(recording: RecordedRun) -> None:
     run = _record(recording)
-    before, file = _said(run), _exported(run)
-    _forget_everything()
+    content, file = _stored_content(run), _export(run)
+    _delete_all()
     imported = portable_runs.import_bundle(file)
-    again = Run.objects.get(id=imported.run_id)
+    copy = Run.objects.get(id=imported.run_id)
     assert imported.created
-    assert _said(again) == before
-    assert (again.source, again.sealed_at is not None) == ("bundle", True)
+    assert _stored_content(copy) == content
+    assert (copy.source, copy.sealed_at is not None) == ("bundle", True)
 
 
-def test_what_packs_too_well_for_a_stranger_to_send_travels_too() -> None:
+def test_highly_compressible_run_is_portable() -> None:
     run = order_run()
     steps = [replace(step, output="a" * 3_000_000) if step.type is StepType.TOOL else step for step in run.steps]
     stored = _record(replace(run, steps=tuple(steps)))
-    before, file = _said(stored), _exported(stored)
-    _forget_everything()
-    assert _said(Run.objects.get(id=portable_runs.import_bundle(file).run_id)) == before
+    content, file = _stored_content(stored), _export(stored)
+    _delete_all()
+    assert _stored_content(Run.objects.get(id=portable_runs.import_bundle(file).run_id)) == content
 
 
-def test_a_bundle_imported_twice_or_into_its_own_store_is_one_run() -> None:
+def test_repeated_import_creates_no_copy() -> None:
     run = _record(order_run())
-    file = _exported(run)
+    file = _export(run)
     assert portable_runs.import_bundle(file) == services.Recorded(run_id=run.id, created=False)
-    _forget_everything()
+    _delete_all()
     file.seek(0)
-    first = portable_runs.import_bundle(file)
+    copy = portable_runs.import_bundle(file)
     file.seek(0)
-    assert portable_runs.import_bundle(file) == services.Recorded(run_id=first.run_id, created=False)
+    assert portable_runs.import_bundle(file) == services.Recorded(run_id=copy.run_id, created=False)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_bundle_imported_by_two_at_once_is_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = _exported(_record(order_run())).read()
-    _forget_everything()
+def test_concurrent_imports_create_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = _export(_record(order_run())).read()
+    _delete_all()
     outcomes: list[services.Recorded | Exception] = []
-    both, columns = threading.Barrier(2), portable_runs._columns
+    barrier, columns = threading.Barrier(2), portable_runs._columns
 
-    def late(*given: Any) -> dict[str, Any]:
-        with suppress(threading.BrokenBarrierError):  # on SQLite the second one waits for the first
-            both.wait(0.5)
-        return columns(*given)
+    def delayed_columns(*arguments: Any) -> dict[str, Any]:
+        # On SQLite the second import waits for the first.
+        with suppress(threading.BrokenBarrierError):
+            barrier.wait(0.5)
+        return columns(*arguments)
 
     def work() -> None:
         try:
             outcomes.append(portable_runs.import_bundle(io.BytesIO(data)))
-        except Exception as error:  # noqa: BLE001  # whatever it is must be seen by the test
+        # The test must see any error of the thread.
+        except Exception as error:  # noqa: BLE001
             outcomes.append(error)
         finally:
             connection.close()
 
-    monkeypatch.setattr(portable_runs, "_columns", late)
+    monkeypatch.setattr(portable_runs, "_columns", delayed_columns)
     threads = [threading.Thread(target=work) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    recorded = [each for each in outcomes if isinstance(each, services.Recorded)]
-    assert sorted(each.created for each in recorded) == [False, True], outcomes
-    assert {each.run_id for each in recorded} == {Run.objects.get().id}
+    recorded = [outcome for outcome in outcomes if isinstance(outcome, services.Recorded)]
+    assert sorted(outcome.created for outcome in recorded) == [False, True], outcomes
+    assert {outcome.run_id for outcome in recorded} == {Run.objects.get().id}
 
 
-def test_equal_runs_give_equal_bytes() -> None:
+def test_export_is_deterministic() -> None:
     run = _record(order_run())
-    assert _exported(run).read() == _exported(run).read()
+    assert _export(run).read() == _export(run).read()
 
 
-def test_another_run_under_the_same_identity_is_a_conflict() -> None:
-    file = _exported(_record(order_run()))
-    _forget_everything()
+def test_different_run_with_same_id_conflicts() -> None:
+    file = _export(_record(order_run()))
+    _delete_all()
     _record(order_run(name="something else"))
     with pytest.raises(RunConflict):
         portable_runs.import_bundle(file)
@@ -152,10 +154,10 @@ def _derived() -> Run:
     return Run.objects.get(id=run.id)
 
 
-def test_a_derived_run_finds_its_source_where_that_is() -> None:
+def test_derived_run_links_to_stored_source() -> None:
     run = _derived()
-    file, source_file = _exported(run), _exported(Run.objects.get(derived_runs=run))
-    _forget_everything()
+    file, source_file = _export(run), _export(Run.objects.get(derived_runs=run))
+    _delete_all()
     source = portable_runs.import_bundle(source_file)
     imported = Run.objects.get(id=portable_runs.import_bundle(file).run_id)
     assert (imported.source_run_id, imported.exact_count) == (source.run_id, 5)
@@ -163,17 +165,17 @@ def test_a_derived_run_finds_its_source_where_that_is() -> None:
     assert [step.source_step for step in queries.steps(imported.id)] == originals
 
 
-def test_a_derived_run_is_complete_without_its_source() -> None:
+def test_derived_run_needs_no_source() -> None:
     run = _derived()
-    file = _exported(run)
-    _forget_everything()
+    file = _export(run)
+    _delete_all()
     imported = Run.objects.get(id=portable_runs.import_bundle(file).run_id)
     assert (imported.source_run_id, imported.exact_count, imported.step_count) == (None, 5, 5)
 
 
-def test_an_open_run_cannot_be_exported() -> None:
+def test_open_run_cannot_be_exported() -> None:
     with pytest.raises(NotSealed):
-        _exported(services.open_run(name="open", app="desk"))
+        _export(services.open_run(name="open", app="desk"))
 
 
 def _members(file: IO[bytes]) -> Members:
@@ -181,9 +183,9 @@ def _members(file: IO[bytes]) -> Members:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def _packed(members: Members, *, honest: bool = True) -> IO[bytes]:
-    """A bundle of members; an honest one has a manifest that agrees with them."""
-    if honest:
+def _pack(members: Members, *, fix_manifest: bool = True) -> IO[bytes]:
+    """Build a bundle; `fix_manifest` adjusts its manifest to the members."""
+    if fix_manifest:
         manifest = orjson.loads(members["manifest.json"])
         manifest["members"] = {
             name: {"sha256": digest_bytes(data), "size": len(data)}
@@ -208,22 +210,22 @@ def _change_line(name: str, change: Callable[[JSONObject], None]) -> Callable[[M
     return apply
 
 
-def _change_history(path: str) -> Callable[[Members], None]:
+def _change_history_path(path: str) -> Callable[[Members], None]:
     def apply(members: Members) -> None:
-        before = members["edges.jsonl"]
-        members["edges.jsonl"] = before.replace(
+        edges = members["edges.jsonl"]
+        members["edges.jsonl"] = edges.replace(
             b'"history","consumer_path":"/messages/2"', b'"history","consumer_path":"' + path.encode() + b'"'
         )
-        assert members["edges.jsonl"] != before
+        assert members["edges.jsonl"] != edges
 
     return apply
 
 
-def _lose_an_artifact(members: Members) -> None:
+def _drop_artifact(members: Members) -> None:
     del members[next(name for name in members if name.startswith("artifacts/"))]
 
 
-def _exchange_an_artifact(members: Members) -> None:
+def _replace_artifact(members: Members) -> None:
     members[next(name for name in members if name.startswith("artifacts/"))] = b'"other"'
 
 
@@ -232,13 +234,13 @@ def _add(name: str) -> Callable[[Members], None]:
 
 
 @pytest.mark.parametrize(
-    ("change", "where"),
+    ("change", "location"),
     [
         (_add("../../etc/passwd"), "../../etc/passwd"),
         (_add("/etc/passwd"), "/etc/passwd"),
         (_add("artifacts/../x"), "artifacts/../x"),
-        (_lose_an_artifact, "artifacts/"),
-        (_exchange_an_artifact, "artifacts/"),
+        (_drop_artifact, "artifacts/"),
+        (_replace_artifact, "artifacts/"),
         (_change_line("steps.jsonl", lambda step: step.update(tokens_in=9)), "manifest.json"),
         (_change_line("steps.jsonl", lambda step: step.update(tokens_in=-9)), "steps.jsonl:5#/tokens_in"),
         (_change_line("steps.jsonl", lambda step: step.update(type="dream")), "steps.jsonl:5#/type"),
@@ -248,8 +250,8 @@ def _add(name: str) -> Callable[[Members], None]:
         (_change_line("steps.jsonl", lambda step: step.update(output_ref="f" * 64)), "artifacts/" + "f" * 64),
         (_change_line("edges.jsonl", lambda edge: edge.update(consumer=99)), "edges.jsonl:4"),
         (lambda members: members.update({"edges.jsonl": members["edges.jsonl"] * 2}), "edges.jsonl:5"),
-        (_change_history("/messages/many"), "edges.jsonl:2#/consumer_path"),
-        (_change_history("/messages/9999999999"), "edges.jsonl:2#/consumer_path"),
+        (_change_history_path("/messages/many"), "edges.jsonl:2#/consumer_path"),
+        (_change_history_path("/messages/9999999999"), "edges.jsonl:2#/consumer_path"),
         (
             _change_line("steps.jsonl", lambda step: step.update(started_at="0001-01-01T00:00:00+14:00")),
             "steps.jsonl:5",
@@ -258,80 +260,78 @@ def _add(name: str) -> Callable[[Members], None]:
         (lambda members: members.update({"steps.jsonl": b"{\n"}), "steps.jsonl:1"),
     ],
 )
-def test_a_bundle_that_was_tampered_with_is_refused_with_the_place_and_leaves_nothing(
-    change: Callable[[Members], None], where: str
-) -> None:
-    members = _members(_exported(_record(order_run())))
-    _forget_everything()
+def test_tampered_bundle_is_rejected_with_location(change: Callable[[Members], None], location: str) -> None:
+    members = _members(_export(_record(order_run())))
+    _delete_all()
     change(members)
-    with pytest.raises(BadBundle) as refused:
-        portable_runs.import_bundle(_packed(members))
-    assert refused.value.where.startswith(where)
+    with pytest.raises(BadBundle) as error:
+        portable_runs.import_bundle(_pack(members))
+    assert error.value.where.startswith(location)
     assert not Run.objects.exists()
     assert not Artifact.objects.exists()
 
 
-def test_a_manifest_that_lies_is_found_out() -> None:
-    members = _members(_exported(_record(order_run())))
+def test_wrong_manifest_is_rejected() -> None:
+    members = _members(_export(_record(order_run())))
     members["edges.jsonl"] = b""
     with pytest.raises(BadBundle, match=r"edges\.jsonl is not what the manifest says"):
-        portable_runs.import_bundle(_packed(members, honest=False))
+        portable_runs.import_bundle(_pack(members, fix_manifest=False))
 
 
-def test_a_claimed_signature_is_not_believed() -> None:
-    """Else a bundle could plant the answer to any call."""
+def test_import_recomputes_signatures() -> None:
+    """A trusted signature would let a bundle inject the answer to any call."""
     run = _record(order_run())
     signature = queries.find_step(run, 3).signature
-    file = _exported(run)
+    file = _export(run)
     assert b"sig:v1" not in b"".join(_members(file).values())
-    _forget_everything()
+    _delete_all()
     file.seek(0)
     imported = Run.objects.get(id=portable_runs.import_bundle(file).run_id)
     assert queries.find_step(imported, 3).signature == signature
 
 
-def test_a_bomb_is_refused_before_it_is_unpacked() -> None:
-    members = _members(_exported(_record(order_run())))
+def test_zip_bomb_is_rejected_before_unpacking() -> None:
+    members = _members(_export(_record(order_run())))
     members["steps.jsonl"] = b" " * 30_000_000
     with pytest.raises(ProblemError, match="unpacks to more than"):
-        portable_runs.import_bundle(_packed(members))
+        portable_runs.import_bundle(_pack(members))
 
 
-def test_many_padded_members_are_refused_together() -> None:
-    members = _members(_exported(_record(order_run())))
+def test_many_padded_members_are_rejected() -> None:
+    members = _members(_export(_record(order_run())))
     members |= {f"artifacts/{number:064x}": b" " * 1_000_000 for number in range(40)}
     with pytest.raises(ProblemError, match="unpacks to more than 100 times its size"):
-        portable_runs.import_bundle(_packed(members))
+        portable_runs.import_bundle(_pack(members))
 
 
-def test_a_bundle_larger_than_allowed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    file = _exported(_record(order_run()))
+def test_oversized_bundle_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = _export(_record(order_run()))
     monkeypatch.setattr(bundles_archive, "MAX_TOTAL", 100)
     with pytest.raises(TooLarge):
         portable_runs.import_bundle(file)
 
 
-def _truncated(data: bytes) -> bytes:
+def _truncate(data: bytes) -> bytes:
     return data[: len(data) // 2]
 
 
-def _with_noise(data: bytes) -> bytes:
+def _flip_byte(data: bytes) -> bytes:
     middle = len(data) // 2
     return data[:middle] + bytes([data[middle] ^ 0xFF]) + data[middle + 1 :]
 
 
-@pytest.mark.parametrize("damage", [_truncated, _with_noise, lambda data: b"", lambda data: b"PK\x03\x04" + b"x" * 50])
-def test_a_damaged_file_is_refused(damage: Callable[[bytes], bytes]) -> None:
-    data = _exported(_record(order_run())).read()
-    _forget_everything()
+@pytest.mark.parametrize("damage", [_truncate, _flip_byte, lambda data: b"", lambda data: b"PK\x03\x04" + b"x" * 50])
+def test_damaged_file_is_rejected(damage: Callable[[bytes], bytes]) -> None:
+    data = _export(_record(order_run())).read()
+    _delete_all()
     with pytest.raises(BadBundle):
         portable_runs.import_bundle(io.BytesIO(damage(data)))
     assert not Run.objects.exists()
 
 
-def test_two_members_of_one_name_are_refused() -> None:
-    members = _members(_exported(_record(order_run())))
-    file = _packed(members)
+def test_duplicate_member_names_are_rejected() -> None:
+    members = _members(_export(_record(order_run())))
+    file = _pack(members)
     with zipfile.ZipFile(file, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
         archive.writestr("run.json", members["run.json"])
     file.seek(0)
@@ -339,25 +339,25 @@ def test_two_members_of_one_name_are_refused() -> None:
         portable_runs.import_bundle(file)
 
 
-def test_bundles_travel_over_rest() -> None:
+def test_rest_exports_and_imports_bundles() -> None:
     run = _record(order_run())
     response = Client().post("/api/v1/bundles/export", {"run": str(run.id)}, content_type="application/json")
     data = response.getvalue()
     assert (response["Content-Type"], response["Content-Length"]) == ("application/zip", str(len(data)))
-    _forget_everything()
+    _delete_all()
     for url in ("/api/v1/bundles/import", "/api/v1/runs/import"):
-        sent = partial(Client().post, url, headers={"Idempotency-Key": "k"})
+        upload = partial(Client().post, url, headers={"Idempotency-Key": "k"})
         for _ in range(2):
-            report = sent({"file": SimpleUploadedFile("run.zip", data)}).json()
+            report = upload({"file": SimpleUploadedFile("run.zip", data)}).json()
             assert [imported["external_id"] for imported in report["runs"]] == ["order-1"], report
-        assert sent({"file": SimpleUploadedFile("run.zip", data[:-1])}).status_code == 409
+        assert upload({"file": SimpleUploadedFile("run.zip", data[:-1])}).status_code == 409
 
 
-def test_a_bundle_of_no_run_is_refused_with_the_place() -> None:
-    answered = Client().post("/api/v1/bundles/export", {}, content_type="application/json")
-    assert (answered.status_code, answered.json()["where"]) == (422, "/run")
+def test_export_without_run_is_rejected() -> None:
+    response = Client().post("/api/v1/bundles/export", {}, content_type="application/json")
+    assert (response.status_code, response.json()["where"]) == (422, "/run")
 
 
-def test_a_body_that_is_no_bundle_is_a_problem() -> None:
+def test_invalid_upload_body_is_rejected() -> None:
     response = Client().post("/api/v1/bundles/import", b"hello", content_type="application/octet-stream")
     assert (response.status_code, response.json()["code"]) == (400, "validation_error")

@@ -1,4 +1,4 @@
-"""Importing files into the store: nothing is left behind by a bad one, nothing comes twice."""
+"""File imports: no partial data from bad files, no duplicate runs."""
 
 import gc
 import gzip
@@ -26,7 +26,7 @@ from traces.schemas import ImportReport
 pytestmark = pytest.mark.django_db
 
 
-def import_named(*names: str, **options: Any) -> ImportReport:
+def import_examples(*names: str, **options: Any) -> ImportReport:
     return import_files.import_files(
         [in_memory(name, (fixtures.FOLDER / name).read_bytes()) for name in names], **options
     )
@@ -41,21 +41,21 @@ def transcript(number: int, text: str = "Is Dune in stock?") -> bytes:
     return orjson.dumps({"run_id": f"run-{number}", "dataset": "shop", "messages": messages})
 
 
-def test_every_example_imports_and_a_second_time_changes_nothing() -> None:
+def test_second_import_of_examples_changes_nothing() -> None:
     names = sorted(name for name in fixtures.FORMATS if name != "langsmith_batch.json")
-    first = import_named(*names)
+    first = import_examples(*names)
     assert first.skipped == []
     expected = {run.external_id for name in names for run in fixtures.runs(name)}
     assert sorted(run.external_id for run in first.runs) == sorted(expected)
     assert all(run.created for run in first.runs)
     artifacts = Artifact.objects.count()
-    again = import_named(*names)
-    assert [(run.id, run.created) for run in again.runs] == [(run.id, False) for run in first.runs]
+    second = import_examples(*names)
+    assert [(run.id, run.created) for run in second.runs] == [(run.id, False) for run in first.runs]
     assert (Run.objects.count(), Artifact.objects.count()) == (len(expected), artifacts)
 
 
-def test_what_a_step_said_is_read_back_as_it_was() -> None:
-    report = import_named("openai_messages.json")
+def test_stored_payload_equals_recording() -> None:
+    report = import_examples("openai_messages.json")
     steps = queries.steps(report.runs[0].id)
     model = [step for step in steps if step.type == StepType.MODEL][-1]
     (recorded,) = fixtures.runs("openai_messages.json")
@@ -65,7 +65,7 @@ def test_what_a_step_said_is_read_back_as_it_was() -> None:
 
 
 @pytest.mark.parametrize("layout", ["in one line", "in several lines"])
-def test_a_document_longer_than_what_detection_looks_at_is_read_whole(layout: str) -> None:
+def test_document_beyond_sample_size_is_complete(layout: str) -> None:
     document = transcript(1, "Is Dune in stock? " * (SIZE // 16))
     if layout == "in several lines":
         brief = transcript(0).partition(b'"messages":')[2].removesuffix(b"}")
@@ -75,7 +75,7 @@ def test_a_document_longer_than_what_detection_looks_at_is_read_whole(layout: st
     assert (report.skipped, [run.steps for run in report.runs]) == ([], [4])
 
 
-def test_good_lines_are_imported_and_bad_ones_reported_with_their_line() -> None:
+def test_bad_lines_are_reported_with_number() -> None:
     lines = [
         transcript(1),
         b"{not json",
@@ -91,7 +91,7 @@ def test_good_lines_are_imported_and_bad_ones_reported_with_their_line() -> None
     ]
 
 
-def test_another_recording_under_the_same_identity_is_reported_and_changes_nothing() -> None:
+def test_different_recording_with_same_id_is_skipped() -> None:
     import_files.import_files([in_memory("a.json", transcript(1))])
     report = import_files.import_files(
         [in_memory("b.json", transcript(1, "And Emma?")), in_memory("c.json", transcript(2))]
@@ -103,7 +103,7 @@ def test_another_recording_under_the_same_identity_is_reported_and_changes_nothi
     assert Run.objects.get(external_id="run-1").name == "Is Dune in stock?"
 
 
-def test_a_bad_file_leaves_nothing_behind() -> None:
+def test_bad_file_leaves_nothing_behind() -> None:
     value: Any = fixtures.source("otlp_genai.json").value
     value["resourceSpans"][0]["scopeSpans"][0]["spans"][-1]["startTimeUnixNano"] = "soon"
     session = (fixtures.FOLDER / "session.kurral").read_bytes()
@@ -119,86 +119,97 @@ def test_a_bad_file_leaves_nothing_behind() -> None:
     assert (Run.objects.count(), Artifact.objects.count()) == (0, 0)
 
 
-def test_the_app_given_by_the_importer_is_used() -> None:
-    report = import_named("transcripts.jsonl", app="my-shop")
+def test_app_option_sets_the_app() -> None:
+    report = import_examples("transcripts.jsonl", app="my-shop")
     assert {run.app for run in report.runs} == {"my-shop"}
 
 
-def test_a_named_format_is_not_detected() -> None:
+def test_format_option_disables_detection() -> None:
     report = import_files.import_files([in_memory("x", transcript(1))], format="kurral")
     assert "kurral_id" in report.skipped[0].reason
     with pytest.raises(Exception, match="'morse' is not a format"):
         import_files.import_files([], format="morse")
 
 
-def test_a_trace_spread_over_files_is_one_run() -> None:
-    report = import_named("prela_http.json", "otlp_events_logs.json", "prela_spans.jsonl", "otlp_events_traces.json")
+def test_trace_over_several_files_is_one_run() -> None:
+    report = import_examples("prela_http.json", "otlp_events_logs.json", "prela_spans.jsonl", "otlp_events_traces.json")
     assert [run.steps for run in report.runs] == [6, 4]
 
 
-def test_a_compressed_file_of_many_runs_reports_its_progress() -> None:
-    seen: list[tuple[str, int, int]] = []
-    data = gzip.compress(b"\n".join(transcript(at) for at in range(40)))
-    report = import_files.import_files([in_memory("many.jsonl.gz", data)], progress=lambda *row: seen.append(row))
+def test_compressed_file_reports_progress() -> None:
+    progress_rows: list[tuple[str, int, int]] = []
+    data = gzip.compress(b"\n".join(transcript(number) for number in range(40)))
+    report = import_files.import_files(
+        [in_memory("many.jsonl.gz", data)], progress=lambda *row: progress_rows.append(row)
+    )
     assert len(report.runs) == 40
-    assert seen[-1] == ("many.jsonl.gz", len(data), len(data))
-    assert [row[1] for row in seen] == sorted(row[1] for row in seen)
+    assert progress_rows[-1] == ("many.jsonl.gz", len(data), len(data))
+    assert [row[1] for row in progress_rows] == sorted(row[1] for row in progress_rows)
 
 
-def test_our_own_bundle_is_imported_like_any_file() -> None:
-    report = import_named("session.kurral")
+def test_forkpoint_bundle_is_imported_as_file() -> None:
+    report = import_examples("session.kurral")
     bundle = io.BytesIO()
     portable_runs.export(Run.objects.get(id=report.runs[0].id), bundle)
-    again = import_files.import_files([in_memory("run.forkpoint.zip", bundle.getvalue())])
-    assert [(run.id, run.created) for run in again.runs] == [(report.runs[0].id, False)]
+    bundle_report = import_files.import_files([in_memory("run.forkpoint.zip", bundle.getvalue())])
+    assert [(run.id, run.created) for run in bundle_report.runs] == [(report.runs[0].id, False)]
 
 
-def test_a_zip_of_something_else_is_refused() -> None:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
+def test_unknown_zip_is_rejected() -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("a.json", "{}")
-    report = import_files.import_files([in_memory("a.zip", packed.getvalue())])
+    report = import_files.import_files([in_memory("a.zip", buffer.getvalue())])
     assert "not a bundle of Forkpoint" in report.skipped[0].reason
 
 
-def test_a_transaction_holds_few_runs_and_not_one() -> None:
+def test_transactions_group_many_runs() -> None:
     if connection.vendor != "sqlite":
         pytest.skip("counts the statements of one database")
     from django.test.utils import CaptureQueriesContext
 
     def statements(runs: int) -> int:
-        data = b"\n".join(transcript(at, f"Of {runs}?") for at in range(1000 * runs, 1001 * runs))
-        with CaptureQueriesContext(connection) as captured:
+        data = b"\n".join(transcript(number, f"Of {runs}?") for number in range(1000 * runs, 1001 * runs))
+        with CaptureQueriesContext(connection) as capture:
             import_files.import_files([in_memory("many.jsonl", data)])
-        begun = [row for row in captured.captured_queries if row["sql"].startswith(("SAVEPOINT", "BEGIN"))]
-        assert len(begun) == -(-runs // 200)
-        return len(captured.captured_queries)
+        transactions = [row for row in capture.captured_queries if row["sql"].startswith(("SAVEPOINT", "BEGIN"))]
+        assert len(transactions) == -(-runs // 200)
+        return len(capture.captured_queries)
 
-    of_one_batch = statements(2)
-    assert statements(50) == of_one_batch
-    assert statements(210) <= of_one_batch * 3
+    single_batch = statements(2)
+    assert statements(50) == single_batch
+    assert statements(210) <= single_batch * 3
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_imports_that_share_messages_and_runs_wait_for_each_other_and_never_in_a_circle() -> None:
-    """Both store the same runs and other runs of the same messages, one in the opposite order of the other."""
+def test_concurrent_imports_do_not_deadlock() -> None:
+    """Both imports store shared runs and runs of their own, in opposite orders."""
     rounds, runs = 8, 16
     outcomes: list[ImportReport | Exception] = []
-    together = threading.Barrier(2)
+    barrier = threading.Barrier(2)
 
-    def lines(turn: int, worker: int) -> list[bytes]:
-        shared = [transcript(100 * turn + at, f"Is book {turn}.{at} in stock?") for at in range(runs // 2)]
-        own = [transcript(10_000 * worker + 100 * turn + at, f"When is {turn}.{at} open?") for at in range(runs // 2)]
-        return [*shared, *own] if worker == 1 else [*reversed(own), *reversed(shared)]
+    def lines(round_number: int, worker: int) -> list[bytes]:
+        shared_runs = [
+            transcript(100 * round_number + number, f"Is book {round_number}.{number} in stock?")
+            for number in range(runs // 2)
+        ]
+        own_runs = [
+            transcript(10_000 * worker + 100 * round_number + number, f"When is {round_number}.{number} open?")
+            for number in range(runs // 2)
+        ]
+        return [*shared_runs, *own_runs] if worker == 1 else [*reversed(own_runs), *reversed(shared_runs)]
 
     def work(worker: int) -> None:
         try:
-            for turn in range(rounds):
-                together.wait(timeout=60)
-                outcomes.append(import_files.import_files([in_memory("a.jsonl", b"\n".join(lines(turn, worker)))]))
-        except Exception as error:  # noqa: BLE001  # whatever it is must be seen by the test
+            for round_number in range(rounds):
+                barrier.wait(timeout=60)
+                outcomes.append(
+                    import_files.import_files([in_memory("a.jsonl", b"\n".join(lines(round_number, worker)))])
+                )
+        # The test must see any error of the thread.
+        except Exception as error:  # noqa: BLE001
             outcomes.append(error)
-            together.abort()
+            barrier.abort()
         finally:
             connection.close()
 
@@ -207,7 +218,7 @@ def test_two_imports_that_share_messages_and_runs_wait_for_each_other_and_never_
         thread.start()
     for thread in threads:
         thread.join()
-    assert [each for each in outcomes if isinstance(each, Exception)] == []
+    assert [outcome for outcome in outcomes if isinstance(outcome, Exception)] == []
     imported = [run for report in outcomes if isinstance(report, ImportReport) for run in report.runs]
     assert len(imported) == 2 * rounds * runs
     assert sum(run.created for run in imported) == Run.objects.count() == rounds * runs * 3 // 2
@@ -216,12 +227,12 @@ def test_two_imports_that_share_messages_and_runs_wait_for_each_other_and_never_
 SAMPLES = os.environ.get("FORKPOINT_SAMPLE_DATA", "")
 
 
-@pytest.mark.skipif(not SAMPLES, reason="FORKPOINT_SAMPLE_DATA names no folder of recordings")
-def test_every_file_of_a_folder_imports_or_is_refused_with_a_place() -> None:
+@pytest.mark.skipif(not SAMPLES, reason="FORKPOINT_SAMPLE_DATA is not set to a folder of recordings")
+def test_sample_files_import_or_report_location() -> None:
     paths = [path for path in sorted(Path(SAMPLES).rglob("*")) if path.is_file()]
-    with ExitStack() as opened:
+    with ExitStack() as stack:
         files = [
-            NamedFile(name=str(path.relative_to(SAMPLES)), file=opened.enter_context(path.open("rb"))) for path in paths
+            NamedFile(name=str(path.relative_to(SAMPLES)), file=stack.enter_context(path.open("rb"))) for path in paths
         ]
         report = import_files.import_files(files)
     assert report.runs
@@ -233,8 +244,8 @@ def test_every_file_of_a_folder_imports_or_is_refused_with_a_place() -> None:
         assert skipped.where
 
 
-def test_the_callers_file_stays_open() -> None:
-    given = in_memory("many.jsonl.gz", gzip.compress(transcript(1)))
-    import_files.import_files([given])
+def test_import_leaves_file_open() -> None:
+    file = in_memory("many.jsonl.gz", gzip.compress(transcript(1)))
+    import_files.import_files([file])
     gc.collect()
-    assert not given.file.closed
+    assert not file.file.closed

@@ -1,4 +1,4 @@
-"""Uploads that are large: read in a process with limits, one at a time."""
+"""Large uploads: read one at a time, in a process with limits."""
 
 import gzip
 import os
@@ -61,13 +61,13 @@ def test_killed_reader_leaves_other_files() -> None:
     assert stored == {run.external_id for run in report.runs}
 
 
-def test_second_large_import_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_second_large_import_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     slot = Slot(waiting=0, patience_s=0)
     monkeypatch.setattr(api, "LARGE_IMPORTS", slot)
     slot.acquire()
-    packed = gzip.compress(transcript(1))
-    refusal = post(packed)
-    assert (refusal.status_code, refusal.json()["code"], refusal["Retry-After"]) == (429, "rate_limited", "30")
+    compressed = gzip.compress(transcript(1))
+    response = post(compressed)
+    assert (response.status_code, response.json()["code"], response["Retry-After"]) == (429, "rate_limited", "30")
     assert len(post(transcript(0)).json()["runs"]) == 1
     slot.release()
-    assert [len(post(packed).json()["runs"]) for _ in range(2)] == [1, 1]
+    assert [len(post(compressed).json()["runs"]) for _ in range(2)] == [1, 1]

@@ -1,4 +1,4 @@
-"""Numbers and texts that no column or clock holds are refused with their place, whatever the database."""
+"""Values beyond the limits of columns and clocks are rejected with their location, on any database."""
 
 from typing import Any
 
@@ -9,8 +9,8 @@ from tests.support.recordings import order_run
 from traces.runs.services import record
 
 pytestmark = pytest.mark.django_db
-WHAT_IF = [{"match": {"type": "tool"}, "output": "x"}]
-AXES = [{"name": "answer", "values": [{"name": "other", "overrides": WHAT_IF}]}]
+OVERRIDES = [{"match": {"type": "tool"}, "output": "x"}]
+AXES = [{"name": "answer", "values": [{"name": "other", "overrides": OVERRIDES}]}]
 
 
 @pytest.fixture
@@ -18,16 +18,16 @@ def run() -> str:
     return str(record(order_run()).run_id)
 
 
-def refused(client: Client, url: str, body: Any, **headers: str) -> str:
-    """Where the refusal says that the mistake is."""
+def rejected_location(client: Client, url: str, body: Any, **headers: str) -> str:
+    """Return the location in the error response of a rejected request."""
     response = client.post(f"/api/v1/{url}", body, content_type="application/json", headers=headers)
     assert response.status_code == 422, response.content
-    where: str = response.json()["where"]
-    return where
+    location: str = response.json()["where"]
+    return location
 
 
 @pytest.mark.parametrize(
-    ("policy", "where"),
+    ("policy", "location"),
     [
         ({"budget": {"max_cost_usd": "inf"}}, "/budget/max_cost_usd"),
         ({"budget": {"max_cost_usd": 1e20}}, "/budget/max_cost_usd"),
@@ -40,26 +40,26 @@ def refused(client: Client, url: str, body: Any, **headers: str) -> str:
         ({"max_turns": 2**31}, "/max_turns"),
     ],
 )
-def test_a_policy_beyond_all_bounds_is_refused(client: Client, run: str, policy: Any, where: str) -> None:
-    assert refused(client, "replays", {"run": run, "policy": policy}) == f"/policy{where}"
-    assert refused(client, "policies", {"name": "wild", "policy": policy}) == f"/policy{where}"
+def test_policy_beyond_limits_is_rejected(client: Client, run: str, policy: Any, location: str) -> None:
+    assert rejected_location(client, "replays", {"run": run, "policy": policy}) == f"/policy{location}"
+    assert rejected_location(client, "policies", {"name": "wild", "policy": policy}) == f"/policy{location}"
 
 
 @pytest.mark.parametrize("budget", [{"max_cost_usd": "inf"}, {"max_cost_usd": 1e6}, {"max_live_calls": 2**40}])
-def test_so_is_the_budget_of_an_experiment(client: Client, run: str, budget: Any) -> None:
+def test_experiment_budget_beyond_limits_is_rejected(client: Client, run: str, budget: Any) -> None:
     (field,) = budget
-    asked = {"run": run, "axes": AXES, "budget": budget}
-    assert refused(client, "experiments", asked) == f"/budget/{field}"
+    body = {"run": run, "axes": AXES, "budget": budget}
+    assert rejected_location(client, "experiments", body) == f"/budget/{field}"
 
 
-def test_an_idempotency_key_that_cannot_be_kept_is_refused(client: Client, run: str) -> None:
-    assert refused(client, "replays", {"run": run}, **{"Idempotency-Key": "k" * 201}) == "Idempotency-Key"
-    longest = {"Idempotency-Key": "k" * 200}
-    started = [
-        client.post("/api/v1/replays", {"run": run}, content_type="application/json", headers=longest).json()["id"]
+def test_too_long_idempotency_key_is_rejected(client: Client, run: str) -> None:
+    assert rejected_location(client, "replays", {"run": run}, **{"Idempotency-Key": "k" * 201}) == "Idempotency-Key"
+    longest_key = {"Idempotency-Key": "k" * 200}
+    session_ids = [
+        client.post("/api/v1/replays", {"run": run}, content_type="application/json", headers=longest_key).json()["id"]
         for _ in range(2)
     ]
-    assert started[0] == started[1]
+    assert session_ids[0] == session_ids[1]
 
 
 @pytest.mark.parametrize(
@@ -72,15 +72,13 @@ def test_an_idempotency_key_that_cannot_be_kept_is_refused(client: Client, run: 
         ("replays?limit=" + "9" * 5000, 200),
         ("runs?q=" + "a%20" * 900, 200),
         ("runs?q=" + "a%20" * 3000, 400),
-        ("runs?q=" + "%20".join(f"w{at}" for at in range(3000)), 400),
+        ("runs?q=" + "%20".join(f"w{number}" for number in range(3000)), 400),
     ],
 )
-def test_numbers_and_searches_of_any_length_in_an_address_are_answered(
-    client: Client, run: str, url: str, status: int
-) -> None:
+def test_long_url_values_are_answered(client: Client, run: str, url: str, status: int) -> None:
     session = client.post("/api/v1/replays", {"run": run}, content_type="application/json").json()["id"]
     assert client.get("/api/v1/" + url.format(run=run, session=session)).status_code == status
 
 
-def test_a_search_for_a_nul_finds_nothing(client: Client, run: str) -> None:
+def test_search_for_nul_finds_nothing(client: Client, run: str) -> None:
     assert client.get("/api/v1/runs?q=order%00").json()["runs"] == []
