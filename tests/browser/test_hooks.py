@@ -51,7 +51,7 @@ def _look(browser: Browser, url: str, session: dict[str, str]) -> None:
 
     page.goto(f"{url}/runs/{session['run']}")
     page.get_by_role("button", name=re.compile("tokens$")).click()
-    expect(page.get_by_role("dialog")).to_contain_text("In all")
+    expect(page.get_by_role("dialog")).to_contain_text("Total")
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Exported").click()
     expect(page.get_by_role("menuitem", name="Open the trace in Langfuse")).to_be_visible()

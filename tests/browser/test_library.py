@@ -63,10 +63,10 @@ def test_two_recordings_of_the_same_work_show_what_signatures_may_leave_out(
     expect(page.get_by_role("heading", level=1)).to_contain_text("calibrating")
     expect(page.get_by_role("checkbox", name=re.compile("trace_id of tool find"))).to_be_checked()
     assert cockpit.serious_accessibility_problems() == []
-    page.get_by_role("button", name=re.compile("^Leave out \\d field")).click()
+    page.get_by_role("button", name=re.compile("^Ignore \\d field")).click()
     current = page.get_by_role("region", name=re.compile("^Ignore list 1"))
-    expect(current.get_by_text("holds")).to_be_visible()
-    current.get_by_role("button", name=re.compile("trace_id of tool find no longer")).click()
+    expect(current.get_by_text("active")).to_be_visible()
+    current.get_by_role("button", name=re.compile("^Stop ignoring .*trace_id of tool find")).click()
     expect(page.get_by_role("region", name=re.compile("^Ignore list 2"))).to_be_visible()
 
 

@@ -35,11 +35,11 @@ def test_prove_the_cause_and_send_the_proof(open_cockpit: OpenCockpit, demo: Dem
     expect(proof.get_by_role("heading", name="One change did it", exact=True)).to_be_visible(
         timeout=patience_ms(PROOF_LIMIT_MS)
     )
-    changes = proof.get_by_role("group", name="Changes that were tested")
+    changes = proof.get_by_role("group", name="Tested changes")
     expect(changes.get_by_role("row", name=re.compile("system prompt"))).to_contain_text("yes")
     expect(page.get_by_label("Verdict")).to_contain_text("Replays show it both ways")
     expect(page.get_by_label("Verdict")).to_contain_text("high confidence")
-    proof.get_by_text("one by one").click()
+    proof.get_by_text("All replays").click()
     expect(proof.get_by_role("group", name="Replays of the proof")).to_contain_text("The base with only:")
     _accessible(cockpit)
 
@@ -48,5 +48,5 @@ def test_prove_the_cause_and_send_the_proof(open_cockpit: OpenCockpit, demo: Dem
     link = page.get_by_label("Copy it now: it is not shown again").input_value()
     stranger = open_cockpit(link.removeprefix(cockpit.url))
     expect(stranger.page.get_by_role("region", name="Proof by replaying")).to_contain_text("One change did it")
-    expect(stranger.page.get_by_role("button", name=re.compile("Prove it|Ask again"))).to_have_count(0)
+    expect(stranger.page.get_by_role("button", name=re.compile("Prove it|Run another proof"))).to_have_count(0)
     expect(stranger.page.locator("a[href*='/runs/']")).to_have_count(0)

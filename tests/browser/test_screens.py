@@ -39,7 +39,7 @@ SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 OVERLAYS: dict[str, tuple[str | re.Pattern[str], ...]] = {
     "runs": ("App", "Time", "Cost"),
     "run": ("Examine", re.compile("forks?$"), "Filter by type", re.compile("tokens$"), "key b"),
-    "diff": ("Export", "key s", re.compile("^(Prove it|Ask again)")),
+    "diff": ("Export", "key s", re.compile("^(Prove it|Run another proof)")),
     "tools": ("key j Enter",),
     "settings": ("New token",),
 }

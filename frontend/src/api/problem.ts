@@ -24,10 +24,10 @@ export async function problemFrom(response: Response): Promise<ProblemError> {
   if (isProblem(body)) return new ProblemError(body);
   return new ProblemError({
     type: "about:blank",
-    title: response.statusText || "The server's response cannot be read",
+    title: response.statusText || "The server's response could not be read",
     status: response.status,
     code: response.status === 404 ? "not_found" : "internal_error",
-    detail: `The server answered ${response.status} ${response.statusText} to ${new URL(response.url || "/", window.location.origin).pathname}.`,
+    detail: `The server responded with ${response.status} ${response.statusText} to ${new URL(response.url || "/", window.location.origin).pathname}.`,
     where: "",
     retryable: response.status >= 500,
     request_id: response.headers.get("X-Request-ID") ?? "",

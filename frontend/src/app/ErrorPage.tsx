@@ -7,6 +7,6 @@ import { paths } from "./paths";
 /** A page that shows nothing but what went wrong. */
 export function ErrorPage({ error, onRetry }: { error: unknown; onRetry: () => void }): ReactElement {
   const isMissing = error instanceof ProblemError && error.problem.code === "not_found";
-  const home = isMissing && <Link {...paths.runs()}>To the runs</Link>;
+  const home = isMissing && <Link {...paths.runs()}>Go to runs</Link>;
   return <ErrorState isPage error={error} onRetry={onRetry} action={home} />;
 }

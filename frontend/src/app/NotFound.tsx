@@ -5,8 +5,8 @@ import { EmptyState } from "@/ui/EmptyState";
 
 export function NotFound(): ReactElement {
   return (
-    <EmptyState isPage title="Page not found" action={<Link {...paths.runs()}>To the runs</Link>}>
-      The address may be incomplete. Links to runs, replays and diffs stay valid as long as these exist.
+    <EmptyState isPage title="Page not found" action={<Link {...paths.runs()}>Go to runs</Link>}>
+      The address may be incomplete, or what it points to was deleted.
     </EmptyState>
   );
 }

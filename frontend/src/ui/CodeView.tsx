@@ -73,10 +73,6 @@ export default function CodeView({ value, label, onChange }: Props): ReactElemen
     return () => view.destroy();
   }, [visibleText, label, editable, tooLong]);
   if (tooLong)
-    return (
-      <p className="muted">
-        {bytes(visibleText.length)} of JSON: too large to show here. Use the API to get all of it.
-      </p>
-    );
+    return <p className="muted">{bytes(visibleText.length)} of JSON: too large to show here. Get it from the API.</p>;
   return <div ref={host} className={classes.code} />;
 }

@@ -6,7 +6,13 @@ import classes from "./HelpDialog.module.css";
 
 export function HelpDialog({ opened, onClose }: { opened: boolean; onClose: () => void }): ReactElement {
   return (
-    <Modal opened={opened} onClose={onClose} title="Keyboard" size="lg" closeButtonProps={{ "aria-label": "Close" }}>
+    <Modal
+      opened={opened}
+      onClose={onClose}
+      title="Keyboard shortcuts"
+      size="lg"
+      closeButtonProps={{ "aria-label": "Close" }}
+    >
       <Sections />
     </Modal>
   );

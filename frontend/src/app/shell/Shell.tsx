@@ -86,7 +86,7 @@ function useEverywhere(props: { bare: boolean; onHelp: () => void; onPalette: ()
 function Rail({ onHelp, onPalette }: { onHelp: () => void; onPalette: () => void }): ReactElement {
   return (
     <nav className={classes.rail} aria-label="Main">
-      <Link {...paths.runs()} className={classes.logo} aria-label="Forkpoint, to the runs">
+      <Link {...paths.runs()} className={classes.logo} aria-label="Forkpoint: go to runs">
         <Logo />
       </Link>
       <Page label="Runs" link={paths.runs()} icon={IconListDetails} activeOn={/^\/(runs\/|$)/} />
@@ -98,7 +98,7 @@ function Rail({ onHelp, onPalette }: { onHelp: () => void; onPalette: () => void
       <Page label="Settings" link={paths.settings()} icon={IconSettings} activeOn={/^\/settings/} />
       <span className={classes.space} />
       <Item label="Find pages, actions and runs ( Ctrl K )">
-        <button type="button" className={classes.item} onClick={onPalette} aria-label="Find: pages, actions and runs">
+        <button type="button" className={classes.item} onClick={onPalette} aria-label="Find pages, actions and runs">
           <IconSearch size={18} stroke={1.7} />
           <span>Find</span>
         </button>

@@ -17,7 +17,7 @@ export function checksOf(checks: readonly CheckDraft[]): object[] {
 /** What keeps the checks from being sent, in one sentence; null when nothing does. */
 export function checksProblem(checks: readonly CheckDraft[]): string | null {
   const bad = checks.some(({ kind, text }) => kind === "json_schema" && schemaOf(text) === null);
-  return bad ? "A JSON schema is a JSON object." : null;
+  return bad ? "The schema is not valid. Enter a JSON object." : null;
 }
 
 function checkOf({ kind, text }: CheckDraft): object {

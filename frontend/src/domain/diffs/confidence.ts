@@ -8,12 +8,12 @@ export const CONFIDENCE: Record<Confidence, { words: string; means: string; mark
   high: { words: "high confidence", means: "Proven by replaying both with and without the change.", mark: "exact" },
   medium: {
     words: "medium confidence",
-    means: "Shown in one direction, or the only candidate that is left.",
+    means: "Shown by replay in one direction, or the only candidate left.",
     mark: "cached",
   },
   low: {
     words: "low confidence",
-    means: "Inferred from the recordings by order and data flow; nothing was replayed to test it.",
+    means: "Inferred from order and data flow in the recordings; not tested by replay.",
     mark: "simulated",
   },
   noise: {

@@ -11,7 +11,7 @@ export const callOutcome: Record<ToolOverride["status"], string> = {
   ok: "succeeds",
   error: "fails",
   timeout: "times out",
-  partial: "answers partially",
+  partial: "returns a partial result",
   denied: "is denied",
 };
 
@@ -27,9 +27,7 @@ export function describeMatch({ match }: Pick<SparseOverride, "match">): string 
 
 /** All that was changed, in one line. */
 export function describeChanges(overrides: readonly SparseOverride[]): string {
-  return (
-    overrides.map((entry) => `${describeSettings(entry)}: ${describeMatch(entry)}`).join("; ") || "nothing changed"
-  );
+  return overrides.map((entry) => `${describeSettings(entry)}: ${describeMatch(entry)}`).join("; ") || "no changes";
 }
 
 /** What an entry sets. */
@@ -90,7 +88,7 @@ function retrievalWords({ documents, query, top_k: topK, ...rest }: SparseRetrie
   return [
     ...(documents ? [pluralize(documents.length, "document")] : []),
     ...(query != null ? [`query “${query}”`] : []),
-    ...(topK != null ? [`at most ${topK}`] : []),
+    ...(topK != null ? [`up to ${topK}`] : []),
     ...("filters" in rest ? ["filters"] : []),
     ...(rest.embedding_profile != null ? [`embedding ${rest.embedding_profile}`] : []),
   ];

@@ -50,8 +50,8 @@ const STATUS: Record<SessionView["status"], StatusWords> = {
     tone: "simulated",
   },
   failed_validation: {
-    title: "Refused before it started",
-    detail: "The plan could not be executed; nothing ran.",
+    title: "Rejected before it started",
+    detail: "The plan could not be executed. Nothing ran.",
     tone: "failed",
   },
   failed_execution: {

@@ -32,7 +32,7 @@ const reasons: Record<string, string> = {
   duplicate_suppressed: "The same call had already succeeded in this turn.",
   simulation_policy_fallback: "No answer was available, so the policy inserted a placeholder.",
   assumed_unaffected:
-    "Kept as recorded on the assumption that the change does not reach it: parts of its input may come from it.",
+    "Kept as recorded, assuming that the change does not reach it. Parts of its input may depend on the change.",
   derived: "Derived from the steps inside it.",
   denied: "A hook denied the call, so it was not made.",
   stopped: "A hook stopped the agent here.",

@@ -83,11 +83,11 @@ export function BisectDialog({ subject, ofRun, onClose }: Props): ReactElement {
           The run is forked at one step after another and continued with live answers, to find the last step from which
           it can still pass. Everything before a fork stays as recorded.
         </p>
-        <h3>A good run</h3>
+        <h3>Checks that a good run passes</h3>
         <ChecksEditor checks={checks} onChange={setChecks} />
         <div className={classes.fields}>
           <NumberInput
-            label="Samples of each step"
+            label="Samples per step"
             value={samples}
             min={1}
             max={20}
@@ -96,7 +96,7 @@ export function BisectDialog({ subject, ofRun, onClose }: Props): ReactElement {
           />
           <TextInput
             label="Model for live answers"
-            placeholder={profile ? "as in the changes" : "as recorded"}
+            placeholder={profile ? "set by the changes" : "as recorded"}
             disabled={profile !== null}
             value={profile ? "" : model}
             onChange={(event) => setModel(event.currentTarget.value)}
@@ -117,12 +117,7 @@ export function BisectDialog({ subject, ofRun, onClose }: Props): ReactElement {
             choices={choices.profiles}
             onChange={setProfile}
           />
-          <SavedSelect
-            label="Policy"
-            placeholder="the default policy"
-            choices={choices.policies}
-            onChange={setPolicy}
-          />
+          <SavedSelect label="Policy" placeholder="default policy" choices={choices.policies} onChange={setPolicy} />
         </div>
         <div aria-live="polite" aria-busy={plan.isFetching}>
           {problem && <p className="failed">{problem}</p>}
@@ -169,7 +164,7 @@ function SavedSelect({ label, placeholder, choices, onChange }: StoredProps): Re
     <Select
       label={label}
       placeholder={placeholder}
-      description={choices.length === 0 ? "Nothing has been saved under a name yet." : undefined}
+      description={choices.length === 0 ? "None saved yet." : undefined}
       data={choices}
       disabled={choices.length === 0}
       clearable

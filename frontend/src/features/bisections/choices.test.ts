@@ -16,18 +16,18 @@ const session = {
 
 test("what a replay changed is offered beside what is stored by name", () => {
   expect(profileChoices(profiles, { ...session, overrides_digest: "p9" })).toEqual([
-    { value: "p9", label: "the changes of this replay" },
+    { value: "p9", label: "this replay's changes" },
     { value: "p1", label: "brief" },
   ]);
 });
 
 test("a stored profile that is the replay's own is offered once", () => {
-  expect(profileChoices(profiles, session)).toEqual([{ value: "p1", label: "brief (the changes of this replay)" }]);
+  expect(profileChoices(profiles, session)).toEqual([{ value: "p1", label: "brief (this replay's changes)" }]);
 });
 
 test("a recording, and a replay without changes, offer only what is stored", () => {
   const unchanged = { ...session, overrides: { overrides: [] } } as unknown as SessionView;
   expect(profileChoices(profiles, undefined)).toEqual([{ value: "p1", label: "brief" }]);
   expect(profileChoices(undefined, unchanged)).toEqual([]);
-  expect(policyChoices({ policies: [] }, session)).toEqual([{ value: "q1", label: "the policy of this replay" }]);
+  expect(policyChoices({ policies: [] }, session)).toEqual([{ value: "q1", label: "this replay's policy" }]);
 });

@@ -10,11 +10,11 @@ type SavedDocument = { digest: string; names: string[] };
 /** The changes that every probe may make: those of the replay that is looked at, and what is stored by name. */
 export function profileChoices(list: ProfileList | undefined, session: SessionView | undefined): Choice[] {
   const ownDigest = session && session.overrides.overrides.length > 0 ? session.overrides_digest : "";
-  return choices(list?.profiles ?? [], ownDigest, "the changes of this replay");
+  return choices(list?.profiles ?? [], ownDigest, "this replay's changes");
 }
 
 export function policyChoices(list: PolicyList | undefined, session: SessionView | undefined): Choice[] {
-  return choices(list?.policies ?? [], session?.policy_digest ?? "", "the policy of this replay");
+  return choices(list?.policies ?? [], session?.policy_digest ?? "", "this replay's policy");
 }
 
 /** By digest, each once; a stored one that is the replay's own says both. */

@@ -13,9 +13,9 @@ const KINDS: { value: CheckKind; label: string; placeholder: string }[] = [
     label: "answer matches JSON schema",
     placeholder: '{"type": "object", "required": ["answer"]}',
   },
-  { value: "tool_called", label: "calls the tool", placeholder: "refund_order" },
-  { value: "tool_not_called", label: "does not call the tool", placeholder: "cancel_*" },
-  { value: "status", label: "the run has", placeholder: "" },
+  { value: "tool_called", label: "tool was called", placeholder: "refund_order" },
+  { value: "tool_not_called", label: "tool was not called", placeholder: "cancel_*" },
+  { value: "status", label: "run status is", placeholder: "" },
 ];
 
 const STATUSES = [
@@ -85,7 +85,7 @@ function Row(props: {
 function CheckValue(props: { check: CheckDraft; number: number; onChange: (text: string) => void }): ReactElement {
   const { check, number, onChange } = props;
   const field = {
-    "aria-label": `What check ${number} looks for`,
+    "aria-label": `Value of check ${number}`,
     placeholder: KINDS.find(({ value }) => value === check.kind)?.placeholder,
     value: check.text,
     className: classes.wanted,

@@ -64,7 +64,7 @@ export function UsageTable({ usage }: { usage: RunUsage }): ReactElement {
           <tfoot>
             <tr>
               <th scope="row">
-                In all <span className={classes.sub}>{callWords(usage.total)}</span>
+                Total <span className={classes.sub}>{callWords(usage.total)}</span>
               </th>
               <Figures usage={usage.total} />
             </tr>

@@ -1,5 +1,6 @@
 import { useState, type ReactElement } from "react";
 import { entriesOf, preview } from "@/ui/format/json";
+import { pluralize } from "@/ui/format/numbers";
 import { TextView } from "@/ui/TextView";
 import type { Document } from "@/domain/steps/content";
 import classes from "./DocumentsTable.module.css";
@@ -11,7 +12,7 @@ const VISIBLE_LIMIT = 50;
 export function DocumentsTable({ documents }: { documents: Document[] }): ReactElement {
   const [showAll, setShowAll] = useState(false);
   const best = Math.max(...documents.map((document) => document.score ?? 0), 0);
-  if (documents.length === 0) return <p className="muted">Nothing was found.</p>;
+  if (documents.length === 0) return <p className="muted">No documents found.</p>;
   return (
     <>
       <table className={classes.table}>
@@ -50,7 +51,7 @@ export function DocumentsTable({ documents }: { documents: Document[] }): ReactE
       </table>
       {documents.length > VISIBLE_LIMIT && !showAll && (
         <button type="button" className={classes.fold} onClick={() => setShowAll(true)}>
-          {documents.length - VISIBLE_LIMIT} more documents
+          Show {pluralize(documents.length - VISIBLE_LIMIT, "more document")}
         </button>
       )}
     </>

@@ -55,7 +55,7 @@ export function BisectionPage(): ReactElement {
         <section className="panel" aria-labelledby="probes">
           <header className={classes.head}>
             <h2 id="probes">Probes</h2>
-            <span className="muted">each a fork of the run; everything before it stays as recorded</span>
+            <span className="muted">Each probe is a fork. Steps before the fork stay as recorded.</span>
           </header>
           <ProbesTable probes={view.results} />
         </section>
@@ -102,11 +102,11 @@ function Verdicts({ view }: { view: BisectionView }): ReactElement {
       <p className={classes.sentence}>{result.sentence || "The first repeats are running."}</p>
       {view.status === "failed" && <p className="failed">{view.error}</p>}
       <dl className={classes.verdicts}>
-        <Answer question="Does the failure come back?" answer={REPRODUCTION[result.reproduction]}>
+        <Answer question="Does the failure reproduce?" answer={REPRODUCTION[result.reproduction]}>
           {result.repeats.passed + result.repeats.failed > 0 &&
             `${result.repeats.failed} of ${result.repeats.passed + result.repeats.failed} repeats from the start failed`}
         </Answer>
-        <Answer question="Does a new attempt help?" answer={RESCUE[result.rescue]}>
+        <Answer question="Can a new attempt pass?" answer={RESCUE[result.rescue]}>
           {changes && `with ${changes}`}
         </Answer>
         <div>
@@ -122,12 +122,12 @@ function Verdicts({ view }: { view: BisectionView }): ReactElement {
                 <span className={classes.because}>{commit.why}.</span>
               </>
             ) : (
-              <StateChip mark="live">{view.status === "running" ? "Not yet known" : "None found"}</StateChip>
+              <StateChip mark="live">{view.status === "running" ? "Not yet known" : "Not found"}</StateChip>
             )}
           </dd>
         </div>
         <div>
-          <dt>What fails</dt>
+          <dt>Failing checks</dt>
           <dd>
             {failing.map(({ name, detail }) => (
               <span key={name} className={classes.because}>
@@ -166,7 +166,7 @@ function Cancel({ id }: { id: string }): ReactElement {
     <StopButton
       stop={() => cancelBisection(id)}
       onStopped={(view) => client.setQueryData(bisectionQuery(id).queryKey, view)}
-      failureTitle="The search continues"
+      failureTitle="The bisection was not cancelled"
     >
       Cancel
     </StopButton>

@@ -43,9 +43,9 @@ function NoBisections(): ReactElement {
     <EmptyState
       icon={<IconStethoscope size={28} stroke={1.5} />}
       title="No bisections yet"
-      action={<Link {...paths.runs()}>To the runs</Link>}
+      action={<Link {...paths.runs()}>Go to runs</Link>}
     >
-      Open a run that failed, and choose <b>Bisect: where did it go wrong?</b> under Examine, or press <b>b</b>.
+      Open a failed run and choose <b>Bisect: where did it go wrong?</b> under Examine, or press <b>b</b>.
     </EmptyState>
   );
 }
@@ -61,7 +61,7 @@ const COLUMNS: readonly [Column<BisectionSummary>, ...Column<BisectionSummary>[]
   },
   { title: "State", cell: ({ status }) => <BisectionState status={status} /> },
   {
-    title: "Found",
+    title: "Finding",
     className: list.wide,
     cell: ({ status, sentence, error }) => (status === "failed" ? error : sentence || "The first repeats are running."),
   },

@@ -9,9 +9,9 @@ import { forkName, rowsOf, type Row } from "./wording";
 import classes from "./Bisect.module.css";
 
 const IS: Record<NonNullable<Row["role"]>, string> = {
-  commit: "committed here: the last step from which it passes",
-  kept: "if the answer before it is kept, the run no longer passes",
-  earliest: "the earliest step from which it passes",
+  commit: "committed here: the last fork from which the run passes",
+  kept: "with the answer before it kept, the run no longer passes",
+  earliest: "the earliest fork from which the run passes",
 };
 
 /** The steps that probes forked from, in the run's order, with a mark for each probe. */
@@ -22,7 +22,7 @@ export function ForkRows({ view }: { view: BisectionView }): ReactElement {
     <ol className={classes.forks}>
       {rows.map(({ fork, skippedSteps, role }) => (
         <li key={fork.step.sequence_no} data-is={role ?? undefined}>
-          {skippedSteps > 0 && <span className={classes.skipped}>{pluralize(skippedSteps, "step")} not needed</span>}
+          {skippedSteps > 0 && <span className={classes.skipped}>{pluralize(skippedSteps, "step")} skipped</span>}
           <div className={classes.fork}>
             <Link {...paths.run(view.run, { step: fork.step.sequence_no })} className="num">
               {forkName(fork.step)}
@@ -40,7 +40,7 @@ function Marks({ counts: { passed, failed, unclear, running } }: { counts: Count
   const remarks = [
     passed > 0 && `${passed} passed`,
     failed > 0 && `${failed} failed`,
-    unclear > 0 && `${unclear} say nothing`,
+    unclear > 0 && `${unclear} inconclusive`,
     running > 0 && `${running} running`,
   ].filter(Boolean);
   const marks: Mark[] = [

@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { ProbeView } from "@/api/schema";
 import { EmptyState } from "@/ui/EmptyState";
-import { count, money } from "@/ui/format/numbers";
+import { count, money, pluralize } from "@/ui/format/numbers";
 import { StateChip } from "@/features/labels/StateChip";
 import { paths } from "@/app/paths";
 import { VERDICT } from "./wording";
@@ -11,8 +11,7 @@ import classes from "./Bisect.module.css";
 
 /** Every probe with its verdict; each is a replay like any other. */
 export function ProbesTable({ probes }: { probes: readonly ProbeView[] }): ReactElement {
-  if (probes.length === 0)
-    return <EmptyState title="No probe has started">The first one starts in a moment.</EmptyState>;
+  if (probes.length === 0) return <EmptyState title="No probes yet">The first probe starts in a moment.</EmptyState>;
   return (
     <div className={classes.scroll} tabIndex={0} role="group" aria-label="Probes, scrollable">
       <table className={list.table}>
@@ -55,7 +54,9 @@ function Row({ probe }: { probe: ProbeView }): ReactElement {
       </td>
       <td>
         <StateChip mark={mark}>{title}</StateChip>
-        {probe.assumed > 0 && <span className={list.sub}>{count(probe.assumed)} answers are placeholders</span>}
+        {probe.assumed > 0 && (
+          <span className={list.sub}>{pluralize(probe.assumed, "answer")} replaced by placeholders</span>
+        )}
       </td>
       <td className={list.wide}>
         <span className={classes.answer}>{probe.answer || probe.note || "–"}</span>

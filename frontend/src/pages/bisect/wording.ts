@@ -11,19 +11,19 @@ export const REPRODUCTION: Record<BisectResult["reproduction"], VerdictWording> 
   reproduces: { title: "Yes, every time", mark: "failed" },
   flaky: { title: "Sometimes", mark: "simulated" },
   does_not_reproduce: { title: "No, it passed every time", mark: "exact" },
-  unclear: { title: "Not known", mark: "live" },
+  unclear: { title: "Unknown", mark: "live" },
 };
 
 export const RESCUE: Record<BisectResult["rescue"], VerdictWording> = {
   rescued: { title: "Yes", mark: "exact" },
   not_rescued: { title: "No", mark: "failed" },
-  unclear: { title: "Not known", mark: "live" },
+  unclear: { title: "Unknown", mark: "live" },
 };
 
 export const VERDICT: Record<ProbeView["verdict"], VerdictWording> = {
   passed: { title: "passed", mark: "exact" },
   failed: { title: "failed", mark: "failed" },
-  unclear: { title: "says nothing", mark: "live" },
+  unclear: { title: "inconclusive", mark: "live" },
   running: { title: "running", mark: "accent" },
 };
 

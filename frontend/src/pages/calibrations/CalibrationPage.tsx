@@ -38,12 +38,12 @@ function Calibration({ calibration }: { calibration: CalibrationView }): ReactEl
     <>
       <PageHeader
         crumbs={[<Link {...paths.runs()}>Runs</Link>, "calibrate"]}
-        title={`Fields to ignore in signatures of ${calibration.app} may leave out`}
+        title={`Fields to ignore in signatures of ${calibration.app}`}
         note={
           <>
             <Link {...paths.run(calibration.base)}>{calibration.base_name}</Link> and{" "}
-            <Link {...paths.run(calibration.candidate)}>{calibration.candidate_name}</Link> are taken for the same work.{" "}
-            {summary(calibration)}
+            <Link {...paths.run(calibration.candidate)}>{calibration.candidate_name}</Link> are compared as recordings
+            of the same task. {summary(calibration)}
           </>
         }
       />
@@ -70,7 +70,8 @@ function Proposals({
       setSelection([]);
       return client.invalidateQueries({ queryKey: ["ignore-lists", calibration.app] });
     },
-    onError: (error) => notifications.show({ title: "Nothing was accepted", message: error.message, color: "red" }),
+    onError: (error) =>
+      notifications.show({ title: "The fields were not saved", message: error.message, color: "red" }),
   });
   return (
     <section className="panel" aria-labelledby="proposals">
@@ -79,11 +80,11 @@ function Proposals({
         <span className="grow" />
         <Button
           disabled={selection.length === 0}
-          title={selection.length === 0 ? "Choose the fields to leave out" : undefined}
+          title={selection.length === 0 ? "Select the fields to ignore" : undefined}
           loading={accept.isPending}
           onClick={() => accept.mutate()}
         >
-          Leave out {selection.length > 0 && pluralize(selection.length, "field")}
+          Ignore {selection.length > 0 && pluralize(selection.length, "field")}
         </Button>
       </header>
       {proposals.length === 0 ? (
@@ -103,8 +104,8 @@ function Proposals({
 function summary(calibration: CalibrationView): string {
   const { compared, differing, unified, left_out: leftOut, unchecked } = calibration;
   const stepCounts =
-    (leftOut > 0 ? ` The first ${differing - leftOut} of them were looked at.` : "") +
-    (unchecked > 0 ? ` Whether different calls become one was not looked at for ${pluralize(unchecked, "call")}.` : "");
-  if (differing === 0) return `Their ${pluralize(compared, "call")} are the same: nothing needs to be left out.`;
-  return `Of ${pluralize(compared, "call")}, ${differing} differ; leaving out all fields below makes ${unified.length} of them equal.${stepCounts}`;
+    (leftOut > 0 ? ` Only the first ${differing - leftOut} were examined.` : "") +
+    (unchecked > 0 ? ` ${pluralize(unchecked, "call")} not checked for collisions.` : "");
+  if (differing === 0) return `No differences in ${pluralize(compared, "call")}, so there is nothing to ignore.`;
+  return `${differing} of ${pluralize(compared, "call")} differ. Ignoring all fields below makes ${unified.length} of them equal.${stepCounts}`;
 }

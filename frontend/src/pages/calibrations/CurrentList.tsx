@@ -24,14 +24,14 @@ export function CurrentList({ app, newest }: { app: string; newest: IgnoreListVi
       <header className={classes.head}>
         <h2 id="current">Ignore list {newest.version}</h2>
         <StateChip mark={newest.ready_at ? "exact" : "accent"}>
-          {newest.ready_at ? "holds" : "signing recorded calls…"}
+          {newest.ready_at ? "active" : "updating signatures…"}
         </StateChip>
         <span className="muted" title={fullTime(newest.at)}>
           set by {newest.by}
         </span>
       </header>
       {rules.length === 0 ? (
-        <p className={classes.none}>Nothing is left out beyond the usual.</p>
+        <p className={classes.none}>Only the default fields are ignored.</p>
       ) : (
         <ul className={classes.rules}>
           {rules.map((rule) => (
@@ -41,7 +41,7 @@ export function CurrentList({ app, newest }: { app: string; newest: IgnoreListVi
               </span>
               <CloseButton
                 size="sm"
-                aria-label={`Leave out ${rule.pointer} of ${ruleWords(rule)} no longer`}
+                aria-label={`Stop ignoring ${rule.pointer} of ${ruleWords(rule)}`}
                 disabled={save.isPending}
                 onClick={() => save.mutate({ app, rules: rules.filter((item) => !sameRule(item, rule)) })}
               />

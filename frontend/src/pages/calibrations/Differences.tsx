@@ -22,7 +22,7 @@ export function Differences({ calibration }: { calibration: CalibrationView }): 
               <span className="muted">{difference.name}</span>{" "}
               <code className={classes.pointer}>{difference.pointer}</code>
               <span className={classes.example}>
-                “{difference.example.base}” <span aria-label="against">→</span> “{difference.example.candidate}”
+                “{difference.example.base}” <span aria-label="versus">→</span> “{difference.example.candidate}”
               </span>
             </span>
           </li>

@@ -25,14 +25,14 @@ export function ProposalsTable({ calibration, currentRules, selection, onChoose 
         <thead>
           <tr>
             <th scope="col">
-              <VisuallyHidden>Leave out</VisuallyHidden>
+              <VisuallyHidden>Ignore</VisuallyHidden>
             </th>
             <th scope="col">Field</th>
             <th scope="col">For example</th>
             <th scope="col" className={list.figure}>
-              Unifies
+              Makes equal
             </th>
-            <th scope="col">Would confuse</th>
+            <th scope="col">Collisions</th>
           </tr>
         </thead>
         <tbody>
@@ -66,11 +66,11 @@ function Row({ proposal, calibration, isHeld, isChosen, onToggle }: RowProps): R
   const [example] = examples;
   return (
     <tr>
-      <td data-label="Remove">
+      <td data-label="Ignore">
         <Checkbox
           checked={isHeld || isChosen}
           disabled={isHeld}
-          aria-label={`Leave out ${rule.pointer} of ${ruleWords(rule)}`}
+          aria-label={`Ignore ${rule.pointer} of ${ruleWords(rule)}`}
           onChange={onToggle}
         />
       </td>
@@ -80,7 +80,7 @@ function Row({ proposal, calibration, isHeld, isChosen, onToggle }: RowProps): R
           {ruleWords(rule)} · {kindWords[proposal.kind] ?? proposal.kind}
         </span>
         {isHeld ? (
-          <StateChip mark="exact">left out</StateChip>
+          <StateChip mark="exact">ignored</StateChip>
         ) : (
           reason && <StateChip mark="simulated">{reason}</StateChip>
         )}
@@ -88,20 +88,20 @@ function Row({ proposal, calibration, isHeld, isChosen, onToggle }: RowProps): R
       <td data-label="For example">
         {example && (
           <span className={classes.example}>
-            <code>{example.base}</code> <span aria-label="against">→</span> <code>{example.candidate}</code>
+            <code>{example.base}</code> <span aria-label="versus">→</span> <code>{example.candidate}</code>
           </span>
         )}
       </td>
       <td
-        data-label="Unifies"
+        data-label="Makes equal"
         className={list.figure}
-        title={`Of ${proposal.pairs} pairs of calls that differ there, so many become equal without it and the recommended fields.`}
+        title={`Of ${proposal.pairs} pairs of calls that differ in this field, ${proposal.unifies} become equal when it and the recommended fields are ignored.`}
       >
         {proposal.unifies} <span className="muted">of {proposal.pairs}</span>
       </td>
-      <td data-label="Would confuse">
+      <td data-label="Collisions">
         {collisions.length === 0 ? (
-          <span className="muted">nothing</span>
+          <span className="muted">none</span>
         ) : (
           collisions
             .slice(0, 3)

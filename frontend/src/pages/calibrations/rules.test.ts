@@ -21,7 +21,7 @@ function proposal(changes: Partial<Proposal> = {}): Proposal {
 test("a rule says where it applies", () => {
   expect(ruleWords(rule)).toBe("tool search");
   expect(ruleWords({ type: "model", name: "*", pointer: "/messages/*/content", within: "timestamp" })).toBe(
-    "every model step, only a point in time in the text",
+    "every model step, only a timestamp in the text",
   );
 });
 
@@ -30,9 +30,9 @@ test("a proposal that is not recommended says why", () => {
   const unsure = { recommended: false };
   const collisions: Proposal["collisions"] = [{ side: "base", type: "tool", name: "search", steps: [1, 2] }];
   expect(caveat(proposal({ ...unsure, collisions }))).toMatch(/different calls/);
-  expect(caveat(proposal({ ...unsure, unifies: 0 }))).toMatch(/more than this/);
-  expect(caveat(proposal({ ...unsure, kind: "date" }))).toMatch(/day/);
-  expect(caveat(proposal({ ...unsure, kind: "id" }))).toMatch(/which one/);
+  expect(caveat(proposal({ ...unsure, unifies: 0 }))).toMatch(/other fields/);
+  expect(caveat(proposal({ ...unsure, kind: "date" }))).toMatch(/date/);
+  expect(caveat(proposal({ ...unsure, kind: "id" }))).toMatch(/identify a record/);
 });
 
 test("what is recommended and not accepted yet is chosen at first", () => {

@@ -8,7 +8,7 @@ export function ruleWords({ type, name, within }: IgnoreRule): string {
 
 export const kindWords: Record<string, string> = {
   uuid: "a UUID",
-  timestamp: "a point in time",
+  timestamp: "a timestamp",
   hex: "a hexadecimal id",
   date: "a date",
   id: "an id",
@@ -18,9 +18,9 @@ export const kindWords: Record<string, string> = {
 /** Why a proposal is not recommended; nothing when it is. */
 export function caveat(proposal: Proposal): string | null {
   if (proposal.recommended) return null;
-  if (proposal.collisions.length > 0) return "would make different calls one";
-  if (proposal.unifies === 0) return "these calls differ in more than this";
-  return proposal.kind === "date" ? "a date may say for which day" : "an id may say which one is meant";
+  if (proposal.collisions.length > 0) return "would make different calls equal";
+  if (proposal.unifies === 0) return "these calls also differ in other fields";
+  return proposal.kind === "date" ? "the date may be significant" : "the id may identify a record";
 }
 
 export function sameRule(a: IgnoreRule, b: IgnoreRule): boolean {

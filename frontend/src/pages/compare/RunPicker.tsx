@@ -35,7 +35,7 @@ export function RunPicker({ label, excludedRun, onChoose }: Props): ReactElement
       {error && <ErrorState error={error} onRetry={() => void refetch()} />}
       {!runs && !error && <Loader size="sm" m="md" />}
       {runs?.length === 0 && (
-        <EmptyState title="No run matches">Try another word, or import a recording on the runs page.</EmptyState>
+        <EmptyState title="No matching runs">Try another search, or import a recording on the runs page.</EmptyState>
       )}
       <ul className={classes.list}>
         {runs?.map((run) => (

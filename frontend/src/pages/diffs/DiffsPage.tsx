@@ -51,7 +51,7 @@ function NoDiffs(): ReactElement {
   return (
     <EmptyState
       icon={<IconArrowsDiff size={28} stroke={1.5} />}
-      title="Nothing has been compared yet"
+      title="No diffs yet"
       action={<Link {...paths.compare()}>Compare two runs</Link>}
     >
       Replay a run with a change and open its diff, or compare any two recordings.
@@ -75,7 +75,7 @@ const COLUMNS: readonly [Column<DiffSummary>, ...Column<DiffSummary>[]] = [
   { title: "Confidence", cell: ({ confidence }) => confidence && <ConfidenceChip confidence={confidence} short /> },
   { title: "ARS", className: list.figure, cell: ({ ars }) => score(ars) },
   {
-    title: "Made",
+    title: "Created",
     className: list.figure,
     cell: (diff) => timeAgo(diff.created_at),
     hint: (diff) => fullTime(diff.created_at),

@@ -25,7 +25,7 @@ export function ExperimentsPage(): ReactElement {
   return (
     <ListPage
       title="Experiments"
-      note="Many forks of one run side by side: models, prompts and settings, several times each."
+      note="Fork one run many times to compare models, prompts and settings."
       action={
         <Button
           variant="default"
@@ -56,7 +56,7 @@ function NoExperiments(): ReactElement {
     <EmptyState
       icon={<IconFlask size={28} stroke={1.5} />}
       title="No experiments yet"
-      action={<Link {...paths.runs()}>To the runs</Link>}
+      action={<Link {...paths.runs()}>Go to runs</Link>}
     >
       Open a run, pick the step where it went wrong, press <b>f</b>, and choose <b>Experiment…</b> beside Replay.
     </EmptyState>

@@ -18,7 +18,7 @@ export function HooksPage(): ReactElement {
     <Page>
       <PageHeader
         title="Hooks and telemetry"
-        note="Hooks may deny or change the tool calls of a replay, speak to its model, or stop it. Telemetry sends what happens to other systems. Both are configured where the server starts."
+        note="Hooks can deny or change tool calls of a replay, add messages for its model, or stop it. Telemetry sends events to other systems. Both are configured at server start."
       />
       <LoadedList listing={listing}>
         {({ hooks, targets }) => (
@@ -53,7 +53,7 @@ const TARGET = `{"file": {"jsonl": "/var/log/forkpoint/{session_id}.jsonl"}}`;
 function None({ variable, example }: { variable: string; example: string }): ReactElement {
   return (
     <div className={classes.none}>
-      None is configured. <code>{variable}</code> is JSON by name, for example:
+      None configured. Set <code>{variable}</code> to a JSON object of named entries, for example:
       <pre tabIndex={0}>{example}</pre>
     </div>
   );
@@ -68,7 +68,7 @@ function Hooks({ hooks }: { hooks: readonly HookView[] }): ReactElement {
             <th scope="col">Hook</th>
             <th scope="col">Events</th>
             <th scope="col">Tools</th>
-            <th scope="col">Where it fails</th>
+            <th scope="col">On failure</th>
           </tr>
         </thead>
         <tbody>
@@ -85,9 +85,9 @@ function Hooks({ hooks }: { hooks: readonly HookView[] }): ReactElement {
               <td>{hook.matcher ? <code>{hook.matcher}</code> : <span className="muted">all</span>}</td>
               <td>
                 {hook.gate ? (
-                  <StateChip mark="failed">the call is denied</StateChip>
+                  <StateChip mark="failed">deny the call</StateChip>
                 ) : (
-                  <span className="muted">it is skipped</span>
+                  <span className="muted">skip the hook</span>
                 )}
               </td>
             </tr>

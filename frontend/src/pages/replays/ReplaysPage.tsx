@@ -28,7 +28,7 @@ export function ReplaysPage(): ReactElement {
     refetchInterval: (query) => (query.state.data?.sessions.some((session) => !hasEnded(session)) ? 1000 : false),
   });
   return (
-    <ListPage title="Replays" note="A replay runs a recording again from one step on, with your changes.">
+    <ListPage title="Replays" note="A replay runs a recording again from a chosen step, with your changes.">
       <LoadedList listing={listing}>
         {({ sessions }) => (
           <RowTable
@@ -48,8 +48,8 @@ function NoReplays(): ReactElement {
   return (
     <EmptyState
       icon={<IconGitFork size={28} stroke={1.5} />}
-      title="Nothing has been replayed yet"
-      action={<Link {...paths.runs()}>To the runs</Link>}
+      title="No replays yet"
+      action={<Link {...paths.runs()}>Go to runs</Link>}
     >
       Open a run, pick the step where it went wrong, press <b>f</b>, change one thing and replay.
     </EmptyState>

@@ -97,7 +97,7 @@ function Lineage({ run }: { run: RunDetail }): ReactElement {
             <IconGitFork size={14} aria-hidden />
             <span className="ellipsis">
               {run.source_run === null ? "replay of" : `fork at step ${run.fork_sequence_no ?? 1} of`}{" "}
-              {sourceName === run.name ? "the run of the same name" : (sourceName ?? "its source")}
+              {sourceName === run.name ? "a run of the same name" : (sourceName ?? "its source")}
             </span>
           </Link>
           {run.session_id !== null && (

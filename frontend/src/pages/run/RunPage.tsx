@@ -41,7 +41,7 @@ export function RunPage(): ReactElement {
   if (steps.length === 0) {
     return (
       <EmptyState isPage title="This run has no steps">
-        The recording holds none, or they have not arrived yet.
+        The recording is empty, or its steps have not arrived yet.
       </EmptyState>
     );
   }
@@ -89,7 +89,7 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
   };
   useShortcuts("Run", [
     { keys: "f", action: "Fork from the selected step", run: openFork },
-    ...(forkStep === null ? [] : [{ keys: "Escape", action: "Leave the fork", run: closeFork }]),
+    ...(forkStep === null ? [] : [{ keys: "Escape", action: "Close the fork panel", run: closeFork }]),
   ]);
 
   return (
@@ -124,7 +124,7 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
             />
           ) : (
             <EmptyState title={partial ? "Loading…" : `There is no step ${selectedNumber ?? ""}`}>
-              {partial ? "The step is loading." : "Select one in the list."}
+              {partial ? "The step is loading." : "Select a step in the list."}
             </EmptyState>
           )
         }

@@ -41,7 +41,7 @@ export function RunTools({ run }: { run: RunDetail }): ReactElement {
           <Menu.Item leftSection={<IconStethoscope size={14} />} disabled={!run.sealed} onClick={dialog.open}>
             Bisect: where did it go wrong?
           </Menu.Item>
-          {data && data.bisections.length > 0 && <Menu.Label>Bisections so far</Menu.Label>}
+          {data && data.bisections.length > 0 && <Menu.Label>Bisections of this run</Menu.Label>}
           {data?.bisections.slice(0, 5).map((bisection) => (
             <Menu.Item
               key={bisection.id}

@@ -2,10 +2,10 @@
 import type { EdgeKind } from "@/api/schema";
 
 export const edgeWords: Record<EdgeKind, string> = {
-  tool_call_id: "by its call id",
-  link: "by a link in the recording",
-  history: "as history of the conversation",
+  tool_call_id: "same tool call id",
+  link: "link in the recording",
+  history: "conversation history",
   digest: "identical content",
   text: "contains its text",
-  value: "a value from it (weak evidence)",
+  value: "contains a value from it (weak evidence)",
 };

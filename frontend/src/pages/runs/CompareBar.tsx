@@ -54,7 +54,7 @@ export function CompareBar(props: {
             <b>{pair.candidate.name}</b>
           </>
         ) : (
-          <span className="muted"> and a second run: choose it with its box or x</span>
+          <span className="muted"> Choose a second run with its checkbox or x</span>
         )}
       </span>
       <span className="grow" />
@@ -70,7 +70,7 @@ export function CompareBar(props: {
       <Button disabled={!pair} loading={compare.isPending} onClick={() => void start()} rightSection={<Kbd>c</Kbd>}>
         Compare
       </Button>
-      <CloseButton size="sm" aria-label="Choose no run" onClick={props.onClear} />
+      <CloseButton size="sm" aria-label="Clear the selection" onClick={props.onClear} />
     </section>
   );
 }

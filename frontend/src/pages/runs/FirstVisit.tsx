@@ -33,7 +33,7 @@ function Steps({ tour, onClose }: { tour: Tour; onClose: () => void }): ReactEle
       </h2>
       <ol className={classes.steps}>
         <Step link={<Link {...paths.run(failed.id)}>Open the failed run</Link>}>
-          An agent was asked for a refund and did not get it through.
+          An agent was asked for a refund and failed to make it.
         </Step>
         <Step
           link={
@@ -48,10 +48,10 @@ function Steps({ tour, onClose }: { tour: Tour; onClose: () => void }): ReactEle
             </Link>
           }
         >
-          One sentence more in the system prompt. Press Replay: nothing leaves this machine.
+          The fork adds one sentence to the system prompt. Press Replay; nothing leaves this machine.
         </Step>
         <Step link={<Link {...comparison}>Read why the answer changed</Link>}>
-          The cause, from the prompt to the answer.
+          The report traces the cause from the prompt to the answer.
         </Step>
       </ol>
       <CloseButton size="sm" className={classes.close} aria-label="Do not show this again" onClick={onClose} />

@@ -122,14 +122,14 @@ function NoRuns(props: { hasFilters: boolean; onClear: () => void; onPick: () =>
     return (
       <EmptyState
         icon={<IconSearch size={28} stroke={1.5} />}
-        title="No run matches"
+        title="No matching runs"
         action={
           <Button variant="default" onClick={props.onClear}>
             Clear the search and all filters
           </Button>
         }
       >
-        Fewer words or filters find more. The search looks at names, ids, models, tags and the first input.
+        Try fewer words or filters. The search covers names, ids, models, tags and the first input.
       </EmptyState>
     );
   }

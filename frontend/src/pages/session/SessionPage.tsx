@@ -136,7 +136,8 @@ function Actions({ session }: { session: SessionView }): ReactElement {
 function Cancel({ id }: { id: string }): ReactElement {
   const cancel = useMutation({
     mutationFn: () => cancelSession(id),
-    onError: (error) => notifications.show({ color: "red", title: "The replay continues", message: error.message }),
+    onError: (error) =>
+      notifications.show({ color: "red", title: "The replay was not cancelled", message: error.message }),
   });
   return (
     <Button

@@ -14,13 +14,13 @@ export function ConfigurationPanel({ settings }: { settings: Configuration }): R
       <header className={classes.head}>
         <h2 id="configuration">Configuration in effect</h2>
         <span className="muted">
-          Also in a terminal: <code>forkpoint check</code>
+          In a terminal: <code>forkpoint check</code>
         </span>
       </header>
       <dl className={classes.facts}>
-        <Fact name="Runs as">
+        <Fact name="Mode">
           {settings.mode === "embedded"
-            ? "one process with everything in it (embedded)"
+            ? "a single process (embedded)"
             : "web and worker processes with shared services (distributed)"}
         </Fact>
         <Fact name="Listens on">
@@ -29,9 +29,9 @@ export function ConfigurationPanel({ settings }: { settings: Configuration }): R
         <Fact name="Login">
           {settings.login_required
             ? "a token is required"
-            : "no login: only this machine can reach the server, and every user is an admin"}
+            : "not required: only this machine can reach the server, and every user is an admin"}
         </Fact>
-        <Fact name="Share links">{settings.sharing ? "on" : "switched off: no link opens, and none can be made"}</Fact>
+        <Fact name="Share links">{settings.sharing ? "on" : "disabled: links cannot be opened or created"}</Fact>
         <Fact name="Home">
           <code>{settings.home}</code>
         </Fact>
@@ -90,5 +90,9 @@ function Reachability({ check }: { check: string }): ReactElement | null {
   const { data } = useQuery(readinessQuery);
   const result = data?.checks[check];
   if (result === undefined) return null;
-  return result === "ok" ? <StateChip mark="exact">answers</StateChip> : <StateChip mark="failed">{result}</StateChip>;
+  return result === "ok" ? (
+    <StateChip mark="exact">reachable</StateChip>
+  ) : (
+    <StateChip mark="failed">{result}</StateChip>
+  );
 }

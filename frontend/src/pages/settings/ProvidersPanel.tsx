@@ -13,15 +13,15 @@ export function ProvidersPanel({ providers }: { providers: readonly ProviderSett
       </header>
       {providers.length === 0 ? (
         <p className={classes.none}>
-          No provider is configured, so replays cannot call models. <code>OPENAI_API_KEY</code> or{" "}
-          <code>ANTHROPIC_API_KEY</code> is enough; <code>FORKPOINT_PROVIDERS</code> names others.
+          No provider is configured, so replays cannot call models. Set <code>OPENAI_API_KEY</code> or{" "}
+          <code>ANTHROPIC_API_KEY</code>, or list others in <code>FORKPOINT_PROVIDERS</code>.
         </p>
       ) : (
         <table className={`${list.table} ${list.stacking}`}>
           <thead>
             <tr>
               <th scope="col">Provider</th>
-              <th scope="col">Speaks</th>
+              <th scope="col">Protocol</th>
               <th scope="col">Address</th>
               <th scope="col">Key</th>
             </tr>
@@ -32,7 +32,7 @@ export function ProvidersPanel({ providers }: { providers: readonly ProviderSett
                 <th scope="row">
                   <span className={list.name}>{provider.name}</span>
                 </th>
-                <td data-label="Speaks">{provider.protocol}</td>
+                <td data-label="Protocol">{provider.protocol}</td>
                 <td data-label="Address">
                   <code>{provider.base_url}</code>
                 </td>

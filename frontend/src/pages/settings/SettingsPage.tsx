@@ -18,7 +18,7 @@ export function SettingsPage(): ReactElement {
     <Page>
       <PageHeader
         title="Settings"
-        note="The configuration this server was started with. Change it where the server is started. Tokens are created and revoked here."
+        note="The configuration that this server was started with. To change it, restart the server with other settings. Tokens are created and revoked here."
       />
       {access && (access.role === "admin" ? <AdminSettings isOpen={!access.login_required} /> : <AdminOnly />)}
     </Page>
@@ -45,8 +45,8 @@ function AdminSettings({ isOpen }: { isOpen: boolean }): ReactElement {
 function AdminOnly(): ReactElement {
   return (
     <section className="panel">
-      <EmptyState title="Only an administrator sees the settings">
-        Ask the administrator of this server, or log in with a token that has the role admin.
+      <EmptyState title="Only administrators can see the settings">
+        Ask the administrator of this server, or log in with a token that has the admin role.
       </EmptyState>
     </section>
   );

@@ -33,7 +33,7 @@ export function TokenDialog({ onClose }: { onClose: () => void }): ReactElement 
           <SecretField value={secret} />
           <p className={classes.roles}>
             Programs send it as <code>Authorization: Bearer …</code>, the command line reads{" "}
-            <code>FORKPOINT_TOKEN</code>, people paste it where they log in.
+            <code>FORKPOINT_TOKEN</code>, people paste it on the login page.
           </p>
         </div>
       ) : (
@@ -56,7 +56,7 @@ export function TokenDialog({ onClose }: { onClose: () => void }): ReactElement 
           <p className={classes.roles}>{ROLES.find(({ value }) => value === role)?.permission}</p>
           {create.error && <p className="failed">{create.error.message}</p>}
           <Button type="submit" loading={create.isPending} disabled={name.trim() === ""}>
-            Create the token
+            Create token
           </Button>
         </form>
       )}

@@ -20,7 +20,7 @@ export function TokensPanel({ isOpen }: { isOpen: boolean }): ReactElement {
     <section className="panel" aria-labelledby="tokens">
       <header className={classes.head}>
         <h2 id="tokens">API tokens</h2>
-        <span className="muted">People log in with one; programs send it.</span>
+        <span className="muted">People log in with a token; programs send it.</span>
         <Button leftSection={<IconPlus size={14} />} onClick={dialog.open}>
           New token
         </Button>
@@ -37,7 +37,7 @@ function None({ isOpen }: { isOpen: boolean }): ReactElement {
   return (
     <p className={classes.none}>
       {isOpen
-        ? "There is none, and none is needed: only this machine reaches the server. Other machines need one each."
+        ? "No tokens are needed: only this machine can reach the server. Access from other machines requires a token."
         : "There are no active tokens."}
     </p>
   );
@@ -56,7 +56,7 @@ function Tokens({ tokens }: { tokens: readonly TokenView[] }): ReactElement {
         <tr>
           <th scope="col">Token</th>
           <th scope="col">Role</th>
-          <th scope="col">Made</th>
+          <th scope="col">Created</th>
           <th scope="col">Last used</th>
           <th scope="col">Revoke</th>
         </tr>
@@ -68,7 +68,7 @@ function Tokens({ tokens }: { tokens: readonly TokenView[] }): ReactElement {
               <span className={list.name}>{token.name}</span>
             </th>
             <td data-label="Role">{token.role}</td>
-            <td data-label="Made" title={fullTime(token.created_at)}>
+            <td data-label="Created" title={fullTime(token.created_at)}>
               {timeAgo(token.created_at)}
             </td>
             <td data-label="Last used" title={fullTime(token.last_used_at)}>

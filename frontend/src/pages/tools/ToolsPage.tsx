@@ -66,7 +66,7 @@ const NOTES = {
   tools:
     "A replay only runs tools that were reviewed as safe. Side effects never run: their recorded answer is used, or the call is blocked.",
   retrievers:
-    "A replay searches again where its policy lets it, and only reads. The first retriever that serves a step answers it.",
+    "A replay can search again if its policy allows it. Searches only read. The first retriever that serves a step answers it.",
 };
 
 function ToolsPanel(props: { isAdmin: boolean; onDecide: (name: string, safe: boolean | null) => void }): ReactElement {
@@ -89,10 +89,10 @@ function ToolsPanel(props: { isAdmin: boolean; onDecide: (name: string, safe: bo
         <EmptyState
           icon={<IconTool size={28} stroke={1.5} />}
           title="No tool calls recorded yet"
-          action={<Link {...paths.runs()}>To the runs</Link>}
+          action={<Link {...paths.runs()}>Go to runs</Link>}
         >
-          Import or record a run of an agent with tools. Each tool is listed here with what its words suggest, and waits
-          for your decision.
+          Import or record a run of an agent with tools. Each tool appears here with a suggestion based on its name and
+          description, for you to review.
         </EmptyState>
       )}
       {data && data.tools.length > 0 && (
@@ -122,7 +122,7 @@ function ToolsPanel(props: { isAdmin: boolean; onDecide: (name: string, safe: bo
           {visibleTools.length === 0 ? (
             <EmptyState
               icon={<IconSearch size={28} stroke={1.5} />}
-              title="No tool matches"
+              title="No matching tools"
               action={<Link {...paths.tools()}>Show all tools</Link>}
             />
           ) : (
@@ -155,7 +155,7 @@ function FileActions(props: { isAdmin: boolean; isBusy: boolean; onFile: (file: 
         }}
       >
         {(button) => (
-          <Tooltip label="Only an administrator decides about tools" disabled={props.isAdmin}>
+          <Tooltip label="Only administrators can review tools" disabled={props.isAdmin}>
             <Button
               {...button}
               variant="default"

@@ -39,9 +39,7 @@ function Tree({ tree }: { tree: RunTree }): ReactElement {
     <Page>
       <Header tree={tree} filter={filter} onKeep={setFilter} selection={selection} />
       {tree.left_out > 0 && (
-        <p className="muted">
-          {pluralize(tree.left_out, "more fork")} are not shown: this page holds the first thousand.
-        </p>
+        <p className="muted">{pluralize(tree.left_out, "more fork")} not shown. This page lists the first 1,000.</p>
       )}
       <section className="panel" aria-label="Drawing of the tree">
         <TreeDrawing runs={runs} currentRun={tree.asked} />
@@ -75,11 +73,11 @@ function Header(props: {
       title={`Forks of ${root?.name ?? "the run"}`}
       note={`${pluralize(tree.runs.length - 1, "fork")}${
         probes > 0 ? ` (${pluralize(probes, "probe")} of proofs and bisections among them)` : ""
-      }, each with its scores against the run that it was forked from.`}
+      }, each scored against the run that it was forked from.`}
     >
       {(origins.length > 1 || probes > 0) && (
         <Select
-          aria-label="Show forks of"
+          aria-label="Forks to show"
           data={[
             { value: "asked", label: "Forks without probes" },
             { value: "all", label: "All forks" },

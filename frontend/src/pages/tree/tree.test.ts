@@ -76,7 +76,7 @@ describe("the list", () => {
   it("names a fork by what it changed or was made for", () => {
     expect(runTitle(root)).toBe("refund");
     expect(runTitle(fork("a", "r", { changes: ["model m2", "temperature 0"] }))).toBe("model m2, temperature 0");
-    expect(runTitle(fork("a", "r"))).toBe("nothing changed");
+    expect(runTitle(fork("a", "r"))).toBe("no changes");
     expect(runTitle(fork("a", "r", { origin: "bisection", origin_name: "probe 3" }))).toBe("bisection: probe 3");
   });
 

@@ -16,7 +16,7 @@ export function runTitle(run: TreeRun): string {
   if (run.parent === null) return run.name;
   if (run.origin_name)
     return run.origin === "experiment" ? run.origin_name : `${ORIGIN[run.origin]}: ${run.origin_name}`;
-  return run.changes.length > 0 ? run.changes.join(", ") : "nothing changed";
+  return run.changes.length > 0 ? run.changes.join(", ") : "no changes";
 }
 
 interface Segment {

@@ -34,10 +34,10 @@ export function AttributionPanel(): ReactElement {
   );
 }
 
-const NOT_CONNECTED = "The recordings do not connect any change to the answer, so no path is drawn.";
+const NOT_CONNECTED = "The recordings do not connect any change to the answer.";
 const NO_PATH: Readonly<Record<string, string>> = {
-  no_difference: "Both runs give the same answer: there is nothing to explain.",
-  noise: "Chance alone explains the difference, so there is no cause to draw a path from.",
+  no_difference: "Both runs give the same answer, so there is nothing to explain.",
+  noise: "Chance alone explains the difference, so there is no path to show.",
 };
 
 function NoPath({ verdict }: { verdict: string }): ReactElement {
@@ -58,7 +58,7 @@ function Path({ path, primary }: { path: readonly PathLink[]; primary: Cause | n
           return index > BEGIN ? null : (
             <li key={index} className={classes.fold}>
               <UnstyledButton onClick={() => setFullPath(true)}>
-                {pluralize(hiddenCount, "step")} on the way
+                Show {pluralize(hiddenCount, "step")} in between
               </UnstyledButton>
             </li>
           );
@@ -118,10 +118,10 @@ const LINK_EVIDENCE: Record<PathLink["via"], string> = {
   cause: "this is where the difference begins",
   tool_call_id: "linked by the id of the tool call",
   link: "the recording links the two",
-  history: "the next request carries it in its history",
+  history: "the next request contains it in its history",
   digest: "the same content appears again",
   text: "the same words appear again",
-  value: "a value of it appears again (weak evidence)",
+  value: "one of its values appears again (weak evidence)",
 };
 
 function Causes({ title, causes }: { title: string; causes: readonly Cause[] }): ReactElement | null {

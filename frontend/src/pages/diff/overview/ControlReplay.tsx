@@ -37,13 +37,13 @@ function Lane({ lane, hasLinks }: { lane: UnchangedLane; hasLinks: boolean }): R
         {hasLinks && (
           <span className={classes.links}>
             <Link {...paths.run(lane.run.id)}>run</Link>
-            <Link {...paths.diff(lane.diff)}>its diff</Link>
+            <Link {...paths.diff(lane.diff)}>diff</Link>
           </span>
         )}
       </header>
       <div className={classes.said}>
         <StateChip mark={lane.answer_differs ? "simulated" : "exact"}>
-          {lane.answer_differs ? "The answer differs as well" : "The answer is unchanged"}
+          {lane.answer_differs ? "The answer differs, too" : "The answer is unchanged"}
         </StateChip>
         <p>{lane.sentence}</p>
         <span className="muted num">output {score(lane.scores.output_similarity)} similar</span>
@@ -68,7 +68,7 @@ function Lane({ lane, hasLinks }: { lane: UnchangedLane; hasLinks: boolean }): R
       )}
       {lane.steps.length > steps.length && (
         <Button variant="subtle" onClick={() => setShowAll(true)}>
-          {pluralize(lane.steps.length - steps.length, "more step")}
+          Show {pluralize(lane.steps.length - steps.length, "more step")}
         </Button>
       )}
     </section>
@@ -94,7 +94,7 @@ function Row({ step }: { step: LaneStep }): ReactElement {
 }
 
 function LaneRelation({ relation, summary }: { relation: LaneStep["with_changes"]; summary: string }): ReactElement {
-  const words = relation === "removed" ? "not there" : RELATION[relation].words;
+  const words = relation === "removed" ? "absent" : RELATION[relation].words;
   return (
     <>
       <span className={relation === "same" ? "muted" : "simulated"}>
@@ -125,7 +125,7 @@ function StartControlReplay({ diff }: { diff: string }): ReactElement | null {
   return (
     <section className={`panel ${classes.offer}`} aria-label="Without the changes">
       <p className="grow">
-        Is it the change, or would a repeat have differed anyway?{" "}
+        Would the answer differ without the changes, too?{" "}
         <span className="muted">{refusal ? sentence(refusal.detail) : price(data)}</span>
       </p>
       {running && data.session ? (
@@ -150,7 +150,7 @@ function StartControlReplay({ diff }: { diff: string }): ReactElement | null {
 
 function price(view: UnchangedView): string {
   if (view.session && view.session.ended_at !== null)
-    return `The last try ended: ${view.session.error || "cancelled"}.`;
+    return `The last attempt ended: ${view.session.error || "cancelled"}.`;
   if (view.live_calls === 0) return "No live calls needed.";
   const cost = view.cost_usd === null ? "cost unknown" : money(view.cost_usd);
   return `Replaying the base without the changes takes ${pluralize(view.live_calls, "live call")}, ${cost}.`;

@@ -89,7 +89,7 @@ function EvidenceList({ lines }: { lines: readonly string[] }): ReactElement {
   if (!open) {
     return (
       <UnstyledButton className={classes.more} aria-expanded={false} onClick={() => setOpen(true)}>
-        {pluralize(lines.length, "line")} of evidence
+        Show {pluralize(lines.length, "line")} of evidence
       </UnstyledButton>
     );
   }

@@ -10,13 +10,13 @@ export function AtomTable({ findings }: { findings: Findings }): ReactElement | 
   if (findings.atoms.length === 0) return null;
   const hasShares = findings.atoms.some(({ shapley }) => shapley !== null);
   return (
-    <div className={classes.scroll} tabIndex={0} role="group" aria-label="Changes that were tested">
+    <div className={classes.scroll} tabIndex={0} role="group" aria-label="Tested changes">
       <table className={classes.table}>
         <thead>
           <tr>
             <th scope="col">Change</th>
-            <th scope="col">Enough alone</th>
-            <th scope="col">Needed</th>
+            <th scope="col">Sufficient alone</th>
+            <th scope="col">Necessary</th>
             {hasShares && <th scope="col">{findings.shares === "sampled" ? "Share, sampled" : "Share"}</th>}
             <th scope="col">Steps</th>
           </tr>
@@ -46,7 +46,7 @@ export function AtomTable({ findings }: { findings: Findings }): ReactElement | 
 }
 
 function Change({ atom }: { atom: AtomEvidence }): ReactElement {
-  const note = atom.certificate ? `Cannot matter: ${atom.certificate.reason}` : atom.why_not;
+  const note = atom.certificate ? `Cannot have an effect: ${atom.certificate.reason}` : atom.why_not;
   return (
     <>
       <b>{atom.title}</b> <span className="muted">{atom.description}</span>

@@ -30,7 +30,7 @@ export function CheapestExperimentPanel({
           loading={start.isPending}
           onClick={() => start.mutate()}
         >
-          Do it
+          Run it
         </Button>
       )}
     </span>

@@ -29,12 +29,12 @@ export function FindingsView({
       <dl className={classes.grounds}>
         <dt>Chance</dt>
         <dd>{chanceSentence(findings.noise)}</dd>
-        <dt>Compared</dt>
+        <dt>Question</dt>
         <dd>
           {findings.question.text}
           {features.length > 0 && <span className="muted"> ({features.join(", ")})</span>}
         </dd>
-        <dt>Taken</dt>
+        <dt>Effort</dt>
         <dd className="num">{costSentence(findings)}</dd>
         {findings.cheapest_experiment && (
           <>
@@ -50,12 +50,12 @@ export function FindingsView({
         )}
       </dl>
       <details className={classes.more}>
-        <summary>The replays, one by one</summary>
+        <summary>All replays</summary>
         <ProbeTable findings={findings} />
       </details>
       {findings.assumptions.length > 0 && (
         <details className={classes.more}>
-          <summary>{pluralize(findings.assumptions.length, "assumption")} behind it</summary>
+          <summary>{pluralize(findings.assumptions.length, "assumption")}</summary>
           <ul>
             {findings.assumptions.map((line) => (
               <li key={line}>{line}</li>
@@ -83,7 +83,7 @@ function Conclusion({ findings, isPartial }: { findings: Findings; isPartial: bo
         <span className="chip">{scope}</span>
         {findings.stopped && (
           <span className="chip simulated">
-            {findings.stopped === "budget" ? "stopped by its budget" : "stopped by you"}
+            {findings.stopped === "budget" ? "stopped at its budget" : "stopped by you"}
           </span>
         )}
       </div>
@@ -106,7 +106,7 @@ function Interactions({ findings }: { findings: Findings }): ReactElement {
               <span className="grow">{sentence}</span>
               <span
                 className="chip num"
-                title="Their Shapley interaction: zero where neither changes what the other does."
+                title="Shapley interaction: zero if neither change affects what the other does."
               >
                 {figure}
               </span>
@@ -119,14 +119,14 @@ function Interactions({ findings }: { findings: Findings }): ReactElement {
 }
 
 const ROLES: Record<Mediator["role"], string> = {
-  entry: "where it enters",
-  between: "on the way",
-  commitment: "where the answer was decided",
+  entry: "entry point",
+  between: "in between",
+  commitment: "decision point",
 };
 
 function Mediators({ mediators }: { mediators: readonly Mediator[] }): ReactElement {
   return (
-    <section aria-label="Steps that passed the effect on">
+    <section aria-label="Steps that carried the effect">
       <h3 className={classes.title}>How it reached the answer</h3>
       <ol className={classes.mediators}>
         {mediators.map((mediator) => (

@@ -21,8 +21,8 @@ export function ProbeTable({ findings }: { findings: Findings }): ReactElement {
           <tr>
             <th scope="col">No.</th>
             <th scope="col">Replayed</th>
-            <th scope="col">Came out</th>
-            <th scope="col">Took</th>
+            <th scope="col">Outcome</th>
+            <th scope="col">Cost</th>
           </tr>
         </thead>
         <tbody>
@@ -78,7 +78,7 @@ function ProbeSource({ probe }: { probe: ProbeEvidence }): ReactElement {
       {hasLinks && probe.run && (
         <>
           {" "}
-          <Link {...paths.run(probe.run)}>its run</Link>
+          <Link {...paths.run(probe.run)}>run</Link>
         </>
       )}
     </>

@@ -47,7 +47,7 @@ function OwnProof(): ReactElement {
             leftSection={<IconFlask size={14} stroke={2} />}
             onClick={ask.open}
           >
-            {hasNone ? "Prove it…" : "Ask again…"}
+            {hasNone ? "Prove it…" : "Run another proof…"}
           </Button>
         )
       }
@@ -91,9 +91,9 @@ function Frame(props: { action?: ReactElement | false; children: React.ReactNode
 function ProofIntro(): ReactElement {
   return (
     <p className="muted">
-      So far the cause is read from the recordings. Replays can test it: each change alone in the base, and the
-      candidate without it. They answer which change is enough, which one cannot be missing, find the part that matters
-      does it, and whether chance would have done the same.
+      So far the cause is inferred from the recordings. Replays can test it: the base with each change alone, and the
+      candidate without it. They show which change is sufficient, which is necessary, which part of it matters, and
+      whether chance explains the difference.
     </p>
   );
 }

@@ -48,7 +48,7 @@ function Stop({ proof }: { proof: ProofView }): ReactElement {
     <StopButton
       stop={() => cancelProof(proof.id)}
       onStopped={() => client.invalidateQueries({ queryKey: proofsQuery(proof.diff).queryKey })}
-      failureTitle="The proof continues"
+      failureTitle="The proof was not stopped"
     >
       Stop
     </StopButton>

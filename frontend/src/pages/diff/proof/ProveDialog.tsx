@@ -31,8 +31,8 @@ export function ProveDialog({ diff, onClose }: Props): ReactElement {
     <Modal opened onClose={onClose} title="Prove it" size="xl" closeButtonProps={{ "aria-label": "Close" }}>
       <div className={classes.body}>
         <p className="muted">
-          Each change is put into the base alone, and taken out of the candidate alone. What a change does not touch
-          comes from the recordings, so that a difference means: because of this change. No side effect is repeated.
+          Each change is applied to the base alone and removed from the candidate alone. Steps that a change does not
+          affect come from the recordings, so any difference is due to that change. No side effect is repeated.
         </p>
         <Question draft={draft} onChange={setDraft} />
         <Limits draft={draft} onChange={setDraft} plan={plan.data} />
@@ -95,7 +95,7 @@ function Limits(props: { draft: ProofDraft; onChange: Edit; plan: ProofPlan | un
   return (
     <div className={classes.limits}>
       <NumberInput
-        label="Replays, at most"
+        label="Maximum replays"
         {...wholeNumber}
         min={1}
         max={5000}
@@ -103,14 +103,14 @@ function Limits(props: { draft: ProofDraft; onChange: Edit; plan: ProofPlan | un
         onChange={(value) => onChange({ ...draft, probes: Math.max(1, Number(value) || 1) })}
       />
       <NumberInput
-        label="Live model calls, at most"
+        label="Maximum live model calls"
         {...wholeNumber}
         min={0}
         value={draft.liveCalls ?? plan?.live_calls ?? ""}
         onChange={(value) => onChange({ ...draft, liveCalls: value === "" ? null : Number(value) })}
       />
       <NumberInput
-        label="At most, in dollars"
+        label="Maximum cost in dollars"
         prefix="$"
         min={0}
         step={0.1}
@@ -121,7 +121,7 @@ function Limits(props: { draft: ProofDraft; onChange: Edit; plan: ProofPlan | un
       />
       {plan?.sampled && (
         <NumberInput
-          label="Repeats of each side"
+          label="Repeats per side"
           {...wholeNumber}
           min={0}
           max={50}
@@ -154,16 +154,16 @@ function PlanSummary({ plan, allowedCalls }: { plan: ProofPlan; allowedCalls: nu
         <dt>Changes to test</dt>
         <dd>
           {count(tests)}
-          {certificates > 0 && <span className="muted"> and {count(certificates)} that cannot matter</span>}
+          {certificates > 0 && <span className="muted"> and {count(certificates)} ruled out</span>}
         </dd>
-        <dt>Replays, about</dt>
+        <dt>Replays (about)</dt>
         <dd>
           {count(plan.probes)}
           {plan.repeats > 0 && (
             <span className="muted"> and {pluralize(plan.repeats, "repeat")} to rule out chance</span>
           )}
         </dd>
-        <dt>Live calls, at most</dt>
+        <dt>Live calls (at most)</dt>
         <dd>{count(plan.live_calls)}</dd>
         <dt>Cost</dt>
         <dd>
@@ -173,7 +173,7 @@ function PlanSummary({ plan, allowedCalls }: { plan: ProofPlan; allowedCalls: nu
       {plan.live_calls > allowedCalls && (
         <p className="simulated">
           {allowedCalls === 0 ? "No live call is allowed" : `Only ${pluralize(allowedCalls, "live call")} allowed`}:
-          what cannot be answered from the recordings stays open, and the result says so.
+          tests that the recordings cannot answer stay open.
         </p>
       )}
       {plan.refusals.map((refusal) => (

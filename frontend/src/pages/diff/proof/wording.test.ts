@@ -146,7 +146,7 @@ describe("evidence", () => {
       p: 0.0079,
     };
     expect(chanceSentence(repeatsGate)).toBe(
-      "Ruled out. Repeated with nothing changed, the base came out as recorded 5 of 5 times, " +
+      "Ruled out. In unchanged repeats, the base matched its recording 5 of 5 times and " +
         "the candidate 0 of 5 times, p = 0.0079.",
     );
   });

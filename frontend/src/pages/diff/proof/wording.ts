@@ -16,14 +16,14 @@ import type { Mark } from "@/domain/steps/labels";
 export type QuestionKind = ProofRequest["question"];
 
 export const QUESTIONS: Record<QuestionKind, { label: string; hint: string }> = {
-  answer: { label: "The final answer", hint: "as text, without regard to case, spacing and punctuation" },
-  answer_exact: { label: "The exact final answer", hint: "any other character counts" },
+  answer: { label: "The final answer", hint: "compared as text; ignores case, spacing and punctuation" },
+  answer_exact: { label: "The exact final answer", hint: "compared character by character" },
   answer_facts: { label: "The facts in the answer", hint: "numbers, dates and names, however they are worded" },
   answer_alike: {
     label: "Which recorded answer it resembles",
     hint: "by the words that distinguish the two answers; for answers whose wording varies",
   },
-  tool_calls: { label: "The tools that were called", hint: "which ones, how often and with what" },
+  tool_calls: { label: "The tools that were called", hint: "which tools, how often and with which arguments" },
   status: { label: "How the run ended", hint: "completed or failed, and where" },
   check: { label: "Your own check", hint: "whether the final answer passes all of them" },
   score: { label: "Your own score", hint: "how many of the checks pass" },
@@ -47,13 +47,13 @@ export function verdictOf({ verdict, confidence }: Pick<Findings, "verdict" | "c
 }
 
 export const PURPOSES: Record<ProbeEvidence["purpose"], string> = {
-  reproduce: "does a replay reproduce the recording",
-  apply: "is it sufficient alone",
-  revert: "is it necessary",
+  reproduce: "check that a replay reproduces the recording",
+  apply: "check whether it is sufficient alone",
+  revert: "check whether it is necessary",
   search: "find the smallest set",
   factorial: "every combination",
   part: "find the part that matters",
-  clamp: "does the effect go through this step",
+  clamp: "check whether the effect passes through this step",
   repeat: "repeat unchanged, to measure chance",
 };
 
@@ -180,8 +180,8 @@ export function chanceSentence(noise: NoiseGate): string {
   if (runs === 0) return reason;
   const p = noise.p === null ? "" : `, p ${noise.p < 0.001 ? "< 0.001" : `= ${Number(noise.p.toPrecision(2))}`}`;
   return (
-    `${reason} Repeated with nothing changed, the base came out as recorded ` +
-    `${noise.base_n - noise.base_flips} of ${noise.base_n} times, ` +
+    `${reason} In unchanged repeats, the base matched its recording ` +
+    `${noise.base_n - noise.base_flips} of ${noise.base_n} times and ` +
     `the candidate ${noise.candidate_n - noise.candidate_flips} of ${noise.candidate_n} times${p}.`
   );
 }

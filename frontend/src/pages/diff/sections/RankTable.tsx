@@ -13,7 +13,9 @@ export function RankTable({ ranks }: { ranks: RankComparison }): ReactElement {
         Overlap weighted by rank <b className="num">{ranks.rbo.toFixed(2)}</b>
         <span>
           order of the shared documents{" "}
-          <b className="num">{ranks.kendall_tau === null ? "too few to say" : `τ ${ranks.kendall_tau.toFixed(2)}`}</b>
+          <b className="num">
+            {ranks.kendall_tau === null ? "too few documents" : `τ ${ranks.kendall_tau.toFixed(2)}`}
+          </b>
         </span>
       </p>
       <div className={classes.scroll} tabIndex={0} role="group" aria-label="Ranking">

@@ -23,12 +23,12 @@ export function RawDialog(props: {
       opened
       onClose={props.onClose}
       size="min(1200px, 94vw)"
-      title={`Recorded, as it is: base step ${props.base.sequence_no} and candidate step ${props.candidate.sequence_no}`}
+      title={`Recorded payloads: base step ${props.base.sequence_no}, candidate step ${props.candidate.sequence_no}`}
       closeButtonProps={{ "aria-label": "Close" }}
     >
       <SegmentedControl
         mb="sm"
-        aria-label="Which payload"
+        aria-label="Payload"
         value={payload}
         onChange={(value) => setPayload(value)}
         data={[

@@ -39,7 +39,7 @@ export function SectionTabs({ search, onSearch }: Props): ReactElement {
           </Tabs.List>
           {!isNarrow && (
             <SegmentedControl
-              aria-label="How texts are compared"
+              aria-label="Text layout"
               value={search.unified ? "unified" : "split"}
               onChange={(value) => onSearch({ unified: value === "unified" ? true : undefined })}
               data={[
@@ -66,7 +66,7 @@ export function SectionTabs({ search, onSearch }: Props): ReactElement {
 function PairFilter({ pair, onClear }: { pair: string; onClear: () => void }): ReactElement {
   const [base, candidate] = pair.split("-");
   return (
-    <UnstyledButton className={classes.filter} onClick={onClear} title="Show the differences of all steps again">
+    <UnstyledButton className={classes.filter} onClick={onClear} title="Show the differences of all steps">
       Only {base && `base step ${base}`} {base && candidate && "and"} {candidate && `candidate step ${candidate}`}
       <IconX size={12} aria-hidden />
     </UnstyledButton>
@@ -99,8 +99,10 @@ function SectionBody(props: { section: Section; pair: string | undefined; isUnif
 }
 
 function emptyMessage(section: Section, pair: string | undefined): string {
-  if (pair !== undefined) return "These steps do not differ in content here.";
-  return section.unavailable.length > 0 ? "Nothing that could be compared differs." : "Nothing differs here.";
+  if (pair !== undefined) return "These steps do not differ in this section.";
+  return section.unavailable.length > 0
+    ? "No differences in what could be compared."
+    : "No differences in this section.";
 }
 
 /** What the report could not compare, and why: never a silent gap. */

@@ -45,7 +45,7 @@ export function ValueTable({ changes }: { changes: readonly ValueChange[] }): Re
 }
 
 function AbsentValue(): ReactElement {
-  return <span className={classes.absent}>not there</span>;
+  return <span className={classes.absent}>absent</span>;
 }
 
 function Value({ change, side }: { change: ValueChange; side: "base" | "candidate" }): ReactElement {

@@ -48,11 +48,11 @@ export function movement(change: RankChange): Movement {
     case "added":
       return { words: "new", places: 0 };
     case "removed":
-      return { words: "gone", places: 0 };
+      return { words: "removed", places: 0 };
     case "same":
-      return { words: "same place", places: 0 };
+      return { words: "same rank", places: 0 };
     case "rescored":
-      return { words: "same place, new score", places: 0 };
+      return { words: "same rank, new score", places: 0 };
     case "moved": {
       const places = (change.base_rank ?? 0) - (change.candidate_rank ?? 0);
       return { words: `${places > 0 ? "up" : "down"} ${Math.abs(places)}`, places };

@@ -21,7 +21,7 @@ export function ShareDialog({ diff, onClose }: { diff: string; onClose: () => vo
         </p>
         {data && !data.enabled ? (
           <p className="failed" role="alert">
-            Sharing is switched off on this server: no link opens, and none can be made. Its operator decides with
+            Sharing is disabled on this server, so links cannot be opened or created. The operator can enable it with
             FORKPOINT_SHARING.
           </p>
         ) : (
@@ -55,7 +55,7 @@ function NewLink({ diff }: { diff: string }): ReactElement {
     <>
       <div className={classes.form}>
         <Select
-          label="It opens for"
+          label="Audience"
           data={AUDIENCES}
           value={audience}
           allowDeselect={false}
@@ -69,7 +69,7 @@ function NewLink({ diff }: { diff: string }): ReactElement {
           onChange={(value) => setExpiry(value ?? "")}
         />
         <NumberInput
-          label="Views at most"
+          label="Maximum views"
           placeholder="no limit"
           value={views ?? ""}
           min={1}
@@ -81,7 +81,7 @@ function NewLink({ diff }: { diff: string }): ReactElement {
           <TagsInput
             className={classes.people}
             label="Names"
-            description="as their API tokens are named"
+            description="The names of their API tokens"
             placeholder={people.length > 0 ? "" : "Ada, Eve"}
             value={people}
             maxTags={100}
@@ -104,7 +104,7 @@ function Links({ diff }: { diff: string }): ReactElement | null {
   if (data.shares.length === 0) return null;
   return (
     <div>
-      <h3>Links so far</h3>
+      <h3>Links</h3>
       <ul className={classes.links}>
         {data.shares.map((link) => (
           <LinkRow key={link.id} link={link} diff={diff} now={dataUpdatedAt} />
@@ -119,13 +119,13 @@ function LinkRow({ link, diff, now }: { link: ShareView; diff: string; now: numb
   const revocation = useMutation({
     mutationFn: () => revoke(link.id),
     onSuccess: () => client.invalidateQueries({ queryKey: sharesQuery(diff).queryKey }),
-    onError: (error) => notifications.show({ color: "red", title: "The link still works", message: error.message }),
+    onError: (error) => notifications.show({ color: "red", title: "The link was not revoked", message: error.message }),
   });
   const state = linkState(link, now);
   return (
     <li>
       <span className="grow">
-        <span title={fullTime(link.created_at)}>made {timeAgo(link.created_at)}</span>
+        <span title={fullTime(link.created_at)}>created {timeAgo(link.created_at)}</span>
         <span className="muted"> · {linkTerms(link)} · </span>
         <span
           className={state.alive ? undefined : "muted"}

@@ -50,8 +50,7 @@ function Header({ report }: { report: DiffReport }): ReactElement {
           <span className="muted">{candidateName(report)}</span>
         </h1>
         <p className={classes.note}>
-          Report of {fullTime(report.created_at)}, shared for reading. Base is the run on the left, candidate the one on
-          the right.
+          Read-only report of {fullTime(report.created_at)}. The base run is on the left, the candidate on the right.
         </p>
       </div>
     </header>

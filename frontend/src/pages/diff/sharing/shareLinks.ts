@@ -8,7 +8,7 @@ export const EXPIRIES = [
   { value: String(DAY), label: "after a day" },
   { value: String(7 * DAY), label: "after a week" },
   { value: String(30 * DAY), label: "after 30 days" },
-  { value: "", label: "when revoked" },
+  { value: "", label: "only when revoked" },
 ];
 
 export const AUDIENCES: { value: ShareView["audience"]; label: string }[] = [
@@ -28,7 +28,7 @@ export function linkTerms(link: Pick<ShareView, "audience" | "people" | "views" 
 
 export function linkState(link: ShareView, now: number): { alive: boolean; words: string } {
   if (link.revoked_at !== null) return { alive: false, words: `revoked ${timeAgo(link.revoked_at, now)}` };
-  if (link.max_views !== null && link.views >= link.max_views) return { alive: false, words: "used up" };
+  if (link.max_views !== null && link.views >= link.max_views) return { alive: false, words: "view limit reached" };
   if (link.expires_at === null) return { alive: true, words: "until revoked" };
   const isExpired = Date.parse(link.expires_at) <= now;
   return {

@@ -35,23 +35,23 @@ export function AlignedSteps({ search, onSearch }: Props): ReactElement {
     { keys: "D", action: "Previous difference", run: () => goToDifference(-1) },
     { keys: "j", action: "Next pair of steps", run: () => walk(1) },
     { keys: "k", action: "Previous pair of steps", run: () => walk(-1) },
-    { keys: "c", action: "Changed only, or all steps", run: () => onSearch({ all: search.all ? undefined : true }) },
+    { keys: "c", action: "Toggle changed or all steps", run: () => onSearch({ all: search.all ? undefined : true }) },
     {
       keys: "u",
-      action: "Texts unified, or side by side",
+      action: "Toggle unified or side-by-side texts",
       run: () => onSearch({ unified: search.unified ? undefined : true }),
     },
-    { keys: "Escape", action: "Differences of all steps", run: () => onSearch({ pair: undefined }) },
+    { keys: "Escape", action: "Show differences of all steps", run: () => onSearch({ pair: undefined }) },
   ]);
 
   return (
     <section className={`panel ${classes.panel}`} aria-labelledby="aligned">
       <header className={classes.head}>
-        <h2 id="aligned">Steps, aligned</h2>
+        <h2 id="aligned">Aligned steps</h2>
         <Counts pairs={report.pairs} />
         <span className="grow" />
         <SegmentedControl
-          aria-label="Which steps"
+          aria-label="Steps to show"
           value={search.all ? "all" : "changed"}
           onChange={(value) => onSearch({ all: value === "all" ? true : undefined })}
           data={[
@@ -111,7 +111,7 @@ function Hint({ count }: { count: number }): ReactElement {
     <span className="muted">
       {count === 0
         ? "The runs do not differ in any step."
-        : `${pluralize(count, "difference")}. Select one to see only what is about it.`}
+        : `${pluralize(count, "difference")}. Select one to see only its details.`}
     </span>
   );
 }

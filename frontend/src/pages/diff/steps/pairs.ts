@@ -139,7 +139,7 @@ export function relationCounts(pairs: readonly AlignedPair[]): Record<AlignedPai
 }
 
 export const PAIRING_METHOD: Record<AlignedPair["found_by"], string> = {
-  lineage: "lineage: one was copied from the other",
+  lineage: "lineage (one was copied from the other)",
   signature: "equal signatures",
   sequence: "type, name and order",
   similarity: "similar content",

@@ -13,10 +13,10 @@ interface Props {
 }
 
 const hints: Record<AxisDraft["kind"], string> = {
-  model: "Any name may be typed; “provider: model” names the provider too.",
+  model: "Enter any model name. “provider: model” also selects the provider.",
   temperature: "From 0 to 2.",
   prompt: "For every model step from the fork on.",
-  overrides: "Override lists as JSON, as the fork panel shows them.",
+  overrides: "Override lists as JSON, as shown in the fork panel.",
 };
 
 /** The axes of the matrix: every combination of their values becomes a row. */
@@ -96,7 +96,7 @@ function Texts(props: {
         <div key={position} className={classes.value}>
           {value.text === null ? (
             <span>
-              <b>{RECORDED_VALUE}</b> <span className="muted">nothing is changed</span>
+              <b>{RECORDED_VALUE}</b> <span className="muted">no change</span>
             </span>
           ) : (
             <TextInput

@@ -53,17 +53,17 @@ export function CostEstimate({ run, fork, base, draft, onChange }: Props): React
     { keys: "mod+Enter", action: "Start the experiment", run: launch, whileTyping: true },
   ]);
   return (
-    <section className={`panel ${classes.card} ${classes.price}`} aria-label="Price" aria-busy={stale}>
+    <section className={`panel ${classes.card} ${classes.price}`} aria-label="Estimated cost" aria-busy={stale}>
       <TextInput
         label="Name"
-        placeholder="of the run"
+        placeholder="same as the run"
         maxLength={200}
         value={draft.name}
         onChange={(event) => onChange({ ...draft, name: event.currentTarget.value })}
       />
       <Limits draft={draft} onChange={onChange} />
       <div className="bar">
-        <h2>Estimated cost of the experiment</h2>
+        <h2>Estimated cost</h2>
         {stale && problem === null && <Loader size={11} role="img" aria-label="Planning" />}
       </div>
       {problem ? (
@@ -100,7 +100,7 @@ function Limits({ draft, onChange }: Pick<Props, "draft" | "onChange">): ReactEl
   return (
     <>
       <NumberInput
-        label="Samples of each combination"
+        label="Samples per combination"
         min={1}
         max={50}
         allowDecimal={false}
@@ -109,7 +109,7 @@ function Limits({ draft, onChange }: Pick<Props, "draft" | "onChange">): ReactEl
       />
       <div className={classes.pair}>
         <NumberInput
-          label="At most, in dollars"
+          label="Maximum cost in dollars"
           prefix="$"
           min={0}
           step={0.1}
@@ -118,7 +118,7 @@ function Limits({ draft, onChange }: Pick<Props, "draft" | "onChange">): ReactEl
           onChange={(value) => onChange({ ...draft, maxCost: number(value) })}
         />
         <NumberInput
-          label="Live calls, at most"
+          label="Maximum live calls"
           min={0}
           allowDecimal={false}
           placeholder="no limit"
@@ -136,9 +136,9 @@ function PlanSummary({ plan }: { plan: ExperimentPlan }): ReactElement {
       <dl className={classes.facts}>
         <dt>Replays</dt>
         <dd>{count(plan.rows)}</dd>
-        <dt>Live calls, about</dt>
+        <dt>Live calls (about)</dt>
         <dd>{count(plan.live_calls)}</dd>
-        <dt>Tokens, about</dt>
+        <dt>Tokens (about)</dt>
         <dd>{plan.tokens === 0 && plan.live_calls > 0 ? <b>unknown</b> : tokens(plan.tokens)}</dd>
         <dt>Cost</dt>
         <dd>

@@ -33,8 +33,8 @@ export function NewExperimentPage(): ReactElement {
       <EmptyState
         isPage
         icon={<IconFlask size={28} stroke={1.5} />}
-        title="An experiment begins with a run"
-        action={<Link {...paths.runs()}>To the runs</Link>}
+        title="Choose a run first"
+        action={<Link {...paths.runs()}>Go to runs</Link>}
       >
         Open a run, press <b>f</b> at the step to fork from, and choose <b>Experiment…</b> beside Replay.
       </EmptyState>
@@ -101,7 +101,7 @@ function Builder({ run, fork, model, providers }: Props): ReactElement {
           <section className={`panel ${classes.card}`} aria-label="Checks">
             <div className={classes.cardHead}>
               <h2>Checks</h2>
-              <span className="muted grow">on the outcome of every row</span>
+              <span className="muted grow">applied to the outcome of every row</span>
             </div>
             <ChecksEditor checks={draft.checks} onChange={(checks) => change({ ...draft, checks })} />
           </section>

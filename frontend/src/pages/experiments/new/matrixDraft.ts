@@ -68,7 +68,7 @@ export function rowCount(draft: MatrixDraft): number {
 export function draftProblem(draft: MatrixDraft): string | null {
   for (const { kind, values } of draft.axes) {
     for (const { name, text } of values) {
-      if (!name.trim()) return `Give each of the ${axisTitle[kind].toLowerCase()} a name.`;
+      if (!name.trim()) return `Enter a name for each of the ${axisTitle[kind].toLowerCase()}.`;
       if (kind === "temperature" && text !== null && !isTemperature(text))
         return `“${text}” is not a temperature: use 0 to 2.`;
       if (kind === "overrides" && text !== null) {

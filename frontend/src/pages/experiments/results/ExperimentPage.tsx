@@ -104,7 +104,7 @@ function Actions({ view, selection }: { view: ExperimentView; selection: readonl
         leftSection={<IconFlask size={15} />}
         renderRoot={(props) => <Link {...newExperiment} {...props} />}
       >
-        Another experiment
+        New experiment
       </Button>
       {comparison ? (
         <Button leftSection={<IconArrowsDiff size={15} />} renderRoot={(props) => <Link {...comparison} {...props} />}>
@@ -125,7 +125,7 @@ function Cancel({ id }: { id: string }): ReactElement {
     <StopButton
       stop={() => cancelExperiment(id)}
       onStopped={(view) => client.setQueryData(experimentQuery(id).queryKey, view)}
-      failureTitle="The experiment continues"
+      failureTitle="The experiment was not cancelled"
     >
       Cancel
     </StopButton>

@@ -72,7 +72,7 @@ export function ForkPanel({
             <IconBraces size={16} />
           </ActionIcon>
         </Tooltip>
-        <CloseButton size="sm" aria-label="Leave the fork" onClick={onClose} />
+        <CloseButton size="sm" aria-label="Close the fork panel" onClick={onClose} />
       </div>
       <div className={classes.scroll}>
         <OverrideChips
@@ -84,12 +84,12 @@ export function ForkPanel({
         {hasFrame && <SavedProfiles draft={draft} onChange={change} />}
         {replayChanges.error && (
           <p className="failed" role="alert">
-            The changes of the replay could not be read: {replayChanges.error.message}
+            The replay's changes could not be loaded: {replayChanges.error.message}
           </p>
         )}
         {replayChanges.pending ? (
           <p className="muted" role="status">
-            Reading the changes of the replay…
+            Loading the replay's changes…
           </p>
         ) : asJson ? (
           <Suspense fallback={<p className="muted">Loading the editor…</p>}>
@@ -108,7 +108,7 @@ export function ForkPanel({
       <div className={classes.foot}>
         <span className="muted grow ellipsis" role="status">
           {isBlocked
-            ? "The plan refuses this; see above."
+            ? "The plan rejects these changes. See above."
             : plan && draft.overrides.length === 0
               ? "No changes yet."
               : ""}
@@ -120,7 +120,7 @@ export function ForkPanel({
         >
           Experiment…
         </Button>
-        <Tooltip label={fork.error ? fork.error.message : "The plan refuses the settings above"} disabled={!isBlocked}>
+        <Tooltip label={fork.error ? fork.error.message : "The plan rejects the changes above"} disabled={!isBlocked}>
           <Button
             leftSection={<IconPlayerPlay size={14} />}
             rightSection={<Keys keys="mod+Enter" />}
@@ -148,7 +148,7 @@ function Editor({
   if (step.sequence_no < forkStep) {
     return (
       <div className={classes.note}>
-        Step {step.sequence_no} lies before the fork and stays as recorded.
+        Step {step.sequence_no} is before the fork, so it stays as recorded.
         <Button variant="default" onClick={onMoveHere}>
           Fork from step {step.sequence_no} instead
         </Button>

@@ -32,7 +32,7 @@ export function JudgeForm({ step, refusal, pending, onJudge }: Props): ReactElem
     <div className={classes.form}>
       <Textarea
         label="Comment"
-        placeholder="Why? Optional for pass and fail."
+        placeholder="Reason (optional for pass and fail)"
         autosize
         minRows={1}
         maxRows={6}

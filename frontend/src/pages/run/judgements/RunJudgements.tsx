@@ -29,9 +29,9 @@ export function RunJudgements({ run }: { run: RunDetail }): ReactElement {
     );
   };
   useShortcuts("Run", [
-    { keys: "p", action: "Pass: the run did its task", run: () => verdict("pass") },
-    { keys: "x", action: "Fail: the run did not do its task", run: () => verdict("fail") },
-    { keys: "n", action: "Judge the run, or add a note", run: open },
+    { keys: "p", action: "Judge the run as passed", run: () => verdict("pass") },
+    { keys: "x", action: "Judge the run as failed", run: () => verdict("fail") },
+    { keys: "n", action: "Open the judgements", run: open },
   ]);
   return (
     <Popover
@@ -66,7 +66,7 @@ export function RunJudgements({ run }: { run: RunDetail }): ReactElement {
             <JudgementRow key={judgement.id} judgement={judgement} run={run.id} onDelete={remove.mutate} />
           ))}
         </ul>
-        {data?.judgements.length === 0 && <span className="muted">Nothing has judged this run yet.</span>}
+        {data?.judgements.length === 0 && <span className="muted">This run has no judgements yet.</span>}
         <JudgeForm step={null} refusal={refusal} pending={add.isPending} onJudge={add.mutate} />
       </Popover.Dropdown>
     </Popover>
@@ -76,8 +76,8 @@ export function RunJudgements({ run }: { run: RunDetail }): ReactElement {
 /** Why the caller cannot judge a run; empty when they can. */
 export function useRefusal(isSealed: boolean): string {
   const { data: access } = useQuery(accessQuery);
-  if (!isSealed) return "The run is still being recorded. Judge it once it has ended.";
-  return access?.role === "viewer" ? "Judging needs the role debugger." : "";
+  if (!isSealed) return "The run is still being recorded. You can judge it after it ends.";
+  return access?.role === "viewer" ? "Judging requires the debugger role." : "";
 }
 
 function confirmVerdict(kind: "pass" | "fail", undo: () => void): void {

@@ -24,7 +24,7 @@ export function measurementWords(kind: PlaceKindView): string {
   const figures = kind.measured.map(
     (figure) =>
       `On labelled failures (${figure.source}), ${figure.near} of ${pluralize(figure.places, "place")} ` +
-      `were the step that people blamed or next to it (95 %: ${percent(figure.low)} to ${percent(figure.high)}).`,
+      `were at or next to the step that reviewers blamed (95 % interval: ${percent(figure.low)} to ${percent(figure.high)}).`,
   );
   const occurrences = kind.seen.map(
     (occurrence) =>

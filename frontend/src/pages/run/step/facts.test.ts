@@ -12,12 +12,12 @@ test("a hook that changed arguments shows what was asked", () => {
   const hook = { name: "right", action: "modify_args", asked: { order_id: "B-9" } };
   expect(hookFacts("hook", hook)).toEqual([
     ["hook", "right changed the arguments"],
-    ["asked with", '{ order_id: "B-9" }'],
+    ["requested with", '{ order_id: "B-9" }'],
   ]);
   const actions = [{ name: "brief", action: "system_message", text: "Be brief." }];
   expect(hookFacts("hooks", actions)).toEqual([
     ["hook", "brief added a system message"],
-    ["it said", "Be brief."],
+    ["message", "Be brief."],
   ]);
   expect(hookFacts("differs", ["messages"])).toBeNull();
 });

@@ -7,7 +7,7 @@ const names: Record<string, string> = {
   why: "why not exact",
   differs: "what differs",
   signature: "signature version",
-  ignored: "left out of the signature",
+  ignored: "excluded from the signature",
 };
 
 export function factName(name: string): string {
@@ -23,9 +23,9 @@ export function hookFacts(name: string, value: JsonValue): [string, string][] | 
       "hook",
       `${text(decision.name)} ${HOOK_ACTIONS[text(decision.action)] ?? text(decision.action)}`,
     ];
-    if (decision.asked !== undefined) return [hook, ["asked with", preview(decision.asked, 400)]];
+    if (decision.asked !== undefined) return [hook, ["requested with", preview(decision.asked, 400)]];
     const words = text(decision.text ?? decision.message);
-    return words ? [hook, ["it said", words]] : [hook];
+    return words ? [hook, ["message", words]] : [hook];
   });
 }
 

@@ -96,13 +96,13 @@ export default function StepGraph({ run, rows, selectedNumber, fork, plans, onSe
     <div className={classes.graph}>
       {graph.hidden > 0 && (
         <p className={classes.note}>
-          {count(NODE_LIMIT)} of {count(rows.length)} steps, those around the selected one: a larger graph is neither
-          readable nor quick. Fold or filter steps to bring others in.
+          {count(NODE_LIMIT)} of {count(rows.length)} steps, centered on the selected one. Larger graphs are slow and
+          hard to read; fold or filter steps to see others.
         </p>
       )}
       <Legend kinds={STRENGTH.filter((kind) => visibleEdges.some((edge) => edge.kind === kind))} />
       {provenanceEdges.error && (
-        <p className={classes.note}>The data flow could not be read: {provenanceEdges.error.message}</p>
+        <p className={classes.note}>The data flow could not be loaded: {provenanceEdges.error.message}</p>
       )}
       <div className={classes.flow}>
         <ReactFlow

@@ -80,10 +80,10 @@ export function StepsPanel(props: Props): ReactElement {
     { keys: "j", action: "Next step", run: () => move(1) },
     { keys: "k", action: "Previous step", run: () => move(-1) },
     { keys: "ArrowRight", action: "Unfold", run: () => fold(true) },
-    { keys: "ArrowLeft", action: "Fold, or to the parent", run: () => fold(false) },
+    { keys: "ArrowLeft", action: "Fold, or go to the parent", run: () => fold(false) },
     { keys: "e", action: "Next error", run: () => goToStep(nextFailed(steps, selectedNumber ?? 0)) },
     { keys: "E", action: "Previous error", run: () => goToStep(nextFailed(steps, selectedNumber ?? 0, -1)) },
-    { keys: "g", action: "To the fork", run: () => goToStep(fork) },
+    { keys: "g", action: "Go to the fork", run: () => goToStep(fork) },
     { keys: "/", action: "Filter the steps", run: () => search.current?.select() },
   ]);
 
@@ -105,7 +105,7 @@ export function StepsPanel(props: Props): ReactElement {
           <IconBug size={16} />
         </Tool>
         {fork !== null && (
-          <Tool label="To the fork ( g )" onClick={() => goToStep(fork)}>
+          <Tool label="Go to the fork ( g )" onClick={() => goToStep(fork)}>
             <IconGitFork size={16} />
           </Tool>
         )}

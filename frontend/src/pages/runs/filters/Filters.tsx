@@ -157,7 +157,7 @@ function Cost({ search, onChange }: Props): ReactElement {
         value={max_cost ?? ""}
         onChange={(value) => setCosts(min_cost, number(value))}
       />
-      <span className="muted">Runs whose cost is unknown are left out.</span>
+      <span className="muted">Runs with unknown cost are excluded.</span>
     </FilterButton>
   );
 }

@@ -55,7 +55,7 @@ export function ImportDialog({ imports }: { imports: Import }): ReactElement {
         ))}
       </ul>
       {state.runs.length > LISTED_LIMIT && (
-        <p className="muted">The first {LISTED_LIMIT} are listed here; all are in the list of runs.</p>
+        <p className="muted">The first {LISTED_LIMIT} are listed here. All are in the list of runs.</p>
       )}
       <div className={classes.foot}>
         {busy ? (
@@ -90,14 +90,14 @@ function ImportedRunRow({ run, onOpen }: { run: ImportedRun; onOpen: () => void 
       {run.created ? (
         <IconCircleCheck size={15} className="exact" aria-label="imported" />
       ) : (
-        <IconCircleDashedCheck size={15} className="live" aria-label="here already" />
+        <IconCircleDashedCheck size={15} className="live" aria-label="already here" />
       )}
       <Link {...paths.run(run.id)} onClick={onOpen} className="ellipsis">
         {run.name}
       </Link>
       <span className="muted num">
         {run.format} · {pluralize(run.steps, "step")}
-        {!run.created && " · here already"}
+        {!run.created && " · already here"}
       </span>
     </li>
   );

@@ -17,9 +17,7 @@ export function HookOutcomes({ session }: { session: SessionView }): ReactElemen
       <header className={classes.head}>
         <h2 id="hook-outcomes">Hooks</h2>
         <span className="muted num">
-          {data.next === null
-            ? pluralize(data.outcomes.length, "decision")
-            : `the first ${data.outcomes.length} decisions`}
+          {data.next === null ? pluralize(data.outcomes.length, "decision") : `first ${data.outcomes.length} decisions`}
         </span>
       </header>
       <ol className={classes.calls}>
@@ -48,7 +46,7 @@ function Outcome({ outcome, run }: { outcome: HookOutcomeView; run: string | nul
             {words.message && <code className={classes.said}>{words.message}</code>}
             {words.request && (
               <span className={classes.asked}>
-                asked with <code>{words.request}</code>
+                requested with <code>{words.request}</code>
               </span>
             )}
           </>

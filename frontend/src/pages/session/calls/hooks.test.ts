@@ -28,5 +28,5 @@ test("changed arguments stand beside those that were asked", () => {
 });
 
 test("a hook that only failed decided nothing", () => {
-  expect(outcomeWords({ ...OUTCOME, hook: "", decision: { action: "continue" } }).action).toBe("gave no answer");
+  expect(outcomeWords({ ...OUTCOME, hook: "", decision: { action: "continue" } }).action).toBe("did not answer");
 });

@@ -25,7 +25,7 @@ export function outcomeWords(outcome: HookOutcomeView): HookWords {
   const action = typeof decision.action === "string" ? decision.action : "";
   const message = decision.message ?? decision.reason ?? decision.text ?? decision.args ?? "";
   return {
-    action: HOOK_ACTIONS[action] ?? "gave no answer",
+    action: HOOK_ACTIONS[action] ?? "did not answer",
     message: typeof message === "string" ? message : preview(message, 160),
     request: action === "modify_args" ? preview(outcome.asked, 160) : "",
     tone: action === "deny" || action === "stop" ? "failed" : action in HOOK_ACTIONS ? "simulated" : "plain",

@@ -15,7 +15,7 @@ export function Plan({ session, steps }: { session: SessionView; steps: readonly
   return (
     <section className="panel" aria-labelledby="changes">
       <header className={classes.head}>
-        <h2 id="changes">Changed for this replay</h2>
+        <h2 id="changes">Changes in this replay</h2>
         <Names session={session} />
         <span className="chip" title={TYPES[session.replay_type]}>
           replay type {session.replay_type}
@@ -37,10 +37,10 @@ export function Plan({ session, steps }: { session: SessionView; steps: readonly
               <dd title={reasonSentence("assumed_unaffected")}>{pluralize(assumedCount, "step")}</dd>
             </>
           )}
-          <dt>May go live</dt>
-          <dd>{session.policy.allow.join(", ") || "nothing"}</dd>
-          <dt>Without an answer</dt>
-          <dd>{session.policy.fallback === "simulate" ? "a placeholder" : "the replay fails"}</dd>
+          <dt>Live calls allowed</dt>
+          <dd>{session.policy.allow.join(", ") || "none"}</dd>
+          <dt>If no answer is available</dt>
+          <dd>{session.policy.fallback === "simulate" ? "use a placeholder" : "fail the replay"}</dd>
         </dl>
       </div>
     </section>
@@ -62,13 +62,13 @@ function Names({ session }: { session: SessionView }): ReactElement {
 }
 
 const TYPES = {
-  A: "A: the same configuration, resolved again and compared",
-  B: "B: model, provider, tool schemas or prompt changed, or it is too far from the recording",
+  A: "A: same configuration, resolved again and compared",
+  B: "B: model, provider, tool schemas or prompt changed, or the determinism score is too low",
 };
 
 function Overrides({ session }: { session: SessionView }): ReactElement {
   const { overrides } = session.overrides;
-  if (overrides.length === 0) return <p className={classes.none}>Nothing: the recording is replayed unchanged.</p>;
+  if (overrides.length === 0) return <p className={classes.none}>No changes: the recording is replayed as it is.</p>;
   return (
     <ul className={classes.overrides}>
       {overrides.map((override, index) => {

@@ -39,7 +39,7 @@ function Form(props: { session: string; question: NonNullable<SessionView["quest
         <JsonView value={question.arguments} />
       </div>
       <Textarea
-        label={`What ${question.tool_name} answers`}
+        label={`Result of ${question.tool_name}`}
         description="JSON or plain text"
         autosize
         minRows={3}
@@ -50,7 +50,12 @@ function Form(props: { session: string; question: NonNullable<SessionView["quest
         classNames={{ input: classes.text }}
       />
       <div className={classes.actions}>
-        <SegmentedControl<Outcome> aria-label="How the call ends" value={status} onChange={setStatus} data={outcomes} />
+        <SegmentedControl<Outcome>
+          aria-label="Outcome of the call"
+          value={status}
+          onChange={setStatus}
+          data={outcomes}
+        />
         <span className="grow" />
         <Button
           variant="default"
@@ -58,7 +63,7 @@ function Form(props: { session: string; question: NonNullable<SessionView["quest
           title="The policy's fallback is used"
           onClick={() => send.mutate({ action: "fallback", output: null })}
         >
-          Go on without
+          Continue without it
         </Button>
         {question.may_run && (
           <Button
@@ -66,7 +71,7 @@ function Form(props: { session: string; question: NonNullable<SessionView["quest
             disabled={send.isPending}
             onClick={() => send.mutate({ action: "run", output: null })}
           >
-            Run it
+            Run the call
           </Button>
         )}
         <Button
@@ -74,7 +79,7 @@ function Form(props: { session: string; question: NonNullable<SessionView["quest
           disabled={"error" in answer}
           onClick={() => "value" in answer && send.mutate({ action: "answer", output: answer.value })}
         >
-          Answer
+          Send answer
         </Button>
       </div>
     </section>

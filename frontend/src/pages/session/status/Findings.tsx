@@ -50,7 +50,7 @@ export function Findings({ session }: { session: SessionView }): ReactElement | 
 function takeoverWords({ at, kept_to: keptTo, taken_back: takenBack }: SessionView["takeovers"][number]): string {
   const lossWords =
     takenBack === 0 ? "no steps were discarded" : `${pluralize(takenBack, "step")} after it were discarded`;
-  return `${fullTime(at)}: it went on after step ${keptTo}; ${lossWords}.`;
+  return `${fullTime(at)}: resumed after step ${keptTo}; ${lossWords}.`;
 }
 
 /** Lines in sight from the start. */

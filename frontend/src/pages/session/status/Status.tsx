@@ -36,7 +36,7 @@ export function Status({ session, connection, attempts }: Props): ReactElement {
             )}
           </span>
           {!isFinished && connection === "waiting" && (
-            <span className={classes.lost}>Connection lost. It resumes where it stopped.</span>
+            <span className={classes.lost}>Connection lost. Reconnecting…</span>
           )}
         </div>
       </div>
@@ -74,7 +74,7 @@ function Countdown({ attempt }: { attempt: AttemptView }): ReactElement {
   const wait = seconds > 0 ? `in ${seconds} s` : "now";
   return (
     <>
-      Step {attempt.sequence_no}: attempt {attempt.attempt} failed, trying again {wait}
+      Step {attempt.sequence_no}: attempt {attempt.attempt} failed, retrying {wait}
     </>
   );
 }

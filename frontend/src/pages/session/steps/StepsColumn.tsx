@@ -101,7 +101,7 @@ function Row(props: { row: SessionRow; session: SessionView; onShowInherited: ()
       return (
         <button type="button" className={classes.inherited} onClick={props.onShowInherited}>
           <LabelGlyph mark="exact" silent />
-          {pluralize(row.count, "step")} before the fork, taken over as recorded
+          {pluralize(row.count, "step")} before the fork, copied from the recording
         </button>
       );
     case "fork":

@@ -22,13 +22,13 @@ export function RetrieverDialog({ retriever, isAdmin, onClose }: Props): ReactEl
     <Modal opened onClose={onClose} title={retriever.name} size="lg" closeButtonProps={{ "aria-label": "Close" }}>
       <div className={classes.detail}>
         <p>
-          Asks {retriever.asks} for {servesWords(retriever)}, and waits {retriever.timeout_s} s at most.
+          Queries {retriever.asks} for {servesWords(retriever)}. Times out after {retriever.timeout_s} s.
         </p>
         <h2>Test query</h2>
         {isAdmin ? (
           <RetrieverTrial retriever={retriever} />
         ) : (
-          <p className="muted">Only an administrator searches from here.</p>
+          <p className="muted">Only administrators can run test queries.</p>
         )}
       </div>
     </Modal>
@@ -42,7 +42,7 @@ function RetrieverTrial({ retriever }: { retriever: RetrieverView }): ReactEleme
   const [profile, setProfile] = useState<string | null>(null);
   const [filters, setFilters] = useState<Record<string, JsonValue> | null | "invalid">(null);
   const [shownTrial, setShownTrial] = useState<string | null>(null);
-  const blocker = query === "" ? "Enter a query first" : filters === "invalid" ? "The filters are not JSON yet" : "";
+  const blocker = query === "" ? "Enter a query first" : filters === "invalid" ? "The filters are not valid JSON" : "";
   const start = useMutation({
     mutationFn: () =>
       tryRetriever({
@@ -68,7 +68,7 @@ function RetrieverTrial({ retriever }: { retriever: RetrieverView }): ReactEleme
       <TextInput data-autofocus label="Query" value={query} onChange={(event) => setQuery(event.currentTarget.value)} />
       <div className={classes.pair}>
         <NumberInput
-          label="How many, at most"
+          label="Maximum documents"
           min={0}
           max={1000}
           allowDecimal={false}
@@ -90,7 +90,7 @@ function RetrieverTrial({ retriever }: { retriever: RetrieverView }): ReactEleme
       <JsonArea
         label="Filters"
         placeholder='{"language": "en"}'
-        check={(value) => (isObject(value) ? null : 'Filters are an object, as {"language": "en"}.')}
+        check={(value) => (isObject(value) ? null : 'Filters must be an object such as {"language": "en"}.')}
         onChange={(input) => setFilters(input === null ? "invalid" : isObject(input.value) ? input.value : null)}
       />
       <div>

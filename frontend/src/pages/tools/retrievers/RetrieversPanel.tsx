@@ -42,9 +42,9 @@ function Table({ retrievers, isAdmin }: { retrievers: readonly RetrieverView[]; 
         <thead>
           <tr>
             <th scope="col">Retriever</th>
-            <th scope="col">Asks</th>
+            <th scope="col">Source</th>
             <th scope="col">Serves</th>
-            <th scope="col">Embeds the query by</th>
+            <th scope="col">Query embedding</th>
           </tr>
         </thead>
         <tbody ref={body}>
@@ -59,10 +59,10 @@ function Table({ retrievers, isAdmin }: { retrievers: readonly RetrieverView[]; 
                   {retriever.name}
                 </button>
               </th>
-              <td data-label="Asks">{retriever.asks}</td>
+              <td data-label="Source">{retriever.asks}</td>
               <td data-label="Serves">{servesWords(retriever)}</td>
-              <td data-label="Embeds the query by">
-                {retriever.embeddings.length === 0 && <span className="muted">the store itself</span>}
+              <td data-label="Query embedding">
+                {retriever.embeddings.length === 0 && <span className="muted">by the store</span>}
                 {retriever.embeddings.map(({ name, by }) => (
                   <div key={name}>
                     {name} <span className="muted">{by}</span>

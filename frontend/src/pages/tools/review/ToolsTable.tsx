@@ -29,8 +29,8 @@ export function ToolsTable({ tools, isAdmin, onDecide }: Props): ReactElement {
     else onDecide(tool.name, safe);
   };
   useShortcuts("Chosen tool", [
-    { keys: "s", action: "Safe: may run in a replay", run: () => selectedTool && decide(selectedTool, true) },
-    { keys: "x", action: "Side effect: never runs", run: () => selectedTool && decide(selectedTool, false) },
+    { keys: "s", action: "Mark as safe: may run in a replay", run: () => selectedTool && decide(selectedTool, true) },
+    { keys: "x", action: "Mark as side effect: never runs", run: () => selectedTool && decide(selectedTool, false) },
     { keys: "u", action: "Clear the decision", run: () => selectedTool && decide(selectedTool, null) },
   ]);
   const openTool = tools.find(({ name }) => name === openName);
@@ -149,7 +149,7 @@ function Decision({ tool, isAdmin, onDecide }: Pick<RowProps, "tool" | "isAdmin"
           aria-disabled={!isAdmin}
           className={classes.option}
           data-safe={safe ?? "unknown"}
-          title={isAdmin ? undefined : "Only an administrator decides about tools"}
+          title={isAdmin ? undefined : "Only administrators can review tools"}
           onClick={() => onDecide(safe)}
         >
           {words}

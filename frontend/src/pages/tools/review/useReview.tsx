@@ -16,7 +16,8 @@ export function useReview() {
     mutationFn: decide,
     onMutate: () => cachedTools(client),
     onSuccess: (tools, choices, before) => accept(client, tools, before, decisionWords(choices)),
-    onError: (error) => notifications.show({ color: "red", title: "Nothing was decided", message: error.message }),
+    onError: (error) =>
+      notifications.show({ color: "red", title: "The decision was not saved", message: error.message }),
   });
   const file = useMutation({
     mutationFn: async (file: File) => importTools(await file.text()),
@@ -24,7 +25,7 @@ export function useReview() {
     onSuccess: (tools, _, before) => {
       const unreviewedCount = tools.tools.filter(({ safe }) => safe === null).length;
       const remark = unreviewedCount
-        ? `${pluralize(unreviewedCount, "tool")} still to be reviewed.`
+        ? `${pluralize(unreviewedCount, "tool")} still to review.`
         : "Every tool is reviewed.";
       accept(client, tools, before, `The file was imported. ${remark}`);
     },
@@ -54,7 +55,7 @@ function accept(client: QueryClient, tools: ToolList, before: ToolList["tools"],
     try {
       client.setQueryData(toolsQuery.queryKey, await decide(choices));
     } catch (error) {
-      notifications.show({ color: "red", title: "Nothing was undone", message: String(error) });
+      notifications.show({ color: "red", title: "The decision was not undone", message: String(error) });
     }
   };
   const id = notifications.show({

@@ -18,13 +18,13 @@ export function ToolDialog({ tool, isAdmin, onClose }: Props): ReactElement {
   return (
     <Modal opened onClose={onClose} title={tool.name} size="lg" closeButtonProps={{ "aria-label": "Close" }}>
       <div className={classes.detail}>
-        <p>{tool.description || "No model step that offered it says what it does."}</p>
+        <p>{tool.description || "No description was recorded."}</p>
         <h2>Suggestion</h2>
         <p>
           {tool.suggestion.safe ? "Safe" : "Side effect"}: the name or description {tool.suggestion.reason}.
         </p>
         <h2>Runs live through</h2>
-        <p>{tool.executor || "Nothing is configured to run it, so it is answered from recordings only."}</p>
+        <p>{tool.executor || "Not configured: answered from recordings only."}</p>
         <h2>Parameters</h2>
         {tool.parameters === null ? (
           <p className="muted">No schema was recorded.</p>
@@ -32,14 +32,14 @@ export function ToolDialog({ tool, isAdmin, onClose }: Props): ReactElement {
           <JsonView value={tool.parameters} />
         )}
         <h2>Decisions</h2>
-        {tool.history.length === 0 && <p className="muted">Not reviewed: replays do not run it.</p>}
+        {tool.history.length === 0 && <p className="muted">Not reviewed. Replays do not run it.</p>}
         <ul>
           {tool.history.map((entry) => (
             <Entry key={entry.at} entry={entry} />
           ))}
         </ul>
         {tool.executor && <h2>Test call</h2>}
-        {tool.executor && !isAdmin && <p className="muted">Only an administrator runs a tool from here.</p>}
+        {tool.executor && !isAdmin && <p className="muted">Only administrators can run test calls.</p>}
         {tool.executor && isAdmin && <ToolTrial tool={tool} />}
       </div>
     </Modal>

@@ -35,6 +35,6 @@ test("an unreviewed tool has to be confirmed, and so has a side effect", () => {
   fireEvent.click(screen.getByRole("checkbox"));
   expect(isOff()).toBe(false);
   fireEvent.change(screen.getByLabelText("Arguments"), { target: { value: "[1]" } });
-  expect(screen.getByText("Arguments are an object.")).toBeTruthy();
+  expect(screen.getByText("Arguments must be an object.")).toBeTruthy();
   expect(isOff()).toBe(true);
 });

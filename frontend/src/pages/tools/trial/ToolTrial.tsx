@@ -44,7 +44,7 @@ export function ToolTrial({ tool }: { tool: ToolView }): ReactElement {
         <JsonArea
           label="Arguments"
           placeholder="{}"
-          check={(value) => (isObject(value) ? null : "Arguments are an object.")}
+          check={(value) => (isObject(value) ? null : "Arguments must be an object.")}
           onChange={(next) => {
             mark("", next === null);
             if (next) setValues(isObject(next.value) ? next.value : {});
@@ -96,5 +96,5 @@ function callBlocker(
 ): string {
   if (invalid.length > 0) return "An argument is not valid JSON";
   if (missingFields.length > 0) return `Missing: ${missingFields.join(", ")}`;
-  return tool.safe === true || isConfirmed ? "" : "Confirm first that it may run";
+  return tool.safe === true || isConfirmed ? "" : "Confirm that it may run";
 }

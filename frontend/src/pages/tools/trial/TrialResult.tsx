@@ -50,7 +50,9 @@ function Output({ trial }: { trial: TrialView }): ReactElement {
   if (documents) {
     return (
       <>
-        {typeof embedding === "string" && embedding && <p className="muted">Embedded by the profile {embedding}.</p>}
+        {typeof embedding === "string" && embedding && (
+          <p className="muted">Query embedded with profile {embedding}.</p>
+        )}
         <DocumentsTable documents={documents} />
       </>
     );
@@ -69,7 +71,7 @@ export function TrialHistory(props: {
   if (!data || data.trials.length === 0) return null;
   return (
     <>
-      <h2 id={id}>Made before</h2>
+      <h2 id={id}>Earlier trials</h2>
       <ul aria-labelledby={id}>
         {data.trials.map((trial) => (
           <li key={trial.id}>

@@ -70,7 +70,7 @@ function RecordedMessage({
         onReset={() => onChange(editMessage(draft, match, index, undefined))}
       />
       {edit?.op === "delete" ? (
-        <p className={`muted ${classes.gone}`}>{message.text || "Left out"}</p>
+        <p className={`muted ${classes.gone}`}>{message.text || "Omitted"}</p>
       ) : (
         <>
           <Textarea
@@ -89,9 +89,9 @@ function RecordedMessage({
             type="button"
             className={classes.link}
             onClick={() => onChange(deleteMessage(draft, match, index))}
-            aria-label={`Remove message ${index + 1}`}
+            aria-label={`Omit message ${index + 1}`}
           >
-            leave out
+            omit
           </button>
         </>
       )}

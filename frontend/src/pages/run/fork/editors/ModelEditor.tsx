@@ -72,7 +72,7 @@ export function ModelEditor(props: EditorProps & { request: ModelInput }): React
       <LazyDetails
         className={classes.more}
         hasEdits={entryFor(draft, { step: step.sequence_no })?.output !== undefined}
-        summary="Override its output without calling it"
+        summary="Override the output without calling the model"
       >
         <OutputField step={step} draft={draft} onChange={onChange} />
       </LazyDetails>
@@ -125,7 +125,9 @@ function ModelFields({ step, request, model, setModelField }: FieldsProps): Reac
       </div>
       {knownProvider?.description && <p className={classes.hint}>{sentence(knownProvider.description)}</p>}
       {!knownProvider && provider && (
-        <p className={classes.hint}>{provider} is not configured here: a live call needs another provider.</p>
+        <p className={classes.hint}>
+          {provider} is not configured on this server. Choose another provider for live calls.
+        </p>
       )}
       <div className={classes.four}>
         {numbers.map(({ name, label, max, step: increment, isInteger }) => (

@@ -41,7 +41,7 @@ export function RequestEditor({ request, model, setFields }: Props): ReactElemen
       }
     >
       {request.tools.length > 0 && (
-        <div className={classes.offered} role="group" aria-label="Tools that it is offered">
+        <div className={classes.offered} role="group" aria-label="Offered tools">
           {request.tools.map(nameOf).map((name) => (
             <Checkbox
               key={name}
@@ -77,7 +77,7 @@ export function RequestEditor({ request, model, setFields }: Props): ReactElemen
         onChange={(next) => setFields(parameterEdits(request, model, next as Record<string, JsonValue> | undefined))}
       />
       <MultiSelect
-        label="Left out of the request"
+        label="Omitted from the request"
         data={[...new Set([...optionalFields(request), ...(model.unset ?? [])])]}
         value={model.unset ?? []}
         placeholder={model.unset?.length ? "" : "nothing"}

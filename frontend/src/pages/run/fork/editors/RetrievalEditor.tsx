@@ -39,7 +39,7 @@ export function RetrievalEditor({
         onChange={(text) => onChange(setField(draft, match, "retrieval", "query", text))}
       />
       <NumberInput
-        label="How many, at most"
+        label="Maximum documents"
         min={0}
         allowDecimal={false}
         placeholder={typeof input["top_k"] === "number" ? String(input["top_k"]) : "as recorded"}
@@ -61,14 +61,14 @@ export function RetrievalEditor({
         rows={1}
         recordedValue={isObject(input["filters"]) ? input["filters"] : {}}
         value={retrieval?.filters ?? undefined}
-        check={(value) => (isObject(value) ? null : 'filters are an object, as {"language": "en"}')}
+        check={(value) => (isObject(value) ? null : 'filters must be an object such as {"language": "en"}')}
         onChange={(value) =>
           onChange(setField(draft, match, "retrieval", "filters", isObject(value) ? value : undefined))
         }
       />
       {needsNewSearch(retrieval, recordedDocuments.length) && !draft.policy.allow?.includes("retrieval") && (
         <p className="muted">
-          No search is made: the policy below allows no retriever. Enter the documents here, or allow retrievers.
+          No search is made: the policy below does not allow retrievers. Enter the documents here, or allow retrievers.
         </p>
       )}
       <FieldHead

@@ -31,9 +31,9 @@ test("another tool answer is an override; what is not JSON yet is said and not a
   renderInApp(
     <Desk step={aStepDetail({ sequence_no: 6, type: "tool", tool_name: "get_order", output: { total: 420 } })} />,
   );
-  type("What get_order answers", '{"total": 42}');
+  type("Result of get_order", '{"total": 42}');
   expect(last.overrides).toEqual([{ match: { step: 6 }, tool: { output: { total: 42 }, status: "ok" } }]);
-  type("What get_order answers", '{"total": ');
+  type("Result of get_order", '{"total": ');
   expect(screen.getByText(/^Not applied/)).toBeTruthy();
   expect(last.overrides[0]?.tool?.output).toEqual({ total: 42 });
 });
@@ -41,9 +41,9 @@ test("another tool answer is an override; what is not JSON yet is said and not a
 test("a tool is called with other arguments, and the recorded ones typed again are no override", () => {
   const step = aStepDetail({ sequence_no: 6, type: "tool", tool_name: "get_order", input: { id: 1 }, output: "lost" });
   renderInApp(<Desk step={step} />);
-  type("What get_order is called with", '{"id": 2}');
+  type("Arguments of get_order", '{"id": 2}');
   expect(last.overrides).toEqual([{ match: { step: 6 }, arguments: { id: 2 } }]);
-  type("What get_order is called with", '{"id": 1}');
+  type("Arguments of get_order", '{"id": 1}');
   expect(last.overrides).toEqual([]);
 });
 
@@ -51,7 +51,7 @@ test("the recorded answer typed again is no override", () => {
   renderInApp(
     <Desk step={aStepDetail({ sequence_no: 6, type: "tool", tool_name: "get_order", output: { total: 420 } })} />,
   );
-  type("What get_order answers", '{"total": 1}');
+  type("Result of get_order", '{"total": 1}');
   fireEvent.click(screen.getByText("as recorded"));
   expect(last.overrides).toEqual([]);
 });
@@ -60,9 +60,9 @@ test("JSON that a tool gave as text is edited laid out and stays text", () => {
   renderInApp(
     <Desk step={aStepDetail({ sequence_no: 6, type: "tool", tool_name: "get_order", output: '{"total": 420}' })} />,
   );
-  const field = screen.getByLabelText<HTMLTextAreaElement>("What get_order answers");
+  const field = screen.getByLabelText<HTMLTextAreaElement>("Result of get_order");
   expect(field.value).toBe('{\n  "total": 420\n}');
-  type("What get_order answers", '{\n  "total": 42\n}');
+  type("Result of get_order", '{\n  "total": 42\n}');
   expect(last.overrides[0]?.tool?.output).toBe('{"total": 42}');
 });
 
@@ -96,7 +96,7 @@ test("a message of one request can be changed and left out", () => {
   expect(last.overrides).toEqual([
     { match: { step: 5 }, messages: [{ op: "replace", index: 1, content: "Hello there" }] },
   ]);
-  fireEvent.click(screen.getByText("leave out"));
+  fireEvent.click(screen.getByText("omit"));
   expect(last.overrides).toEqual([{ match: { step: 5 }, messages: [{ op: "delete", index: 1 }] }]);
 });
 

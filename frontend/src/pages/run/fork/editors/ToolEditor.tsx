@@ -24,19 +24,19 @@ export function ToolEditor({ step, draft, onChange }: EditorProps): ReactElement
   return (
     <>
       <JsonField
-        label={`What ${step.tool_name || step.name} is called with`}
+        label={`Arguments of ${step.tool_name || step.name}`}
         recordedValue={step.input}
         value={entryFor(draft, match)?.arguments}
         onChange={(newArguments) => onChange(setPart(draft, match, "arguments", newArguments))}
       />
       <JsonField
-        label={`What ${step.tool_name || step.name} answers`}
+        label={`Result of ${step.tool_name || step.name}`}
         recordedValue={step.output}
         value={tool && JSON.stringify(tool.output) !== JSON.stringify(step.output) ? tool.output : undefined}
         onChange={(output) => setAnswer(output === undefined ? step.output : output, tool?.status ?? "ok")}
       />
       <Select
-        label="The call"
+        label="Outcome of the call"
         data={statuses}
         value={tool?.status ?? recordedStatus}
         allowDeselect={false}

@@ -65,7 +65,7 @@ function PlanSummary({
       {orphans.map((refusal) => (
         <Refusal key={refusal.code + refusal.where + refusal.detail}>
           {sentence(refusal.detail)}
-          {refusal.code === "tool_review_required" && <Link {...paths.tools()}> To the tools</Link>}
+          {refusal.code === "tool_review_required" && <Link {...paths.tools()}> Review tools</Link>}
           {refusal.step !== null && <StepLink step={refusal.step} onSelect={onSelect} />}
         </Refusal>
       ))}
@@ -90,7 +90,7 @@ function AssumedSteps({ plan, onSelect }: { plan: Plan; onSelect: (step: number)
   const steps = plan.steps.filter((step) => step.reason === "assumed_unaffected").slice(0, LISTED_LIMIT);
   return (
     <Note>
-      {pluralize(plan.assumed, "step")} assumed unaffected. Set the value by hand where the change reaches it:
+      {pluralize(plan.assumed, "step")} assumed unaffected. Set a value by hand where the change does reach it:
       {steps.map((step) => (
         <StepLink key={step.sequence_no} step={step.sequence_no} onSelect={onSelect} />
       ))}
@@ -104,8 +104,8 @@ function DeterminismTypes({ plan, onSelect }: { plan: Plan; onSelect: (step: num
   if (steps.length === 0) return null;
   return (
     <Note>
-      {pluralize(steps.length, "step")} with messages that a person typed after an answer that changes. They are as
-      recorded; the person might have written something else:
+      {pluralize(steps.length, "step")} with user messages that follow a changed answer. They stay as recorded, although
+      the user might have replied differently:
       {steps.slice(0, LISTED_LIMIT).map((step) => (
         <StepLink key={step.sequence_no} step={step.sequence_no} onSelect={onSelect} />
       ))}
@@ -135,7 +135,7 @@ function Kind(props: { type: Plan["replay_type"]; determinism: Determinism; assu
       label={
         <>
           {factors.length > 0
-            ? `Mean of ${factors.join(", ")}; under ${determinism.threshold} is B.`
+            ? `Mean of ${factors.join(", ")}. Below ${determinism.threshold}, the type is B.`
             : "There is no current configuration to compare with."}
           {changes.length > 0 && <div>Changed: {changes.join(", ")}.</div>}
         </>

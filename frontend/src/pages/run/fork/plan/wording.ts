@@ -4,7 +4,7 @@ import type { PlanAction } from "@/domain/steps/labels";
 import { pluralize, duration, money } from "@/ui/format/numbers";
 
 const lines: Record<PlanAction, (count: number) => string> = {
-  inherited: (count) => `${pluralize(count, "step")} before the fork, taken over`,
+  inherited: (count) => `${pluralize(count, "step")} before the fork, copied`,
   reuse: (count) => `${pluralize(count, "step")} from the recording, unchanged`,
   cache: (count) => `${pluralize(count, "step")} from the cache, same signature`,
   live: (count) => pluralize(count, "live call"),
@@ -25,7 +25,7 @@ export function planLines(plan: Plan): { action: PlanAction; text: string }[] {
 
 /** "≤ $0.013 · about 3 s", honest about what is unknown. */
 export function planPrice(plan: Plan): string {
-  if (plan.live_calls === 0) return "free, nothing goes live";
+  if (plan.live_calls === 0) return "free, no live calls";
   const cost = plan.cost_usd === null ? "cost unknown" : `≤ ${money(plan.cost_usd)}`;
   return plan.duration_ms === null ? cost : `${cost} · about ${duration(plan.duration_ms)}`;
 }

@@ -32,13 +32,13 @@ interface Limit {
 const LIMITS: readonly Limit[] = [
   field("semantic_threshold", "Similarity threshold for cached calls", { max: 1, step: 0.01 }),
   field("determinism_threshold", "Minimum score for type A", { max: 1, step: 0.01 }),
-  field("max_turns", "Turns, at most", { min: 1 }),
-  budget("max_steps", "Steps, at most"),
-  budget("deadline_s", "Seconds, at most"),
-  retries("max", "Retries of a failed call", { max: 20 }),
-  retries("initial_s", "First wait, in seconds", { step: 0.5 }),
-  retries("base", "Each wait longer, times", { min: 1, step: 0.5 }),
-  retries("cap_s", "Longest wait, in seconds", { step: 0.5 }),
+  field("max_turns", "Maximum turns", { min: 1 }),
+  budget("max_steps", "Maximum steps"),
+  budget("deadline_s", "Time limit in seconds"),
+  retries("max", "Retries per failed call", { max: 20 }),
+  retries("initial_s", "First wait in seconds", { step: 0.5 }),
+  retries("base", "Wait multiplier", { min: 1, step: 0.5 }),
+  retries("cap_s", "Longest wait in seconds", { step: 0.5 }),
 ];
 
 function field(

@@ -54,7 +54,7 @@ export function PolicyEditor({ draft, onChange: changeDraft }: Props): ReactElem
           label="Reviewed tools may run"
           description={
             tools
-              ? "Tools that are reviewed as safe and configured to run; others are answered from recordings."
+              ? "Runs tools that are reviewed as safe and configured. Others are answered from recordings."
               : "No tool runs; their answers come from recordings or from you."
           }
         />
@@ -66,20 +66,20 @@ export function PolicyEditor({ draft, onChange: changeDraft }: Props): ReactElem
           description={searchWords(searches, retrieverList?.retrievers)}
         />
         <Choice
-          label="A recorded answer that still fits"
+          label="When a recorded answer still matches"
           value={policy.order ?? "reuse"}
           options={[
-            { value: "reuse", label: "is used" },
-            { value: "reexecute", label: "is executed again" },
+            { value: "reuse", label: "Reuse it" },
+            { value: "reexecute", label: "Call again" },
           ]}
           onChange={(order) => onChange({ ...policy, order })}
         />
         <Choice
-          label="A step that nothing can answer"
+          label="When no answer is available"
           value={policy.fallback ?? "simulate"}
           options={[
-            { value: "simulate", label: "gets a placeholder" },
-            { value: "fail", label: "ends the replay" },
+            { value: "simulate", label: "Use a placeholder" },
+            { value: "fail", label: "Fail the replay" },
           ]}
           onChange={(fallback) => onChange({ ...policy, fallback })}
         />
@@ -91,7 +91,7 @@ export function PolicyEditor({ draft, onChange: changeDraft }: Props): ReactElem
         />
         <div className={classes.pair}>
           <NumberInput
-            label="At most, in dollars"
+            label="Maximum cost in dollars"
             prefix="$"
             min={0}
             step={0.1}
@@ -100,7 +100,7 @@ export function PolicyEditor({ draft, onChange: changeDraft }: Props): ReactElem
             onChange={(value) => setBudget({ max_cost_usd: value === "" ? null : Number(value) })}
           />
           <NumberInput
-            label="Live calls, at most"
+            label="Maximum live calls"
             min={0}
             allowDecimal={false}
             placeholder="no limit"
@@ -117,16 +117,16 @@ export function PolicyEditor({ draft, onChange: changeDraft }: Props): ReactElem
 
 function searchWords(searches: boolean, retrievers: readonly RetrieverView[] | undefined): string {
   if (retrievers?.length === 0) return "No retriever is configured; documents come from recordings or from you.";
-  if (!searches) return "Nothing is searched again; documents come from recordings or from you.";
-  return `A search that differs from the recorded one is made: ${(retrievers ?? []).map(({ name }) => name).join(", ")}.`;
+  if (!searches) return "No searches run; documents come from recordings or from you.";
+  return `Changed searches run on ${(retrievers ?? []).map(({ name }) => name).join(", ")}.`;
 }
 
 function words(policy: SparsePolicy, live: boolean, tools: boolean, searches: boolean): string {
   return [
-    live ? "models may be called" : !tools && !searches && "nothing goes live",
+    live ? "models may be called" : !tools && !searches && "no live calls",
     tools && "reviewed tools may run",
     searches && "retrievers may be queried",
-    policy.order === "reexecute" && "asks again",
+    policy.order === "reexecute" && "calls again",
     policy.fallback === "fail" && "no placeholders",
     policy.strict && "strict",
     policy.budget?.max_cost_usd != null && `≤ $${policy.budget.max_cost_usd}`,

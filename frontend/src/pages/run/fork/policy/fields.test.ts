@@ -30,11 +30,11 @@ test("only what is not as usual is told", () => {
     "only get_*",
     "never drop",
     "asks before refund, pay",
-    "similar calls from 1",
+    "similarity ≥ 1",
     "≤ 4 turns",
     "≤ 9 steps",
     "≤ 60 s",
     "0 retries",
-    "other waits",
+    "custom waits",
   ]);
 });

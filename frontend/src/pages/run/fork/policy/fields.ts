@@ -43,13 +43,13 @@ export function details({ tools, budget, retries, ...policy }: SparsePolicy): st
     toolList("only", tools?.allow),
     toolList("never", tools?.block),
     toolList("asks before", tools?.ask),
-    isChanged(likeness, DEFAULTS.semantic_threshold) && `similar calls from ${likeness}`,
-    isChanged(score, DEFAULTS.determinism_threshold) && `type A from ${score}`,
+    isChanged(likeness, DEFAULTS.semantic_threshold) && `similarity ≥ ${likeness}`,
+    isChanged(score, DEFAULTS.determinism_threshold) && `type A ≥ ${score}`,
     isChanged(turns, DEFAULTS.max_turns) && `≤ ${turns} turns`,
     budget?.max_steps != null && `≤ ${budget.max_steps} steps`,
     budget?.deadline_s != null && `≤ ${budget.deadline_s} s`,
     isChanged(retries?.max, DEFAULTS.retries.max) && `${retries?.max} retries`,
-    hasCustomWaits(retries) && "other waits",
+    hasCustomWaits(retries) && "custom waits",
   ].filter((phrase) => phrase !== false);
 }
 
