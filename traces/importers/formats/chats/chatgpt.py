@@ -30,7 +30,7 @@ _MEMBER: Final = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
 _FAILED: Final = frozenset({"system_error"})
 
 
-def recognises(sample: Sample) -> float:
+def sniff(sample: Sample) -> float:
     """Return the confidence that the file is a ChatGPT export."""
     if sample.head.startswith(archives.MAGIC):
         return 1.0 if sample.is_complete and _conversation_files(sample.head) else 0.0

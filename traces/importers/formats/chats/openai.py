@@ -23,7 +23,12 @@ from traces.importers.common.transcript_messages import TranscriptMessage, Trans
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import first, items, obj, require_object, text
 from traces.importers.files.source import Source, parse_records
-from traces.importers.formats.chats.openai_items import answer_of_body, body_of_request, failure_of, messages_of_items
+from traces.importers.formats.chats.openai_items import (
+    normalize_items,
+    normalize_openai_answer,
+    normalize_openai_request,
+    read_error,
+)
 
 FORMAT: Final = "openai"
 _ANSWERS: Final = frozenset({"response", "chat.completion"})
@@ -114,7 +119,7 @@ def _batch_line(line: JSONObject, location: str) -> _Call:
     body = obj(response.get("body"))
     status = response.get("status_code")
     is_error = isinstance(status, int) and status >= 400
-    error = failure_of(line) or failure_of(body) or (f"status {status}" if is_error else "")
+    error = read_error(line) or read_error(body) or (f"status {status}" if is_error else "")
     if not body and not error:
         raise BadFile("a line of a batch has neither an answer nor an error", f"{location}/response")
     key = text(first(line, "id")) or text(first(body, "id")) or f"{custom_id}-{content_id(line, location)}"
@@ -128,7 +133,7 @@ def _single(record: JSONObject, location: str) -> _Call:
     if not request and body.get("input") is not None:
         request = {name: body[name] for name in _ECHOED_FIELDS if body.get(name) is not None}
     key = text(body.get("id")) or f"answer-{content_id(record, location)}"
-    return _Call(location=location, request=request, body=body, id=key, error=failure_of(body))
+    return _Call(location=location, request=request, body=body, id=key, error=read_error(body))
 
 
 def _join_request(call: _Call, requests: dict[str, _Call]) -> _Call:
@@ -194,7 +199,7 @@ def _input(call: _Call) -> JSONValue:
 def _conversation(calls: list[_Call]) -> list[RecordedStep]:
     request = {**calls[0].body, **calls[0].request}
     model = text(calls[-1].body.get("model"))
-    request_body = body_of_request(
+    request_body = normalize_openai_request(
         {key: value for key, value in calls[0].request.items() if key not in ("input", "messages")}
     )
     setting = TranscriptSettings(
@@ -209,9 +214,9 @@ def _conversation(calls: list[_Call]) -> list[RecordedStep]:
 
 
 def _recorded_messages(call: _Call) -> Iterator[TranscriptMessage]:
-    for message in messages_of_items(_input(call)):
+    for message in normalize_items(_input(call)):
         yield TranscriptMessage(value=message, location=f"{call.location}/request")
-    answer = answer_of_body(call.body)
+    answer = normalize_openai_answer(call.body)
     if answer.output:
         facts = {"model": call.body.get("model"), "usage": call.body.get("usage"), "ts": _creation_time(call.body)}
         message = obj(answer.output["message"])
@@ -222,8 +227,8 @@ def _recorded_messages(call: _Call) -> Iterator[TranscriptMessage]:
 
 def _call_steps(call: _Call) -> Iterator[RecordedStep]:
     """Yield the model step of a call and the steps of the tools that the provider ran in it."""
-    answer = answer_of_body(call.body)
-    request = body_of_request({**call.request, "instructions": _instructions(call)}) if call.request else None
+    answer = normalize_openai_answer(call.body)
+    request = normalize_openai_request({**call.request, "instructions": _instructions(call)}) if call.request else None
     has_messages = request is not None and bool(items(request["messages"]))
     model = text(first(call.body, "model")) or text(first(call.request, "model"))
     attributes = {name: call.body[name] for name in _ATTRIBUTES if call.body.get(name)}
@@ -269,7 +274,7 @@ def _tool(item: JSONObject, key: str) -> RecordedStep | None:
             name, arguments, output = "code_interpreter", {"code": item.get("code")}, item.get("outputs")
         case _:
             return None
-    error = failure_of(item) if item.get("error") or item.get("status") == "failed" else ""
+    error = read_error(item) if item.get("error") or item.get("status") == "failed" else ""
     return build_step(
         SpanFacts(
             key=text(item.get("id")) or key,

@@ -24,7 +24,7 @@ _NOT_SAMPLING: Final = frozenset(
 _CUT_OFF: Final = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 
-def messages_of_items(value: JSONValue) -> list[JSONObject]:
+def normalize_items(value: JSONValue) -> list[JSONObject]:
     """Return the messages in `value`; consecutive items produced by the model form one message."""
     if not isinstance(value, list):
         return normalize_messages(value)
@@ -48,7 +48,7 @@ def is_response_output(value: JSONValue) -> bool:
     return bool(kinds) and kinds <= {*_CALLS, "message", "reasoning"}
 
 
-def answer_of_response(response: JSONObject) -> Answer:
+def normalize_response(response: JSONObject) -> Answer:
     """Return the answer in a response object."""
     usage = normalize_usage(obj(response.get("usage")), "/usage")
     message = next(iter(_answers(items(response.get("output")))), None)
@@ -59,9 +59,9 @@ def answer_of_response(response: JSONObject) -> Answer:
     return Answer(output={"message": message, "finish_reason": finish}, model=text(response.get("model")), usage=usage)
 
 
-def request_of_response(response: JSONObject, input_items: JSONValue) -> JSONObject | None:
+def normalize_response_request(response: JSONObject, input_items: JSONValue) -> JSONObject | None:
     """Return the request that `response` answers; None if its messages are not recorded."""
-    messages = messages_of_items(input_items)
+    messages = normalize_items(input_items)
     if not messages:
         return None
     instructions = [
@@ -77,7 +77,7 @@ def request_of_response(response: JSONObject, input_items: JSONValue) -> JSONObj
     )
 
 
-def body_of_request(body: JSONObject) -> JSONObject:
+def normalize_openai_request(body: JSONObject) -> JSONObject:
     """Convert the body of a request to either OpenAI API into the input of a model step."""
     schema = obj(body.get("text")).get("format")
     request_fields: JSONObject = {
@@ -87,16 +87,16 @@ def body_of_request(body: JSONObject) -> JSONObject:
         request_fields["response_format"] = schema
     request = normalize_request(request_fields)
     if "input" in body:
-        request["messages"] = [*items(request["messages"]), *messages_of_items(body["input"])]
+        request["messages"] = [*items(request["messages"]), *normalize_items(body["input"])]
     return request
 
 
-def answer_of_body(body: JSONObject) -> Answer:
+def normalize_openai_answer(body: JSONObject) -> Answer:
     """Return the answer in a response or a chat completion."""
-    return answer_of_response(body) if isinstance(body.get("output"), list) else normalize_answer(body)
+    return normalize_response(body) if isinstance(body.get("output"), list) else normalize_answer(body)
 
 
-def failure_of(body: JSONObject) -> str:
+def read_error(body: JSONObject) -> str:
     """Return the error message of a failed response; empty if it succeeded."""
     error = obj(body.get("error"))
     message = text(first(error, "message", "code")) or (text(body.get("error")) if body.get("error") else "")

@@ -48,7 +48,7 @@ _SCORES: Final = ("reward", "score", "rating", "correct", "success", "resolved")
 _TAGGED_CALL: Final = re.compile(r"<tool_call>\s*(.*?)\s*(?:</tool_call>|$)", re.S)
 
 
-def recognises(sample: Sample) -> float:
+def sniff(sample: Sample) -> float:
     """Return the confidence that the file contains ShareGPT conversations."""
     return 1.0 if any(_turns(body) for body in sample.objects) else 0.0
 

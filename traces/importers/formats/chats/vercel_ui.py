@@ -36,7 +36,7 @@ _TYPES: Final = frozenset({"step-start", "dynamic-tool", "tool-invocation"})
 _METADATA: Final = ("title", "userId", "visibility", "trigger", "metadata")
 
 
-def recognises(sample: Sample) -> float:
+def sniff(sample: Sample) -> float:
     """Return the confidence that the file has UI messages with steps or tools, which plain chats lack."""
     for value in sample.objects:
         for message in [value, *items(value.get("messages"))[:20]]:

@@ -25,7 +25,7 @@ _METADATA: Final = ("projectHash", "summary", "directories", "kind", "activeExte
 _DENIAL_STATES: Final = frozenset({"cancelled", "rejected"})
 
 
-def recognises(sample: Sample) -> float:
+def sniff(sample: Sample) -> float:
     """Return the confidence that Gemini CLI wrote the file."""
     objects = sample.objects
     if any(_is_session(value) or _is_record(value) or _is_prompt(value) for value in objects):

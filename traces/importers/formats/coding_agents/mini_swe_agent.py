@@ -29,7 +29,7 @@ _MAPPED_FIELDS: Final = frozenset(
 )
 
 
-def recognises(sample: Sample) -> float:
+def sniff(sample: Sample) -> float:
     """Return the confidence that the file contains mini-swe-agent trajectories."""
     return 1.0 if any(_is_mini(body) for body in sample.objects) else 0.0
 

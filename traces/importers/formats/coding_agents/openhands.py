@@ -37,7 +37,7 @@ class _Recording:
     location: str
 
 
-def recognises(sample: Sample) -> float:
+def sniff(sample: Sample) -> float:
     """Return the confidence that the file contains OpenHands events."""
     if any(_is_event(body) or _event_list(body) for body in sample.objects):
         return 1.0
@@ -133,7 +133,7 @@ def _order(event: JSONObject) -> tuple[str, int]:
 
 def _run(recording: _Recording) -> RecordedRun:
     is_sdk = any("kind" in event for event in recording.events[:5])
-    read_session = openhands_sdk.session_of if is_sdk else openhands_actions.session_of
+    read_session = openhands_sdk.build_session if is_sdk else openhands_actions.build_session
     session: Session = read_session(recording.events, recording.location)
     messages = _with_task(session.messages, recording)
     model = session.model or text(obj(obj(recording.body.get("metadata")).get("llm_config")).get("model"))

@@ -33,7 +33,7 @@ class _Reading:
     total_cost: float = 0.0
 
 
-def session_of(events: Sequence[JSONObject], location: str) -> Session:
+def build_session(events: Sequence[JSONObject], location: str) -> Session:
     """Build the session of a list of events."""
     observations = {
         cause: event

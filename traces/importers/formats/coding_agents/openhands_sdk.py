@@ -27,7 +27,7 @@ KINDS: Final = frozenset(
 )
 
 
-def session_of(events: Sequence[JSONObject], location: str) -> Session:
+def build_session(events: Sequence[JSONObject], location: str) -> Session:
     """Build the session of a list of events."""
     session = Session()
     answers: dict[str, JSONObject] = {}

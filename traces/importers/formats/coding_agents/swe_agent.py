@@ -31,7 +31,7 @@ _HISTORY_FIELDS: Final = frozenset({"message_type", "is_demo", "thought"})
 _MAPPED_FIELDS: Final = frozenset({"action", "observation", "response", "thought", "query", "messages"})
 
 
-def recognises(sample: Sample) -> float:
+def sniff(sample: Sample) -> float:
     """Return the confidence that the file contains SWE-agent trajectories."""
     return 1.0 if any(_is_trajectory(body) for body in sample.objects) else 0.0
 

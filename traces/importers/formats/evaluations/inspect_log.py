@@ -61,7 +61,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
         raise BadFile("this Inspect log has no samples: it is a header, or its samples were not logged", "/samples")
 
 
-def recognise(sample: Sample) -> bool:
+def is_inspect_file(sample: Sample) -> bool:
     """Return True if the file is an Inspect log or sample."""
     if sample.head.startswith(MAGIC):
         try:

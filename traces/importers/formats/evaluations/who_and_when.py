@@ -21,7 +21,7 @@ _REMARK: Final = re.compile(r"\s*\((.*)\)\s*$")
 _NOT_METADATA: Final = frozenset({"history", "system_prompt"})
 
 
-def recognises(sample: Sample) -> float:
+def sniff(sample: Sample) -> float:
     """Return the confidence that the file contains Who&When conversations."""
     return 1.0 if any(_is_annotated(body) for body in sample.objects) else 0.0
 

@@ -30,10 +30,10 @@ from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import first, items, obj, require_object, text
 from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.chats.openai_items import (
-    answer_of_response,
     is_response_output,
-    messages_of_items,
-    request_of_response,
+    normalize_items,
+    normalize_response,
+    normalize_response_request,
 )
 
 FORMAT: Final = "openai-agents"
@@ -183,11 +183,11 @@ def _model(data: JSONObject, key: str, times: Span, location: str) -> SpanFacts:
     response = obj(data.get("response"))
     input_value = data.get("input")
     if response:
-        answer = answer_of_response(response)
-        request = request_of_response(response, input_value)
+        answer = normalize_response(response)
+        request = normalize_response_request(response, input_value)
     else:
         answer = _answer(data)
-        messages = messages_of_items(_input_value(input_value))
+        messages = normalize_items(_input_value(input_value))
         request = model_input(messages, [], normalize_parameters(_config(data))) if messages else None
     model = text(first(data, "model")) or answer.model
     usage = (
@@ -211,7 +211,7 @@ def _answer(data: JSONObject) -> Answer:
     output = data.get("output")
     if data.get("type") == "speech":
         return Answer(output=None)
-    return answer_of_response({"output": output}) if is_response_output(output) else normalize_answer(output)
+    return normalize_response({"output": output}) if is_response_output(output) else normalize_answer(output)
 
 
 def _input_value(value: JSONValue) -> JSONValue:

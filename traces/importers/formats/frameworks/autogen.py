@@ -43,7 +43,7 @@ _MAPPED_FIELDS: Final = frozenset(
 )
 
 
-def recognises(sample: Sample) -> float:
+def sniff(sample: Sample) -> float:
     """Return the confidence that the file is such a dump; below 1, as only speaker names may indicate it."""
     if any(_chats(value) for value in sample.values):
         return 0.8

@@ -33,7 +33,7 @@ _FIELD: Final = re.compile(r'(?:^|", )(task_name|task|agent|status|output)="')
 _MAPPED_FIELDS: Final = frozenset({"description", "raw", "agent", "name", "messages"})
 
 
-def recognises(sample: Sample) -> float:
+def sniff(sample: Sample) -> float:
     """Return the confidence that CrewAI wrote the file."""
     objects = sample.objects
     if any(_is_entry(body) or _is_output(body) for body in objects):

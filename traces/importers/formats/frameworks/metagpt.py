@@ -27,7 +27,7 @@ _METADATA: Final = ("investment", "idea", "desc", "cost_manager")
 _MAPPED_FIELDS: Final = frozenset({"content", "role", "sent_from", "send_to", "id", "timestamp"})
 
 
-def recognises(sample: Sample) -> float:
+def sniff(sample: Sample) -> float:
     """Return the confidence that MetaGPT wrote the file."""
     for value in sample.values:
         messages, _ = _messages(value)

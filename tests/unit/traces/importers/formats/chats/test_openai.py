@@ -10,7 +10,7 @@ from traces.core.vocabulary import RunStatus, StepStatus, StepType
 from traces.importers import registry
 from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
-from traces.importers.formats.chats.openai_items import messages_of_items
+from traces.importers.formats.chats.openai_items import normalize_items
 
 
 def read(*values: Any) -> tuple[list[RecordedRun], list[str]]:
@@ -101,7 +101,7 @@ def test_items_of_one_answer_are_one_message() -> None:
     answer = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I look."}]}
     output = {"type": "function_call_output", "call_id": "call_1", "output": "3 copies"}
     items: Any = [{"role": "user", "content": "Is Dune in stock?"}, answer, call, output]
-    assert messages_of_items(items) == [fixtures.REQUEST, {**fixtures.CALL, "content": "I look."}, fixtures.RESULT]
+    assert normalize_items(items) == [fixtures.REQUEST, {**fixtures.CALL, "content": "I look."}, fixtures.RESULT]
 
 
 RESPONSE: dict[str, Any] = {
