@@ -1,4 +1,4 @@
-"""Which overrides apply to which step, refused where they make no sense, and applied to a call. Pure."""
+"""Match a profile's overrides with steps, and refuse those that do not apply. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from replay.overrides.request_edits import canonical_name
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import StepType
 
-# Which kinds of step a category can change; `output` fits every step.
+# Step types that a category can change; `output` fits every step.
 _FITS: Final[dict[str, frozenset[StepType]]] = {
     "prompt": frozenset({StepType.PROMPT, StepType.MODEL}),
     "messages": frozenset({StepType.MODEL}),
@@ -31,16 +31,17 @@ _FITS: Final[dict[str, frozenset[StepType]]] = {
     "arguments": frozenset({StepType.TOOL}),
     "tool": frozenset({StepType.TOOL}),
 }
-_MAX_REFUSALS: Final = 100  # in one plan: nobody reads more
-_MAX_PAIRS: Final = 100_000  # of an entry and a step that it changes
-_PAIRS_PER_STEP: Final = 5  # as many for each step, where there are more steps
+_MAX_REFUSALS: Final = 100  # per plan
+# Limits on pairs of an entry and a step that it changes; the higher one applies.
+_MAX_PAIRS: Final = 100_000
+_PAIRS_PER_STEP: Final = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class AppliedProfile:
-    """The edits by step number, what is refused, and the entries for steps that the recording does not have.
+    """Edits by step number, refusals, and the profile with the entries for new steps.
 
-    Steps that the same entries match have one object in common.
+    Steps that match the same entries share one `Edits` object.
     """
 
     by_step: Mapping[int, Edits]
@@ -52,11 +53,11 @@ class AppliedProfile:
 
     @property
     def distinct(self) -> list[Edits]:
-        """The edits of all steps, those of several steps once."""
+        """Distinct edits of all steps."""
         return list({id(edits): edits for edits in self.by_step.values()}.values())
 
     def edits_of_new(self, *, type: StepType, name: str, at: int, model: str = "") -> Edits:
-        """What entries that match by type set on a step that the recording does not have, after its step `at`."""
+        """Edits of a new step after recorded step `at`, from the entries that match by type."""
         entries = [
             (index, entry)
             for index, entry in enumerate(self.profile.overrides)
@@ -67,7 +68,7 @@ class AppliedProfile:
 
 
 def apply_profile(profile: OverrideProfile, graph: Graph) -> AppliedProfile:
-    """Match every entry against the steps from the fork on. One with too much wrong, or in it, changes nothing."""
+    """Match every entry with the steps from the fork on; a profile with too many refusals or pairs has no edits."""
     refusals: list[PlanRefusal] = []
     indexes_by_step: dict[int, tuple[int, ...]] = {}
     steps, pairs = StepsByName(graph), 0
@@ -78,7 +79,7 @@ def apply_profile(profile: OverrideProfile, graph: Graph) -> AppliedProfile:
             return AppliedProfile(by_step={}, refusals=(_too_many(index, pairs),), profile=profile)
         for node in steps_of_entry:
             indexes_by_step[node.no] = (*indexes_by_step.get(node.no, ()), index)
-    # Entries that were held against one another already
+    # Groups of entries without conflicts.
     checked_groups: set[tuple[int, ...]] = set()
     for no, indexes in indexes_by_step.items():
         count = len(refusals)
@@ -87,7 +88,7 @@ def apply_profile(profile: OverrideProfile, graph: Graph) -> AppliedProfile:
             checked_groups.update([indexes] if len(refusals) == count else ())
     if len(refusals) >= _MAX_REFUSALS:
         return AppliedProfile(by_step={}, refusals=tuple(refusals[:_MAX_REFUSALS]), profile=profile)
-    # Steps that the same entries match have the same edits
+    # Edits by step type and matching entries.
     shared_edits: dict[tuple[object, ...], Edits] = {}
     by_step: dict[int, Edits] = {}
     for no, indexes in indexes_by_step.items():
@@ -99,12 +100,12 @@ def apply_profile(profile: OverrideProfile, graph: Graph) -> AppliedProfile:
 
 
 def _too_many(index: int, pairs: int) -> PlanRefusal:
-    detail = f"up to this entry the profile changes steps {pairs:,} times, which is more than anybody can follow"
+    detail = f"the profile makes {pairs:,} changes to steps up to this entry; match fewer steps"
     return PlanRefusal(code="validation_error", detail=detail, where=pointer(index, "match"))
 
 
 def pointer(index: int, *path: str | int) -> str:
-    """The JSON pointer of an entry, or of a field in it, in a replay request."""
+    """JSON pointer to an entry, or to a field in it, in a replay request."""
     return "/".join(["/overrides/overrides", str(index), *map(str, path)])
 
 
@@ -121,7 +122,7 @@ def _matching_steps(index: int, entry: Override, steps: StepsByName, refusals: l
 
 
 def _fits(name: str, entry: Override, type: StepType) -> bool:
-    """Whether a category can change this step: `prompt.system` is for model steps, the rest of it for prompt steps."""
+    """True if a category can change a step type: `prompt.system` is for models, other prompt fields for prompts."""
     if type not in _FITS.get(name, (type,)):
         return False
     if name != "prompt" or entry.prompt is None:
@@ -130,7 +131,7 @@ def _fits(name: str, entry: Override, type: StepType) -> bool:
 
 
 def _named_steps(index: int, entry: Override, steps: StepsByName, refusals: list[PlanRefusal]) -> list[Node] | None:
-    """The step that the entry names, or None when that was refused here already."""
+    """Step that the entry names; None if it lies before the fork, which is refused."""
     ref = str(entry.match.step)
     if (node := steps.by_reference(ref)) is not None:
         return [node]
@@ -168,7 +169,7 @@ def _refuse_conflicts(no: int, entries: list[tuple[int, Override]], refusals: li
 
 
 def _fields(index: int, entry: Override) -> Iterable[tuple[str, str]]:
-    """The fields that an entry sets, each with its pointer. `tool` and `output` both set the output."""
+    """Fields that an entry sets, with their pointers; `tool` and `output` both set the output."""
     for category in entry.sets:
         value = getattr(entry, category)
         if category in {"tool", "output"}:
@@ -187,7 +188,7 @@ def _fields(index: int, entry: Override) -> Iterable[tuple[str, str]]:
 
 
 def _model_fields(index: int, value: ModelOverride | None) -> Iterable[tuple[str, str]]:
-    """What of a request an entry sets or leaves out, by the name that recordings mostly use."""
+    """Request fields that an entry sets or unsets, by canonical name, with their pointers."""
     fields = sorted(value.model_fields_set) if value is not None else ()
     for name in fields:
         if name == "parameters":
@@ -231,7 +232,7 @@ def _merge(entries: list[tuple[int, Override]], type: StepType) -> Edits:
 def _set_fields(
     value: PromptOverride | ModelOverride | RetrievalOverride | None, only: str | None = None
 ) -> JSONObject:
-    """What was written down, 0 and empty among it; null means not overridden."""
+    """Fields that are set, including 0 and empty values; null means not overridden."""
     if value is None:
         return {}
     return {
@@ -242,5 +243,5 @@ def _set_fields(
 
 
 def changes_anything(overrides: OverrideProfile, policy: Policy) -> bool:
-    """Whether any step can become other than exact."""
+    """True if any step may have another label than exact."""
     return bool(overrides.overrides) or policy.order == "reexecute"

@@ -1,4 +1,4 @@
-"""Calls that a replay makes, and their answers. Pure."""
+"""Calls of a replay and their answers. Pure."""
 
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -18,11 +18,11 @@ ACTIONS: Final[dict[Label, PlanAction]] = {Label.EXACT: "reuse", Label.CACHED: "
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """One step to resolve, as it would be made now. `node` is the source step; None: the recording has none.
+    """A step to resolve; `node` is the source step, None for a new step.
 
-    `no` and `parent` are numbers in the derived run. `complete` is false where the input is not known: the recorded one
-    is missing, or what the changed steps `underived` put into it cannot be derived. `typed` are the places of messages
-    that people typed after an answer that is another one now.
+    `no` and `parent` are numbers in the derived run. `complete` is false if the input is unknown: the recorded input is
+    missing, or the contribution of the changed steps `unknown_producers` cannot be derived. `reply_indices` are the
+    indices of messages that a person typed after an answer that has changed.
     """
 
     no: int
@@ -43,7 +43,7 @@ class Call:
     tool_name: str = ""
     call_id: str = ""
     signature: str = ""
-    # The signature under the app's ignore list, where that is for such calls
+    # Signature under the app's ignore list; empty if no rule applies.
     reduced_signature: str = ""
     edits: Edits = NO_EDITS
 
@@ -54,9 +54,9 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """How a step was resolved. `known` is false for a placeholder and for what only a live call can tell.
+    """Resolution of a step; `is_known` is false for placeholders and for live calls that a plan does not make.
 
-    `output_ref` names the output where it is stored already; `source` is the step whose recording answered.
+    `output_ref` references an output that is already stored; `source` is the step whose recording answered.
     """
 
     action: PlanAction
@@ -78,7 +78,7 @@ class Answer:
     retries: int = 0
 
     def with_detail(self, detail: JSONObject) -> "Answer":
-        """The same with another detail; `replace` takes ten times as long, and every step of a plan needs this."""
+        """Copy with another detail; ten times as fast as `replace`, and every step of a plan needs it."""
         copy = object.__new__(Answer)
         copy.__dict__.update(self.__dict__, detail=detail)
         return copy
@@ -86,7 +86,7 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class CachedAnswer:
-    """A recorded answer found in another place; `where` says which run and step."""
+    """Recorded answer of another step; `location` names its run and step."""
 
     output_ref: str
     output: JSONValue
@@ -96,7 +96,7 @@ class CachedAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class OperatorAnswer:
-    """What the operator said when asked: an output, to make the call (`run`), or to go on by policy (`fallback`)."""
+    """Operator's reply: an output, permission to make the call (`run`), or the policy's fallback (`fallback`)."""
 
     fallback: bool = False
     run: bool = False
@@ -106,7 +106,7 @@ class OperatorAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolReview:
-    """What is known of a tool: the decision about it (None: nobody reviewed it), and what would run it live."""
+    """Review of a tool: whether it is safe (None if unreviewed), and the executor that would run it live."""
 
     safe: bool | None = None
     executor: str = ""
@@ -117,9 +117,9 @@ NO_REVIEW: Final = ToolReview()
 
 @dataclass(frozen=True, kw_only=True)
 class RetrieverMatch:
-    """The retriever that answers a retrieval live. Without a `name` nothing does, and `why` says so.
+    """Retriever for a live retrieval; without one, `name` is empty and `reason` explains why.
 
-    `provider` and `model` are those that embed the query for money, where some do.
+    `provider` and `model` embed the query at a cost, if the retriever uses an embedding model.
     """
 
     name: str = ""
@@ -128,12 +128,9 @@ class RetrieverMatch:
     model: str = ""
 
 
-# What a walk says, in order.
-
-
-_IGNORED: Final = sorted(DEFAULT_IGNORED)
+_IGNORED_FIELDS: Final = sorted(DEFAULT_IGNORED)
 
 
 def label_key() -> JSONObject:
-    """The key that a label carries: the signature version, and what it leaves out."""
-    return {"signature": VERSION, "ignored": [*_IGNORED]}
+    """Detail that every label carries: the signature version and the fields that it ignores."""
+    return {"signature": VERSION, "ignored": [*_IGNORED_FIELDS]}

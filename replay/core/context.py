@@ -1,4 +1,4 @@
-"""What a replay is made from; nothing of it changes while it runs. Pure."""
+"""Immutable input of a replay: source, changes, policy and environment. Pure."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -13,9 +13,10 @@ from traces.signatures.ignore_rules import NO_RULES, IgnoreRules
 
 @dataclass(frozen=True, kw_only=True)
 class EditedModels:
-    """Edited model steps by number: those that are `asked` live, and those whose edits state what is recorded.
+    """Edited model steps whose outcome is known without their requests, by number.
 
-    Both hold where nothing but its own edits changes what a step is asked.
+    Steps in `live` go live; the edits of steps in `unchanged` equal the recording. Both hold only if nothing but a
+    step's own edits changes its request.
     """
 
     live: Collection[int] = frozenset()
@@ -24,9 +25,9 @@ class EditedModels:
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayContext:
-    """The source from the fork on, what the fork changes and may do, and what answers.
+    """The source from the fork on, the fork's changes and policy, and the environment that answers calls.
 
-    `brief`: nobody asks why a step is resolved as it is; `edited`: what is known of edited steps beforehand.
+    `brief` omits explanations of labels; `edited_models` is what a plan knows about edited steps beforehand.
     """
 
     graph: Graph
@@ -38,10 +39,10 @@ class ReplayContext:
     edited_models: EditedModels = EditedModels()
 
     def payload(self, ref: str) -> JSONValue:
-        """A recorded value, None without a reference; raises `MissingPart`."""
+        """Recorded value; None without a reference. Raises `MissingPart`."""
         return self.environment.payload(ref) if ref else None
 
     def recorded_request(self, node: Node) -> JSONObject:
-        """A model step's recorded input; empty where that is no request."""
+        """Recorded input of a model step; empty if it is not a request."""
         value = self.payload(node.input_ref)
         return value if isinstance(value, dict) else {}

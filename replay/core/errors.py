@@ -1,4 +1,4 @@
-"""Why a replay does not start, or stops."""
+"""Errors that prevent or end a replay."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ _OF_THE_SOURCE: Final = frozenset({"artifact_missing", "privacy_blocked", "sourc
 
 
 class InvalidReplay(ProblemError):
-    """A replay request that says something which no replay can do."""
+    """A replay request asks for something that no replay can do."""
 
     status = 422
 
@@ -29,32 +29,32 @@ class ReplayRefusal(ProblemError):
 
 
 class SessionConflict(ProblemError):
-    """The session is not in a state in which this can be done."""
+    """The session's status does not allow this operation."""
 
     code = "conflict"
     status = 409
 
 
 class MissingReview(ProblemError):
-    """A tool would run that nobody has reviewed as safe."""
+    """The tool was not reviewed as safe."""
 
     code = "tool_review_required"
     status = 409
 
 
 class ReplayFailure(Exception):
-    """The replay fails at a step: `code` says why."""
+    """The replay fails at a step, for the reason `code`."""
 
     def __init__(self, code: str, detail: str, *, step: int | None = None, finished: bool = False) -> None:
         super().__init__(detail)
         self.code = code
         self.step = step
-        # The failing step was written already
+        # True if the failing step is already stored.
         self.finished = finished
 
 
 class CancelRequest(Exception):
-    """The operator asked to stop."""
+    """The operator cancelled the session."""
 
 
 class OperatorWait(Exception):
@@ -62,8 +62,8 @@ class OperatorWait(Exception):
 
 
 class SessionHandover(Exception):
-    """This worker was asked to end: the session goes to another one."""
+    """This worker shuts down and hands the session over to another one."""
 
 
 class LostOwnership(Exception):
-    """Another worker has taken the session over: this one must not write any more."""
+    """Another worker has taken over the session; this one must not write any more."""

@@ -11,9 +11,9 @@ from traces.core.vocabulary import Label, Reason
 
 @dataclass(frozen=True, kw_only=True)
 class StepsReused:
-    """Source steps `first` to `last` that keep their recorded outputs; the derived numbers are `offset` higher.
+    """Source steps `first` to `last` keep their recorded outputs; derived numbers are higher by `offset`.
 
-    No change reaches them or, where `assumed` says by number why not even that is known, that is assumed of each.
+    No change reaches them. For the steps in `assumptions`, which give the reason by number, that is only assumed.
     """
 
     first: int
@@ -30,10 +30,7 @@ class StepResolved:
 
 @dataclass(frozen=True, kw_only=True)
 class StepSkipped:
-    """A source step that the replay does not come to any more.
-
-    `told`: what came in its place was said already.
-    """
+    """A source step that no longer runs; `is_reported` if a divergence already explains its replacement."""
 
     node: Node
     reason: str
@@ -42,9 +39,9 @@ class StepSkipped:
 
 @dataclass(frozen=True, kw_only=True)
 class ContainerClosed:
-    """A step that holds others has come to its end, and something inside of it is not as recorded.
+    """A container has ended with children that differ from the recording.
 
-    `output_from`: the steps that its output comes from, in the derived run, the latest first.
+    `output_from` are the derived numbers of the steps that its output comes from, latest first.
     """
 
     node: Node
@@ -58,7 +55,7 @@ class ContainerClosed:
 
 @dataclass(frozen=True, kw_only=True)
 class Divergence:
-    """Something that the recording did not have."""
+    """A difference from the recording, as a sentence."""
 
     text: str
 
@@ -68,11 +65,11 @@ Event = StepsReused | StepResolved | StepSkipped | ContainerClosed | Divergence
 
 @dataclass(frozen=True, kw_only=True)
 class Advance:
-    """What a helper asks of the driver: to come to the steps with numbers under `before`, and to `close` some."""
+    """Request of a helper to the driver: run the steps with numbers below `before`, then close `close`."""
 
     before: int
     close: tuple[Node, ...] = ()
 
 
-# What helpers of the driver yield
+# Helpers of the driver yield these.
 DriverEvent = Event | Advance

@@ -1,4 +1,4 @@
-"""The execution graph of a run from the fork on: steps, and who consumed what from whom. Pure data."""
+"""Execution graph of a run from the fork on: its steps and the links between them. Pure data."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,13 +10,13 @@ from traces.core.vocabulary import EdgeKind, StepType
 from traces.payloads.lost_payloads import LostPayloads
 from traces.provenance.input_origins import UnexplainedContent
 
-# Type and name of a step, digest of an unexplained content of its input
+# Type and name of a step, and the digest of unexplained content in its input.
 Content = tuple[str, str, str]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Witness:
-    """Another run: the references of its outputs, by the number of the same step here, and its contents."""
+    """Another run of the app: its output references, by the number of the same step here, and its contents."""
 
     outputs: Mapping[int, str]
     contents: frozenset[Content]
@@ -24,9 +24,9 @@ class Witness:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CopiedValue:
-    """A value at `start` to `end` of a text; `other` is what the other recording has in its place.
+    """A value at `start` to `end` of a text; `other` is the other recording's value in its place.
 
-    `rivals` are all steps of whose outputs the value may be a copy.
+    `rivals` are all steps whose outputs may be the source of the copy.
     """
 
     start: int
@@ -37,37 +37,37 @@ class CopiedValue:
 
 
 CONTAINERS = frozenset({StepType.AGENT, StepType.TURN})
-# What they say of another input only they can tell
+# Steps whose verdict on a changed input cannot be derived.
 CHECKS = frozenset({StepType.VALIDATOR, StepType.SAFETY})
 
 
 @step_view
 class Node(StoredHeader):
-    """One source step without its payloads."""
+    """A source step without its payloads."""
 
     no: int
     parent: int | None = None
     started_at: datetime | None = None
-    # Input of unknown origin
+    # Input content of unknown origin.
     unexplained: tuple[UnexplainedContent, ...] = ()
-    # What of its recording cannot be read
+    # Unreadable payloads of its recording.
     losses: LostPayloads = ()
 
     def lacks(self, field: str) -> bool:
-        """Whether a payload of its recording cannot be read."""
+        """True if a payload of the step is unreadable."""
         return any(payload.field == field for payload in self.losses)
 
     def named_for(self, model: str) -> str:
-        """What the step is called when it asks `model`: many steps are named after the model that they ask."""
+        """Name of the step if it calls `model`: many steps are named after their model."""
         return model if self.is_named_by_model else self.name
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Link:
-    """`producer`'s output went into the consumer under which this link is filed.
+    """`producer`'s output went into the step under which this link is filed.
 
-    The value at `consumer_path` of the consumer's input came from `producer_path` of the producer's output. Where
-    several producers said the same and the value repeats it, this is the `nth` of them, counted from 0.
+    The value at `consumer_path` of the consumer's input came from `producer_path` of the producer's output. If several
+    producers have the same output and the value repeats it, this is the `nth` of them, counted from 0.
     """
 
     producer: int
@@ -75,19 +75,19 @@ class Link:
     consumer_path: str = ""
     producer_path: str = ""
     nth: int | None = None
-    # What a link of kind value has found
+    # The value that a link of kind `value` traces.
     value: str = ""
-    # Values that two recordings show to be copies
+    # Values that are copies, as two recordings show.
     copies: tuple[CopiedValue, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Graph:
-    """Steps from the fork on, in order. What lies before is unchanged by definition and is not loaded.
+    """Steps from the fork on, in order. Earlier steps are unchanged by definition and mostly not loaded.
 
-    `open` are the steps before the fork that hold some after it, in order; `earlier_calls` are the tool calls
-    that were made before it under these, and `earlier` the model steps whose conversations go on after it, with
-    the closed containers around both. `witnesses` are other runs of the app.
+    `open` are the containers that are open at the fork, in order. `earlier_calls` are the tool calls before the fork
+    inside these containers. `earlier` are the model steps whose conversations continue after the fork, with the closed
+    containers around both. `witnesses` are other runs of the app.
     """
 
     fork: int
@@ -104,94 +104,94 @@ class Graph:
 
     @cached_property
     def by_kind(self) -> dict[tuple[StepType, str, str], list[Node]]:
-        """The steps from the fork on by type, the name that they are called by, and model."""
-        found: dict[tuple[StepType, str, str], list[Node]] = {}
+        """Steps from the fork on by type, callee and model."""
+        steps: dict[tuple[StepType, str, str], list[Node]] = {}
         for node in self.nodes:
-            found.setdefault((node.type, node.callee, node.model), []).append(node)
-        return found
+            steps.setdefault((node.type, node.callee, node.model), []).append(node)
+        return steps
 
     @cached_property
     def is_flat(self) -> bool:
-        """Whether there are models and tools only, and none of them holds another step."""
+        """True if all steps are model or tool steps without a parent."""
         plain = {StepType.MODEL, StepType.TOOL}
         return all(node.parent is None and node.type in plain for node in self.nodes)
 
     @cached_property
     def repeats_requests(self) -> bool:
-        """Whether a model step goes on from the request of another one without its answer."""
-        every = (link for links in self.links.values() for link in links)
-        return any(link.kind is EdgeKind.HISTORY and not link.producer_path for link in every)
+        """True if a model step continues the request of another one without its answer."""
+        all_links = (link for links in self.links.values() for link in links)
+        return any(link.kind is EdgeKind.HISTORY and not link.producer_path for link in all_links)
 
     @cached_property
     def children(self) -> dict[int | None, list[Node]]:
-        found: dict[int | None, list[Node]] = {}
+        children: dict[int | None, list[Node]] = {}
         for node in self.nodes:
-            found.setdefault(node.parent, []).append(node)
-        return found
+            children.setdefault(node.parent, []).append(node)
+        return children
 
     @cached_property
     def consumers(self) -> dict[int, list[int]]:
-        found: dict[int, list[int]] = {}
+        consumers: dict[int, list[int]] = {}
         for consumer, links in self.links.items():
             for link in links:
-                found.setdefault(link.producer, []).append(consumer)
-        return found
+                consumers.setdefault(link.producer, []).append(consumer)
+        return consumers
 
     @cached_property
     def ends(self) -> dict[int, int]:
-        """The last step inside of each step that holds others."""
-        found: dict[int, int] = {}
+        """Number of the last step inside each container."""
+        ends: dict[int, int] = {}
         for node in reversed(self.nodes):
-            end = max(found.get(node.no, 0), node.no)
+            end = max(ends.get(node.no, 0), node.no)
             if node.parent is not None:
-                found[node.parent] = max(found.get(node.parent, 0), end)
+                ends[node.parent] = max(ends.get(node.parent, 0), end)
         for node in reversed(self.open):
             if node.parent is not None:
-                found[node.parent] = max(found.get(node.parent, 0), found.get(node.no, 0))
-        return found
+                ends[node.parent] = max(ends.get(node.parent, 0), ends.get(node.no, 0))
+        return ends
 
     @cached_property
     def continuations(self) -> dict[int, Link]:
-        """By model step: the link to the one whose messages it continues."""
-        found: dict[int, Link] = {}
+        """By model step: the link to the model step whose messages it continues."""
+        continuations: dict[int, Link] = {}
         for node in self.nodes:
             if node.type is StepType.MODEL:
                 links = (link for link in self.links.get(node.no, ()) if link.kind is EdgeKind.HISTORY)
                 if (link := next(links, None)) is not None:
-                    found[node.no] = link
-        return found
+                    continuations[node.no] = link
+        return continuations
 
     @cached_property
     def threads(self) -> dict[int, int]:
-        """By model step: the first one of the conversation that it belongs to."""
-        found: dict[int, int] = {}
+        """By model step: the first model step of its conversation."""
+        threads: dict[int, int] = {}
         for node in self.nodes:
             if node.type is StepType.MODEL:
                 link = self.continuations.get(node.no)
-                found[node.no] = node.no if link is None else found.setdefault(link.producer, link.producer)
-        return found
+                threads[node.no] = node.no if link is None else threads.setdefault(link.producer, link.producer)
+        return threads
 
     @cached_property
     def conversations(self) -> dict[int, list[Node]]:
-        """The model steps of each conversation from the fork on, by its first one."""
-        found: dict[int, list[Node]] = {}
+        """Model steps of each conversation from the fork on, by its first one."""
+        conversations: dict[int, list[Node]] = {}
         for no, first in self.threads.items():
             if no >= self.fork:
-                found.setdefault(first, []).append(self.by_no[no])
-        return {first: sorted(models, key=lambda model: model.no) for first, models in found.items()}
+                conversations.setdefault(first, []).append(self.by_no[no])
+        return {first: sorted(models, key=lambda model: model.no) for first, models in conversations.items()}
 
     def descendants(self, no: int) -> list[Node]:
-        """Every step within a step, in order."""
-        found: list[Node] = []
-        waiting = list(self.children.get(no, ()))
-        while waiting:
-            node = waiting.pop()
-            found.append(node)
-            waiting += self.children.get(node.no, ())
-        return sorted(found, key=lambda node: node.no)
+        """All steps inside a container, in order."""
+        descendants: list[Node] = []
+        pending = list(self.children.get(no, ()))
+        while pending:
+            node = pending.pop()
+            descendants.append(node)
+            pending += self.children.get(node.no, ())
+        return sorted(descendants, key=lambda node: node.no)
 
     def last_model(self, no: int) -> Node | None:
-        """The model step that speaks last inside of a step."""
+        """Last model step inside a container."""
         return next((step for step in reversed(self.descendants(no)) if step.type is StepType.MODEL), None)
 
     @property
@@ -199,38 +199,38 @@ class Graph:
         return self.nodes[-1].no if self.nodes else self.fork - 1
 
     def ancestors(self, node: Node) -> Iterator[Node]:
-        """The steps that enclose `node`, innermost first."""
+        """Containers around `node`, innermost first."""
         parent = node.parent
         while parent is not None and parent in self.by_no:
             node = self.by_no[parent]
             yield node
             parent = node.parent
 
-    def reach(self, starts: Iterable[int]) -> set[int]:
-        """Every step that a change of `starts` could reach: the outermost bound, found without any payload."""
-        reached = set(starts)
-        waiting = list(reached)
-        while waiting:
-            for consumer in self.consumers.get(waiting.pop(), ()):
-                if consumer not in reached:
-                    reached.add(consumer)
-                    waiting.append(consumer)
-        return reached
+    def reachable(self, starts: Iterable[int]) -> set[int]:
+        """All steps that a change of `starts` could reach: an upper bound that reads no payloads."""
+        reachable = set(starts)
+        pending = list(reachable)
+        while pending:
+            for consumer in self.consumers.get(pending.pop(), ()):
+                if consumer not in reachable:
+                    reachable.add(consumer)
+                    pending.append(consumer)
+        return reachable
 
 
 def with_ordinals(graph: Graph, links: Sequence[Link]) -> Sequence[Link]:
-    """The links, those of producers that said the same into one place numbered in their order."""
-    alike: dict[tuple[str, str], list[int]] = {}
+    """Links with their `nth` set where several producers put the same output into one place."""
+    groups: dict[tuple[str, str], list[int]] = {}
     for link in links:
         producer = graph.by_no.get(link.producer)
         if producer is not None and producer.output_ref:
-            alike.setdefault((link.consumer_path, producer.output_ref), []).append(link.producer)
-    several = {
+            groups.setdefault((link.consumer_path, producer.output_ref), []).append(link.producer)
+    ordinals = {
         (path, no): nth
-        for (path, _), producers in alike.items()
+        for (path, _), producers in groups.items()
         for nth, no in enumerate(sorted(set(producers)))
         if len(set(producers)) > 1
     }
-    if not several:
+    if not ordinals:
         return links
-    return [replace(link, nth=several.get((link.consumer_path, link.producer))) for link in links]
+    return [replace(link, nth=ordinals.get((link.consumer_path, link.producer))) for link in links]

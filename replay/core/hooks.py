@@ -1,4 +1,4 @@
-"""What a hook may say to the events of an agent's loop, as Krabs names it. Pure."""
+"""Decisions of hooks on the events of an agent's loop, in the schema of Krabs. Pure."""
 
 from dataclasses import dataclass, field
 from typing import Annotated, Final, Literal, Protocol
@@ -50,7 +50,7 @@ CONTINUE: Final = Continue()
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """A hook that gave no answer, or none that can be used."""
+    """A hook that gave no answer or an unusable one."""
 
     hook: str
     error: str
@@ -58,7 +58,7 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What came of one event: the decision that won, and whose it was; nobody's when all let it pass."""
+    """Result of one event: the winning decision and its hook; `hook` is empty if all hooks let the event pass."""
 
     decision: Decision = CONTINUE
     hook: str = ""
@@ -69,26 +69,26 @@ PASS: Final = Outcome()
 
 
 class Hooks(Protocol):
-    """What a walk asks. `active` is false where nobody listens: then nothing is asked, and nothing is lost."""
+    """Port to the hooks of a session; `active` is false if no hook or telemetry target is configured."""
 
     active: bool
 
     def fire(self, event: HookEvent, payload: JSONObject, *, step: int) -> Outcome:
-        """Tell an event. `step` is the number of the derived run's step that it is about, 0 for the whole agent."""
+        """Fire an event. `step` is the derived number of the step that it concerns, 0 for the whole agent."""
 
-    def tell(self, event: str, payload: JSONObject) -> JSONObject:
-        """Tell telemetry alone; returns the envelope."""
+    def send_telemetry(self, event: str, payload: JSONObject) -> JSONObject:
+        """Send an event to telemetry targets only; returns the envelope."""
 
 
 class NoHooks:
-    """Nobody listens."""
+    """Hooks of a session that configures none."""
 
     active = False
 
     def fire(self, event: HookEvent, payload: JSONObject, *, step: int) -> Outcome:
         return PASS
 
-    def tell(self, event: str, payload: JSONObject) -> JSONObject:
+    def send_telemetry(self, event: str, payload: JSONObject) -> JSONObject:
         return {}
 
 

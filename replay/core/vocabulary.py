@@ -1,4 +1,4 @@
-"""Statuses of sessions, of their live calls, and of the work that takes many sessions. Pure."""
+"""Statuses of sessions, of their live calls, and of features that run many sessions. Pure."""
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
@@ -21,7 +21,7 @@ class SessionStatus(Status):
 
     @classmethod
     def moves(cls) -> Mapping[Self, AbstractSet[Self]]:
-        # Back from running: its worker is gone, or gives it to another one.
+        # A running session becomes pending again if its worker crashes or hands it over.
         waiting = {cls.PENDING, cls.AWAITING_OPERATOR}
         ends = {cls.COMPLETED_EXACT, cls.COMPLETED_SIMULATED, cls.COMPLETED_MIXED, cls.FAILED_EXECUTION}
         return {
@@ -37,12 +37,12 @@ COMPLETED: Final = frozenset(
 FAILED: Final = frozenset({SessionStatus.FAILED_EXECUTION, SessionStatus.FAILED_VALIDATION})
 FINAL_STATUSES: Final = frozenset(status for status in SessionStatus if status.is_final)
 OPEN_STATUSES: Final = frozenset(SessionStatus) - FINAL_STATUSES
-# What goes on by itself, and holds a place among those that may run at once.
+# Sessions that progress without the operator, and count towards the limit of concurrent sessions.
 ACTIVE_STATUSES: Final = frozenset({SessionStatus.PENDING, SessionStatus.RUNNING})
 
 
 class AttemptStatus(Status):
-    """A live call that is intended has gone out, or is about to: nobody knows yet what came of it."""
+    """Status of a live call; while it is intended, its outcome is unknown."""
 
     INTENDED = "intended"
     SUCCEEDED = "succeeded"
@@ -65,7 +65,7 @@ class TrialStatus(Status):
 
 
 class ExportStatus(Status):
-    """An export that pauses is pending again."""
+    """Status of an export; one that pauses is pending again."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -89,7 +89,7 @@ class BisectionStatus(Status):
 
 
 class ProbeVerdict(StrEnum):
-    """What the checks say of a probe. `running` is shown of one without a verdict, and never stored."""
+    """Verdict of a probe's checks; `running` is shown for a missing verdict and never stored."""
 
     RUNNING = "running"
     PASSED = "passed"
@@ -98,7 +98,7 @@ class ProbeVerdict(StrEnum):
 
 
 class ExperimentStatus(Status):
-    """How far the sessions of an experiment are; it is derived, not stored."""
+    """Progress of an experiment's sessions; derived, not stored."""
 
     RUNNING = "running"
     COMPLETED = "completed"
@@ -110,7 +110,7 @@ class ExperimentStatus(Status):
 
 
 class ProofStatus(Status):
-    """A proof is stored as running from its start on, and shown as pending until it has made progress."""
+    """Status of a proof; stored as running from the start, and shown as pending until it has made progress."""
 
     PENDING = "pending"
     RUNNING = "running"

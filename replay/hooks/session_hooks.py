@@ -51,14 +51,14 @@ class SessionHooks:
             return known
         if self._was_told(event, step):
             return PASS
-        envelope = self.tell(event, payload)
+        envelope = self.send_telemetry(event, payload)
         tool = payload.get("tool_name")
         outcome = self.registry.fire(event, envelope, tool=tool if isinstance(tool, str) else "")
         if outcome.decision.action not in {"allow", "continue"} or outcome.failures:
             self._store(event, payload, step, outcome)
         return outcome
 
-    def tell(self, event: str, payload: JSONObject) -> JSONObject:
+    def send_telemetry(self, event: str, payload: JSONObject) -> JSONObject:
         """Send an event to telemetry alone; returns it as Krabs writes it."""
         envelope: JSONObject = {
             "event_type": str(event),

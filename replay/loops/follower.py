@@ -264,7 +264,7 @@ class LoopFollower:
         limit = self.context.policy.max_turns
         if self.turns < limit:
             return False
-        yield Divergence(text=f"{wording.CUT_SHORT} {limit} model calls, the policy's turn limit.")
+        yield Divergence(text=f"{wording.TURN_LIMIT} {limit} model calls, the policy's turn limit.")
         return True
 
     def _model(self) -> Generator[DriverEvent, None, bool]:

@@ -41,9 +41,11 @@ class InjectedMessages:
         graph, models = self._graph, self._loop.models
         later = next((model for model in models if model.no > at.no), None)
         if later is not None:
-            return wording.spoken_between(later.no) if continues_tool_calls(graph, later, self._messages(later)) else ""
+            return (
+                wording.unknown_injection(later.no) if continues_tool_calls(graph, later, self._messages(later)) else ""
+            )
         searched = any(document_places(graph, model, self._messages(model)) for model in models)
-        return wording.not_searched(self._parts.state.next_number) if searched else ""
+        return wording.missing_search(self._parts.state.next_number) if searched else ""
 
     def _messages(self, model: Node) -> Sequence[JSONValue]:
         return ModelRequest(self._parts.context.recorded_request(model)).messages

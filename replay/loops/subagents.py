@@ -59,7 +59,7 @@ class SubAgents:
         else:
             recorded = self._context.recorded_request(node)
             told = replace_outputs(recorded, [task]) != recorded
-            self.refused = "" if told else f"how what is asked for reaches step {node.no} cannot be seen"
+            self.refused = "" if told else f"the recording does not show how its arguments reach step {node.no}"
         return not self.refused
 
     def begin_without_tool(self, implicit: ImplicitCall, arguments: JSONValue) -> None:
@@ -90,7 +90,7 @@ class SubAgents:
             return f"no configured provider serves {first.model or 'its model'}"
         messages = context.recorded_request(first).get("messages")
         if not isinstance(messages, list) or [with_task(message, task) for message in messages] == messages:
-            return f"how its task reaches step {first.no} cannot be seen"
+            return f"the recording does not show how its task reaches step {first.no}"
         return ""
 
     def _task(self, call: Call, node: Node) -> Change:

@@ -40,7 +40,7 @@ def _payload_groups(fork: Fork) -> Iterable[Iterable[str]]:
     """Payloads of the steps that a change can reach; model inputs are a separate group, since a plan may need none."""
     graph = fork.graph
     live_steps = {node.no for node in graph.nodes if fork.policy.reexecutes(node.type)}
-    reachable = sorted(graph.reach(live_steps | fork.profile.by_step.keys()))
+    reachable = sorted(graph.reachable(live_steps | fork.profile.by_step.keys()))
     nodes = [graph.by_no[no] for no in reachable if no in graph.by_no]
     containers = {container.no: container for node in nodes for container in graph.ancestors(node)}
     return (

@@ -1474,7 +1474,7 @@ export interface components {
         };
         /**
          * AttemptStatus
-         * @description A live call that is intended has gone out, or is about to: nobody knows yet what came of it.
+         * @description Status of a live call; while it is intended, its outcome is unknown.
          * @enum {string}
          */
         AttemptStatus: "intended" | "succeeded" | "failed";
@@ -2668,7 +2668,7 @@ export interface components {
         };
         /**
          * ExperimentStatus
-         * @description How far the sessions of an experiment are; it is derived, not stored.
+         * @description Progress of an experiment's sessions; derived, not stored.
          * @enum {string}
          */
         ExperimentStatus: "running" | "completed" | "cancelled";
@@ -2787,7 +2787,7 @@ export interface components {
         };
         /**
          * ExportStatus
-         * @description An export that pauses is pending again.
+         * @description Status of an export; one that pauses is pending again.
          * @enum {string}
          */
         ExportStatus: "pending" | "running" | "done" | "failed";
@@ -3990,7 +3990,7 @@ export interface components {
         };
         /**
          * ProbeVerdict
-         * @description What the checks say of a probe. `running` is shown of one without a verdict, and never stored.
+         * @description Verdict of a probe's checks; `running` is shown for a missing verdict and never stored.
          * @enum {string}
          */
         ProbeVerdict: "running" | "passed" | "failed" | "unclear";
@@ -4250,7 +4250,7 @@ export interface components {
         };
         /**
          * ProofStatus
-         * @description A proof is stored as running from its start on, and shown as pending until it has made progress.
+         * @description Status of a proof; stored as running from the start, and shown as pending until it has made progress.
          * @enum {string}
          */
         ProofStatus: "pending" | "running" | "completed" | "cancelled" | "failed";

@@ -151,7 +151,7 @@ class AttemptJournal:
             setattr(attempt, name, value)
         if move(Attempt.objects.filter(id=attempt.id), AttemptStatus.INTENDED, status, **columns):
             self.row.append_messages(_message(attempt))
-            self._hooks.tell("live_call", telemetry_payload(attempt))
+            self._hooks.send_telemetry("live_call", telemetry_payload(attempt))
             return True
         if Attempt.objects.filter(id=attempt.id, status=attempt.status).exists():
             return False  # stored before the connection was lost

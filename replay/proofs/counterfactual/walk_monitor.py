@@ -8,7 +8,7 @@ from diffing.content.payload_texts import answer_text
 from replay.core.calls import LIVE_REASONS, Answer, Call
 from replay.core.events import Divergence, Event, StepResolved, StepsReused
 from replay.core.graph import CHECKS, CONTAINERS, Graph, Node
-from replay.core.wording import CUT_SHORT, NOT_FOLLOWED, RESULT_KEPT
+from replay.core.wording import NOT_FOLLOWED, RESULT_KEPT, TURN_LIMIT
 from replay.proofs.counterfactual.coupling import Coupling
 from replay.proofs.counterfactual.derivations import Derivations, Given, State, UnknownState
 from replay.proofs.counterfactual.outcomes import Result, Used
@@ -18,7 +18,7 @@ from traces.core.vocabulary import Label, Reason, StepStatus, StepType
 CALLED: Final = frozenset({StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
 _WORLD: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
 FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT})
-_LOST: Final = (NOT_FOLLOWED, RESULT_KEPT, CUT_SHORT)
+_LOST: Final = (NOT_FOLLOWED, RESULT_KEPT, TURN_LIMIT)
 _GUESSED: Final = frozenset({Reason.POLICY_FALLBACK, Reason.SIDE_EFFECT_BLOCKED})
 Payload = Callable[[str], JSONValue]
 

@@ -99,7 +99,7 @@ def test_a_first_visitor_finds_the_failed_run_its_fork_and_the_cause(local_model
     assert all(step.label == Label.SIMULATED for step in derived.values() if step.type == StepType.MODEL)
     fixed = Run.objects.get(id=view.run)
     assert (fixed.status, fixed.error_count, derived[1].status) == (RunStatus.COMPLETED, 0, StepStatus.UNVERIFIED)
-    assert view.divergences == ["Step 8: issue_refund was asked with amount 42 instead of 4200."]
+    assert view.divergences == ["Step 8: issue_refund was called with amount 42 instead of 4200."]
     assert view.unused_calls == [8]
     assert view.diff is not None
     attribution = report(view.diff).attribution

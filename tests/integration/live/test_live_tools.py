@@ -74,7 +74,7 @@ def test_the_plan_shows_the_tool_as_live(endpoint: ProviderServer) -> None:
     other: Any = {"run": str(run.id), "overrides": {"overrides": [OTHER]}, "policy": LIVE}
     new = services.preview(prepare.parse(other))
     assert new.live_calls == 1
-    assert "1 call is made that the recording does not have: get_order goes live." in new.warnings
+    assert "1 new call is made: get_order goes live." in new.warnings
     assert endpoint.seen == []
 
 

@@ -7,12 +7,12 @@ from traces.core.json_types import JSONValue
 def test_a_call_with_other_arguments_names_what_changed() -> None:
     before: JSONValue = {"order": "A-1", "amount": 4200}
     said = wording.changed_arguments(8, "issue_refund", before, {"order": "A-1", "amount": 42})
-    assert said == "Step 8: issue_refund was asked with amount 42 instead of 4200."
+    assert said == "Step 8: issue_refund was called with amount 42 instead of 4200."
 
 
 def test_arguments_that_come_and_go_are_named() -> None:
     said = wording.changed_arguments(8, "find", {"limit": 5}, {"query": "boots"})
-    assert said == 'Step 8: find was asked with query "boots", which it was not before; no limit, which was 5.'
+    assert said == 'Step 8: find was called with new query "boots"; no limit instead of 5.'
 
 
 def test_steps_are_counted_and_run_together() -> None:
@@ -20,8 +20,8 @@ def test_steps_are_counted_and_run_together() -> None:
     assert wording.step_list([3, 4]) == "steps 3, 4"
     assert wording.step_list([3, 5, 6, 7, 9]) == "steps 3, 5 to 7 and 9"
     assert wording.step_list(range(1, 20, 2)) == "steps 1, 3, 5, 7, 9 and 5 more"
-    assert wording.unreached_steps([8]) == ["Step 8 was not reached any more."]
-    assert wording.unreached_steps([8, 9, 10]) == ["Steps 8 to 10 were not reached any more."]
+    assert wording.unreached_steps([8]) == ["Step 8 was no longer reached."]
+    assert wording.unreached_steps([8, 9, 10]) == ["Steps 8 to 10 were no longer reached."]
 
 
 def test_a_step_that_left_the_plan_says_how() -> None:
@@ -30,11 +30,9 @@ def test_a_step_that_left_the_plan_says_how() -> None:
 
 
 def test_new_calls_are_named_with_what_becomes_of_them() -> None:
-    assert wording.new_calls([("get_order", "live_tool_call")]) == (
-        "1 call is made that the recording does not have: get_order goes live."
-    )
+    assert wording.new_calls([("get_order", "live_tool_call")]) == ("1 new call is made: get_order goes live.")
     many = [("send_email", "side_effect_blocked"), ("get_order", "duplicate_suppressed"), *[("look", "")] * 5]
     assert wording.new_calls(many) == (
-        "7 calls are made that the recording does not have: send_email is blocked, get_order is not made again, "
+        "7 new calls are made: send_email is blocked, get_order is not made again, "
         "look gets no answer, look gets no answer, look gets no answer, and 2 more."
     )

@@ -82,7 +82,7 @@ def test_a_last_answer_that_nothing_reaches_keeps_an_agent_exact() -> None:
 def test_an_output_that_nothing_explains_is_kept_on_an_assumption(output: JSONValue) -> None:
     closed = ended(two_answers(output), 2, "It is made of wood.")
     assert (closed.output, closed.label, closed.reason) == (output, Label.SIMULATED, Reason.ASSUMED_UNAFFECTED)
-    assert "step 2 inside of it" in closed.note
+    assert "step 2 inside it" in closed.note
 
 
 def test_all_words_of_an_output_are_those_of_this_replay() -> None:

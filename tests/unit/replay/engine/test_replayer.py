@@ -370,7 +370,7 @@ def test_every_source_step_is_accounted_for_once_and_numbers_have_no_gap(fork: R
 @given(forks())
 def test_what_no_change_can_reach_is_exact(fork: Replay) -> None:
     graph: Graph = fork.graph
-    changed = graph.reach(fork.profile.by_step)
+    changed = graph.reachable(fork.profile.by_step)
     containers = {node.no for node in graph.nodes if node.type in {StepType.AGENT, StepType.TURN}}
     found = labels(fork.execute())
     ended = any(label == "unreached" for label in found.values())

@@ -43,7 +43,7 @@ class Listener:
         self.heard.append((event, payload, step))
         return self.decide(event, payload)
 
-    def tell(self, event: str, payload: JSONObject) -> JSONObject:
+    def send_telemetry(self, event: str, payload: JSONObject) -> JSONObject:
         return {}
 
     @property

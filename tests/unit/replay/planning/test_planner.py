@@ -146,7 +146,7 @@ def test_live_answers_that_ask_for_the_same_leave_every_label_as_planned(fork: R
     # Whether a value that code passed on is still in an answer, and which of two agents that said the same a text came
     # from, only the answers show.
     passed_on = {no for no, links in fork.graph.links.items() if any(link.kind is EdgeKind.VALUE for link in links)}
-    open_ends = fork.graph.reach(passed_on | _underived(events))
+    open_ends = fork.graph.reachable(passed_on | _underived(events))
     open_ends |= {around.no for no in open_ends for around in fork.graph.ancestors(fork.graph.by_no[no])}
     if said is None:
         assert {no: label for no, label in labels(events).items() if no not in open_ends} == {
