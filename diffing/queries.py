@@ -29,14 +29,14 @@ from diffing.schemas.report import (
 )
 from diffing.schemas.report import DiffReport as Report
 from traces.call_index import ignore_lists
-from traces.core.step_header import STORED, typed
+from traces.core.step_header import STORED_FIELDS, typed_columns
 from traces.errors import NotFound
 from traces.models import Edge, IgnoreList, Run, Step
 from traces.runs.originals import original_of
 
 _ANCESTORS: Final = 50  # forks of forks followed back to find the step that both runs replay
 _COLUMNS: Final = (
-    *STORED,
+    *STORED_FIELDS,
     "sequence_no",
     "parent_no",
     "label",
@@ -254,7 +254,7 @@ def _facts(run: Run) -> RunFacts:
 
 
 def _step(row: Sequence[Any], origins: Mapping[UUID, UUID]) -> SideStep:
-    columns = typed(_FIELDS, row)
+    columns = typed_columns(_FIELDS, row)
     source, cost = columns["origin"], columns["cost_usd"]
     columns["origin"] = origins.get(source, source) if source else columns["id"]
     columns["cost_usd"] = None if cost is None else float(cost)

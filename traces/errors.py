@@ -1,13 +1,13 @@
-"""The root of every error that a caller can do something about."""
+"""Errors that a caller can act on."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
-_SHOWN: Final = 5
+_MAX_PINS: Final = 5
 
 
 class ProblemError(Exception):
-    """What happened, in words for the caller; `where` points into what the caller gave.
+    """Base of errors with a message for the caller; `where` is a pointer into the caller's input.
 
     `code` is one of the error codes of the REST interface, `status` its HTTP status.
     """
@@ -23,62 +23,62 @@ class ProblemError(Exception):
 
 
 class InvalidRecording(ProblemError):
-    """A recording that cannot be stored as it is."""
+    """A recording that cannot be stored."""
 
 
 class InvalidQuery(ProblemError):
-    """A query parameter that means nothing."""
+    """An invalid query parameter."""
 
 
 class NotFound(ProblemError):
-    """There is no such thing."""
+    """The requested object does not exist."""
 
     code = "not_found"
     status = 404
 
 
 class Ambiguous(ProblemError):
-    """A short reference that fits several runs."""
+    """A short reference that matches several runs."""
 
     def __init__(self, ref: str, matches: Sequence[str]) -> None:
-        super().__init__(f"{ref!r} fits several runs: {', '.join(matches)}; give more of it")
+        super().__init__(f"{ref!r} is ambiguous: it matches {', '.join(matches)}. Use a longer prefix.")
         self.matches = matches
 
 
 class RunConflict(ProblemError):
-    """Another recording is stored under the same identity; neither is changed."""
+    """Another recording is stored under the same identity; nothing was changed."""
 
     code = "conflict"
     status = 409
 
-    def __init__(self, *, app: str, external_id: str, run_id: object, stored: str, given: str) -> None:
+    def __init__(self, *, app: str, external_id: str, run_id: object, stored_digest: str, new_digest: str) -> None:
         super().__init__(
-            f"run {external_id!r} of app {app!r} is stored already (as {run_id}) with other content: "
-            f"stored {stored[:12]}, given {given[:12]}. Imported under another app, both are kept."
+            f"run {external_id!r} of app {app!r} is already stored (as {run_id}) with different content: "
+            f"stored {stored_digest[:12]}, new {new_digest[:12]}. To store both, import it under another app."
         )
 
 
 class RunSealed(ProblemError):
-    """A sealed run never changes."""
+    """An attempt to change a sealed run."""
 
     code = "conflict"
     status = 409
 
 
 class Pinned(ProblemError):
-    """A run that is cited cannot be deleted before what cites it."""
+    """A run that is still referenced cannot be deleted."""
 
     code = "conflict"
     status = 409
 
     def __init__(self, pins: Sequence[str]) -> None:
-        more = f" and {len(pins) - _SHOWN} more" if len(pins) > _SHOWN else ""
-        super().__init__(f"nothing was deleted, because it is pinned by {', '.join(pins[:_SHOWN])}{more}")
+        more = f" and {len(pins) - _MAX_PINS} more" if len(pins) > _MAX_PINS else ""
+        super().__init__(f"nothing was deleted: the run is referenced by {', '.join(pins[:_MAX_PINS])}{more}")
         self.pins = pins
 
 
 class NotYours(ProblemError):
-    """Something that only its author may take back."""
+    """An object that only its author may withdraw."""
 
     code = "auth_forbidden"
     status = 403
@@ -92,7 +92,7 @@ class NotSealed(ProblemError):
 
 
 class TooLarge(ProblemError):
-    """More than the limits allow."""
+    """Input beyond the limits."""
 
     code = "payload_too_large"
     status = 413
@@ -121,7 +121,7 @@ class ArtifactCorrupt(ProblemError):
 
 
 class StorageAway(ProblemError):
-    """The storage of large artifacts does not answer now; the same again may succeed later."""
+    """The storage of large artifacts does not respond; a retry may succeed."""
 
     code = "dependency_unavailable"
     status = 503
@@ -129,7 +129,7 @@ class StorageAway(ProblemError):
 
 
 class StorageRefuses(ProblemError):
-    """The storage of large artifacts cannot be used as it is: credentials, bucket, permissions, space."""
+    """The storage of large artifacts rejects requests: credentials, bucket, permissions or space."""
 
     code = "dependency_unavailable"
     status = 503

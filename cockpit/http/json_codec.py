@@ -66,5 +66,5 @@ class OrjsonParser(BaseParser):
         if (where := too_deep(value, MAX_DEPTH)) is not None:
             raise TooDeep(f"The body is nested deeper than {MAX_DEPTH} levels.", where=where)
         if (twice := duplicate_keys.find(body, value)) is not None:
-            raise RepeatedKey(f"In the body, {twice}.", where=twice.where or "/")
+            raise RepeatedKey(f"In the body, {twice}.", where=twice.pointer or "/")
         return value

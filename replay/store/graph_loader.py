@@ -12,7 +12,7 @@ from replay.core.graph import Graph, Link, Node
 from replay.store.witness_loader import load_witnesses
 from traces.core.gc_pause import without_pauses
 from traces.core.json_types import JSONObject
-from traces.core.step_header import STORED, typed
+from traces.core.step_header import STORED_FIELDS, typed_columns
 from traces.core.vocabulary import EdgeKind, StepType
 from traces.models import Edge, Step
 from traces.payloads.lost_payloads import LostPayloads
@@ -20,8 +20,8 @@ from traces.provenance.input_origins import UnexplainedContent, from_json
 from traces.storage import bulk
 from traces.storage.integrity import Inspector
 
-_COLUMNS: Final = (*STORED, "sequence_no", "parent_no", "started_at", "unexplained")
-_FIELDS: Final = (*STORED, "no", "parent", "started_at", "unexplained")
+_COLUMNS: Final = (*STORED_FIELDS, "sequence_no", "parent_no", "started_at", "unexplained")
+_FIELDS: Final = (*STORED_FIELDS, "no", "parent", "started_at", "unexplained")
 _NOT_ANALYSED: Final = "this run was stored before content origins were analysed"
 _FULL_CHECK_STEPS: Final = 2000  # verifying all artifacts takes about 50 microseconds per step
 _KINDS: Final = {str(member): member for member in EdgeKind}
@@ -78,7 +78,7 @@ def _nodes(steps: Any) -> tuple[Node, ...]:
 
 
 def _node(row: Sequence[Any]) -> Node:
-    columns = typed(_FIELDS, row)
+    columns = typed_columns(_FIELDS, row)
     columns["unexplained"] = unexplained_content(columns["no"], columns["input_ref"], columns["unexplained"])
     return Node(**columns)
 

@@ -257,5 +257,5 @@ def _json(data: bytes, where: str) -> JSONValue:
     except orjson.JSONDecodeError as error:
         raise BadBundle(f"{where} is not JSON: {error}", where=where) from error
     if (twice := duplicate_keys.find(data, value)) is not None:
-        raise BadBundle(f"{where}: {twice}", where=f"{where}#{twice.where}")
+        raise BadBundle(f"{where}: {twice}", where=f"{where}#{twice.pointer}")
     return value

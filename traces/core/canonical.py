@@ -1,7 +1,7 @@
 """Canonical JSON (RFC 8785) and digests.
 
-Two values that are equal as JSON have the same canonical bytes, so a SHA-256 over them names the value.
-One deviation, because recordings carry them: integers between 2^53 and 2^64 keep their exact digits.
+Two values that are equal as JSON have the same canonical bytes, so their SHA-256 identifies the value.
+One deviation, because recordings contain them: integers between 2^53 and 2^64 keep their exact digits.
 """
 
 import hashlib
@@ -16,22 +16,25 @@ from traces.core.json_types import JSONValue
 
 MAX_DEPTH: Final = 200
 _EXACT_INT: Final = 2**53
-_VETTED_DEPTH: Final = 8  # of lists that need no check: references to parts lie three levels deep
+# Depth of `CanonicalList`s, which are not checked: references to parts are at most three levels deep.
+_CANONICAL_LIST_DEPTH: Final = 8
 _ORJSON: Final = orjson.OPT_SORT_KEYS
-# What orjson would write otherwise than RFC 8785 says.
-_WHOLE: Final = 1  # floats without a fraction: 1.0, which is written as 1
-_HARD: Final = 2  # keys that are not ASCII, very large and very small floats
+# Flags for values that orjson writes differently from RFC 8785:
+# floats without a fraction, such as 1.0, which RFC 8785 writes as 1;
+_WHOLE: Final = 1
+# keys that are not ASCII, very large and very small floats.
+_HARD: Final = 2
 
 
-class Vetted(list[JSONValue]):
-    """A list whose canonical form is known to be what orjson writes, such as one of references to parts."""
+class CanonicalList(list[JSONValue]):
+    """A list whose canonical form is what orjson writes, such as a list of references to parts."""
 
 
-_CONSTANTS: Final = frozenset({NoneType, bool, Vetted})
+_CONSTANTS: Final = frozenset({NoneType, bool, CanonicalList})
 
 
 class NotCanonical(ValueError):
-    """A value that has no canonical JSON form; `where` is the JSON pointer of the part that has none."""
+    """A value without a canonical JSON form; `where` is the JSON pointer of the offending part."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
@@ -47,13 +50,13 @@ class NotCanonical(ValueError):
 
 
 def canonical_bytes(value: JSONValue) -> bytes:
-    """The RFC 8785 bytes of `value`; raises `NotCanonical`."""
+    """Return the RFC 8785 bytes of `value`; raise `NotCanonical`."""
     if _is_plain(value):
         return orjson.dumps(value, option=_ORJSON)
-    found = _check(value, 0)
-    if found & _HARD:
-        return _slow(value)
-    return orjson.dumps(_with_integers(value) if found else value, option=_ORJSON)
+    flags = _check(value, 0)
+    if flags & _HARD:
+        return _canonicalize(value)
+    return orjson.dumps(_with_integers(value) if flags else value, option=_ORJSON)
 
 
 def digest_bytes(data: bytes) -> str:
@@ -61,24 +64,25 @@ def digest_bytes(data: bytes) -> str:
 
 
 def digest(value: JSONValue) -> str:
-    """SHA-256 (hex) of the canonical form of `value`."""
+    """Return the SHA-256 (hex) of the canonical form of `value`."""
     return digest_bytes(canonical_bytes(value))
 
 
 def escape_pointer(key: str) -> str:
-    """One reference token of a JSON pointer (RFC 6901)."""
+    """Escape a key as a reference token of a JSON pointer (RFC 6901)."""
     return key.replace("~", "~0").replace("/", "~1")
 
 
 def _is_plain(value: JSONValue) -> bool:
-    """Whether orjson's sorted output is the canonical form, seen at a glance: ASCII, small integers, few containers.
+    """Quick check that orjson's sorted output is canonical: ASCII only, small integers, few containers.
 
-    False only means that a closer look is needed. Three times as fast as that look, and enough for most values.
+    False only means that `_check` must decide. Three times as fast as `_check`, and sufficient for most values.
     """
     pending: list[Any] = [value]
     texts: list[str] = []
     containers = 0
-    for item in pending:  # grows while it is read
+    # The list grows during the iteration.
+    for item in pending:
         kind = type(item)
         if kind is str:
             texts.append(item)
@@ -95,14 +99,15 @@ def _is_plain(value: JSONValue) -> bool:
         ascii = "".join(texts).isascii()
     except TypeError:  # a key that is not text
         return False
-    return ascii and containers < MAX_DEPTH - _VETTED_DEPTH  # so few cannot be nested too deep
+    # So few containers cannot be nested too deep.
+    return ascii and containers < MAX_DEPTH - _CANONICAL_LIST_DEPTH
 
 
 def _check(value: JSONValue, depth: int) -> int:
-    """Refuse what is not JSON; 0 when orjson's sorted output already is the canonical form, else what is in the way.
+    """Reject what is not JSON. Return 0 if orjson's sorted output is the canonical form, else flags.
 
     orjson sorts keys by code point and RFC 8785 by UTF-16 unit, which agree on ASCII; it also writes
-    some numbers with another exponent than ECMAScript does.
+    some numbers with a different exponent from ECMAScript.
     """
     if isinstance(value, str):
         return _check_text(value)
@@ -122,32 +127,33 @@ def _check(value: JSONValue, depth: int) -> int:
 
 
 def _check_object(value: dict[str, JSONValue], depth: int) -> int:
-    found = 0
+    flags = 0
     key = ""
     try:
         for key, item in value.items():
             if not isinstance(key, str):
                 raise NotCanonical("an object key that is not text")
             if not key.isascii():
-                found |= _check_text(key) | _HARD
-            if type(item) is not str or not item.isascii():  # most are: not worth a call
-                found |= _check(item, depth + 1)
+                flags |= _check_text(key) | _HARD
+            # Most values are ASCII text: skip the call.
+            if type(item) is not str or not item.isascii():
+                flags |= _check(item, depth + 1)
     except NotCanonical as problem:
         problem.path.append(str(key))
         raise
-    return found
+    return flags
 
 
 def _check_list(value: list[JSONValue], depth: int) -> int:
-    found = 0
+    flags = 0
     index = 0
     try:
-        for index, item in enumerate(value):  # noqa: B007 - the handler names the place by it
-            found |= _check(item, depth + 1)
+        for index, item in enumerate(value):  # noqa: B007 - the handler adds it to the path
+            flags |= _check(item, depth + 1)
     except NotCanonical as problem:
         problem.path.append(str(index))
         raise
-    return found
+    return flags
 
 
 def _check_text(value: str) -> int:
@@ -174,7 +180,7 @@ def _check_float(value: float) -> int:
 
 
 def _with_integers(value: JSONValue) -> JSONValue:
-    """A checked value with its whole floats as integers."""
+    """Return a checked value with its whole floats as integers."""
     if isinstance(value, float):
         return int(value) if value.is_integer() else value
     if isinstance(value, dict):
@@ -184,13 +190,13 @@ def _with_integers(value: JSONValue) -> JSONValue:
     return value
 
 
-def _slow(value: JSONValue) -> bytes:
-    """Canonical bytes of any checked value, the 64-bit integers spliced in as they are."""
+def _canonicalize(value: JSONValue) -> bytes:
+    """Return the canonical bytes of any checked value, with exact 64-bit integers."""
     if isinstance(value, dict):
         keys = sorted(value, key=lambda key: key.encode("utf-16-be"))
-        return b"{" + b",".join(orjson.dumps(key) + b":" + _slow(value[key]) for key in keys) + b"}"
+        return b"{" + b",".join(orjson.dumps(key) + b":" + _canonicalize(value[key]) for key in keys) + b"}"
     if isinstance(value, list):
-        return b"[" + b",".join(_slow(item) for item in value) + b"]"
+        return b"[" + b",".join(_canonicalize(item) for item in value) + b"]"
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= _EXACT_INT:
         return str(value).encode()
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""Making many objects at once."""
+"""Pause the cyclic garbage collector while many objects are created."""
 
 import gc
 from collections.abc import Iterator
@@ -7,11 +7,11 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_pauses() -> Iterator[None]:
-    """No cyclic collection while hundreds of thousands of objects are made, none of which is garbage yet."""
-    enabled = gc.isenabled()
+    """Disable cyclic collection while hundreds of thousands of objects are created, none of them garbage."""
+    is_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if enabled:
+        if is_enabled:
             gc.enable()

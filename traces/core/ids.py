@@ -6,5 +6,5 @@ import uuid_utils.compat
 
 
 def new_id() -> UUID:
-    """A UUIDv7: sorts by creation time."""
+    """Return a UUIDv7, which sorts by creation time."""
     return uuid_utils.compat.uuid7()

@@ -1,4 +1,4 @@
-"""JSON for other systems: whatever was stored can be sent. Pure."""
+"""JSON output: encode any stored value. Pure."""
 
 import json
 
@@ -8,7 +8,7 @@ from traces.core.json_types import JSONValue
 
 
 def as_json(value: JSONValue) -> bytes:
-    """One line of JSON; what the fast encoder refuses, as integers of more than 64 bits, takes the long way."""
+    """Encode a value as one line of JSON, including integers of more than 64 bits, which orjson rejects."""
     try:
         return orjson.dumps(value)
     except TypeError:

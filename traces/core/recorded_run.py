@@ -1,4 +1,4 @@
-"""A recorded run before it is stored: what every importer and the capture SDK produce.
+"""A recorded run before it is stored, as every importer and the capture SDK produce it.
 
 Payload shapes by step type, the same for every source:
 
@@ -16,8 +16,8 @@ others     any                                                 any
 =========  ==================================================  ==============================================
 
 A message is `{role, content, tool_calls?, tool_call_id?, name?}`; `content` is a text, a list of typed blocks
-or null; a tool call is `{id, name, arguments}` with `arguments` parsed. Absent fields are left out, so that a
-message in an output and the same message in a later input have one digest. `tools` entries are
+or null; a tool call is `{id, name, arguments}` with `arguments` parsed. Absent fields are omitted, so that a
+message in an output and the same message in a later input have the same digest. `tools` entries are
 `{name, description?, parameters?}`.
 """
 
@@ -39,11 +39,11 @@ from traces.core.vocabulary import (
 
 @step_view
 class RecordedStep(StepHeader):
-    """One step; `key` and `parent` name steps inside their run, `None` payloads were not recorded.
+    """One step; `key` and `parent` name steps inside their run. A payload that is None was not recorded.
 
-    `null_output` tells an output that is null from one that was not recorded.
-    `cost_usd` and the token counts are None where the recording does not say; `attributes` keeps what the
-    source said and no field here holds; `links` are the keys of steps whose output this one consumed.
+    `null_output` distinguishes an output that is null from one that was not recorded. `cost_usd` and the token
+    counts are None if unknown; `attributes` stores source data that no other field represents; `links` are the keys
+    of steps whose output this one consumed.
     """
 
     key: str
@@ -83,7 +83,7 @@ class RecordedJudgement:
 class RecordedRun:
     """One run with its steps in sequence order; (`app`, `external_id`) is its identity.
 
-    `judgements` are no part of the recorded content: the same run may be recorded again with more of them.
+    `judgements` are not part of the recorded content: the same run may be recorded again with more of them.
     """
 
     external_id: str

@@ -1,4 +1,4 @@
-"""Base classes of everything that REST says. Pure."""
+"""Base classes of the REST schemas. Pure."""
 
 from typing import Literal
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Schema(BaseModel):
-    """Base of every schema: no unknown fields, all fields present in answers, and no payload in an error's words."""
+    """Base of every schema: no unknown fields, all fields present in responses, no payload in error messages."""
 
     model_config = ConfigDict(
         extra="forbid",

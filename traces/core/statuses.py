@@ -1,4 +1,4 @@
-"""Statuses of what is stored, and which may follow which. Pure."""
+"""Base of statuses and their allowed transitions. Pure."""
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
@@ -6,28 +6,28 @@ from enum import StrEnum
 from typing import Self
 
 
-class WrongMove(Exception):
-    """A status that may not follow the one before it: a mistake in the code, never in a request."""
+class InvalidTransition(Exception):
+    """A status that may not follow the current one: an error in the code, never in a request."""
 
 
 class Status(StrEnum):
-    """Base of statuses: each kind states once which of them may follow which."""
+    """Base of statuses: each subclass declares its allowed transitions."""
 
     @classmethod
     def moves(cls) -> Mapping[Self, AbstractSet[Self]]:
-        """The statuses that may follow each; one that is missing is final."""
+        """Return the statuses that may follow each status; a status without an entry is final."""
         raise NotImplementedError
 
     @property
-    def following(self) -> AbstractSet[Self]:
+    def successors(self) -> AbstractSet[Self]:
         return self.moves().get(self, frozenset())
 
     @property
     def is_final(self) -> bool:
-        return not self.following
+        return not self.successors
 
-    def then(self, after: Self) -> Self:
-        """The status that follows; raises `WrongMove` where it may not."""
-        if after not in self.following:
-            raise WrongMove(f"{type(self).__name__}: {after} may not follow {self}")
-        return after
+    def move_to(self, successor: Self) -> Self:
+        """Return the successor; raise `InvalidTransition` if it is not allowed."""
+        if successor not in self.successors:
+            raise InvalidTransition(f"{type(self).__name__}: {successor} may not follow {self}")
+        return successor

@@ -1,7 +1,7 @@
-"""What every view of a step says of it: the fields that recordings, rows, graphs, diffs and exports share.
+"""Step header: the fields of a step that recordings, rows, graphs, diffs and exports share.
 
-The views extend these classes instead of containing one: `step.name` reads the same everywhere, and `header_of`
-fills the fields of one view from another.
+The views extend these classes instead of containing one, so that `step.name` works everywhere. `header_of` copies
+the fields from one view to another.
 """
 
 from collections.abc import Sequence
@@ -17,16 +17,16 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 def step_view(view: type[T]) -> type[T]:
-    """Make a dataclass with slots that mypy treats as frozen.
+    """Create a dataclass with slots that mypy treats as frozen.
 
-    A diff builds 200,000 of them, and a dataclass that is frozen at run time takes over ten times as long to build.
+    A diff builds 200,000 of them; a dataclass that is frozen at run time takes over ten times as long to build.
     """
     return dataclass(kw_only=True, slots=True, unsafe_hash=True)(view)
 
 
 @step_view
 class StepHeader:
-    """A step without its payloads, whether it is stored or not."""
+    """A step without its payloads, stored or not."""
 
     type: StepType
     name: str
@@ -46,7 +46,7 @@ class StepHeader:
 
     @property
     def is_named_by_model(self) -> bool:
-        """Whether it is a model step with the name of the model that it asks, as many are."""
+        """True for a model step that has the name of its model, as many do."""
         return self.type == StepType.MODEL and self.name == self.model
 
 
@@ -61,7 +61,7 @@ class StoredHeader(StepHeader):
     duration_ms: float | None = None
 
 
-STORED: Final = tuple(field.name for field in fields(StoredHeader))
+STORED_FIELDS: Final = tuple(field.name for field in fields(StoredHeader))
 _HEADER: Final = tuple(field.name for field in fields(StepHeader))
 _values: Final = attrgetter(*_HEADER)
 _TYPES: Final = {str(member): member for member in StepType}
@@ -69,12 +69,12 @@ _STATUSES: Final = {str(member): member for member in StepStatus}
 
 
 def header_of(step: Any) -> dict[str, Any]:
-    """The header's fields of any view, or of a row of the database."""
-    return typed(_HEADER, _values(step))
+    """Return the header fields of any view or database row."""
+    return typed_columns(_HEADER, _values(step))
 
 
-def typed(names: Sequence[str], row: Sequence[Any]) -> dict[str, Any]:
-    """A row of the database by the names of its columns, its type and status as members."""
+def typed_columns(names: Sequence[str], row: Sequence[Any]) -> dict[str, Any]:
+    """Return a database row by column name, with its type and status as enum members."""
     columns = dict(zip(names, row, strict=True))
     columns["type"], columns["status"] = _TYPES[columns["type"]], _STATUSES[columns["status"]]
     return columns

@@ -4,7 +4,7 @@ from traces.core.json_types import JSONValue
 
 
 def storable(value: JSONValue) -> JSONValue:
-    """`value` without the NUL characters that PostgreSQL's JSON cannot hold."""
+    """Replace the NUL characters in `value`, which PostgreSQL's JSON cannot store."""
     if isinstance(value, str):
         return value.replace("\x00", "\ufffd")
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The closed vocabularies of the product: one place, used by models, schemas and pure code."""
+"""The closed vocabularies of the product, used by models, schemas and pure code. Standard library only."""
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
@@ -9,7 +9,7 @@ from traces.core.statuses import Status
 
 
 class RunSource(StrEnum):
-    """Where a run came from. A probe is a replay that nobody asked for on its own: one of many in a search."""
+    """Origin of a run. A probe is one of many replays that a search starts."""
 
     LIVE = "live"
     IMPORT = "import"
@@ -29,7 +29,7 @@ class RunStatus(Status):
 
 
 class StepType(StrEnum):
-    """What kind of causal unit a step is."""
+    """The kind of a step."""
 
     PROMPT = "prompt"
     RETRIEVAL = "retrieval"
@@ -44,7 +44,7 @@ class StepType(StrEnum):
 
 
 class StepStatus(StrEnum):
-    """How a step ended. `unverified`: a check on it did not run, so nobody knows."""
+    """Result of a step. `unverified`: a check of it did not run, so its result is unknown."""
 
     OK = "ok"
     ERROR = "error"
@@ -56,7 +56,7 @@ class StepStatus(StrEnum):
 
 
 class Label(StrEnum):
-    """How a step's output was obtained; `live` marks an original recording."""
+    """Source of a step's output; `live` marks an original recording."""
 
     LIVE = "live"
     EXACT = "exact"
@@ -65,7 +65,7 @@ class Label(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a replayed step carries its label."""
+    """Reason for the label of a replayed step."""
 
     SOURCE_OUTPUT_REUSED = "source_output_reused"
     OPERATOR_OVERRIDE = "simulation_operator_override"
@@ -84,7 +84,7 @@ class Reason(StrEnum):
 
 
 class Cause(StrEnum):
-    """Why a replayed step is not exact: `why` in the detail of its label."""
+    """Reason why a replayed step is not exact; stored as `why` in the detail of its label."""
 
     SIGNATURE_MISMATCH = "signature_mismatch"
     INPUT_UNKNOWN = "input_unknown"
@@ -92,7 +92,7 @@ class Cause(StrEnum):
 
 
 class EdgeKind(StrEnum):
-    """How it is known that a later step consumed what an earlier one produced, strongest first."""
+    """Evidence that a later step consumed what an earlier one produced, strongest first."""
 
     TOOL_CALL_ID = "tool_call_id"
     LINK = "link"
@@ -103,7 +103,7 @@ class EdgeKind(StrEnum):
 
 
 class JudgementKind(StrEnum):
-    """What a judgement states about a run or a step. `not_run`: a check or a validator gave no verdict."""
+    """The statement of a judgement. `not_run`: a check or a validator gave no verdict."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -113,7 +113,7 @@ class JudgementKind(StrEnum):
 
 
 class JudgementSource(StrEnum):
-    """Who or what made a judgement."""
+    """Author of a judgement."""
 
     PERSON = "person"
     CHECK = "check"
@@ -123,7 +123,7 @@ class JudgementSource(StrEnum):
 
 
 class Outcome(StrEnum):
-    """Whether a run did its task. `unverified`: its checks or validators did not run; `unknown`: nothing tells."""
+    """Whether a run succeeded. `unverified`: its checks or validators did not run; `unknown`: there is no evidence."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -131,8 +131,9 @@ class Outcome(StrEnum):
     UNKNOWN = "unknown"
 
 
-# The events of an agent's loop that hooks hear, as Krabs names them.
 class HookEvent(StrEnum):
+    """The events of an agent loop for which hooks are called, with Krabs's names."""
+
     AGENT_START = "agent_start"
     TURN_START = "turn_start"
     PRE_TOOL_USE = "pre_tool_use"

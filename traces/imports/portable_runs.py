@@ -106,7 +106,11 @@ def _store(
 def _known(run: Run, content_digest: str) -> Recorded:
     if run.content_digest != content_digest:
         raise RunConflict(
-            app=run.app, external_id=run.external_id, run_id=run.id, stored=run.content_digest, given=content_digest
+            app=run.app,
+            external_id=run.external_id,
+            run_id=run.id,
+            stored_digest=run.content_digest,
+            new_digest=content_digest,
         )
     return Recorded(run_id=run.id, created=False)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from operator import is_, itemgetter
 from typing import Any, Final, TypeVar
 
-from traces.core.canonical import MAX_DEPTH, NotCanonical, Vetted, canonical_bytes, digest_bytes
+from traces.core.canonical import MAX_DEPTH, CanonicalList, NotCanonical, canonical_bytes, digest_bytes
 from traces.core.json_types import JSONObject, JSONValue
 from traces.payloads.conversation import Messages
 from traces.payloads.conversation_state import ConversationState, Digests
@@ -127,14 +127,14 @@ class Splitter:
 
     def _prefix(self, state: ConversationState, count: int) -> JSONValue:
         if count <= 2 * BLOCK:
-            return Vetted(state.references[:count])
+            return CanonicalList(state.references[:count])
         levels: list[JSONValue] = []
         items, height = state.references, 0
         while count > BLOCK:
             levels.append([*items[count // BLOCK * BLOCK : count]])
             count //= BLOCK
             items, height = state.blocks[height], height + 1
-        return {BLOCKS: Vetted([[*items[:count]], *reversed(levels)])}
+        return {BLOCKS: CanonicalList([[*items[:count]], *reversed(levels)])}
 
     def _state_of(self, messages: Messages, depth: int) -> ConversationState:
         """Return the state of a conversation, extended by its new messages."""
@@ -210,7 +210,7 @@ class Splitter:
     def _cut_blocks(self, items: list[JSONObject]) -> JSONValue:
         """Cut a long list into levels of references to full blocks: a tree that grows at its end."""
         if len(items) <= 2 * BLOCK:
-            return Vetted(items)
+            return CanonicalList(items)
         levels: list[JSONValue] = []
         all_items, first_blocks = items, self._find_blocks(items)
         while len(items) > BLOCK:
@@ -221,7 +221,7 @@ class Splitter:
             if len(levels) == 1:
                 self._recent.append((all_items, items))
                 first_blocks = []
-        return {BLOCKS: Vetted([[*items], *reversed(levels)])}
+        return {BLOCKS: CanonicalList([[*items], *reversed(levels)])}
 
     def _find_blocks(self, items: list[JSONObject]) -> list[JSONObject]:
         """Return the blocks of a recent list that `items` continues."""
@@ -235,7 +235,7 @@ class Splitter:
         key = tuple(map(id, items))
         block = self._blocks.get(key)
         if block is None:
-            block = self._blocks[key] = self._reference(Vetted(items))
+            block = self._blocks[key] = self._reference(CanonicalList(items))
         return block
 
     def _reference(self, cut: JSONValue) -> JSONObject:

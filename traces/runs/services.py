@@ -186,7 +186,7 @@ def seal_run(run_id: UUID, status: RunStatus, *, ended_at: datetime | None = Non
             copy.store_unexplained(steps, provenance.unexplained_inputs)
             tool_calls.insert_run(run)
         now = datetime.now(UTC)
-        run.status, run.ended_at, run.sealed_at = RunStatus(run.status).then(status), ended_at or now, now
+        run.status, run.ended_at, run.sealed_at = RunStatus(run.status).move_to(status), ended_at or now, now
         _take_totals(run, steps)
         run.save()
         judged = services.of_validators(run_id, steps) + services.inherited(run)
@@ -309,8 +309,8 @@ def _outcome(run: Prepared, stored: _Stored) -> Recorded | ProblemError:
             app=app,
             external_id=external_id,
             run_id=stored.run_id,
-            stored=stored.content_digest,
-            given=run.content_digest,
+            stored_digest=stored.content_digest,
+            new_digest=run.content_digest,
         )
     return Recorded(run_id=stored.run_id, created=stored.run_id == run.run_id)
 

@@ -13,7 +13,7 @@ from replay.models import ReplaySession, Trial
 from replay.sessions import services
 from replay.sessions.schemas import ReplayRequest
 from tests.support.replay_runs import order_desk
-from traces.core.statuses import WrongMove
+from traces.core.statuses import InvalidTransition
 from traces.runs.services import record
 from traces.transitions import move, reach
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 def test_that_a_wrong_move_writes_nothing() -> None:
     trial = _trial()
-    with pytest.raises(WrongMove):
+    with pytest.raises(InvalidTransition):
         move(Trial.objects.filter(id=trial), TrialStatus.PENDING, TrialStatus.SUCCEEDED, error="no")
     assert Trial.objects.values_list("status", "error").get(id=trial) == (TrialStatus.PENDING, "")
 
@@ -43,7 +43,7 @@ def test_that_whatever_is_tried_a_row_keeps_its_end(tried: list[tuple[TrialStatu
         was = TrialStatus(rows.get().status)
         try:
             moved = move(rows, before, after)
-        except WrongMove:
+        except InvalidTransition:
             moved = 0
         now = TrialStatus(rows.get().status)
         assert now is (after if moved else was)

@@ -266,7 +266,7 @@ class TestNothingChanges:
             cursor.execute(statement)
 
     def test_a_report_pins_its_runs_and_is_named_when_they_should_go(self, diff: DiffReport) -> None:
-        with pytest.raises(Pinned, match=f"pinned by diff report {diff.id}"), traces.retention():
+        with pytest.raises(Pinned, match=f"referenced by diff report {diff.id}"), traces.retention():
             Run.objects.filter(id__in=[diff.base_id, diff.candidate_id]).delete()
         assert Run.objects.filter(id__in=[diff.base_id, diff.candidate_id]).count() == 2
 

@@ -29,7 +29,7 @@ def json_value(data: bytes) -> JSONValue:
     if _may_exceed_64_bits(data):
         _check_integers(data)
     if (duplicate := duplicate_keys.find(data, value, keys)) is not None:
-        raise BadFile(str(duplicate), duplicate.where or "/")
+        raise BadFile(str(duplicate), duplicate.pointer or "/")
     return value
 
 

@@ -38,7 +38,7 @@ def test_a_duplicate_is_found_wherever_it_is(
         text = f"[0{comma}{text}]" if kind == "list" else f'{{"in"{colon}{text}}}'
         where = ("/1" if kind == "list" else "/in") + where
     twice = duplicate_keys.find(text.encode(), orjson.loads(text))
-    assert twice == duplicate_keys.DuplicateKey(key=key, where=where)
+    assert twice == duplicate_keys.DuplicateKey(key=key, pointer=where)
 
 
 def test_a_file_with_a_key_twice_is_refused_with_its_place() -> None:

@@ -16,7 +16,7 @@ from replay.core.vocabulary import (
     SessionStatus,
     TrialStatus,
 )
-from traces.core.statuses import Status, WrongMove
+from traces.core.statuses import InvalidTransition, Status
 from traces.core.vocabulary import RunStatus
 
 _KINDS: Final[list[type[Status]]] = [
@@ -42,7 +42,7 @@ def test_that_an_end_can_be_reached_from_everywhere(kind: type[Status]) -> None:
     for status in kind:
         reached, new = {status}, {status}
         while new:
-            new = {after for before in new for after in before.following} - reached
+            new = {after for before in new for after in before.successors} - reached
             reached |= new
         assert any(each.is_final for each in reached)
 
@@ -54,8 +54,8 @@ def test_that_whatever_is_tried_no_status_leaves_a_final_one(data: st.DataObject
     for asked in data.draw(st.lists(st.sampled_from(list(kind)), max_size=20)):
         before = now
         try:
-            now = before.then(asked)
-        except WrongMove:
+            now = before.move_to(asked)
+        except InvalidTransition:
             continue
         assert not before.is_final
         assert now is asked
@@ -78,5 +78,5 @@ def test_that_whatever_is_tried_no_status_leaves_a_final_one(data: st.DataObject
     ],
 )
 def test_that_a_move_which_is_not_stated_is_refused(before: Any, after: Any) -> None:
-    with pytest.raises(WrongMove, match=f"{after} may not follow {before}"):
-        before.then(after)
+    with pytest.raises(InvalidTransition, match=f"{after} may not follow {before}"):
+        before.move_to(after)

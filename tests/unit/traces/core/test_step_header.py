@@ -10,7 +10,7 @@ from diffing.compare.run_side import SideStep
 from replay.core.graph import Node
 from replay.langfuse.core import events
 from traces.core.recorded_run import RecordedStep
-from traces.core.step_header import STORED, StepHeader, StoredHeader, header_of, typed
+from traces.core.step_header import STORED_FIELDS, StepHeader, StoredHeader, header_of, typed_columns
 from traces.core.vocabulary import StepStatus, StepType
 from traces.ingest.step_rows import COLUMNS, SAID, StepRow
 from traces.models import Step
@@ -47,9 +47,9 @@ def test_header_of_a_database_row_has_members() -> None:
 
 
 def test_stored_columns_are_columns_of_the_database() -> None:
-    assert set(STORED) <= {field.attname for field in Step._meta.concrete_fields}
-    row = ["tool" if name == "type" else "ok" if name == "status" else name for name in STORED]
-    assert StoredHeader(**typed(STORED, row)).signature == "signature"
+    assert set(STORED_FIELDS) <= {field.attname for field in Step._meta.concrete_fields}
+    row = ["tool" if name == "type" else "ok" if name == "status" else name for name in STORED_FIELDS]
+    assert StoredHeader(**typed_columns(STORED_FIELDS, row)).signature == "signature"
 
 
 @pytest.mark.parametrize("view", [Node, RecordedStep, StepRow, SideStep, step_outputs.StepFacts, events.StepFacts])
