@@ -1,1 +1,1 @@
-"""Why the answers differ, as far as recordings can tell. Pure."""
+"""Attribution: why the final answers differ, as far as the recordings alone can show. Pure."""

@@ -1,7 +1,7 @@
-"""Whether nothing but chance is left to blame: all that differs was drawn anew, and nobody changed anything. Pure.
+"""Chance: whether sampling alone explains the differences of two runs. Pure.
 
-A model draws its answers. Where two runs are declared to be tries at one task, so do those who play its users. What
-somebody sets (prompts, tools, models, parameters, documents) is never drawn, nor is another answer of the world.
+Models sample their answers. If two runs are declared trials of one task, simulated users sample their messages as well.
+Prompts, tools, models, parameters and documents are set, not sampled; neither are the answers of tools and retrievers.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -18,81 +18,84 @@ from traces.core.vocabulary import StepType
 
 _WORLD: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
 _ACTS: Final = frozenset({StepType.MODEL, StepType.TOOL, StepType.TURN})
-_TALK: Final = 2  # turns of a user; a task that is given once is set by somebody
+# Fewer user turns are a task that was set, not a dialogue.
+_MIN_USER_TURNS: Final = 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Chance:
-    """`drawn`: every root was drawn anew. `doubts`: what else may have made the difference."""
+    """`all_sampled`: every root is a new sample. `doubts`: other possible causes of the difference."""
 
-    drawn: bool = False
+    all_sampled: bool = False
     doubts: tuple[Doubt, ...] = ()
     repeats: Repeats | None = None
 
     @property
     def certain(self) -> bool:
-        return self.drawn and not self.doubts
+        return self.all_sampled and not self.doubts
 
 
-def judged(comparison: Comparison, found: Roots, places: Collection[int], *, opened: Collection[int]) -> Chance:
-    """Of the roots that can have reached the answer, and of what else differs at the places that can have."""
-    atoms = found.atoms
-    declared = repeats(comparison.base.run, comparison.candidate.run)
-    talk = declared is not None and _is_talk(comparison)
-    drawn = bool(atoms) and all(_is_drawn(atom, again=declared is not None, talk=talk) for atom in atoms)
-    near = [reaction for reaction in found.reactions if reaction.pair.place in places]
-    unread = [
+def assess(comparison: Comparison, roots: Roots, places: Collection[int], *, loaded_places: Collection[int]) -> Chance:
+    """Assess the roots that can have reached the answer, and the other differences at `places`."""
+    atoms = roots.atoms
+    declaration = repeats(comparison.base.run, comparison.candidate.run)
+    is_dialogue = declaration is not None and _is_dialogue(comparison)
+    all_sampled = bool(atoms) and all(
+        _is_sampled(atom, is_repeat=declaration is not None, is_dialogue=is_dialogue) for atom in atoms
+    )
+    nearby_reactions = [reaction for reaction in roots.reactions if reaction.pair.place in places]
+    unread_pairs = [
         pair
         for pair in comparison.acting
-        if pair.sides and pair.differs and pair.place in places and pair.place not in opened
+        if pair.sides and pair.differs and pair.place in places and pair.place not in loaded_places
     ]
     doubts = (
         *_settings(comparison),
-        *_unrecorded(atoms),
-        *_reactions(near, talk=talk),
-        *_world(comparison, places),
-        *_unread(unread),
+        *_unrecorded_requests(atoms),
+        *_reactions(nearby_reactions, is_dialogue=is_dialogue),
+        *_different_answers(comparison, places),
+        *_unread_contents(unread_pairs),
     )
-    return Chance(drawn=drawn, doubts=doubts, repeats=declared)
+    return Chance(all_sampled=all_sampled, doubts=doubts, repeats=declaration)
 
 
-def _is_drawn(atom: Atom, *, again: bool, talk: bool) -> bool:
+def _is_sampled(atom: Atom, *, is_repeat: bool, is_dialogue: bool) -> bool:
     facet = atom.facet
-    if atom.sampled or not again or atom.overridden:
-        return atom.sampled
+    if atom.is_sampled or not is_repeat or atom.overridden:
+        return atom.is_sampled
     if facet is None:
         return atom.pair.step.type in _ACTS
     if facet.form == "messages":
-        return talk and all(item.role == "user" for item in facet.messages)
+        return is_dialogue and all(item.role == "user" for item in facet.messages)
     return facet.part == "output" and atom.pair.step.type == StepType.MODEL
 
 
-def _is_talk(comparison: Comparison) -> bool:
+def _is_dialogue(comparison: Comparison) -> bool:
     sides = comparison.base.steps, comparison.candidate.steps
-    return all(sum(step.type == StepType.TURN for step in steps) >= _TALK for steps in sides)
+    return all(sum(step.type == StepType.TURN for step in steps) >= _MIN_USER_TURNS for steps in sides)
 
 
 def _settings(comparison: Comparison) -> Iterator[Doubt]:
-    """What the runs declare of their configuration stands behind every step, and need not show in any."""
+    """The declared configurations, which affect every step and need not show in any."""
     changes = [] if comparison.derived else declared_changes(comparison.base.run, comparison.candidate.run)
     if changes:
-        noted = "; ".join(value_note(change) for change in changes[:2])
-        yield Doubt(kind=DoubtKind.CONFIGURATION, settings=noted)
+        settings = "; ".join(value_note(change) for change in changes[:2])
+        yield Doubt(kind=DoubtKind.CONFIGURATION, settings=settings)
 
 
-def _unrecorded(atoms: Sequence[Atom]) -> Iterator[Doubt]:
+def _unrecorded_requests(atoms: Sequence[Atom]) -> Iterator[Doubt]:
     for atom in atoms:
         steps = (atom.pair.base, atom.pair.candidate)
-        if atom.sampled and any(step is not None and not step.input_ref for step in steps):
+        if atom.is_sampled and any(step is not None and not step.input_ref for step in steps):
             yield Doubt(kind=DoubtKind.REQUEST, step=step_name(atom.pair))
             return
 
 
-def _reactions(reactions: Sequence[Reaction], *, talk: bool) -> Iterator[Doubt]:
-    """The first of each kind."""
+def _reactions(reactions: Sequence[Reaction], *, is_dialogue: bool) -> Iterator[Doubt]:
+    """The first reaction of each kind."""
     first = {reaction.kind: reaction.pair for reaction in reversed(reactions)}
     for name, kind in _REACTIONS.items():
-        if name in first and not (name == "user" and talk):
+        if name in first and not (name == "user" and is_dialogue):
             yield Doubt(kind=kind, step=step_name(first[name]))
 
 
@@ -103,13 +106,13 @@ _REACTIONS: Final[Mapping[Literal["template", "variables", "user"], DoubtKind]] 
 }
 
 
-def _unread(pairs: Sequence[Pair]) -> Iterator[Doubt]:
+def _unread_contents(pairs: Sequence[Pair]) -> Iterator[Doubt]:
     if pairs:
         yield Doubt(kind=DoubtKind.UNREAD, step=step_name(pairs[0]), more=len(pairs) - 1)
 
 
-def _world(comparison: Comparison, places: Collection[int]) -> Iterator[Doubt]:
-    """A call that was answered otherwise before any other call differed: nothing the run did explains that."""
+def _different_answers(comparison: Comparison, places: Collection[int]) -> Iterator[Doubt]:
+    """The first call that was answered differently, before any other call differs."""
     for pair in comparison.acting:
         if pair.step.type not in _WORLD:
             continue

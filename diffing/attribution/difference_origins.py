@@ -1,12 +1,12 @@
-"""Origins of differences: what came from outside, and what may follow from an earlier changed output. Pure.
+"""Origins of differences: set from outside, or a possible consequence of an earlier changed output. Pure.
 
-Recorded data flow shows most of what a step was given by earlier ones. It does not show what the agent's own code made
-of an answer: a word that chose the next prompt, a number that was looked up in a table. So a difference that no
-recorded flow explains is exogenous for certain only where no output before it differs:
+Recorded data flow shows most of the content that a step got from earlier steps. It does not show what the agent's own
+code derived from an answer: a word that selects the next prompt, a number that is looked up in a table. So a difference
+that no recorded flow explains is certainly exogenous only if no output before it differs:
 
     step 2  model "router"      answered "billing", now "technical"     <- its prompt changed: exogenous
-    step 3  model "specialist"  was given another message               <- derived until shown otherwise
-    step 4  model "specialist"  was given another reply of the user     <- open: a person may have written it anyway
+    step 3  model "specialist"  has another message in its request      <- derived, until proved otherwise
+    step 4  model "specialist"  has another user reply in its request   <- open: the user may have written it anyway
 """
 
 import re
@@ -20,30 +20,34 @@ from diffing.compare.data_flow import Flow
 from diffing.sequences.word_hunks import Hunk, hunks, is_repeated
 from traces.core.vocabulary import StepType
 
-_NOWHERE: Final = -1
+_NO_STEP: Final = -1
 _WORLD: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
-_WORD: Final = re.compile(r"[^\W\d_]{4,}|\d[\d.,:-]*\d")  # shorter ones stand in any two texts
+# Shorter words occur in any two texts.
+_WORD: Final = re.compile(r"[^\W\d_]{4,}|\d[\d.,:-]*\d")
 
 
 class Origin(StrEnum):
     """How a difference relates to the changed outputs before it."""
 
-    EXOGENOUS = "exogenous"  # nothing before it differs
-    OPEN = "open"  # set from outside, or a response to what differs before it
-    DERIVED = "derived"  # made by the agent's code from what differs before it, until shown otherwise
+    # Nothing before it differs.
+    EXOGENOUS = "exogenous"
+    # Set from outside, or a response to an earlier difference.
+    OPEN = "open"
+    # Computed by the agent's code from an earlier difference, until proved otherwise.
+    DERIVED = "derived"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entry:
-    """Content of unexplained origin in a step: outputs before these sequence numbers may have gone into it."""
+    """Content of unknown origin in a step, which may contain outputs before these sequence numbers."""
 
-    base: int = _NOWHERE
-    candidate: int = _NOWHERE
+    base: int = _NO_STEP
+    candidate: int = _NO_STEP
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Output:
-    """An output that differs, with the telling words that only one side has, and every word that differs."""
+    """A differing output: the distinctive words of each side alone, and all differing words."""
 
     pair: Pair
     base: set[str]
@@ -52,62 +56,68 @@ class _Output:
 
 
 class Words:
-    """The words in which outputs differ, by side, to tell what takes them up."""
+    """The words in which outputs differ, by side, to recognise content that uses them."""
 
     def __init__(self) -> None:
         self._outputs: list[_Output] = []
 
     def add(self, pair: Pair, base: str, candidate: str) -> None:
-        """Add an output with both of its texts."""
-        gone, come = _apart(base, candidate)
-        self._outputs.append(_Output(pair=pair, base=gone, candidate=come, hunks=hunks(base, candidate)))
+        """Add an output with its texts on both sides."""
+        base_words, candidate_words = _distinct_words(base, candidate)
+        self._outputs.append(
+            _Output(pair=pair, base=base_words, candidate=candidate_words, hunks=hunks(base, candidate))
+        )
 
     def taken_up(self, pair: Pair, base: str, candidate: str) -> bool:
-        """Whether the words in which a step's texts differ are mostly words in which outputs before it do.
+        """True if the differing words of a step's texts come mostly from differing words of outputs before it.
 
-        Either each difference is the same as one between outputs, however short, or most of the telling words are.
+        Either every difference equals one between outputs, however short, or most of the distinctive words do.
         """
-        before = self._before(pair)
-        if not before:
+        outputs_before = self._before(pair)
+        if not outputs_before:
             return False
-        copies = _copies(before, base, candidate)
+        copies = _copies(outputs_before, base, candidate)
         if copies and all(copies):
             return True
-        gone, come = _apart(base, candidate)
-        outputs = (
-            set[str]().union(*(each.base for each in before)),
-            set[str]().union(*(each.candidate for each in before)),
+        base_words, candidate_words = _distinct_words(base, candidate)
+        words_before = (
+            set[str]().union(*(output.base for output in outputs_before)),
+            set[str]().union(*(output.candidate for output in outputs_before)),
         )
-        sides = [(words, other) for words, other in zip((gone, come), outputs, strict=True) if words]
-        return bool(sides) and all(2 * len(words & other) >= len(words) for words, other in sides)
+        sides = [
+            (words, output_words)
+            for words, output_words in zip((base_words, candidate_words), words_before, strict=True)
+            if words
+        ]
+        return bool(sides) and all(2 * len(words & output_words) >= len(words) for words, output_words in sides)
 
-    def explain(self, pair: Pair, base: str, candidate: str, of: Collection[int] | None = None) -> bool:
-        """Whether every difference between a step's texts is the same as one between outputs before it, `of` places."""
-        before = [each for each in self._before(pair) if of is None or each.pair.place in of]
-        return all(_copies(before, base, candidate))
+    def explain(self, pair: Pair, base: str, candidate: str, places: Collection[int] | None = None) -> bool:
+        """True if every difference of a step's texts equals one between outputs before it, at `places` if given."""
+        outputs = [output for output in self._before(pair) if places is None or output.pair.place in places]
+        return all(_copies(outputs, base, candidate))
 
     def has_copies(self, pair: Pair, base: str, candidate: str) -> bool:
-        """Whether some of the differences between a step's texts are the same as between outputs before it."""
+        """True if some difference of a step's texts equals one between outputs before it."""
         return any(_copies(self._before(pair), base, candidate))
 
     def _before(self, pair: Pair) -> list[_Output]:
-        return [each for each in self._outputs if _is_before(_first([each.pair]), pair)]
+        return [output for output in self._outputs if _is_before(_first([output.pair]), pair)]
 
 
 def _copies(outputs: Sequence[_Output], base: str, candidate: str) -> list[bool]:
-    """Of each difference between two texts, whether it is one between two outputs."""
-    known = [other for each in outputs for other in each.hunks]
-    return [any(is_repeated(one, other) for other in known) for one in hunks(base, candidate)]
+    """For each difference of two texts, whether it equals one between two outputs."""
+    output_hunks = [output_hunk for output in outputs for output_hunk in output.hunks]
+    return [any(is_repeated(hunk, output_hunk) for output_hunk in output_hunks) for hunk in hunks(base, candidate)]
 
 
-def _apart(base: str, candidate: str) -> tuple[set[str], set[str]]:
-    """The telling words of each text that the other one lacks."""
-    one, other = ({*_WORD.findall(text.casefold())} for text in (base, candidate))
-    return one - other, other - one
+def _distinct_words(base: str, candidate: str) -> tuple[set[str], set[str]]:
+    """The distinctive words of each text that the other does not have."""
+    base_words, candidate_words = ({*_WORD.findall(text.casefold())} for text in (base, candidate))
+    return base_words - candidate_words, candidate_words - base_words
 
 
 class ChangedOutputs:
-    """The outputs that differ, in order of the steps that gave them."""
+    """The differing outputs, in the order of their steps."""
 
     def __init__(self, comparison: Comparison) -> None:
         self.pairs: Sequence[Pair] = [
@@ -120,18 +130,18 @@ class ChangedOutputs:
         self._first_of_models = _first([pair for pair in self.pairs if pair.step.type == StepType.MODEL])
 
     def precede(self, pair: Pair) -> bool:
-        """Whether any of them was given before this step, on either side.
+        """True if any of them comes before this step, on either side.
 
-        Of two steps in a row that only one run has, the first is no reason for the second.
+        Of two consecutive unpaired steps, the first does not explain the second.
         """
         return _is_before(self._first if pair.sides else self._first_of_both, pair)
 
     def calls_precede(self, pair: Pair) -> bool:
-        """Whether a tool or a retriever was called otherwise before this step."""
+        """True if the call of a tool or a retriever differs before this step."""
         return _is_before(self._first_of_calls, pair)
 
     def models_precede(self, pair: Pair) -> bool:
-        """Whether a model's answer that differs was given before this step."""
+        """True if the answer of a model differs before this step."""
         return _is_before(self._first_of_models, pair)
 
 
@@ -141,66 +151,66 @@ def _calls_differently(pair: Pair) -> bool:
 
 def _first(pairs: Sequence[Pair]) -> Entry:
     """The first of the steps, by side."""
-    base = min((pair.base.sequence_no for pair in pairs if pair.base), default=_NOWHERE)
-    candidate = min((pair.candidate.sequence_no for pair in pairs if pair.candidate), default=_NOWHERE)
+    base = min((pair.base.sequence_no for pair in pairs if pair.base), default=_NO_STEP)
+    candidate = min((pair.candidate.sequence_no for pair in pairs if pair.candidate), default=_NO_STEP)
     return Entry(base=base, candidate=candidate)
 
 
 def _is_before(first: Entry, pair: Pair) -> bool:
-    return _takes(entry_of(pair), first)
+    return _may_use(entry_of(pair), first)
 
 
 def entry_of(pair: Pair) -> Entry:
-    """Everything before the step may have gone into it."""
-    numbers = [step.sequence_no if step is not None else _NOWHERE for step in (pair.base, pair.candidate)]
+    """An entry for all outputs before the step."""
+    numbers = [step.sequence_no if step is not None else _NO_STEP for step in (pair.base, pair.candidate)]
     return Entry(base=numbers[0], candidate=numbers[1])
 
 
 class Reach:
-    """Where a change may have come: over recorded data flow, and through what the agent's code may have made of it."""
+    """The places that a change may reach, through recorded data flow and through the agent's own code."""
 
     def __init__(self, comparison: Comparison, flow: Flow, entries: Mapping[int, Entry]) -> None:
         self._pairs, self._flow, self._entries = comparison.pairs, flow, entries
         self._changed = ChangedOutputs(comparison)
 
     def after(self, places: Collection[int]) -> set[int]:
-        """Every place that a change at `places` may have come to."""
-        reached = set(self._flow.after(places))
+        """Every place that a change at `places` may have reached."""
+        places_after = set(self._flow.after(places))
         while True:
-            first = self._earliest({*reached, *places})
-            new = {place for place, entry in self._entries.items() if _takes(entry, first)} - reached - {*places}
+            first = self._earliest({*places_after, *places})
+            new = {place for place, entry in self._entries.items() if _may_use(entry, first)} - places_after - {*places}
             if not new:
-                return reached
-            reached |= new | self._flow.after(new)
+                return places_after
+            places_after |= new | self._flow.after(new)
 
     def before(self, place: int) -> set[int]:
-        """The places from which a change may have come to `place`."""
-        found = set(self._flow.before(place))
+        """The places from which a change may have reached `place`."""
+        places_before = set(self._flow.before(place))
         while True:
-            last = self._latest({*found, place})
-            new = {pair.place for pair in self._changed.pairs if _goes(pair, last)} - found - {place}
+            last = self._latest({*places_before, place})
+            new = {pair.place for pair in self._changed.pairs if _may_feed(pair, last)} - places_before - {place}
             if not new:
-                return found
-            for each in new:
-                found |= {each} | self._flow.before(each)
+                return places_before
+            for new_place in new:
+                places_before |= {new_place} | self._flow.before(new_place)
 
     def _earliest(self, places: Collection[int]) -> Entry:
-        """The first changed outputs at these places, by side."""
+        """The first differing outputs at these places, by side."""
         return _first([self._pairs[place] for place in places if self._pairs[place].answers_differently])
 
     def _latest(self, places: Collection[int]) -> Entry:
-        """The last outputs that may have gone into these places, by side."""
+        """The last outputs that these places may contain, by side."""
         entries = [self._entries[place] for place in places if place in self._entries]
         return Entry(
-            base=max((entry.base for entry in entries), default=_NOWHERE),
-            candidate=max((entry.candidate for entry in entries), default=_NOWHERE),
+            base=max((entry.base for entry in entries), default=_NO_STEP),
+            candidate=max((entry.candidate for entry in entries), default=_NO_STEP),
         )
 
 
-def _takes(entry: Entry, first: Entry) -> bool:
-    return _NOWHERE < first.base < entry.base or _NOWHERE < first.candidate < entry.candidate
+def _may_use(entry: Entry, first: Entry) -> bool:
+    return _NO_STEP < first.base < entry.base or _NO_STEP < first.candidate < entry.candidate
 
 
-def _goes(pair: Pair, last: Entry) -> bool:
+def _may_feed(pair: Pair, last: Entry) -> bool:
     base, candidate = (step.sequence_no if step is not None else None for step in (pair.base, pair.candidate))
     return (base is not None and base < last.base) or (candidate is not None and candidate < last.candidate)

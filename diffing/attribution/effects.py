@@ -1,4 +1,4 @@
-"""What followed a cause, in order: other arguments, another result, another final answer."""
+"""Effects of a cause, in order: the first differing call, the first differing result, the final answer. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -23,7 +23,7 @@ from diffing.sequences.json_diff import value_changes
 from diffing.sequences.text_diff import deleted_text, difference_excerpts, inserted_text, normalise, word_diff
 from traces.core.vocabulary import StepType
 
-_QUOTED: Final = 90  # characters
+_QUOTE: Final = 90  # characters
 _BRIEF: Final = 60
 _OUTCOMES: Final = ("status", "state", "outcome", "decision", "result", "success", "accepted", "approved", "error")
 Facets = Mapping[int, Sequence[Facet]]
@@ -32,7 +32,7 @@ Facets = Mapping[int, Sequence[Facet]]
 def consequence(
     comparison: Comparison, facets: Facets, ahead: Sequence[Pair], before: Sequence[Pair] = ()
 ) -> Consequence:
-    """What followed, up to the final answer. `before`: the pairs that led to that."""
+    """The consequence of a cause, up to the final answer. `before`: the pairs that lead to that answer."""
     return Consequence(
         call=next(_calls(ahead, facets), None),
         result=next(_results(ahead, facets), None),
@@ -41,7 +41,7 @@ def consequence(
 
 
 def answer(comparison: Comparison, facets: Facets, before: Sequence[Pair] = ()) -> Answer:
-    """How the final answers differ, by the few words that do; a placeholder's effect is no answer of the agent."""
+    """How the final answers differ; an answer that depends on a placeholder is not the agent's."""
     final = comparison.final
     for pair in before:
         if placeholder := _placeholder(pair):
@@ -55,7 +55,7 @@ def answer(comparison: Comparison, facets: Facets, before: Sequence[Pair] = ()) 
 
 
 def _calls(ahead: Sequence[Pair], facets: Facets) -> Iterator[Call]:
-    """Other arguments of a tool, or a tool that is called by one run only; the first one tells the story."""
+    """Calls with different arguments, and calls of one run alone, in order."""
     for pair in ahead:
         if pair.step.type not in {StepType.TOOL, StepType.RETRIEVAL}:
             continue
@@ -93,7 +93,7 @@ _ARGUMENTS: Final = {
 
 
 def _results(ahead: Sequence[Pair], facets: Facets) -> Iterator[Result]:
-    """How a tool call ended differently."""
+    """Different results of tool calls, in order."""
     for pair in ahead:
         if pair.step.type != StepType.TOOL or pair.sides is None or idle_side(*pair.sides):
             continue
@@ -121,7 +121,7 @@ def _result(pair: Pair, facet: Facet) -> Iterator[Result]:
 
 
 def _placeholder(pair: Pair) -> Answer | None:
-    """That the final answer comes of a step that one side did not run; None where it does not."""
+    """The answer change if one side did not run the step; None if both ran it."""
     sides: tuple[tuple[RunSide, SideStep | None], ...] = (("candidate", pair.candidate), ("base", pair.base))
     for side, step in sides:
         if step is not None and is_placeholder(step):
@@ -130,16 +130,16 @@ def _placeholder(pair: Pair) -> Answer | None:
 
 
 def _answer(base: str, candidate: str) -> Answer:
-    before, after = difference_excerpts(base, candidate, _QUOTED)
+    before, after = difference_excerpts(base, candidate, _QUOTE)
     if not candidate.strip():
         return Answer(kind=AnswerChange.REMOVAL, base=before)
     if not base.strip():
         return Answer(kind=AnswerChange.ADDITION, candidate=after)
     spans = word_diff(normalise(base), normalise(candidate))
-    gone, come = difference_excerpts(deleted_text(spans), inserted_text(spans), _QUOTED)
-    kept = sum(len(span.text) for span in spans if span.op == "equal")
-    if gone and not come:
-        return Answer(kind=AnswerChange.CUT, base=gone)
-    if kept > max(len(come), len(gone)):
-        return Answer(kind=AnswerChange.EDIT, base=gone, candidate=come)
+    deletions, insertions = difference_excerpts(deleted_text(spans), inserted_text(spans), _QUOTE)
+    equal_length = sum(len(span.text) for span in spans if span.op == "equal")
+    if deletions and not insertions:
+        return Answer(kind=AnswerChange.CUT, base=deletions)
+    if equal_length > max(len(insertions), len(deletions)):
+        return Answer(kind=AnswerChange.EDIT, base=deletions, candidate=insertions)
     return Answer(kind=AnswerChange.REPLACEMENT, base=before, candidate=after)

@@ -1,4 +1,4 @@
-"""The changes that no earlier change explains, and the differences that only seem to be explained by one. Pure."""
+"""Roots: changes that no earlier change explains, and differences that only the order of steps explains. Pure."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final, Literal
 
 from diffing.attribution.difference_origins import ChangedOutputs, Origin, Words
-from diffing.attribution.unexplained_changes import Atom, Gathered
+from diffing.attribution.unexplained_changes import Atom, AtomSet
 from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.data_flow import Flow, FlowLink
 from diffing.content.facet import SYSTEM_ROLES, WINDOW, Facet
@@ -21,18 +21,21 @@ from traces.core.vocabulary import EdgeKind, StepType
 from traces.payloads.step_summaries import one_line
 
 _STANDING: Final = frozenset({"system prompt", "tool schemas", "model", "parameters"})
-_PASSING: Final = frozenset({StepType.PROMPT, StepType.OUTPUT})  # what only passes on what it is given
-_OPENING: Final = "/messages/0"  # where a request has its system prompt
+# Steps that only pass on their input.
+_PASSING: Final = frozenset({StepType.PROMPT, StepType.OUTPUT})
+# The place of the system prompt in a request.
+_OPENING: Final = "/messages/0"
 _SIDES: Final = ("base", "candidate")
 _TEMPLATES: Final = frozenset({"template", "template version and variables"})
-_WORLD: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
+_EXTERNAL: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
-_REWRITTEN: Final = 0.5  # share of characters; of two prompts that keep less, code may have chosen either
+# Share of equal characters; below it, code may have chosen between two different prompts.
+_MIN_EQUAL: Final = 0.5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reaction:
-    """What differs after an earlier difference, and may come of it or not: a user's words, what a prompt is made of."""
+    """A difference that may respond to an earlier one: a user's message, a template or its variables."""
 
     kind: Literal["user", "template", "variables"]
     pair: Pair
@@ -45,11 +48,11 @@ class Roots:
 
 
 def roots(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: Flow) -> Roots:
-    """In order; one change that shows in many steps is one."""
-    changed = {pair.place for pair in comparison.acting if pair.answers_differently}
-    tainted = flow.after({pair.place for pair in comparison.acting if pair.differs})
+    """The roots in order; a change that shows in many steps is one root."""
+    changed_places = {pair.place for pair in comparison.acting if pair.answers_differently}
+    tainted_places = flow.after({pair.place for pair in comparison.acting if pair.differs})
     outputs = ChangedOutputs(comparison)
-    found = Gathered()
+    atom_set = AtomSet()
     reactions: list[Reaction] = []
     words = Words()
     for pair in comparison.acting:
@@ -60,110 +63,118 @@ def roots(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: F
         if not pair.differs:
             continue
         if pair.place in comparison.resampled_places:
-            own: Iterable[Atom] = (Atom(category="output", places=(pair.place,), pair=pair, sampled=True),)
+            new_atoms: Iterable[Atom] = (Atom(category="output", places=(pair.place,), pair=pair, is_sampled=True),)
         else:
             context = _Context(
-                tainted=pair.place in tainted,
-                given=comparison.run_inputs,
-                fed=_heads(travel for travel in flow.incoming.get(pair.place, ()) if travel.producer in changed),
-                linked=_heads(flow.incoming.get(pair.place, ())),
-                handed=_handed(pair, flow, changed),
-                rendered=_handed(pair, flow, changed, whole=True),
-                covered=_covered(pair, flow),
-                world=outputs.calls_precede(pair),
-                follows=not comparison.derived and outputs.precede(pair),
-                replayed=comparison.derived,
-                after_model=outputs.models_precede(pair),
-                renamed=_is_renamed(pair),
+                is_tainted=pair.place in tainted_places,
+                run_inputs=comparison.run_inputs,
+                changed_sources=_heads(
+                    travel for travel in flow.incoming.get(pair.place, ()) if travel.producer in changed_places
+                ),
+                all_sources=_heads(flow.incoming.get(pair.place, ())),
+                changed_paths=_input_paths(pair, flow, changed_places),
+                whole_changed_paths=_input_paths(pair, flow, changed_places, whole=True),
+                history_ends=_history_ends(pair, flow),
+                follows_call=outputs.calls_precede(pair),
+                follows_output=not comparison.derived and outputs.precede(pair),
+                is_replay=comparison.derived,
+                follows_model=outputs.models_precede(pair),
+                is_renamed=_is_renamed(pair),
                 taken_up=partial(words.taken_up, pair),
                 has_copies=partial(words.has_copies, pair),
-                explained=partial(words.explain, pair),
-                unread=_unread(pair, outputs, flow),
-                feeding=frozenset(travel.producer for travel in flow.incoming.get(pair.place, ())),
+                explains=partial(words.explain, pair),
+                has_unread_answer=_unread(pair, outputs, flow),
+                source_places=frozenset(travel.producer for travel in flow.incoming.get(pair.place, ())),
             )
-            own = _own(pair, facets.get(pair.place, ()), context)
+            new_atoms = _own_changes(pair, facets.get(pair.place, ()), context)
             reactions += _reactions(pair, facets.get(pair.place, ()), context)
-        for atom in own:
-            found.add(atom)
-    return Roots(atoms=_standing(comparison, found.atoms), reactions=reactions)
+        for atom in new_atoms:
+            atom_set.add(atom)
+    return Roots(atoms=_standing(comparison, atom_set.atoms), reactions=reactions)
 
 
 def is_standing(atom: Atom) -> bool:
-    """Whether it stands behind every call of a model: its prompt, its tools, itself, its settings."""
+    """True for a change that affects every call of a model: its prompt, tools, name or settings."""
     return atom.facet is not None and atom.facet.kind in _STANDING
 
 
 def _standing(comparison: Comparison, atoms: list[Atom]) -> list[Atom]:
-    """A prompt, tools or a model that changed stand behind every call of their agent, also of one run alone."""
-    alone = [pair for pair in comparison.acting if pair.sides is None and pair.step.type == StepType.MODEL]
-    own: dict[str, set[int]] = {}
-    for pair in alone:
-        own.setdefault(pair.step.role, set()).add(pair.place)
-    behind = {place for atom in atoms if is_standing(atom) for place in _of_agents(atom.pair, own)}
-    kept = [atom for atom in atoms if atom.facet is not None or atom.pair.place not in behind]
+    """Add the agent's unpaired calls to the places of standing changes, in place of atoms of their own."""
+    unpaired_models = [pair for pair in comparison.acting if pair.sides is None and pair.step.type == StepType.MODEL]
+    places_by_agent: dict[str, set[int]] = {}
+    for pair in unpaired_models:
+        places_by_agent.setdefault(pair.step.role, set()).add(pair.place)
+    behind = {place for atom in atoms if is_standing(atom) for place in _of_agents(atom.pair, places_by_agent)}
+    other_atoms = [atom for atom in atoms if atom.facet is not None or atom.pair.place not in behind]
     return [
-        replace(atom, places=tuple(sorted({*atom.places, *_of_agents(atom.pair, own)}))) if is_standing(atom) else atom
-        for atom in kept
+        replace(atom, places=tuple(sorted({*atom.places, *_of_agents(atom.pair, places_by_agent)})))
+        if is_standing(atom)
+        else atom
+        for atom in other_atoms
     ]
 
 
 def _of_agents(pair: Pair, places: Mapping[str, set[int]]) -> set[int]:
-    """The places of the agents that a pair is of; a step may have another name on the other side."""
+    """The places of the agents of a pair; a step may have another name on the other side."""
     roles = {step.role for step in (pair.base, pair.candidate) if step is not None}
     return set[int]().union(*(places.get(role, ()) for role in roles))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Context:
-    """What an earlier change can have brought about at a pair.
+    """The earlier differences that may explain a difference at a pair."""
 
-    `tainted`: something of it; `fed`: the messages that came from a changed step directly, `linked`: from any;
-    `given`: what the runs were given to begin with; `handed`: what a changed step handed the step, by the paths'
-    beginnings, `rendered`: the same without single values in other texts. `covered`: on each side the last message of
-    the conversation that the step continues; `follows`: an earlier output differs, `after_model`: one of a model;
-    `world`: an earlier call of a tool or retriever differs; `replayed`: one run is a replay of the other, in which no
-    code ran that could have derived anything; `renamed`: the two steps have different names, as if code had chosen
-    between them. `taken_up`: whether two texts differ by words in which earlier
-    outputs do, `has_copies`: whether some of these words are the same.
-    """
-
-    tainted: bool
-    fed: frozenset[str]
-    linked: frozenset[str]
-    given: frozenset[str]
-    handed: frozenset[str]
-    rendered: frozenset[str]
-    covered: tuple[int, int]
-    follows: bool
-    after_model: bool
-    world: bool
-    replayed: bool
-    renamed: bool
-    unread: bool
-    feeding: frozenset[int]
-    explained: Callable[..., bool]
+    # Recorded data flow leads here from an earlier difference.
+    is_tainted: bool
+    # Messages that recorded data flow brought from a changed step, and from any step.
+    changed_sources: frozenset[str]
+    all_sources: frozenset[str]
+    # The inputs of the runs and their turns.
+    run_inputs: frozenset[str]
+    # Places in the input with content of a changed step; the second set leaves out single values in other texts.
+    changed_paths: frozenset[str]
+    whole_changed_paths: frozenset[str]
+    # On each side, the last message of the conversation that the step continues.
+    history_ends: tuple[int, int]
+    # An earlier output differs: any, that of a model, or the call of a tool or retriever.
+    follows_output: bool
+    follows_model: bool
+    follows_call: bool
+    # One run is a replay of the other: no code of the agent ran that could have derived anything.
+    is_replay: bool
+    # The two steps have different names, as if code had chosen between them.
+    is_renamed: bool
+    # An earlier model answer differs that no recorded data flow uses.
+    has_unread_answer: bool
+    source_places: frozenset[int]
+    # Questions about two texts: whether earlier differing outputs explain all of their differences, most, or some.
+    explains: Callable[..., bool]
     taken_up: Callable[[str, str], bool]
     has_copies: Callable[[str, str], bool]
 
 
-def _own(pair: Pair, facets: Sequence[Facet], context: _Context) -> Iterator[Atom]:
-    """What changed at this pair itself, rather than because of something before it."""
+def _own_changes(pair: Pair, facets: Sequence[Facet], context: _Context) -> Iterator[Atom]:
+    """Changes at this pair that no earlier change explains."""
     if pair.sides is None:
-        if not context.tainted:
+        if not context.is_tainted:
             yield Atom(category="structure", places=(pair.place,), pair=pair, origin=_derived(context))
         return
-    given = [facet for facet in facets if facet.part != "output"]
-    # Template and variables of one prompt are one change: what they render to is what is used.
-    for facet in given[:1] if pair.step.type == StepType.PROMPT else given:
+    input_facets = [facet for facet in facets if facet.part != "output"]
+    # Template and variables of one prompt are one change: only the rendered text is used.
+    for facet in input_facets[:1] if pair.step.type == StepType.PROMPT else input_facets:
         for own, origin in _own_parts(facet, context):
             yield Atom(category=_category(own), places=(pair.place,), pair=pair, facet=own, origin=origin)
-    made = [facet for facet in facets if facet.part == "output"]
-    renders = pair.step.type == StepType.PROMPT and bool(given)
-    passed_on = renders or (pair.step.type in _PASSING and bool(context.handed))
-    if made and not given and _asked_alike(pair):
-        yield _answered(pair, made[0], Origin.OPEN if context.world and pair.step.type in _WORLD else Origin.EXOGENOUS)
-    elif made and ((pair.overridden and not passed_on) or (not given and not context.tainted)):
-        yield _answered(pair, made[0], Origin.EXOGENOUS if pair.overridden else _derived(context))
+    output_facets = [facet for facet in facets if facet.part == "output"]
+    renders = pair.step.type == StepType.PROMPT and bool(input_facets)
+    passed_on = renders or (pair.step.type in _PASSING and bool(context.changed_paths))
+    if output_facets and not input_facets and _has_same_request(pair):
+        yield _answer_atom(
+            pair,
+            output_facets[0],
+            Origin.OPEN if context.follows_call and pair.step.type in _EXTERNAL else Origin.EXOGENOUS,
+        )
+    elif output_facets and ((pair.overridden and not passed_on) or (not input_facets and not context.is_tainted)):
+        yield _answer_atom(pair, output_facets[0], Origin.EXOGENOUS if pair.overridden else _derived(context))
 
 
 def _is_renamed(pair: Pair) -> bool:
@@ -171,165 +182,170 @@ def _is_renamed(pair: Pair) -> bool:
     return len(roles) > 1 and "" not in roles
 
 
-def _asked_alike(pair: Pair) -> bool:
-    """Whether the same recorded call was answered otherwise: no earlier output explains that."""
-    recorded = all(step.input_ref for step in pair.sides or ())
-    return recorded and pair.step.type in {StepType.MODEL, *_WORLD} and "input" not in pair.changes
+def _has_same_request(pair: Pair) -> bool:
+    """True if the same recorded request was answered differently; no earlier output explains that."""
+    is_recorded = all(step.input_ref for step in pair.sides or ())
+    return is_recorded and pair.step.type in {StepType.MODEL, *_EXTERNAL} and "input" not in pair.changes
 
 
 def _derived(context: _Context) -> Origin:
-    return Origin.DERIVED if context.follows else Origin.EXOGENOUS
+    return Origin.DERIVED if context.follows_output else Origin.EXOGENOUS
 
 
-def _answered(pair: Pair, facet: Facet, origin: Origin) -> Atom:
-    """Another answer to the same call: an operator's, the world's, or a model's that was sampled anew."""
-    sampled = pair.step.type == StepType.MODEL and not pair.overridden
+def _answer_atom(pair: Pair, facet: Facet, origin: Origin) -> Atom:
+    """An atom for a different answer to the same call: an override, a new tool result, or a new sample of a model."""
+    is_sampled = pair.step.type == StepType.MODEL and not pair.overridden
     return Atom(
         category=facet.category,
         places=(pair.place,),
         pair=pair,
         facet=facet,
-        sampled=sampled,
+        is_sampled=is_sampled,
         overridden=pair.overridden,
-        origin=Origin.EXOGENOUS if sampled else origin,
+        origin=Origin.EXOGENOUS if is_sampled else origin,
     )
 
 
 def _own_parts(facet: Facet, context: _Context) -> Iterator[tuple[Facet, Origin]]:
-    """The facet, or the parts of it, that no recorded data flow brought about."""
-    if facet.kind == "system prompt" and _OPENING in context.handed:
+    """The facet, or those of its parts, that recorded data flow does not explain."""
+    if facet.kind == "system prompt" and _OPENING in context.changed_paths:
         yield from _beside_values(facet, context)
         return
     if facet.part == "config" or facet.kind in _STANDING:
         yield facet, _standing_origin(facet, context)
     elif facet.form == "messages":
-        forgotten = tuple(item for item in facet.messages if _is_forgotten(item, context))
-        if forgotten:
-            window = replace(facet, kind=WINDOW, messages=forgotten)
-            yield window, Origin.OPEN if context.follows else Origin.EXOGENOUS
-        rest = [item for item in facet.messages if item not in forgotten]
+        window_messages = tuple(item for item in facet.messages if _is_dropped(item, context))
+        if window_messages:
+            window = replace(facet, kind=WINDOW, messages=window_messages)
+            yield window, Origin.OPEN if context.follows_output else Origin.EXOGENOUS
+        other_messages = [item for item in facet.messages if item not in window_messages]
         for origin in Origin:
-            own = tuple(item for item in rest if _message_origin(item, context) is origin)
-            if own:
-                yield replace(facet, messages=own), origin
-    elif not context.tainted:
+            own_messages = tuple(item for item in other_messages if _message_origin(item, context) is origin)
+            if own_messages:
+                yield replace(facet, messages=own_messages), origin
+    elif not context.is_tainted:
         yield facet, _derived(context)
-    elif facet.kind == "template" and not _is_handed(facet, context):
-        yield facet, Origin.OPEN if context.follows else Origin.EXOGENOUS
+    elif facet.kind == "template" and not _comes_from_change(facet, context):
+        yield facet, Origin.OPEN if context.follows_output else Origin.EXOGENOUS
 
 
 def _beside_values(facet: Facet, context: _Context) -> Iterator[tuple[Facet, Origin]]:
-    """A system prompt in which something of a changed step stands: what differs in it beside that, if anything."""
+    """The differences of a system prompt besides the content that a changed step put into it."""
     texts = _text(facet.base), _text(facet.candidate)
-    if _OPENING in context.rendered or context.taken_up(*texts):
+    if _OPENING in context.whole_changed_paths or context.taken_up(*texts):
         return
     yield facet, Origin.DERIVED if context.has_copies(*texts) else _standing_origin(facet, context)
 
 
 def _standing_origin(facet: Facet, context: _Context) -> Origin:
-    """Prompts, tools and models of a later agent are set with it, or chosen by code that read an earlier answer."""
-    if not context.follows or (facet.part == "config" and facet.kind != "model"):
+    """Origin of a prompt, a tool list or a model: set with the agent, or chosen by code that read an earlier answer."""
+    if not context.follows_output or (facet.part == "config" and facet.kind != "model"):
         return Origin.EXOGENOUS
-    chosen = context.renamed or (facet.kind == "system prompt" and _is_another(facet))
-    taken_up = context.taken_up(_text(facet.base), _text(facet.candidate))
-    return Origin.DERIVED if chosen or taken_up else Origin.OPEN
+    is_choice = context.is_renamed or (facet.kind == "system prompt" and _is_other_text(facet))
+    is_taken_up = context.taken_up(_text(facet.base), _text(facet.candidate))
+    return Origin.DERIVED if is_choice or is_taken_up else Origin.OPEN
 
 
 def _text(value: JSONValue) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _is_another(facet: Facet) -> bool:
-    """Whether two prompts have no sentence and few words in common: neither is an edit of the other."""
+def _is_other_text(facet: Facet) -> bool:
+    """True if two prompts have no sentence and few words in common, so that neither is an edit of the other."""
     base, candidate = normalise(str(facet.base or "")), normalise(str(facet.candidate or ""))
     if not {*_SENTENCE.split(base)}.isdisjoint(_SENTENCE.split(candidate)):
         return False
     spans = word_diff(base, candidate)
     total = sum(len(span.text) for span in spans)
-    return total > 0 and sum(len(span.text) for span in spans if span.op == "equal") < _REWRITTEN * total
+    return total > 0 and sum(len(span.text) for span in spans if span.op == "equal") < _MIN_EQUAL * total
 
 
 def _message_origin(item: MessagePair, context: _Context) -> Origin | None:
-    """Where a differing message comes from; None where recorded data flow or the history says so.
+    """The origin of a differing message; None if recorded data flow or the history explains it.
 
-    What the run was given before any answer follows from nothing. A reply in a conversation may be a person's.
+    The input of the run, before any answer, is exogenous. A later user message may be a person's.
     """
-    if _is_covered(item, context):
+    if _is_in_history(item, context):
         return None
-    if _is_in(item, context.fed) or (context.tainted and _is_in(item, context.linked)):
+    if _is_in(item, context.changed_sources) or (context.is_tainted and _is_in(item, context.all_sources)):
         return None if _is_accounted_for(item, context) else Origin.DERIVED
-    first = item.opening and not context.given.isdisjoint(map(one_line, (item.base, item.candidate)))
-    if not context.follows or first:
-        reacts = context.replayed and context.tainted and not first and item.role not in SYSTEM_ROLES
+    first = item.opening and not context.run_inputs.isdisjoint(map(one_line, (item.base, item.candidate)))
+    if not context.follows_output or first:
+        reacts = context.is_replay and context.is_tainted and not first and item.role not in SYSTEM_ROLES
         return None if reacts else Origin.EXOGENOUS
-    reply = item.role in SYSTEM_ROLES or (item.role == "user" and not (item.opening and context.after_model))
+    reply = item.role in SYSTEM_ROLES or (item.role == "user" and not (item.opening and context.follows_model))
     return Origin.OPEN if reply and not context.taken_up(item.base, item.candidate) else Origin.DERIVED
 
 
 def _is_accounted_for(item: MessagePair, context: _Context) -> bool:
-    """Whether what recorded data flow brought to a message is all that code did to it, as far as that can be told.
+    """True if recorded data flow explains all differences of a message, as far as the recordings show.
 
-    Where it took words from an output that nothing leads from, or read an answer that is taken up nowhere, it is not.
+    False if the message has words of an output without a link, or if some changed answer is used nowhere: then code may
+    have read it.
     """
     texts = item.base, item.candidate
-    if context.explained(*texts, of=context.feeding):
+    if context.explains(*texts, places=context.source_places):
         return True
-    return not context.explained(*texts) and not context.unread
+    return not context.explains(*texts) and not context.has_unread_answer
 
 
-def _is_forgotten(item: MessagePair, context: _Context) -> bool:
-    """Whether one side goes on a conversation with the message, and the other one goes on none, for want of it."""
-    if context.replayed or (item.base_index is None) == (item.candidate_index is None):
+def _is_dropped(item: MessagePair, context: _Context) -> bool:
+    """True if the message continues a conversation on one side, and the other side continues none without it."""
+    if context.is_replay or (item.base_index is None) == (item.candidate_index is None):
         return False
     side = int(item.base_index is None)
     index = item.candidate_index if side else item.base_index
-    return index is not None and index <= context.covered[side] and context.covered[1 - side] < 0
+    return index is not None and index <= context.history_ends[side] and context.history_ends[1 - side] < 0
 
 
-def _is_covered(item: MessagePair, context: _Context) -> bool:
-    """Whether it stands in the conversation that the step continues: its difference was met there."""
-    sides = zip((item.base_index, item.candidate_index), context.covered, strict=True)
+def _is_in_history(item: MessagePair, context: _Context) -> bool:
+    """True if the message belongs to the continued conversation; its difference was found there."""
+    sides = zip((item.base_index, item.candidate_index), context.history_ends, strict=True)
     return all(index is None or index <= last for index, last in sides)
 
 
-def _covered(pair: Pair, flow: Flow) -> tuple[int, int]:
-    """The last message on each side that comes from the conversation which the step continues."""
-    found = {"base": -1, "candidate": -1}
-    for travel in flow.incoming.get(pair.place, ()):
-        index = travel.path.removeprefix("/messages/")
-        if travel.kind is EdgeKind.HISTORY and index.isdecimal():
-            found[travel.side] = max(found[travel.side], int(index))
-    return found["base"], found["candidate"]
+def _history_ends(pair: Pair, flow: Flow) -> tuple[int, int]:
+    """The index, on each side, of the last message of the conversation that the step continues."""
+    last_indexes = {"base": -1, "candidate": -1}
+    for link in flow.incoming.get(pair.place, ()):
+        index = link.path.removeprefix("/messages/")
+        if link.kind is EdgeKind.HISTORY and index.isdecimal():
+            last_indexes[link.side] = max(last_indexes[link.side], int(index))
+    return last_indexes["base"], last_indexes["candidate"]
 
 
 def _unread(pair: Pair, outputs: ChangedOutputs, flow: Flow) -> bool:
-    """Whether a model's answer before the pair differs that no recorded data flow takes up: then code has read it."""
-    before = (each for each in outputs.pairs if each.step.type == StepType.MODEL and each.order_key < pair.order_key)
-    return any(not flow.outgoing.get(each.place) for each in before)
+    """True if an earlier model answer differs that no recorded data flow uses; then code has read it."""
+    before = (
+        output for output in outputs.pairs if output.step.type == StepType.MODEL and output.order_key < pair.order_key
+    )
+    return any(not flow.outgoing.get(output.place) for output in before)
 
 
 def _reactions(pair: Pair, facets: Sequence[Facet], context: _Context) -> Iterator[Reaction]:
-    """What `_own_part` puts down to something earlier although only the order of the steps says so."""
-    if not (context.tainted or context.follows) or pair.sides is None:
+    """Differences that `_own_parts` attributes to an earlier one on the order of the steps alone."""
+    if not (context.is_tainted or context.follows_output) or pair.sides is None:
         return
     for facet in facets:
-        if facet.kind in _TEMPLATES and not _is_handed(facet, context):
+        if facet.kind in _TEMPLATES and not _comes_from_change(facet, context):
             yield Reaction(kind="variables" if _is_filled_in(facet) else "template", pair=pair)
-        said = (item for item in facet.messages if item.role == "user" and not _is_in(item, context.fed))
-        if any(_message_origin(item, context) is not Origin.EXOGENOUS for item in said):
+        user_messages = (
+            item for item in facet.messages if item.role == "user" and not _is_in(item, context.changed_sources)
+        )
+        if any(_message_origin(item, context) is not Origin.EXOGENOUS for item in user_messages):
             yield Reaction(kind="user", pair=pair)
 
 
 def _is_filled_in(facet: Facet) -> bool:
-    """Whether only what was put into a template differs."""
+    """True if only the variables of a template differ."""
     paths = [change.path for change in value_changes(facet.base, facet.candidate, limit=20)]
     return facet.kind == "template version and variables" and all(path.startswith("/variables") for path in paths)
 
 
-def _is_handed(facet: Facet, context: _Context) -> bool:
-    """Whether all that differs in it is what a changed step gave: a variable, say."""
+def _comes_from_change(facet: Facet, context: _Context) -> bool:
+    """True if all differences are content of a changed step, such as a variable."""
     paths = [_head(change.path) for change in value_changes(facet.base, facet.candidate, limit=20)]
-    return bool(paths) and context.handed.issuperset(paths)
+    return bool(paths) and context.changed_paths.issuperset(paths)
 
 
 def _is_in(item: MessagePair, paths: frozenset[str]) -> bool:
@@ -337,19 +353,19 @@ def _is_in(item: MessagePair, paths: frozenset[str]) -> bool:
     return not paths.isdisjoint(places)
 
 
-def _heads(travels: Iterable[FlowLink]) -> frozenset[str]:
-    """Which messages of a request the data flow leads to."""
-    return frozenset(_head(travel.path) for travel in travels)
+def _heads(links: Iterable[FlowLink]) -> frozenset[str]:
+    """The messages of a request that data flow leads to."""
+    return frozenset(_head(link.path) for link in links)
 
 
-def _handed(pair: Pair, flow: Flow, changed: set[int], *, whole: bool = False) -> frozenset[str]:
-    """Where the steps of both sides hold what a changed step gave; of a step that one side has, its own.
+def _input_paths(pair: Pair, flow: Flow, changed: set[int], *, whole: bool = False) -> frozenset[str]:
+    """Places in the input, on both sides, with content of a changed step; for an unpaired step, on its own side.
 
-    With `whole`, more than some words of it.
+    `whole`: only content that was passed on as a whole.
     """
-    into = [travel for travel in flow.incoming.get(pair.place, ()) if travel.producer in changed]
-    into = [travel for travel in into if not whole or flow.is_whole(travel)]
-    base, candidate = ({_head(travel.path) for travel in into if travel.side == side} for side in _SIDES)
+    links = [link for link in flow.incoming.get(pair.place, ()) if link.producer in changed]
+    links = [link for link in links if not whole or flow.is_whole(link)]
+    base, candidate = ({_head(link.path) for link in links if link.side == side} for side in _SIDES)
     return frozenset(base & candidate if pair.sides else base | candidate)
 
 
@@ -359,7 +375,7 @@ def _head(path: str) -> str:
 
 
 def _category(facet: Facet) -> Category:
-    """A changed message of the user is upstream of the run; an edited history is a changed prompt."""
+    """The category of a facet: a changed user message is upstream, an edited history is a prompt change."""
     if facet.form == "messages":
         return "upstream" if facet.messages[0].role == "user" else "prompt"
     return facet.category

@@ -1,4 +1,4 @@
-"""Changes that no earlier change explains, gathered from the places where they show. Pure."""
+"""Atoms: changes that no earlier change explains, each with all places where it shows. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,37 +13,38 @@ from traces.core.canonical import digest
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Atom:
-    """One change that no earlier change explains. `places` are the pairs it acts on, the first one first.
+    """One change that no earlier change explains; `places` are the pairs that it affects, in order.
 
-    `facet` is None for a step that only one side has; `sampled` marks a model that answered the same request
-    differently without anybody's doing. `origin` says whether it may itself follow from an earlier changed output.
+    `facet` is None for an unpaired step. `is_sampled`: a model answered the same request differently, without an
+    override. `origin`: whether the change may follow from an earlier changed output.
     """
 
     category: Category
     places: tuple[int, ...]
     pair: Pair
     facet: Facet | None = None
-    sampled: bool = False
+    is_sampled: bool = False
     overridden: bool = False
     origin: Origin = Origin.EXOGENOUS
 
 
 @dataclass
-class Gathered:
-    """Each change once, with all of its places, in the order in which they first show."""
+class AtomSet:
+    """All changes, each once with all of its places, in the order of their first places."""
 
     _atoms: dict[str, Atom] = field(default_factory=dict)
-    _owners: dict[tuple[str, str], str] = field(default_factory=dict)  # of messages: the atom that they belong to
+    # The atom of each message, by the message's key.
+    _owners: dict[tuple[str, str], str] = field(default_factory=dict)
 
     @property
     def atoms(self) -> list[Atom]:
         return list(self._atoms.values())
 
     def add(self, atom: Atom) -> None:
-        """A message that differed before belongs to the atom that it is part of there; what differs beside it is new.
+        """Add an atom. Messages that differed in an earlier step belong to the atom from there; the others are new.
 
-        Example: the user's second message differs at step 4. At step 6 the second and the third one do, because the
-        history repeats the second: step 6 is one more place of that change, and the third message is another change.
+        Example: the user's second message differs at step 4. At step 6, the second and the third message differ,
+        because the history repeats the second. Step 6 is another place of that change, and the third message is new.
         """
         facet = atom.facet
         if facet is None or not facet.messages or facet.kind == WINDOW:
@@ -56,31 +57,32 @@ class Gathered:
             self._add(identity, part)
 
     def _by_owner(self, messages: Sequence[MessagePair]) -> Mapping[str, list[MessagePair]]:
-        found: dict[str, list[MessagePair]] = {}
+        items_by_owner: dict[str, list[MessagePair]] = {}
         for item in messages:
-            found.setdefault(self._owners.get(item.key, ""), []).append(item)
-        return found
+            items_by_owner.setdefault(self._owners.get(item.key, ""), []).append(item)
+        return items_by_owner
 
     def _add(self, identity: str, atom: Atom) -> None:
-        known = self._atoms.get(identity)
-        self._atoms[identity] = _also(known, atom) if known else atom
+        previous = self._atoms.get(identity)
+        self._atoms[identity] = _merge(previous, atom) if previous else atom
 
 
-def _also(known: Atom, atom: Atom) -> Atom:
-    """One change at one more place; it is shown where it stands first."""
-    shown = min(known, atom, key=lambda each: each.pair.order_key)
-    # What stood somewhere before any output differed does not follow from one.
-    origin = min(known.origin, atom.origin, key=list(Origin).index)
-    facet = shown.facet
-    if facet is not None and facet.kind == WINDOW and known.facet is not None and atom.facet is not None:
-        facet = replace(facet, messages=tuple(dict.fromkeys((*known.facet.messages, *atom.facet.messages))))
-    return replace(known, places=(*known.places, *atom.places), pair=shown.pair, facet=facet, origin=origin)
+def _merge(previous: Atom, atom: Atom) -> Atom:
+    """Add a place to a change; it is shown at its first place."""
+    earliest = min(previous, atom, key=lambda entry: entry.pair.order_key)
+    # Content that occurred before any output differed does not follow from one.
+    origin = min(previous.origin, atom.origin, key=list(Origin).index)
+    facet = earliest.facet
+    if facet is not None and facet.kind == WINDOW and previous.facet is not None and atom.facet is not None:
+        facet = replace(facet, messages=tuple(dict.fromkeys((*previous.facet.messages, *atom.facet.messages))))
+    return replace(previous, places=(*previous.places, *atom.places), pair=earliest.pair, facet=facet, origin=origin)
 
 
 def _identity(atom: Atom) -> str:
     facet = atom.facet
-    if facet is None and atom.sampled:
-        return "sampled"  # what comes of another answer may be another answer again
+    if facet is None and atom.is_sampled:
+        # A sample may lead to more samples, so all of them are one change.
+        return "sampled"
     if facet is None or facet.part == "output":
         return f"{atom.pair.place} {facet.kind if facet else ''}"
     if facet.kind == WINDOW:

@@ -23,7 +23,7 @@ def certify(seen: Examined, places: Collection[int]) -> Certificate | None:
     """Why a change at these pairs cannot have reached the final answer; None where it can have."""
     comparison, reach, live = seen.comparison, seen.found.reach, seen.found.live
     # Links that lead from no change to the answer are incomplete, and certify nothing.
-    if comparison.final is None or reach is None or not seen.found.linked or not places:
+    if comparison.final is None or reach is None or not seen.found.has_links or not places:
         return None
     own = [comparison.pairs[place] for place in places]
     reached = (reach.after(places) | set(places)) & live

@@ -9,7 +9,7 @@ import pydantic
 
 from diffing.attribution.difference_origins import Origin
 from diffing.attribution.unexplained_changes import Atom as Root
-from diffing.attribution.verdict import phrase
+from diffing.attribution.verdict import atom_phrase
 from diffing.compare.comparison import Pair
 from diffing.compare.references import step_ref
 from diffing.report.build import Examined
@@ -149,7 +149,7 @@ def atom_of(root: Root, *, title: str = "", name: str = "", why: str = "") -> At
     return Atom(
         id=f"{kind.replace(' ', '-')}-{pair.place}" + (f"-{name}" if name else ""),
         category=root.category,
-        title=title or phrase(root),
+        title=title or atom_phrase(root),
         description=f"At step {pair.step.sequence_no} ({pair.step.type}){also}.",
         why_not=why,
         follows=root.origin is Origin.OPEN,

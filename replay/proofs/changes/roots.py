@@ -41,7 +41,9 @@ def roots(seen: Examined, load: Load = lambda refs: {}) -> list[Change]:
     """Every root, those that can be replayed and those that cannot, with the reason."""
     found = Found(seen=seen, load=load)
     ranks = _ranked(seen)
-    lone = [root for root, _ in ranks if root.facet is None and not root.sampled and root.origin is not Origin.DERIVED]
+    lone = [
+        root for root, _ in ranks if root.facet is None and not root.is_sampled and root.origin is not Origin.DERIVED
+    ]
     changes: dict[str, Change] = {}
     alone = {id(root): change for root, change in lone_steps(found, lone)}
     for root, rank in ranks:
@@ -57,12 +59,12 @@ def _ranked(seen: Examined) -> list[tuple[Root, tuple[int, int]]]:
     return [
         *((atom, (0, 0)) for atom in (found.primary, *found.rivals) if atom is not None),
         *((atom, (0, 1)) for atom in found.later),
-        *((atom, (1, 0)) for atom in found.discarded),
+        *((atom, (1, 0)) for atom in found.exclusions),
     ]
 
 
 def _changes(found: Found, root: Root) -> Iterable[Change]:
-    if root.sampled:
+    if root.is_sampled:
         return [untestable(root, _CHANCE)]
     if root.origin is Origin.DERIVED:
         return [untestable(root, _DERIVED)]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from diffing.attribution.unexplained_changes import Atom as Root
-from diffing.attribution.verdict import phrase
+from diffing.attribution.verdict import atom_phrase
 from diffing.compare.comparison import Pair
 from diffing.compare.data_flow import FlowLink
 from diffing.content.message_diff import MessagePair, changed_messages
@@ -85,7 +85,7 @@ def _change(found: Found, group: _Group) -> Change:
             made += there
             undone += back
         change = made_by(root, made, undone) if made else untestable(root, _NOWHERE)
-    named = [phrase(each) for each in group.roots]
+    named = [atom_phrase(each) for each in group.roots]
     more = len(named) - 1
     title = f"{named[0]}, and {more} more step{'' if more == 1 else 's'}" if more else named[0]
     said = f"{change.atom.description} {_STANDS_IN}" if change.atom.testable else change.atom.description

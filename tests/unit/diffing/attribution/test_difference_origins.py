@@ -7,7 +7,7 @@ import pytest
 from diffing.attribution.difference_origins import Origin, Words
 from diffing.attribution.reasoning import Reasoning
 from diffing.attribution.unexplained_changes import Atom
-from diffing.attribution.verdict import phrase
+from diffing.attribution.verdict import atom_phrase
 from tests.support.comparing import Given, agent, answered, asked, diff_of, model, output, said, system, tool, user
 from tests.unit.replay.proofs.changes.test_roots import examined
 from traces.core.json_types import JSONObject
@@ -38,7 +38,7 @@ def test_router_prompt_wins_over_derived_message() -> None:
     found = reasoned(routed("", "billing", "Pay first."), routed("Screens are devices.", "technical", "Send it in."))
     assert found.primary is not None
     assert (found.verdict, found.primary.category, found.primary.origin) == ("cause", "prompt", Origin.EXOGENOUS)
-    assert found.discarded == ()
+    assert found.exclusions == ()
     [derived] = found.later
     assert (derived.category, derived.origin) == ("upstream", Origin.DERIVED)
 
@@ -82,7 +82,7 @@ def talk(*, first: str, second: str, answers: tuple[str, str], temperature: floa
 def test_later_user_message_is_listed_beside_a_parameter() -> None:
     base = talk(first="Hello", second="Refund A-1", answers=("Hi there", "Done with A-1"))
     candidate = talk(first="Hello", second="Refund A-2", answers=("Good day", "Done with A-2"), temperature=0.7)
-    atoms = {phrase(atom): atom.origin for atom in open_atoms(reasoned(base, candidate))}
+    atoms = {atom_phrase(atom): atom.origin for atom in open_atoms(reasoned(base, candidate))}
     assert atoms == {
         "Changing the temperature from 0 to 0.7": Origin.EXOGENOUS,
         "Changing “1” to “2” in the user's message": Origin.OPEN,
@@ -175,7 +175,7 @@ def test_messages_that_a_context_window_dropped_are_named_as_that() -> None:
 
     found = reasoned(forgetting(5, "Moved for free."), forgetting(3, "That costs 10 francs."))
     [atom] = open_atoms(found)
-    assert phrase(atom) == "Dropping 2 earlier messages from the context (“I hold a card.”)"
+    assert atom_phrase(atom) == "Dropping 2 earlier messages from the context (“I hold a card.”)"
     assert atom.origin is Origin.EXOGENOUS
 
 
