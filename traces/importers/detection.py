@@ -126,7 +126,7 @@ def is_atif(sample: Sample) -> float:
 
 
 def is_events(sample: Sample) -> float:
-    return SURE if any(forkpoint_events.recognises(value) for value in sample.values) else 0.0
+    return SURE if any(forkpoint_events.is_event(value) for value in sample.values) else 0.0
 
 
 def is_chat(sample: Sample) -> float:

@@ -240,7 +240,7 @@ def test_scores_without_their_trace_are_refused() -> None:
     data = orjson.dumps([{"id": "s", "traceId": "t-9", "name": "ok", "value": 1.0}])
     source = Source(name="scores.json", data=data)
     assert list(registry.get_importer("langfuse").runs([source])) == []
-    assert "only scores, of trace t-9: import them together with the Langfuse batches" in str(source.problems[0])
+    assert "only scores of trace t-9: import them together with the Langfuse batches" in str(source.problems[0])
 
 
 def test_langsmith_batch_and_multipart_give_the_same_run() -> None:

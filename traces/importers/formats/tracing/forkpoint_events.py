@@ -1,10 +1,10 @@
-"""Canonical events: what the capture SDK writes, one event on a line, the runs of a file by their `run_id`.
+"""Canonical events of the capture SDK: one event per line; events of several runs are told apart by `run_id`.
 
-A step is told in two events (`model_called` and `model_result`, `tool_called` and `tool_result`, `step_started` and
-`step_finished`) or in one (`retrieval_executed`, `prompt_rendered`, the decisions, `final_output`), and stands where
-its first event stands. The same event twice counts once; a step that never ended was cut off. A result without its
-call, and anything after the end of a run, contradicts the recording, which is refused; only where events are known to
-be lost are results kept whose calls are not there.
+A step has two events (`model_called` and `model_result`, `tool_called` and `tool_result`, `step_started` and
+`step_finished`) or one (`retrieval_executed`, `prompt_rendered`, the decisions, `final_output`). Its position is that
+of its first event. Identical events count once. A step without an end event was cut off. Events after the end of a
+run, and results without their calls, are contradictions: such a run is refused. Results without calls are accepted
+only if events are known to be lost.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -40,7 +40,7 @@ _RUN_EVENTS: Final = frozenset({"run_started", "input_received", "run_completed"
 _BEGINNINGS: Final = frozenset({"model_called", "tool_called", "step_started"})
 _ENDINGS: Final = {"model_result": "model_called", "tool_result": "tool_called", "step_finished": "step_started"}
 _RUN_ENDS: Final = frozenset({"run_completed", "run_failed"})
-# The status of a run's redaction is the worst of its events'; one that is not known counts as blocked.
+# Redaction statuses from best to worst. A run has the worst of its events; an unknown status counts as blocked.
 _REDACTION: Final = ("not_required", "redacted", "failed", "blocked")
 _STATUS: Final = {
     "success": StepStatus.OK,
@@ -50,8 +50,8 @@ _STATUS: Final = {
     "partial": StepStatus.PARTIAL,
     "denied": StepStatus.DENIED,
 }
-# What a payload says that has a place of its own in a step; the rest is kept as attributes.
-_PLACED: Final = frozenset(
+# Payload fields that a step has fields for; all others become attributes.
+_MAPPED_FIELDS: Final = frozenset(
     {
         "name",
         "type",
@@ -103,284 +103,286 @@ class _Event:
     at: datetime | None
     payload: JSONObject
     raw: JSONObject
-    where: str
+    location: str
 
 
 @dataclass(kw_only=True, slots=True)
-class _Told:
-    """One step as far as its events told it: what began it and what ended it."""
+class _StepEvents:
+    """The events of one step: the first one, the merged payload, and the last one that ends it."""
 
-    begun: _Event
+    first_event: _Event
     payload: JSONObject = field(default_factory=dict)
-    last: _Event | None = None
+    end_event: _Event | None = None
 
 
-def recognises(value: JSONValue) -> bool:
-    """Whether a record looks like one of these events."""
+def is_event(value: JSONValue) -> bool:
+    """Return whether a record looks like one of these events."""
     event = obj(value)
-    known = text(event.get("event_type")) in {*_TYPES, *_GROUPS, *_RUN_EVENTS}
-    return known and "run_id" in event and "payload" in event
+    is_known_type = text(event.get("event_type")) in {*_TYPES, *_GROUPS, *_RUN_EVENTS}
+    return is_known_type and "run_id" in event and "payload" in event
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
-    """The runs of some files; a run that contradicts itself is noted and left out."""
+    """Yield the runs of several files; a contradictory run becomes a problem instead."""
     by_run: dict[str, list[_Event]] = {}
     homes: dict[str, Source] = {}
     for source in sources:
-        for event in _read(source):
+        for event in _read_events(source):
             by_run.setdefault(event.run_id, []).append(event)
             homes.setdefault(event.run_id, source)
     lossy = any(source.problems for source in sources)
     for run_id, events in by_run.items():
         try:
-            yield _run(_in_order(events), lossy=lossy)
+            yield _run(_sort_events(events), lossy=lossy)
         except BadFile as problem:
             homes[run_id].problems.append(problem)
 
 
 def keys(source: Source) -> set[str]:
-    """The runs that have events in a file."""
-    return {event.run_id for event in _read(source)}
+    """Return the ids of the runs that have events in a file."""
+    return {event.run_id for event in _read_events(source)}
 
 
-def _read(source: Source) -> Iterator[_Event]:
-    for record, where in source.objects():
+def _read_events(source: Source) -> Iterator[_Event]:
+    for record, location in source.objects():
         try:
-            yield _event(record, where)
+            yield _event(record, location)
         except BadFile as problem:
             source.problems.append(problem)
 
 
-def _event(record: JSONObject, where: str) -> _Event:
+def _event(record: JSONObject, location: str) -> _Event:
     number, kind = record.get("sequence_no"), text(record.get("event_type"))
     if kind not in _TYPES and kind not in _GROUPS and kind not in _RUN_EVENTS:
-        raise BadFile(f"{kind[:60]!r} is not an event type", f"{where}/event_type")
+        raise BadFile(f"{kind[:60]!r} is not an event type", f"{location}/event_type")
     if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-        raise BadFile("a sequence number from 0 was expected", f"{where}/sequence_no")
+        raise BadFile("expected a sequence number of 0 or more", f"{location}/sequence_no")
     if not text(record.get("run_id")):
-        raise BadFile("the event names no run", f"{where}/run_id")
+        raise BadFile("the event has no run id", f"{location}/run_id")
     if kind not in _RUN_EVENTS and not text(record.get("step_id")):
-        raise BadFile("the event names no step", f"{where}/step_id")
+        raise BadFile("the event has no step id", f"{location}/step_id")
     return _Event(
         run_id=text(record.get("run_id")),
         step_id=text(record.get("step_id")),
         parent=text(record.get("parent_step_id")),
         number=number,
         type=kind,
-        at=parse_time(record.get("timestamp_utc"), f"{where}/timestamp_utc"),
-        payload=require_object(record.get("payload"), f"{where}/payload"),
+        at=parse_time(record.get("timestamp_utc"), f"{location}/timestamp_utc"),
+        payload=require_object(record.get("payload"), f"{location}/payload"),
         raw=record,
-        where=where,
+        location=location,
     )
 
 
-def _in_order(events: Iterable[_Event]) -> list[_Event]:
-    """By number, the same event once; two different events under one number contradict each other."""
-    known: dict[int, _Event] = {}
+def _sort_events(events: Iterable[_Event]) -> list[_Event]:
+    """Sort by number and drop repeated events. Raises `BadFile` for different events with the same number."""
+    by_number: dict[int, _Event] = {}
     for event in events:
-        other = known.setdefault(event.number, event)
-        if other.raw != event.raw:
-            raise BadFile(f"event {event.number} of run {event.run_id} is told twice, differently", event.where)
-    return [known[number] for number in sorted(known)]
+        first_event = by_number.setdefault(event.number, event)
+        if first_event.raw != event.raw:
+            raise BadFile(f"run {event.run_id} has two different events with number {event.number}", event.location)
+    return [by_number[number] for number in sorted(by_number)]
 
 
 def _check_order(events: list[_Event], *, lossy: bool) -> None:
-    """Refuse events after the end of the run, and, unless events were lost, results without their calls."""
-    begun: set[str] = set()
-    over: _Event | None = None
+    """Refuse events after the end of the run and, unless events were lost, results without their calls."""
+    started_steps: set[str] = set()
+    run_end: _Event | None = None
     for event in events:
-        if over is not None:
-            raise BadFile(f"event {event.number}, {event.type}, comes after {over.type} of its run", event.where)
-        wanted = _ENDINGS.get(event.type)
-        if wanted and event.step_id not in begun and not lossy:
+        if run_end is not None:
+            raise BadFile(f"event {event.number}, {event.type}, comes after {run_end.type} of its run", event.location)
+        call_type = _ENDINGS.get(event.type)
+        if call_type and event.step_id not in started_steps and not lossy:
             raise BadFile(
-                f"event {event.number}, {event.type} of step {event.step_id}, has no {wanted} before it", event.where
+                f"event {event.number}, {event.type} of step {event.step_id}, has no {call_type} before it",
+                event.location,
             )
         if event.type in _BEGINNINGS:
-            begun.add(event.step_id)
-        over = event if event.type in _RUN_ENDS else None
+            started_steps.add(event.step_id)
+        run_end = event if event.type in _RUN_ENDS else None
 
 
-def _redaction(events: Iterable[_Event], of_run: JSONValue) -> str:
-    """The worst redaction status of a run and its events; empty where nothing was redacted."""
-    stated = {
-        text(status or _REDACTION[0]) for status in (of_run, *(each.raw.get("redaction_status") for each in events))
+def _redaction(events: Iterable[_Event], run_status: JSONValue) -> str:
+    """Return the worst redaction status of a run and its events; empty if nothing was redacted."""
+    statuses = {
+        text(status or _REDACTION[0])
+        for status in (run_status, *(event.raw.get("redaction_status") for event in events))
     }
-    if not stated <= set(_REDACTION):
+    if not statuses <= set(_REDACTION):
         return "blocked"
-    return next((status for status in reversed(_REDACTION[1:]) if status in stated), "")
+    return next((status for status in reversed(_REDACTION[1:]) if status in statuses), "")
 
 
 def _run(events: list[_Event], *, lossy: bool) -> RecordedRun:
-    begun = next((event for event in events if event.type == "run_started"), None)
-    ended = next((event for event in reversed(events) if event.type in _RUN_ENDS), None)
-    asked = next((event.payload.get("input") for event in events if event.type == "input_received"), None)
-    said, end = begun.payload if begun else {}, ended.payload if ended else {}
+    start_event = next((event for event in events if event.type == "run_started"), None)
+    end_event = next((event for event in reversed(events) if event.type in _RUN_ENDS), None)
+    input_value = next((event.payload.get("input") for event in events if event.type == "input_received"), None)
+    start, end = start_event.payload if start_event else {}, end_event.payload if end_event else {}
     _check_order(events, lossy=lossy or bool(end.get("dropped_events")))
     facts = RunFacts(
         external_id=events[0].run_id,
-        app=text(said.get("app_id")),
+        app=text(start.get("app_id")),
         format=FORMAT,
-        title=text(said.get("name")),
-        name=text(said.get("entrypoint_name")),
-        environment=text(said.get("environment")),
-        failed=ended is None or ended.type == "run_failed",
-        tags=[text(tag) for tag in items(said.get("tags"))],
+        title=text(start.get("name")),
+        name=text(start.get("entrypoint_name")),
+        environment=text(start.get("environment")),
+        failed=end_event is None or end_event.type == "run_failed",
+        tags=[text(tag) for tag in items(start.get("tags"))],
         metadata={
-            **_metadata(said, end, asked, cut_off=ended is None),
-            "redaction_status": _redaction(events, obj(said.get("metadata")).get("redaction_status")),
+            **_metadata(start, end, input_value, cut_off=end_event is None),
+            "redaction_status": _redaction(events, obj(start.get("metadata")).get("redaction_status")),
         },
-        started_at=begun.at if begun else events[0].at,
-        ended_at=ended.at if ended else events[-1].at,
+        started_at=start_event.at if start_event else events[0].at,
+        ended_at=end_event.at if end_event else events[-1].at,
     )
-    return build_run(facts, [_step(told) for told in _steps(events)], location=events[0].where)
+    return build_run(facts, [_step(step) for step in _steps(events)], location=events[0].location)
 
 
-def _metadata(said: JSONObject, end: JSONObject, asked: JSONValue, *, cut_off: bool) -> JSONObject:
+def _metadata(start: JSONObject, end: JSONObject, input_value: JSONValue, *, cut_off: bool) -> JSONObject:
     return {
-        **obj(said.get("metadata")),
-        "input": asked,
+        **obj(start.get("metadata")),
+        "input": input_value,
         "output": end.get("output"),
         "error": "the recording ends before the run did" if cut_off else end.get("error"),
         "dropped_events": end.get("dropped_events"),
     }
 
 
-def _steps(events: list[_Event]) -> list[_Told]:
-    """The steps in the order of their first events; what an ending says comes after what a beginning said."""
-    told: dict[str, _Told] = {}
+def _steps(events: list[_Event]) -> list[_StepEvents]:
+    """Group events by step, in the order of first events. Later payload fields replace earlier ones."""
+    by_id: dict[str, _StepEvents] = {}
     for event in events:
         if event.type in _RUN_EVENTS:
             continue
-        step = told.setdefault(event.step_id, _Told(begun=event))
+        step = by_id.setdefault(event.step_id, _StepEvents(first_event=event))
         step.payload |= event.payload
         if event.type not in _BEGINNINGS:
-            step.last = event
-    return list(told.values())
+            step.end_event = event
+    return list(by_id.values())
 
 
-def _step(told: _Told) -> RecordedStep:
-    event, payload = told.begun, told.payload
-    kind = _TYPES.get(event.type) or _group_type(payload, event.where)
-    given, output = _payloads(kind, payload)
-    usage = normalize_usage(obj(payload.get("token_usage")), f"{event.where}/payload/token_usage")
+def _step(step_events: _StepEvents) -> RecordedStep:
+    event, payload = step_events.first_event, step_events.payload
+    kind = _TYPES.get(event.type) or _group_type(payload, event.location)
+    step_input, output = _payloads(kind, payload)
+    usage = normalize_usage(obj(payload.get("token_usage")), f"{event.location}/payload/token_usage")
     answer = normalize_answer(payload.get("response")) if kind is StepType.MODEL else None
-    counted = answer.usage if answer and usage.tokens_in is None and usage.tokens_out is None else usage
-    started = parse_time(payload.get("started_at"), event.where) or event.at
+    counts = answer.usage if answer and usage.tokens_in is None and usage.tokens_out is None else usage
+    started_at = parse_time(payload.get("started_at"), event.location) or event.at
     return RecordedStep(
         key=event.step_id,
         type=kind,
         name=_name(kind, payload),
         parent=event.parent or None,
-        status=_status(told),
-        started_at=started,
-        ended_at=add_milliseconds(started, payload.get("latency_ms")),
-        input=given,
+        status=_status(step_events),
+        started_at=started_at,
+        ended_at=add_milliseconds(started_at, payload.get("latency_ms")),
+        input=step_input,
         output=answer.output if answer else output,
-        null_output=_returned_null(kind, told),
+        null_output=_is_null_result(kind, step_events),
         error=text(payload.get("error")),
         provider=text(payload.get("provider")),
         model=text(payload.get("model_id")),
         tool_name=text(payload.get("tool_name")) if kind is StepType.TOOL else "",
         call_id=text(payload.get("call_id")),
-        tokens_in=counted.tokens_in,
-        tokens_out=counted.tokens_out,
-        tokens_cached=counted.tokens_cached,
+        tokens_in=counts.tokens_in,
+        tokens_out=counts.tokens_out,
+        tokens_cached=counts.tokens_cached,
         retries=_retries(payload.get("retries")),
         links=tuple(text(link) for link in items(payload.get("links"))),
-        attributes=_attributes(told),
+        attributes=_attributes(step_events),
     )
 
 
-def _attributes(told: _Told) -> JSONObject:
-    """What no other field of a step holds."""
-    known: JSONObject = {**obj(told.payload.get("attributes"))}
-    known |= {key: value for key, value in told.payload.items() if key not in _PLACED}
-    return {**known, "call_not_recorded": True} if told.begun.type in _ENDINGS else known
+def _attributes(step_events: _StepEvents) -> JSONObject:
+    """Return the payload fields that no field of the step contains."""
+    attributes: JSONObject = {**obj(step_events.payload.get("attributes"))}
+    attributes |= {key: value for key, value in step_events.payload.items() if key not in _MAPPED_FIELDS}
+    return {**attributes, "call_not_recorded": True} if step_events.first_event.type in _ENDINGS else attributes
 
 
-def _group_type(payload: JSONObject, where: str) -> StepType:
-    """The type of a step that only groups others; a name that is none of ours is an agent's own."""
-    given = text(payload.get("type"))
-    if not given:
-        raise BadFile("the step has no type", f"{where}/payload/type")
-    return StepType(given) if given in StepType.__members__.values() else StepType.AGENT
+def _group_type(payload: JSONObject, location: str) -> StepType:
+    """Return the type of a step that only groups others; an unknown name means an agent."""
+    name = text(payload.get("type"))
+    if not name:
+        raise BadFile("the step has no type", f"{location}/payload/type")
+    return StepType(name) if name in StepType.__members__.values() else StepType.AGENT
 
 
 def _payloads(kind: StepType, payload: JSONObject) -> tuple[JSONValue, JSONValue]:
-    """A step's input and output in their common shapes."""
+    """Return a step's input and output in their common shapes."""
     if kind is StepType.MODEL:
         return _request(payload.get("request")), None
     if kind is StepType.TOOL:
         return payload.get("args"), payload.get("result")
     if kind is StepType.RETRIEVAL:
-        asked: JSONObject = {
+        query: JSONObject = {
             key: payload[key] for key in ("query", "top_k", "filters", "embedding_profile") if key in payload
         }
-        return asked, {"documents": [_document(item) for item in items(payload.get("candidate_list"))]}
+        return query, {"documents": [_document(item) for item in items(payload.get("candidate_list"))]}
     if kind is StepType.PROMPT:
         return _template(payload), {"text": payload.get("rendered_prompt")}
     if kind is StepType.OUTPUT and "decision" not in payload and "response_channel" in payload:
-        return payload.get("input"), _said(payload)
+        return payload.get("input"), _output_text(payload)
     if "decision" in payload:
         return payload.get("input"), _decision(payload)
     return payload.get("input"), payload.get("output")
 
 
 def _request(request: JSONValue) -> JSONValue:
-    given = obj(request)
-    if "messages" not in given:
+    body = obj(request)
+    if "messages" not in body:
         return request
-    parameters = normalize_parameters(obj(given.get("parameters")))
+    parameters = normalize_parameters(obj(body.get("parameters")))
     return model_input(
-        normalize_messages(given["messages"]),
-        normalize_tools(given.get("tools") or []),
+        normalize_messages(body["messages"]),
+        normalize_tools(body.get("tools") or []),
         parameters,
-        given.get("response_format"),
+        body.get("response_format"),
     )
 
 
 def _template(payload: JSONObject) -> JSONObject:
-    named = {
+    fields = {
         "template": payload.get("prompt_template"),
         "template_id": payload.get("prompt_template_id"),
         "version": payload.get("prompt_template_version"),
         "variables": payload.get("prompt_variables"),
     }
-    return {key: value for key, value in named.items() if value not in (None, "", {})}
+    return {key: value for key, value in fields.items() if value not in (None, "", {})}
 
 
 def _document(item: JSONValue) -> JSONValue:
-    """A retrieved document: `{id, content, score?, metadata?}`; a bare text is its content."""
+    """Return a retrieved document as `{id, content, score?, metadata?}`; a plain text becomes its content."""
     return {"content": item} if isinstance(item, str) else item
 
 
-def _said(payload: JSONObject) -> JSONValue:
+def _output_text(payload: JSONObject) -> JSONValue:
     output, citations = payload.get("output"), payload.get("citations")
-    said: JSONValue = {"text": output} if isinstance(output, str) else output
-    return {**said, "citations": citations} if citations and isinstance(said, dict) else said
+    result: JSONValue = {"text": output} if isinstance(output, str) else output
+    return {**result, "citations": citations} if citations and isinstance(result, dict) else result
 
 
 def _decision(payload: JSONObject) -> JSONObject:
-    decided: JSONObject = {"decision": payload.get("decision"), "reasons": payload.get("reasons") or []}
-    return {**decided, "output": payload["output"]} if "output" in payload else decided
+    decision: JSONObject = {"decision": payload.get("decision"), "reasons": payload.get("reasons") or []}
+    return {**decision, "output": payload["output"]} if "output" in payload else decision
 
 
 def _name(kind: StepType, payload: JSONObject) -> str:
-    given = first(payload, "name", "tool_name", "retriever_id", "prompt_template_id")
-    return text(given) or kind.value
+    name = first(payload, "name", "tool_name", "retriever_id", "prompt_template_id")
+    return text(name) or kind.value
 
 
-def _status(told: _Told) -> StepStatus:
-    if told.last is None:
+def _status(step_events: _StepEvents) -> StepStatus:
+    if step_events.end_event is None:
         return StepStatus.PARTIAL
-    return _STATUS.get(text(told.payload.get("status")) or "success", StepStatus.ERROR)
+    return _STATUS.get(text(step_events.payload.get("status")) or "success", StepStatus.ERROR)
 
 
-def _returned_null(kind: StepType, told: _Told) -> bool:
-    """Whether a tool was called and answered with nothing, as functions without a `return` do."""
-    payload = told.payload
-    return kind is StepType.TOOL and _status(told) is StepStatus.OK and payload.get("result", "") is None
+def _is_null_result(kind: StepType, step_events: _StepEvents) -> bool:
+    """Return whether a successful tool call returned null, as functions without a `return` do."""
+    payload = step_events.payload
+    return kind is StepType.TOOL and _status(step_events) is StepStatus.OK and payload.get("result", "") is None
 
 
 def _retries(value: JSONValue) -> int:

@@ -1,7 +1,7 @@
-"""Langfuse ingestion batches: events in any order, updates merged into what they update.
+"""Langfuse ingestion batches: events in any order, with updates merged into the observations that they update.
 
-A trace is a run; its observations are the steps. One trace is often spread over several requests, so files of one
-import are read together.
+A trace is a run, and its observations are the steps. A trace often spans several requests, so the files of an import
+are read together.
 """
 
 from collections.abc import Iterator, Sequence
@@ -50,7 +50,7 @@ _TYPES: Final = {
 }
 _STEP_TYPES: Final = {str(member): member for member in StepType}
 _STATUSES: Final = {str(member): member for member in StepStatus}
-_OBSERVED: Final = frozenset(
+_OBSERVATION_KINDS: Final = frozenset(
     {
         "event",
         "span",
@@ -65,7 +65,7 @@ _OBSERVED: Final = frozenset(
         "observation",
     }
 )
-_MAPPED: Final = frozenset(
+_MAPPED_FIELDS: Final = frozenset(
     {
         "id",
         "traceId",
@@ -84,18 +84,19 @@ _MAPPED: Final = frozenset(
         "kind",
     }
 )
-_TRACE_MAPPED: Final = frozenset(
+_TRACE_FIELDS: Final = frozenset(
     {"id", "name", "input", "output", "tags", "timestamp", "start_time", "end_time", "environment", "observationIds"}
 )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Event:
-    kind: str  # trace, score, or the kind of an observation
-    update: bool
+    # `trace`, `score`, or the kind of an observation.
+    kind: str
+    is_update: bool
     time: str
     body: JSONObject
-    where: str
+    location: str
 
 
 @dataclass(kw_only=True)
@@ -103,21 +104,21 @@ class _Trace:
     body: JSONObject = field(default_factory=dict)
     observations: dict[str, JSONObject] = field(default_factory=dict)
     scores: list[JSONValue] = field(default_factory=list)
-    where: str = ""
+    location: str = ""
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
-    """One run for each trace; what updates are about may be in another file."""
-    # Langfuse's own order: updates after creations, each by its time
-    events = sorted(_read(sources), key=lambda event: (event.update, event.time))
+    """Yield one run per trace. An update and its observation may be in different files."""
+    # Langfuse's own order: creations, then updates, both by time.
+    events = sorted(_read_events(sources), key=lambda event: (event.is_update, event.time))
     homes = {
         text(event.body["id"]): text(event.body["traceId"])
         for event in events
-        if event.kind in _OBSERVED and event.body.get("traceId")
+        if event.kind in _OBSERVATION_KINDS and event.body.get("traceId")
     }
     traces: dict[str, _Trace] = {}
     for event in events:
-        _apply(event, traces, homes)
+        _apply_event(event, traces, homes)
     without_steps: list[str] = []
     for trace_id, trace in traces.items():
         if (trace.body and not trace.body.get("observationIds")) or trace.observations:
@@ -125,19 +126,20 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
         elif trace.body:
             without_steps.append(trace_id)
         else:
-            detail = f"only scores, of trace {trace_id}: import them together with the Langfuse batches of that trace"
+            detail = f"only scores of trace {trace_id}: import them together with the Langfuse batches of that trace"
             _refuse(trace_id, sources, detail)
     if without_steps:
-        detail = f"only the ids of the observations of {len(without_steps)} traces, {without_steps[0]} the first"
+        detail = f"only observation ids for {len(without_steps)} trace(s), for example {without_steps[0]}"
         _refuse(without_steps[0], sources, f"{detail}: export each trace with its observations")
 
 
 def keys(source: Source) -> set[str]:
-    """The traces and observations that a file tells of: an update names its observation only."""
-    return {key for event in _read([source]) for name in ("id", "traceId") if (key := text(event.body.get(name)))}
+    """Return the ids of the traces and observations in a file; an update has only that of its observation."""
+    ids = (text(event.body.get(name)) for event in _read_events([source]) for name in ("id", "traceId"))
+    return {key for key in ids if key}
 
 
-def _read(sources: Sequence[Source]) -> Iterator[_Event]:
+def _read_events(sources: Sequence[Source]) -> Iterator[_Event]:
     for source in sources:
         source.documents = list(langfuse_export.table_rows(source))
     return parse_records(sources, _events)
@@ -150,69 +152,72 @@ def _refuse(trace_id: str, sources: Sequence[Source], detail: str) -> None:
             source.problems.append(problem)
 
 
-def _events(value: JSONValue, where: str) -> Iterator[_Event]:
+def _events(value: JSONValue, location: str) -> Iterator[_Event]:
     if langfuse_export.is_export(value):
-        for record in langfuse_export.read(value, where):
+        for record in langfuse_export.read_events(value, location):
             yield _event(obj(record.value), record.location)
         return
     body = obj(value)
     body = obj(body.get("json")) or body if "batch" not in body else body
-    listed = body.get("batch")
+    batch = body.get("batch")
     scores = value if isinstance(value, list) else obj(value).get("json")
-    if listed is None and isinstance(scores, list):
-        for at, each in enumerate(scores):
-            yield _Event(
-                kind="score", update=False, time="", body=require_object(each, f"{where}/{at}"), where=f"{where}/{at}"
-            )
+    if batch is None and isinstance(scores, list):
+        for index, item in enumerate(scores):
+            score = require_object(item, f"{location}/{index}")
+            yield _Event(kind="score", is_update=False, time="", body=score, location=f"{location}/{index}")
         return
-    for at, each in enumerate(require_list(listed, f"{where}/batch")):
-        yield _event(require_object(each, f"{where}/batch/{at}"), f"{where}/batch/{at}")
+    for index, item in enumerate(require_list(batch, f"{location}/batch")):
+        yield _event(require_object(item, f"{location}/batch/{index}"), f"{location}/batch/{index}")
 
 
-def _event(given: JSONObject, where: str) -> _Event:
-    kind, _, verb = text(given.get("type")).rpartition("-")
-    body = require_object(given.get("body"), f"{where}/body")
-    if kind in _OBSERVED and not text(body.get("id")):
-        raise BadFile("an observation without an id", f"{where}/body/id")
-    if kind in _OBSERVED:
-        _step({**body, "kind": kind}, frozenset(), where)
-    return _Event(kind=kind, update=verb == "update", time=text(given.get("timestamp")), body=body, where=where)
+def _event(event: JSONObject, location: str) -> _Event:
+    kind, _, verb = text(event.get("type")).rpartition("-")
+    body = require_object(event.get("body"), f"{location}/body")
+    if kind in _OBSERVATION_KINDS and not text(body.get("id")):
+        raise BadFile("an observation without an id", f"{location}/body/id")
+    if kind in _OBSERVATION_KINDS:
+        _step({**body, "kind": kind}, frozenset(), location)
+    return _Event(
+        kind=kind, is_update=verb == "update", time=text(event.get("timestamp")), body=body, location=location
+    )
 
 
-def _apply(event: _Event, traces: dict[str, _Trace], homes: dict[str, str]) -> None:
+def _apply_event(event: _Event, traces: dict[str, _Trace], homes: dict[str, str]) -> None:
     body = event.body
     key = text(body.get("id"))
     if event.kind == "trace":
-        trace = traces.setdefault(key, _Trace(where=event.where))
+        trace = traces.setdefault(key, _Trace(location=event.location))
         trace.body = merge_records(trace.body, body)
     elif event.kind == "score":
-        traces.setdefault(text(body.get("traceId")), _Trace(where=event.where)).scores.append(
+        traces.setdefault(text(body.get("traceId")), _Trace(location=event.location)).scores.append(
             {**({"timestamp": event.time} if event.time else {}), **body}
         )
-    elif event.kind in _OBSERVED:
-        # an update whose creation is in no file makes a run of its own rather than getting lost
-        trace = traces.setdefault(homes.get(key, key), _Trace(where=event.where))
+    elif event.kind in _OBSERVATION_KINDS:
+        # An update whose creation is in no file becomes a separate run.
+        trace = traces.setdefault(homes.get(key, key), _Trace(location=event.location))
         kind = text(body.get("type")).lower() if event.kind == "observation" else event.kind
-        known = trace.observations.get(key, {})
-        trace.observations[key] = merge_records(known, {**body, "kind": known.get("kind") or kind})
+        earlier = trace.observations.get(key, {})
+        trace.observations[key] = merge_records(earlier, {**body, "kind": earlier.get("kind") or kind})
 
 
 def _run(trace_id: str, trace: _Trace) -> RecordedRun:
     observations = list(trace.observations.values())
-    called = called_tool_names(
-        _step(each, frozenset(), trace.where).output for each in observations if each["kind"] == "generation"
+    tool_names = called_tool_names(
+        _step(observation, frozenset(), trace.location).output
+        for observation in observations
+        if observation["kind"] == "generation"
     )
-    steps = [_step(each, called, trace.where) for each in observations]
+    steps = [_step(observation, tool_names, trace.location) for observation in observations]
     body = trace.body
-    ours = _exported(body)
-    if body and not ours:
-        steps = [_root(trace_id, trace, steps), *(_below(step, trace_id) for step in steps)]
+    own_metadata = _forkpoint_metadata(body)
+    if body and not own_metadata:
+        steps = [_root(trace_id, trace, steps), *(_under_root(step, trace_id) for step in steps)]
     tags = [text(tag) for tag in items(body.get("tags"))]
-    rest = {key: value for key, value in body.items() if key not in _TRACE_MAPPED}
+    rest = {key: value for key, value in body.items() if key not in _TRACE_FIELDS}
     return build_run(
         RunFacts(
             external_id=trace_id,
-            app=text(ours.get("app")) or ("krabs" if "krabs" in tags else app_name(body.get("name")) or FORMAT),
+            app=text(own_metadata.get("app")) or ("krabs" if "krabs" in tags else app_name(body.get("name")) or FORMAT),
             format=FORMAT,
             name=text(body.get("name")),
             environment=text(body.get("environment")),
@@ -220,32 +225,37 @@ def _run(trace_id: str, trace: _Trace) -> RecordedRun:
             metadata={**rest, "trace_name": body.get("name")},
             judgements=langfuse_scores.read_judgements(trace.scores),
         ),
-        match_calls(_ordered(steps, observations, where=f"trace {trace_id}")),
+        match_calls(_sort_steps(steps, observations, location=f"trace {trace_id}")),
         location=f"trace {trace_id}",
     )
 
 
-def _ordered(
-    steps: Sequence[RecordedStep], observations: Sequence[JSONObject], *, where: str
+def _sort_steps(
+    steps: Sequence[RecordedStep], observations: Sequence[JSONObject], *, location: str
 ) -> Sequence[RecordedStep]:
-    """In causal order, which Forkpoint's own exports number: the steps of a replay have times of two runs."""
-    numbers = {text(each.get("id")): _exported(each).get("sequence_no") for each in observations}
-    known = [numbers.get(step.key) for step in steps]
-    if not all(isinstance(number, int) for number in known):
-        return sort_causally(steps, location=where)
-    return [step for _, step in sorted(zip(known, steps, strict=True), key=lambda pair: int(str(pair[0])))]
+    """Sort in causal order. Forkpoint's exports number their steps, since those of a replay have times of two runs."""
+    numbers = {
+        text(observation.get("id")): _forkpoint_metadata(observation).get("sequence_no") for observation in observations
+    }
+    order = [numbers.get(step.key) for step in steps]
+    if not all(isinstance(number, int) for number in order):
+        return sort_causally(steps, location=location)
+    return [step for _, step in sorted(zip(order, steps, strict=True), key=lambda pair: int(str(pair[0])))]
 
 
-def _exported(given: JSONObject) -> JSONObject:
-    """What Forkpoint wrote beside a trace or an observation that it exported."""
-    return obj(obj(given.get("metadata")).get("forkpoint"))
+def _forkpoint_metadata(body: JSONObject) -> JSONObject:
+    """Return Forkpoint's metadata of a trace or observation that it exported."""
+    return obj(obj(body.get("metadata")).get("forkpoint"))
 
 
 def _root(trace_id: str, trace: _Trace, steps: list[RecordedStep]) -> RecordedStep:
     starts = [step.started_at for step in steps if step.started_at]
     ends = [end for step in steps if (end := step.ended_at or step.started_at)]
-    own = parse_span(first(trace.body, "start_time", "timestamp"), None, f"{trace.where}/body/timestamp")
-    times = Span(start=min([*starts, *([own.start] if own.start else [])], default=None), end=max(ends, default=None))
+    trace_times = parse_span(first(trace.body, "start_time", "timestamp"), None, f"{trace.location}/body/timestamp")
+    times = Span(
+        start=min([*starts, *([trace_times.start] if trace_times.start else [])], default=None),
+        end=max(ends, default=None),
+    )
     return build_step(
         SpanFacts(
             key=trace_id,
@@ -258,87 +268,88 @@ def _root(trace_id: str, trace: _Trace, steps: list[RecordedStep]) -> RecordedSt
     )
 
 
-def _below(step: RecordedStep, trace_id: str) -> RecordedStep:
+def _under_root(step: RecordedStep, trace_id: str) -> RecordedStep:
     return replace(step, parent=trace_id) if step.parent is None else step
 
 
-def _step(given: JSONObject, called: frozenset[str], where: str) -> RecordedStep:
-    ours, kind = _exported(given), _type(given, called)
-    usage = {**obj(given.get("usage")), **obj(given.get("usageDetails"))}
-    counted = normalize_usage(usage, f"{where}/body/usage")
-    cost = first(obj(given.get("costDetails")), "total")
-    level, model = text(given.get("level")), text(given.get("model"))
+def _step(body: JSONObject, tool_names: frozenset[str], location: str) -> RecordedStep:
+    own_metadata, kind = _forkpoint_metadata(body), _type(body, tool_names)
+    usage = {**obj(body.get("usage")), **obj(body.get("usageDetails"))}
+    tokens = normalize_usage(usage, f"{location}/body/usage")
+    cost = first(obj(body.get("costDetails")), "total")
+    level, model = text(body.get("level")), text(body.get("model"))
     facts = SpanFacts(
-        key=text(given.get("id")),
-        name=text(given.get("name")),
+        key=text(body.get("id")),
+        name=text(body.get("name")),
         type=kind,
-        parent=text(given.get("parentObservationId")) or None,
-        times=parse_span(given.get("startTime"), given.get("endTime"), f"{where}/body"),
+        parent=text(body.get("parentObservationId")) or None,
+        times=parse_span(body.get("startTime"), body.get("endTime"), f"{location}/body"),
         failed=level == "ERROR",
-        is_open=bool(given.get("startTime")) and not given.get("endTime") and given.get("kind") != "event",
-        error=text(given.get("statusMessage")) or (as_text(given["output"]) if given.get("output") else "error"),
-        input=given.get("input"),
-        output=given.get("output"),
+        is_open=bool(body.get("startTime")) and not body.get("endTime") and body.get("kind") != "event",
+        error=text(body.get("statusMessage")) or (as_text(body["output"]) if body.get("output") else "error"),
+        input=body.get("input"),
+        output=body.get("output"),
         model=model,
         provider=normalize_provider(None, model),
-        call_id=_call_id(given),
-        usage=counted,
-        request=_request(given) if kind is StepType.MODEL else None,
-        answer=normalize_answer(given.get("output"), text(ours.get("finish_reason")))
+        call_id=_call_id(body),
+        usage=tokens,
+        request=_request(body) if kind is StepType.MODEL else None,
+        answer=normalize_answer(body.get("output"), text(own_metadata.get("finish_reason")))
         if kind is StepType.MODEL
         else None,
         attributes={
-            key: value for key, value in given.items() if key not in _MAPPED and value not in (None, "", [], {})
+            key: value for key, value in body.items() if key not in _MAPPED_FIELDS and value not in (None, "", [], {})
         },
     )
     step = build_step(facts)
-    step = _as_exported(step, given, ours) if ours else step
+    step = _restore_exported(step, body, own_metadata) if own_metadata else step
     return replace(step, cost_usd=parse_cost(cost)) if cost is not None else step
 
 
-def _type(given: JSONObject, called: frozenset[str]) -> StepType:
-    """By its kind; a plain span is a tool's where a model called one of that name, or it names its call."""
-    known = _TYPES.get(text(given.get("kind"))) or _STEP_TYPES.get(text(_exported(given).get("step_type")))
-    if known is not None:
-        return known
-    name = text(given.get("name"))
-    return StepType.TOOL if name in called or _call_id(given) else container_type(name)
+def _type(body: JSONObject, tool_names: frozenset[str]) -> StepType:
+    """Return the type of the kind or metadata; else a tool if a model called the name, or if there is a call id."""
+    own_metadata = _forkpoint_metadata(body)
+    step_type = _TYPES.get(text(body.get("kind"))) or _STEP_TYPES.get(text(own_metadata.get("step_type")))
+    if step_type is not None:
+        return step_type
+    name = text(body.get("name"))
+    return StepType.TOOL if name in tool_names or _call_id(body) else container_type(name)
 
 
-def _call_id(given: JSONObject) -> str:
-    return text(first(obj(given.get("metadata")), "tool_use_id", "tool_call_id"))
+def _call_id(body: JSONObject) -> str:
+    return text(first(obj(body.get("metadata")), "tool_use_id", "tool_call_id"))
 
 
-def _as_exported(step: RecordedStep, given: JSONObject, ours: JSONObject) -> RecordedStep:
-    """A step as Forkpoint had it: what Langfuse has no word for stands in the metadata."""
-    status = _STATUSES.get(text(ours.get("status")), step.status)
-    untimed = ours.get("timed") is False
-    plain = step.type is not StepType.MODEL
-    retries = ours.get("retries")
+def _restore_exported(step: RecordedStep, body: JSONObject, own_metadata: JSONObject) -> RecordedStep:
+    """Restore a step that Forkpoint exported, from the metadata for which Langfuse has no fields."""
+    status = _STATUSES.get(text(own_metadata.get("status")), step.status)
+    is_untimed = own_metadata.get("timed") is False
+    is_not_model = step.type is not StepType.MODEL
+    retries = own_metadata.get("retries")
     return replace(
         step,
         status=status,
-        error=text(given.get("statusMessage")),
-        input=given.get("input") if plain else step.input,
-        output=given.get("output") if plain else step.output,
-        provider=text(ours.get("provider")) or step.provider,
-        tool_name=text(ours.get("tool_name")),
+        error=text(body.get("statusMessage")),
+        input=body.get("input") if is_not_model else step.input,
+        output=body.get("output") if is_not_model else step.output,
+        provider=text(own_metadata.get("provider")) or step.provider,
+        tool_name=text(own_metadata.get("tool_name")),
         retries=retries if isinstance(retries, int) else 0,
-        started_at=None if untimed else step.started_at,
-        ended_at=None if untimed else step.ended_at,
+        started_at=None if is_untimed else step.started_at,
+        ended_at=None if is_untimed else step.ended_at,
         attributes={key: value for key, value in step.attributes.items() if key != "metadata"},
     )
 
 
-def _request(given: JSONObject) -> JSONObject | None:
-    """The request, with the sampling parameters that Langfuse keeps beside it."""
-    body = obj(given.get("input"))
-    made = (
+def _request(observation: JSONObject) -> JSONObject | None:
+    """Return the request with the sampling parameters that Langfuse stores beside it."""
+    body = obj(observation.get("input"))
+    request = (
         normalize_request(body)
         if "messages" in body or "contents" in body
-        else model_input(normalize_messages(given.get("input")), [], {})
+        else model_input(normalize_messages(observation.get("input")), [], {})
     )
-    parameters = normalize_parameters(obj(given.get("modelParameters")))
+    parameters = normalize_parameters(obj(observation.get("modelParameters")))
     if parameters:
-        made["parameters"] = {**obj(made.get("parameters")), **parameters}
-    return made if items(made["messages"]) else None
+        request["parameters"] = {**obj(request.get("parameters")), **parameters}
+    return request if items(request["messages"]) else None

@@ -1,7 +1,7 @@
-"""Exports of Langfuse as ingestion events.
+"""Conversion of Langfuse exports to ingestion events.
 
-Read are traces with their observations and scores (`GET /api/public/traces/{id}`, "Download JSON"), pages and
-lists of observations, traces and scores, and the tables that its interface exports as JSON, JSON Lines or CSV.
+Supported exports: traces with their observations and scores (`GET /api/public/traces/{id}`, "Download JSON"), pages
+and lists of observations, traces and scores, and tables exported from the web interface as JSON, JSON Lines or CSV.
 Blob storage exports have the same fields in snake case.
 """
 
@@ -21,23 +21,23 @@ from traces.importers.files.source import Record, Source
 _OBSERVATION_TYPES: Final = frozenset(
     {"SPAN", "GENERATION", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL"}
 )
-_TRACE_SIGNS: Final = frozenset(
+_TRACE_FIELDS: Final = frozenset(
     {"bookmarked", "environment", "htmlPath", "latency", "release", "scores", "sessionId", "tags", "userId", "version"}
 )
-_HOLDERS: Final = ("data", "traces", "observations", "scores")
+_LIST_FIELDS: Final = ("data", "traces", "observations", "scores")
 _JSON_FIELDS: Final = frozenset(
     {"input", "output", "metadata", "modelParameters", "usage", "usageDetails", "costDetails", "tags", "traceTags"}
     | {"scores", "comments", "observations"}
 )
-# What Langfuse computed, and what other fields say already.
-_DERIVED: Final = frozenset(
+# Fields computed by Langfuse, and duplicates of other fields.
+_COMPUTED_FIELDS: Final = frozenset(
     {"projectId", "createdAt", "updatedAt", "latency", "latencyMs", "internalModelId", "modelId", "unit", "htmlPath"}
     | {"inputPrice", "outputPrice", "totalPrice", "inputCost", "outputCost", "totalCost", "calculatedInputCost"}
     | {"calculatedOutputCost", "calculatedTotalCost", "promptTokens", "completionTokens", "totalTokens"}
     | {"inputUsage", "outputUsage", "totalUsage", "providedModelName", "providedUsageDetails", "providedCostDetails"}
     | {"traceName", "traceTags", "traceTimestamp", "observations", "scores", "bookmarked", "public", "externalId"}
 )
-# Langfuse counts cached tokens apart from the input, as Anthropic does.
+# Like Anthropic, Langfuse excludes cached tokens from the input.
 _CACHE_NAMES: Final = {
     "input_cached_tokens": "cache_read_input_tokens",
     "input_cache_read": "cache_read_input_tokens",
@@ -47,42 +47,42 @@ _SNAKE: Final = re.compile(r"_([a-z])")
 
 
 def is_export(value: JSONValue) -> bool:
-    """Whether `value` is an export, or a page or list of one."""
+    """Return whether `value` is an exported record, or a page or list of them."""
     if isinstance(value, list):
         return bool(value) and is_export(value[0])
-    given = _named(obj(value))
-    if isinstance(given.get("trace"), dict) and isinstance(given.get("observations"), list):
+    body = _normalize_fields(obj(value))
+    if isinstance(body.get("trace"), dict) and isinstance(body.get("observations"), list):
         return True
-    if _is_observation(given) or _is_trace(given) or _is_score(given):
+    if _is_observation(body) or _is_trace(body) or _is_score(body):
         return True
-    return any(_is_export_list(given.get(name)) for name in _HOLDERS)
+    return any(_is_export_list(body.get(name)) for name in _LIST_FIELDS)
 
 
-def read(value: JSONValue, where: str) -> Iterator[Record]:
-    """The ingestion events that would have made this export."""
+def read_events(value: JSONValue, location: str) -> Iterator[Record]:
+    """Yield the ingestion events that correspond to an export."""
     if isinstance(value, list):
-        for at, each in enumerate(value):
-            yield from read(each, f"{where}/{at}")
+        for index, item in enumerate(value):
+            yield from read_events(item, f"{location}/{index}")
         return
-    given = _named(require_object(value, where))
-    if isinstance(given.get("trace"), dict):
-        trace = {"observations": given.get("observations"), "scores": given.get("scores"), **obj(given["trace"])}
-        yield from _trace(_named(trace), f"{where}/trace")
-    elif _is_observation(given):
-        yield from _observation(given, where)
-    elif _is_score(given):
-        yield _event("score-create", given, where)
-    elif _is_trace(given):
-        yield from _trace(given, where)
+    body = _normalize_fields(require_object(value, location))
+    if isinstance(body.get("trace"), dict):
+        trace = {"observations": body.get("observations"), "scores": body.get("scores"), **obj(body["trace"])}
+        yield from _trace(_normalize_fields(trace), f"{location}/trace")
+    elif _is_observation(body):
+        yield from _observation(body, location)
+    elif _is_score(body):
+        yield _event("score-create", body, location)
+    elif _is_trace(body):
+        yield from _trace(body, location)
     else:
-        holder = next((name for name in _HOLDERS if isinstance(given.get(name), list)), None)
-        if holder is None:
-            raise BadFile("this is no trace, observation or score of Langfuse", where)
-        yield from read(given[holder], f"{where}/{holder}")
+        list_field = next((name for name in _LIST_FIELDS if isinstance(body.get(name), list)), None)
+        if list_field is None:
+            raise BadFile("not a trace, observation or score of Langfuse", location)
+        yield from read_events(body[list_field], f"{location}/{list_field}")
 
 
 def table_rows(source: Source) -> Iterator[Record]:
-    """The rows of an exported CSV table as objects; none for any other file."""
+    """Yield the rows of an exported CSV table as objects; nothing for any other file."""
     rows = _rows(source.data)
     try:
         for row in rows or ():
@@ -93,7 +93,7 @@ def table_rows(source: Source) -> Iterator[Record]:
 
 
 def is_table(data: bytes) -> bool:
-    """Whether these first bytes are those of an exported CSV table."""
+    """Return whether a file that starts with `data` is an exported CSV table."""
     try:
         row = next(table_rows(Source(name="", data=data)), None)
     except BadFile:
@@ -107,7 +107,7 @@ def _rows(data: bytes) -> "csv.DictReader[str] | None":
     csv.field_size_limit(file_opener.LINE_LIMIT)
     rows = csv.DictReader(io.StringIO(decode_text(data), newline=""))
     try:
-        columns = {_camel(name) for name in rows.fieldnames or []}
+        columns = {_to_camel_case(name) for name in rows.fieldnames or []}
     except csv.Error:
         return None
     return rows if {"id", "name"} <= columns else None
@@ -117,87 +117,92 @@ def _is_export_list(value: JSONValue) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], dict) and is_export(value[0])
 
 
-def _is_observation(given: JSONObject) -> bool:
-    return text(given.get("type")) in _OBSERVATION_TYPES and {"id", "traceId", "startTime"} <= given.keys()
+def _is_observation(body: JSONObject) -> bool:
+    return text(body.get("type")) in _OBSERVATION_TYPES and {"id", "traceId", "startTime"} <= body.keys()
 
 
-def _is_trace(given: JSONObject) -> bool:
-    return {"id", "name", "timestamp"} <= given.keys() and len(_TRACE_SIGNS & given.keys()) > 1
+def _is_trace(body: JSONObject) -> bool:
+    return {"id", "name", "timestamp"} <= body.keys() and len(_TRACE_FIELDS & body.keys()) > 1
 
 
-def _is_score(given: JSONObject) -> bool:
-    return {"id", "traceId", "name", "dataType"} <= given.keys() and not given.keys().isdisjoint(
-        {"value", "stringValue"}
-    )
+def _is_score(body: JSONObject) -> bool:
+    return {"id", "traceId", "name", "dataType"} <= body.keys() and not body.keys().isdisjoint({"value", "stringValue"})
 
 
-def _trace(given: JSONObject, where: str) -> Iterator[Record]:
-    trace_id = text(given.get("id"))
+def _trace(trace: JSONObject, location: str) -> Iterator[Record]:
+    trace_id = text(trace.get("id"))
     if not trace_id:
-        raise BadFile("a trace without an id", f"{where}/id")
-    observations = items(given.get("observations"))
-    listed = [text(each) for each in observations if isinstance(each, str)]
-    yield _event("trace-create", {**_kept(given), **({"observationIds": list(listed)} if listed else {})}, where)
-    for at, each in enumerate(observations):
-        if isinstance(each, dict):
-            yield from _observation({"traceId": trace_id, **_named(each)}, f"{where}/observations/{at}")
-    yield from _scores(given.get("scores"), {"traceId": trace_id}, f"{where}/scores")
+        raise BadFile("a trace without an id", f"{location}/id")
+    observations = items(trace.get("observations"))
+    observation_ids = [text(observation) for observation in observations if isinstance(observation, str)]
+    trace_body: JSONObject = {**_recorded_fields(trace)}
+    if observation_ids:
+        trace_body["observationIds"] = [*observation_ids]
+    yield _event("trace-create", trace_body, location)
+    for index, observation in enumerate(observations):
+        if isinstance(observation, dict):
+            body = {"traceId": trace_id, **_normalize_fields(observation)}
+            yield from _observation(body, f"{location}/observations/{index}")
+    yield from _scores(trace.get("scores"), {"traceId": trace_id}, f"{location}/scores")
 
 
-def _observation(given: JSONObject, where: str) -> Iterator[Record]:
-    trace: JSONObject = {"traceId": given["traceId"]}
-    named = {"name": given.get("traceName"), "tags": given.get("traceTags"), "userId": given.get("userId")}
-    if given.get("traceName"):
-        facts = {key: value for key, value in named.items() if value not in (None, "", [])}
-        yield _event("trace-create", {"id": given["traceId"], **facts}, where)
-    body = {**_kept(given), "type": text(given.get("type")) or "SPAN", "usageDetails": _usage(given)}
-    model = first(given, "model", "providedModelName")
-    cost = first(obj(given.get("costDetails")), "total")
+def _observation(observation: JSONObject, location: str) -> Iterator[Record]:
+    trace_id = observation["traceId"]
+    if observation.get("traceName"):
+        fields = {"name": "traceName", "tags": "traceTags", "userId": "userId"}
+        values = {name: observation.get(field) for name, field in fields.items()}
+        facts = {name: value for name, value in values.items() if value not in (None, "", [])}
+        yield _event("trace-create", {"id": trace_id, **facts}, location)
+    type = text(observation.get("type")) or "SPAN"
+    body = {**_recorded_fields(observation), "type": type, "usageDetails": _usage(observation)}
+    model = first(observation, "model", "providedModelName")
+    cost = first(obj(observation.get("costDetails")), "total")
     if cost is None:
-        cost = first(given, "calculatedTotalCost", "totalCost")
+        cost = first(observation, "calculatedTotalCost", "totalCost")
     optional: JSONObject = {"model": model, "costDetails": {"total": cost} if cost is not None else None}
     body.pop("usage", None)
-    yield _event("observation-create", {**body, **{key: value for key, value in optional.items() if value}}, where)
-    yield from _scores(given.get("scores"), {**trace, "observationId": given.get("id")}, f"{where}/scores")
+    yield _event("observation-create", {**body, **{key: value for key, value in optional.items() if value}}, location)
+    owner: JSONObject = {"traceId": trace_id, "observationId": observation.get("id")}
+    yield from _scores(observation.get("scores"), owner, f"{location}/scores")
 
 
-def _usage(given: JSONObject) -> JSONObject:
-    """Token counts; all zero is what Langfuse writes where none were counted."""
-    counts = {**obj(given.get("usage")), **obj(given.get("usageDetails"))}
+def _usage(observation: JSONObject) -> JSONObject:
+    """Return token counts, or nothing if all are zero, which Langfuse writes for unknown counts."""
+    counts = {**obj(observation.get("usage")), **obj(observation.get("usageDetails"))}
     counts = {_CACHE_NAMES.get(key, key): value for key, value in counts.items()}
     for name, names in (("input", ("promptTokens", "inputUsage")), ("output", ("completionTokens", "outputUsage"))):
         if counts.get(name) is None:
-            counts[name] = first(given, *names)
-    counted = any(value not in (0, "0", None) for key, value in counts.items() if key != "unit")
-    return {key: value for key, value in counts.items() if value is not None} if counted else {}
+            counts[name] = first(observation, *names)
+    has_counts = any(value not in (0, "0", None) for key, value in counts.items() if key != "unit")
+    return {key: value for key, value in counts.items() if value is not None} if has_counts else {}
 
 
-def _scores(value: JSONValue, owner: JSONObject, where: str) -> Iterator[Record]:
-    """Scores as objects, or as a table has them: values by name."""
+def _scores(value: JSONValue, owner: JSONObject, location: str) -> Iterator[Record]:
+    """Yield scores, which are a list of objects, or in tables an object of values by name."""
     if isinstance(value, dict):
         for name, values in value.items():
-            for at, each in enumerate(values if isinstance(values, list) else [values]):
-                yield _event("score-create", {**owner, "name": name, "value": each}, f"{where}/{name}/{at}")
-    for at, each in enumerate(items(value)):
-        if isinstance(each, dict):
-            yield _event("score-create", {**owner, **_named(each)}, f"{where}/{at}")
+            for index, score in enumerate(values if isinstance(values, list) else [values]):
+                yield _event("score-create", {**owner, "name": name, "value": score}, f"{location}/{name}/{index}")
+    for index, score in enumerate(items(value)):
+        if isinstance(score, dict):
+            yield _event("score-create", {**owner, **_normalize_fields(score)}, f"{location}/{index}")
 
 
-def _event(kind: str, body: JSONObject, where: str) -> Record:
+def _event(kind: str, body: JSONObject, location: str) -> Record:
     time = first(body, "timestamp", "startTime")
-    return Record(value={"type": kind, "timestamp": time, "body": body}, location=where)
+    return Record(value={"type": kind, "timestamp": time, "body": body}, location=location)
 
 
-def _kept(given: JSONObject) -> JSONObject:
-    """What was recorded, without what Langfuse derived from it."""
-    return {key: value for key, value in given.items() if key not in _DERIVED and value is not None}
+def _recorded_fields(body: JSONObject) -> JSONObject:
+    """Return the fields that were recorded and not computed by Langfuse."""
+    return {key: value for key, value in body.items() if key not in _COMPUTED_FIELDS and value is not None}
 
 
-def _named(given: JSONObject) -> JSONObject:
-    """Fields in camel case, JSON in texts parsed where a field is JSON."""
-    named = {_camel(key): value for key, value in given.items()}
-    return {key: parse_embedded(value) if key in _JSON_FIELDS else value for key, value in named.items()}
+def _normalize_fields(body: JSONObject) -> JSONObject:
+    """Convert field names to camel case, and parse the text of JSON fields."""
+    fields = {_to_camel_case(key): value for key, value in body.items()}
+    return {key: parse_embedded(value) if key in _JSON_FIELDS else value for key, value in fields.items()}
 
 
-def _camel(name: str) -> str:
+def _to_camel_case(name: str) -> str:
     return _SNAKE.sub(lambda match: match[1].upper(), name)

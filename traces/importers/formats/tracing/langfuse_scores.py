@@ -1,4 +1,4 @@
-"""Scores of Langfuse as judgements: of a trace, or of the step of an observation."""
+"""Langfuse scores as judgements of a run, or of the step of an observation."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -12,10 +12,10 @@ from traces.importers.files.json_reader import first, obj, text
 
 
 def read_judgements(scores: Iterable[JSONValue]) -> list[RecordedJudgement]:
-    """Of scores with one id, which update each other, the last counts."""
+    """Convert scores to judgements. Of scores with the same id, the last one is used."""
     latest: dict[str, JSONObject] = {}
-    for at, score in enumerate(map(obj, scores)):
-        latest[text(score.get("id")) or f"#{at}"] = score
+    for index, score in enumerate(map(obj, scores)):
+        latest[text(score.get("id")) or f"#{index}"] = score
     return [_judgement(score) for score in latest.values()]
 
 
@@ -31,7 +31,7 @@ def _judgement(score: JSONObject) -> RecordedJudgement:
 
 
 def _value(score: JSONObject) -> JSONValue:
-    """The value with its type: Langfuse stores a boolean as a number, and tables have numbers as texts."""
+    """Return the typed value: Langfuse stores booleans as numbers, and its tables store numbers as text."""
     value, kind = score.get("value"), text(score.get("dataType"))
     if kind == "BOOLEAN":
         return value in (1, True, "1", "true", "True")
@@ -48,5 +48,6 @@ def _value(score: JSONObject) -> JSONValue:
 def _time(score: JSONObject) -> datetime | None:
     try:
         return parse_time(first(score, "timestamp", "createdAt"), "/timestamp")
-    except BadFile:  # a score without a readable time is still a score
+    # An unreadable time does not invalidate the score.
+    except BadFile:
         return None

@@ -1,6 +1,6 @@
 """LangSmith runs: `/runs/batch` bodies, multipart bodies, and files of runs.
 
-A post and its patches are one run of LangSmith's, which is a step; a trace of them is a run.
+A post and its patches form one LangSmith run, which becomes a step. A LangSmith trace becomes a run.
 """
 
 import re
@@ -47,7 +47,7 @@ _TYPES: Final = {
     "parser": StepType.VALIDATOR,
 }
 _PART: Final = re.compile(r'name="(post|patch|attachment|feedback)\.([^".]+)(?:\.([^"]+))?"')
-_MAPPED: Final = frozenset(
+_MAPPED_FIELDS: Final = frozenset(
     {
         "id",
         "trace_id",
@@ -69,32 +69,32 @@ _INVOCATION: Final = ("temperature", "top_p", "max_tokens", "stop", "seed", "fre
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
-    """One run for each trace, whatever requests its parts came in."""
+    """Yield one run per trace; its parts may be in different requests."""
     traces: dict[str, dict[str, JSONObject]] = {}
     feedback: list[JSONObject] = []
-    for given in parse_records([_in_json(source) for source in sources], _checked):
-        if langsmith_feedback.is_feedback(given):
-            feedback.append(given)
+    for record in parse_records([_prepare_json(source) for source in sources], _validate_record):
+        if langsmith_feedback.is_feedback(record):
+            feedback.append(record)
             continue
-        steps = traces.setdefault(text(given["trace_id"]), {})
-        key = text(given["id"])
-        steps[key] = merge_records(steps.get(key, {}), given)
-    by_run = langsmith_feedback.group_by_run(feedback, {key for known in traces.values() for key in known}, sources)
-    for trace_id, known in traces.items():
-        yield _run(trace_id, list(known.values()), by_run)
+        steps = traces.setdefault(text(record["trace_id"]), {})
+        key = text(record["id"])
+        steps[key] = merge_records(steps.get(key, {}), record)
+    by_run = langsmith_feedback.group_by_run(feedback, {key for runs in traces.values() for key in runs}, sources)
+    for trace_id, runs in traces.items():
+        yield _run(trace_id, list(runs.values()), by_run)
 
 
 def keys(source: Source) -> set[str]:
-    """The traces that have runs in a file."""
-    return {text(given["trace_id"]) for given in parse_records([_in_json(source)], _checked)}
+    """Return the ids of the traces that have runs in a file."""
+    return {text(record["trace_id"]) for record in parse_records([_prepare_json(source)], _validate_record)}
 
 
 def is_multipart(head: bytes) -> bool:
     return head.startswith(b"--") and b'form-data; name="' in head[:2000]
 
 
-def _in_json(source: Source) -> Source:
-    """A multipart body as the batch that it stands for."""
+def _prepare_json(source: Source) -> Source:
+    """Set the source's JSON value to the batch of a multipart body; leave other files unchanged."""
     if is_multipart(source.data):
         source.__dict__["is_lines"] = False
         try:
@@ -106,65 +106,67 @@ def _in_json(source: Source) -> Source:
 
 
 def _batch(data: bytes) -> JSONObject:
-    """The parts of a multipart body put together; the boundary is its first line."""
+    """Assemble the parts of a multipart body into a batch. The first line is the boundary."""
     boundary = data.split(b"\n", 1)[0].rstrip(b"\r")
     if not data.rstrip().endswith(boundary + b"--"):
         raise BadFile("the multipart body ends before its last boundary", f"byte {len(data)}")
-    found: dict[str, dict[str, JSONObject]] = {"post": {}, "patch": {}, "feedback": {}}
-    at = 0
+    parts_by_verb: dict[str, dict[str, JSONObject]] = {"post": {}, "patch": {}, "feedback": {}}
+    offset = 0
     for part in data.split(boundary):
         headers, _, body = part.partition(b"\r\n\r\n")
-        if (match := _PART.search(headers.decode("latin-1"))) and match[1] in found:
-            _place(found[match[1]].setdefault(match[2], {}), match[3], _part_value(body, at))
-        at += len(part) + len(boundary)
-    return {name: list(parts.values()) for name, parts in found.items()}
+        if (match := _PART.search(headers.decode("latin-1"))) and match[1] in parts_by_verb:
+            _set_part(parts_by_verb[match[1]].setdefault(match[2], {}), match[3], _part_value(body, offset))
+        offset += len(part) + len(boundary)
+    return {name: list(parts.values()) for name, parts in parts_by_verb.items()}
 
 
-def _part_value(body: bytes, at: int) -> JSONValue:
+def _part_value(body: bytes, offset: int) -> JSONValue:
     try:
         return json_value(body.removesuffix(b"\r\n"))
     except BadFile as problem:
-        raise problem.prefix_location(f"the part at byte {at}") from problem
+        raise problem.prefix_location(f"the part at byte {offset}") from problem
 
 
-def _place(run: JSONObject, field: str | None, value: JSONValue) -> None:
+def _set_part(run: JSONObject, field: str | None, value: JSONValue) -> None:
     if field is None:
         run.update(obj(value))
     else:
         run[field] = value
 
 
-def _checked(value: JSONValue, where: str) -> Iterator[JSONObject]:
-    for given, place in _records(value, where):
-        if langsmith_feedback.is_feedback(given):
-            yield given
+def _validate_record(value: JSONValue, location: str) -> Iterator[JSONObject]:
+    for record, run_location in _records(value, location):
+        if langsmith_feedback.is_feedback(record):
+            yield record
             continue
-        if not text(given.get("id")):
-            raise BadFile("a LangSmith run without an id", f"{place}/id")
-        named = {**given, "trace_id": text(given.get("trace_id")) or text(given["id"])}
-        _step(named, place)
-        yield named
+        if not text(record.get("id")):
+            raise BadFile("a LangSmith run without an id", f"{run_location}/id")
+        run = {**record, "trace_id": text(record.get("trace_id")) or text(record["id"])}
+        _step(run, run_location)
+        yield run
 
 
-def _records(value: JSONValue, where: str) -> Iterator[tuple[JSONObject, str]]:
+def _records(value: JSONValue, location: str) -> Iterator[tuple[JSONObject, str]]:
     body = obj(value)
     body = obj(body.get("json")) or body
     if "post" in body or "patch" in body:
         for name in ("post", "patch", "feedback"):
-            for at, each in enumerate(require_list(body.get(name) or [], f"{where}/{name}")):
-                yield require_object(each, f"{where}/{name}/{at}"), f"{where}/{name}/{at}"
+            for index, item in enumerate(require_list(body.get(name) or [], f"{location}/{name}")):
+                yield require_object(item, f"{location}/{name}/{index}"), f"{location}/{name}/{index}"
         return
-    listed = first(body, "runs", "data") if not isinstance(value, list) else value
-    for at, each in enumerate(listed if isinstance(listed, list) else [body]):
-        given = require_object(each, f"{where}/{at}")
-        yield given, f"{where}/{at}"
-        for child, (below, _) in enumerate(_records(items(given.get("child_runs")), f"{where}/{at}/child_runs")):
-            yield below, f"{where}/{at}/child_runs/{child}"
+    runs = first(body, "runs", "data") if not isinstance(value, list) else value
+    for index, item in enumerate(runs if isinstance(runs, list) else [body]):
+        run = require_object(item, f"{location}/{index}")
+        yield run, f"{location}/{index}"
+        for child_index, (child_run, _) in enumerate(
+            _records(items(run.get("child_runs")), f"{location}/{index}/child_runs")
+        ):
+            yield child_run, f"{location}/{index}/child_runs/{child_index}"
 
 
-def _run(trace_id: str, given: list[JSONObject], feedback: Mapping[str, list[JSONObject]]) -> RecordedRun:
-    steps = sort_causally([_step(each, f"run {text(each['id'])}") for each in given], location=f"trace {trace_id}")
-    by_id = {text(each["id"]): each for each in given}
+def _run(trace_id: str, runs: list[JSONObject], feedback: Mapping[str, list[JSONObject]]) -> RecordedRun:
+    steps = sort_causally([_step(run, f"run {text(run['id'])}") for run in runs], location=f"trace {trace_id}")
+    by_id = {text(run["id"]): run for run in runs}
     root = by_id[steps[0].key]
     metadata = obj(obj(root.get("extra")).get("metadata"))
     project = text(first(root, "session_name") or metadata.get("LANGSMITH_PROJECT"))
@@ -176,7 +178,7 @@ def _run(trace_id: str, given: list[JSONObject], feedback: Mapping[str, list[JSO
             name=text(root.get("name")),
             failed=bool(root.get("error")),
             tags=[text(tag) for tag in items(root.get("tags"))],
-            judgements=langsmith_feedback.read_judgements(given, steps[0].key, feedback),
+            judgements=langsmith_feedback.read_judgements(runs, steps[0].key, feedback),
             metadata={
                 "trace_name": root.get("name"),
                 "session_id": metadata.get("session_id"),
@@ -188,39 +190,39 @@ def _run(trace_id: str, given: list[JSONObject], feedback: Mapping[str, list[JSO
     )
 
 
-def _step(given: JSONObject, where: str) -> RecordedStep:
-    name, run_type = text(given.get("name")), text(given.get("run_type"))
+def _step(run: JSONObject, location: str) -> RecordedStep:
+    name, run_type = text(run.get("name")), text(run.get("run_type"))
     kind = _TYPES.get(run_type) or container_type(name)
-    inputs, outputs, error = given.get("inputs"), given.get("outputs"), text(given.get("error"))
-    metadata = obj(obj(given.get("extra")).get("metadata"))
+    inputs, outputs, error = run.get("inputs"), run.get("outputs"), text(run.get("error"))
+    metadata = obj(obj(run.get("extra")).get("metadata"))
     attributes: JSONObject = {
-        key: value for key, value in given.items() if key not in _MAPPED and value not in (None, "", [], {})
+        key: value for key, value in run.items() if key not in _MAPPED_FIELDS and value not in (None, "", [], {})
     }
     facts = SpanFacts(
-        key=text(given.get("id")),
+        key=text(run.get("id")),
         name=name or run_type or "run",
         type=kind,
-        parent=_parent(given),
-        times=parse_span(given.get("start_time"), given.get("end_time"), where),
+        parent=_parent(run),
+        times=parse_span(run.get("start_time"), run.get("end_time"), location),
         failed=bool(error),
         error=error,
-        is_open=not given.get("end_time") and not outputs,
+        is_open=not run.get("end_time") and not outputs,
         input=inputs or None,
         output=outputs or None,
         attributes=attributes,
         call_id=text(first(obj(outputs), "tool_call_id")),
     )
-    return build_step(_model(facts, given, metadata, where) if kind is StepType.MODEL else facts)
+    return build_step(_model(facts, run, metadata, location) if kind is StepType.MODEL else facts)
 
 
-def _model(facts: SpanFacts, given: JSONObject, metadata: JSONObject, where: str) -> SpanFacts:
-    inputs, outputs = obj(given.get("inputs")), obj(given.get("outputs"))
-    invocation = obj(first(metadata, "ls_invocation_params") or obj(obj(given.get("extra")).get("invocation_params")))
+def _model(facts: SpanFacts, run: JSONObject, metadata: JSONObject, location: str) -> SpanFacts:
+    inputs, outputs = obj(run.get("inputs")), obj(run.get("outputs"))
+    invocation = obj(first(metadata, "ls_invocation_params") or obj(obj(run.get("extra")).get("invocation_params")))
     model = text(first(inputs, "model") or first(metadata, "ls_model_name") or first(invocation, "model", "model_name"))
-    request = normalize_request(inputs) if inputs else model_input(normalize_messages(given.get("inputs")), [], {})
+    request = normalize_request(inputs) if inputs else model_input(normalize_messages(run.get("inputs")), [], {})
     sampling = normalize_parameters({name: invocation[name] for name in _INVOCATION if name in invocation})
-    if merged := {**sampling, **obj(request.get("parameters"))}:
-        request["parameters"] = merged
+    if parameters := {**sampling, **obj(request.get("parameters"))}:
+        request["parameters"] = parameters
     if tools := items(invocation.get("tools")):
         request.setdefault("tools", normalize_request({"tools": tools}).get("tools", []))
     usage = obj(
@@ -228,20 +230,20 @@ def _model(facts: SpanFacts, given: JSONObject, metadata: JSONObject, where: str
         or metadata.get("usage_metadata")
         or obj(obj(outputs.get("llm_output")).get("token_usage"))
     )
-    counted: Usage = normalize_usage(usage, f"{where}/usage_metadata")
+    tokens: Usage = normalize_usage(usage, f"{location}/usage_metadata")
     return replace(
         facts,
         request=request if items(request["messages"]) else None,
         answer=normalize_answer(outputs),
         model=model,
         provider=normalize_provider(metadata.get("ls_provider"), model),
-        usage=counted,
+        usage=tokens,
     )
 
 
-def _parent(given: JSONObject) -> str | None:
-    """The parent by name, else the last but one in the dotted order."""
-    if named := text(given.get("parent_run_id")):
-        return named
-    path = [part.split("Z", 1)[-1] for part in text(given.get("dotted_order")).split(".")]
+def _parent(run: JSONObject) -> str | None:
+    """Return the explicit parent, else the second to last id of the dotted order."""
+    if parent_id := text(run.get("parent_run_id")):
+        return parent_id
+    path = [part.split("Z", 1)[-1] for part in text(run.get("dotted_order")).split(".")]
     return path[-2] if len(path) > 1 else None

@@ -1,7 +1,7 @@
 """Prela spans: trace files, span arrays, JSON Lines of spans in any order, HTTP exporter bodies.
 
-A span with the same id in several files is one span: rotation splits a trace over files, and the HTTP exporter
-leaves out what the file exporter keeps.
+Spans with the same id in several files are merged: rotation splits a trace over files, and the HTTP exporter omits
+fields that the file exporter writes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -43,8 +43,8 @@ _TYPES = {
     "embedding": StepType.RETRIEVAL,
 }
 _REQUEST_FIELDS = frozenset({"model", "messages", "prompt", "system", "tools", "response_format", "stream"})
-_KEPT_TRACE_FIELDS = ("service_name", "status")
-_MAPPED = frozenset(
+_TRACE_FIELDS = ("service_name", "status")
+_MAPPED_FIELDS = frozenset(
     {
         "span_id",
         "trace_id",
@@ -61,7 +61,7 @@ _MAPPED = frozenset(
         "events",
     }
 )
-_SNAPSHOT_MAPPED = frozenset(
+_SNAPSHOT_FIELDS = frozenset(
     {
         "llm_request",
         "llm_response",
@@ -76,57 +76,58 @@ _SNAPSHOT_MAPPED = frozenset(
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
-    """One run for each trace, whatever files its spans are in."""
+    """Yield one run per trace; its spans may be in different files."""
     traces: dict[str, dict[str, JSONObject]] = {}
-    for given in parse_records(sources, _checked):
-        spans = traces.setdefault(text(given["trace_id"]), {})
-        key = text(given["span_id"])
-        spans[key] = merge_records(spans.get(key, {}), given)
-    for trace_id, known in traces.items():
-        yield _run(trace_id, list(known.values()))
+    for record in parse_records(sources, _validate_record):
+        spans = traces.setdefault(text(record["trace_id"]), {})
+        key = text(record["span_id"])
+        spans[key] = merge_records(spans.get(key, {}), record)
+    for trace_id, spans_by_id in traces.items():
+        yield _run(trace_id, list(spans_by_id.values()))
 
 
 def keys(source: Source) -> set[str]:
-    """The traces that have spans in a file."""
-    return {text(given["trace_id"]) for given in parse_records([source], _checked)}
+    """Return the ids of the traces that have spans in a file."""
+    return {text(record["trace_id"]) for record in parse_records([source], _validate_record)}
 
 
-def _checked(value: JSONValue, where: str) -> Iterator[JSONObject]:
-    """The spans of one record, each of which makes a step: what is wrong with one is said of its own file."""
-    for given, place in _spans(value, where):
-        if not text(given.get("trace_id")) or not text(given.get("span_id")):
-            raise BadFile("a Prela span needs `trace_id` and `span_id`", place)
-        _step(given, place)
-        yield obj(_repaired(given))
+def _validate_record(value: JSONValue, location: str) -> Iterator[JSONObject]:
+    """Yield the spans of one record. Raises `BadFile` here, where the file is known, for spans that cannot be steps."""
+    for record, span_location in _spans(value, location):
+        if not text(record.get("trace_id")) or not text(record.get("span_id")):
+            raise BadFile("a Prela span needs `trace_id` and `span_id`", span_location)
+        _step(record, span_location)
+        yield obj(_repair_times(record))
 
 
-def _repaired(value: JSONValue) -> JSONValue:
-    """The HTTP exporter's times carry an offset and a Z; without the Z they are those of the file exporter."""
+def _repair_times(value: JSONValue) -> JSONValue:
+    """Remove the `Z` that the HTTP exporter writes after an offset, so that times equal the file exporter's."""
     if isinstance(value, str):
         return value.removesuffix("Z") if value.endswith("+00:00Z") else value
     if isinstance(value, list):
-        return [_repaired(each) for each in value]
-    return {key: _repaired(each) for key, each in value.items()} if isinstance(value, dict) else value
+        return [_repair_times(item) for item in value]
+    return {key: _repair_times(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
-def _spans(value: JSONValue, where: str) -> Iterator[tuple[JSONObject, str]]:
+def _spans(value: JSONValue, location: str) -> Iterator[tuple[JSONObject, str]]:
     if isinstance(value, dict) and "spans" in value:
-        trace = {name: value[name] for name in _KEPT_TRACE_FIELDS if name in value}
-        for at, each in enumerate(require_list(value["spans"], f"{where}/spans")):
-            given = require_object(each, f"{where}/spans/{at}")
+        trace = {name: value[name] for name in _TRACE_FIELDS if name in value}
+        for index, item in enumerate(require_list(value["spans"], f"{location}/spans")):
+            span_record = require_object(item, f"{location}/spans/{index}")
             service = {"service.name": trace["service_name"]} if "service_name" in trace else {}
-            attributes = {**service, **obj(given.get("attributes"))}
-            yield {"trace_id": value.get("trace_id"), **given, "attributes": attributes}, f"{where}/spans/{at}"
+            attributes = {**service, **obj(span_record.get("attributes"))}
+            span_record = {"trace_id": value.get("trace_id"), **span_record, "attributes": attributes}
+            yield span_record, f"{location}/spans/{index}"
     elif isinstance(value, list):
-        for at, each in enumerate(value):
-            yield require_object(each, f"{where}/{at}"), f"{where}/{at}"
+        for index, item in enumerate(value):
+            yield require_object(item, f"{location}/{index}"), f"{location}/{index}"
     else:
-        yield require_object(value, where), where
+        yield require_object(value, location), location
 
 
 def _run(trace_id: str, spans: list[JSONObject]) -> RecordedRun:
-    steps = match_calls(sort_causally([_step(given, f"span {text(given['span_id'])}") for given in spans]))
-    service = next((name for given in spans if (name := obj(given.get("attributes")).get("service.name"))), None)
+    steps = match_calls(sort_causally([_step(record, f"span {text(record['span_id'])}") for record in spans]))
+    service = next((name for record in spans if (name := obj(record.get("attributes")).get("service.name"))), None)
     root = steps[0]
     return build_run(
         RunFacts(
@@ -134,32 +135,32 @@ def _run(trace_id: str, spans: list[JSONObject]) -> RecordedRun:
             app=app_name(service) or FORMAT,
             format=FORMAT,
             name=root.name,
-            failed=any(text(given.get("status")) == "error" and not given.get("parent_span_id") for given in spans),
+            failed=any(text(record.get("status")) == "error" and not record.get("parent_span_id") for record in spans),
         ),
         steps,
         location=f"trace {trace_id}",
     )
 
 
-def _step(given: JSONObject, where: str) -> RecordedStep:
-    snapshot, attributes = obj(given.get("replay_snapshot")), obj(given.get("attributes"))
-    name, span_type = text(given.get("name")), text(given.get("span_type"))
-    status = text(given.get("status"))
+def _step(record: JSONObject, location: str) -> RecordedStep:
+    snapshot, attributes = obj(record.get("replay_snapshot")), obj(record.get("attributes"))
+    name, span_type = text(record.get("name")), text(record.get("span_type"))
+    status = text(record.get("status"))
     kind = _TYPES.get(span_type) or container_type(name)
     facts = SpanFacts(
-        key=text(given.get("span_id")),
-        parent=text(given.get("parent_span_id")) or None,
+        key=text(record.get("span_id")),
+        parent=text(record.get("parent_span_id")) or None,
         name=name or span_type,
         type=kind,
-        times=parse_span(given.get("started_at"), given.get("ended_at"), where),
+        times=parse_span(record.get("started_at"), record.get("ended_at"), location),
         failed=status == "error",
         is_open=status == "pending",
-        error=text(first(given, "status_message") or attributes.get("error.message")) or "error",
-        attributes=_kept(given, snapshot, attributes, span_type),
+        error=text(first(record, "status_message") or attributes.get("error.message")) or "error",
+        attributes=_extra_attributes(record, snapshot, attributes, span_type),
     )
     match kind:
         case StepType.MODEL:
-            return _model(facts, given, snapshot, attributes, where)
+            return _model(facts, record, snapshot, attributes, location)
         case StepType.TOOL:
             return build_step(
                 replace(
@@ -173,19 +174,19 @@ def _step(given: JSONObject, where: str) -> RecordedStep:
             return build_step(
                 replace(facts, input=_query(snapshot, attributes), output=_documents(snapshot, attributes))
             )
-    said = first(attributes, "chain.output", "agent.output")
-    return build_step(replace(facts, input=_agent_input(snapshot, attributes), output=said))
+    output = first(attributes, "chain.output", "agent.output")
+    return build_step(replace(facts, input=_agent_input(snapshot, attributes), output=output))
 
 
 def _model(
-    facts: SpanFacts, given: JSONObject, snapshot: JSONObject, attributes: JSONObject, where: str
+    facts: SpanFacts, record: JSONObject, snapshot: JSONObject, attributes: JSONObject, location: str
 ) -> RecordedStep:
     request, response = obj(snapshot.get("llm_request")), obj(snapshot.get("llm_response"))
     event = next(
         (
-            obj(obj(each).get("attributes"))
-            for each in items(given.get("events"))
-            if obj(each).get("name") == "llm.request"
+            obj(obj(event_record).get("attributes"))
+            for event_record in items(record.get("events"))
+            if obj(event_record).get("name") == "llm.request"
         ),
         {},
     )
@@ -200,10 +201,10 @@ def _model(
             "output_tokens": first(response, "completion_tokens")
             or first(attributes, "llm.completion_tokens", "llm.output_tokens"),
         },
-        where,
+        location,
     )
     tools = normalize_tools(request.get("tools") or [])
-    full = [*[{**each, "role": "system"} for each in system], *messages]
+    full = [*[{**event_record, "role": "system"} for event_record in system], *messages]
     answer = normalize_answer(first(response, "text"), text(response.get("finish_reason")))
     return build_step(
         replace(
@@ -231,12 +232,12 @@ def _query(snapshot: JSONObject, attributes: JSONObject) -> JSONValue:
 def _documents(snapshot: JSONObject, attributes: JSONObject) -> JSONValue:
     documents = normalize_documents(snapshot.get("retrieved_documents"), snapshot.get("retrieval_scores"))
     if not documents:
-        numbered = [
+        contents = [
             (name.split(".")[2], value)
             for name, value in attributes.items()
             if name.startswith("retriever.doc.") and name.endswith(".content")
         ]
-        documents = [{"id": number, "content": value} for number, value in numbered]
+        documents = [{"id": number, "content": value} for number, value in contents]
     return {"documents": documents} if documents else None
 
 
@@ -244,19 +245,21 @@ def _agent_input(snapshot: JSONObject, attributes: JSONObject) -> JSONValue:
     messages: list[JSONObject] = normalize_messages(snapshot.get("system_prompt"), "system")
     messages += normalize_messages(obj(snapshot.get("agent_memory")).get("messages"))
     return (
-        {"messages": [dict(each) for each in messages]} if messages else first(attributes, "chain.input", "agent.input")
+        {"messages": [dict(message) for message in messages]}
+        if messages
+        else first(attributes, "chain.input", "agent.input")
     )
 
 
-def _kept(given: JSONObject, snapshot: JSONObject, attributes: JSONObject, span_type: str) -> JSONObject:
-    """Everything that the step's fields do not hold."""
-    rest = {key: value for key, value in snapshot.items() if key not in _SNAPSHOT_MAPPED}
-    kept: JSONObject = {
-        **{key: value for key, value in given.items() if key not in _MAPPED},
+def _extra_attributes(record: JSONObject, snapshot: JSONObject, attributes: JSONObject, span_type: str) -> JSONObject:
+    """Return everything that no other field of the step contains."""
+    rest = {key: value for key, value in snapshot.items() if key not in _SNAPSHOT_FIELDS}
+    extra: JSONObject = {
+        **{key: value for key, value in record.items() if key not in _MAPPED_FIELDS},
         "attributes": attributes,
-        "events": given.get("events"),
+        "events": record.get("events"),
         "replay_snapshot": rest,
     }
     if span_type not in _TYPES:
-        kept["span_type"] = span_type
-    return {key: value for key, value in kept.items() if value not in (None, [], {}, "")}
+        extra["span_type"] = span_type
+    return {key: value for key, value in extra.items() if value not in (None, [], {}, "")}

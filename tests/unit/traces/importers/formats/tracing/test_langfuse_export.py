@@ -75,7 +75,7 @@ def test_trace_without_its_observations_is_refused() -> None:
     runs, problems = imported({"data": [{**EXPORT, "observations": ["g1", "t1"], "scores": []}]})
     assert runs == []
     assert problems == [
-        "only the ids of the observations of 1 traces, lf-export the first: export each trace with its observations"
+        "only observation ids for 1 trace(s), for example lf-export: export each trace with its observations"
     ]
 
 
