@@ -22,8 +22,8 @@ from diffing.render.markdown import as_markdown
 from diffing.schemas.report import DiffList, DiffPending, DiffRequest, DiffStatus, ShareList, ShareRequest, ShareView
 from diffing.schemas.report import DiffReport as Report
 from traces.errors import InvalidQuery
-from traces.http.bodies import parsed
-from traces.http.idempotency import agree
+from traces.http.bodies import parse_body
+from traces.http.idempotency import check_key
 from traces.http.responses import KEY, PROBLEMS, caller_of, key_of
 from traces.http.throttling import Window
 from traces.runs.queries import find_run
@@ -76,8 +76,8 @@ class DiffsView(APIView):
         Without embeddings the answer is the report itself. With them (the extra `semantic` is installed and
         `similarity` is `auto`) a worker makes it: 202 with its id.
         """
-        asked = parsed(DiffRequest, request.data)
-        agree("diff", key_of(request), request.data)
+        asked = parse_body(DiffRequest, request.data)
+        check_key("diff", key_of(request), request.data)
         row = services.request(
             base_id=find_run(asked.base).id, candidate_id=find_run(asked.candidate).id, options=asked.options
         )
@@ -118,7 +118,7 @@ class SharesView(APIView):
     )
     def post(self, request: Request, id: UUID) -> Response:
         """A new link. Its address is in this answer only."""
-        asked = parsed(ShareRequest, request.data)
+        asked = parse_body(ShareRequest, request.data)
         link, token = services.share(diff_id=id, asked=asked, by=caller_of(request), key=key_of(request))
         path = f"/share/{token}"
         url = f"{settings.PUBLIC_URL}{path}" if settings.PUBLIC_URL else request.build_absolute_uri(path)

@@ -22,7 +22,7 @@ from traces.core.canonical import digest
 from traces.core.ids import new_id
 from traces.core.json_types import JSONValue
 from traces.errors import NotFound, NotSealed
-from traces.http.idempotency import Key, once, unguessable
+from traces.http.idempotency import Key, derive_secret, make_once
 from traces.models import Run
 from traces.transitions import move
 
@@ -115,7 +115,7 @@ def share(
         raise SharingOff("sharing is switched off on this server: its operator set FORKPOINT_SHARING to off")
     given = asked or ShareRequest()
     wanted: JSONValue = [str(diff_id), given.model_dump(mode="json", exclude_unset=True)]
-    token = f"fps_{unguessable(_KIND, key, wanted)}"
+    token = f"fps_{derive_secret(_KIND, key, wanted)}"
     lasts = given.expires_in_s and timedelta(seconds=given.expires_in_s)
 
     def make() -> str:
@@ -130,7 +130,7 @@ def share(
         )
         return str(link.id)
 
-    return ShareLink.objects.get(id=once(_KIND, key, wanted, make)), token
+    return ShareLink.objects.get(id=make_once(_KIND, key, wanted, make)), token
 
 
 def revoke(share_id: UUID) -> ShareLink:
@@ -157,7 +157,7 @@ def open_share(token: str, viewer: str = "") -> UUID:
 
 
 def _enqueue(diff_id: UUID) -> None:
-    transaction.on_commit(partial(enqueue.put, _COMPUTE, diff_id))
+    transaction.on_commit(partial(enqueue.send, _COMPUTE, diff_id))
 
 
 def _row(base_id: UUID, candidate_id: UUID, options: DiffOptions) -> DiffReport:

@@ -34,22 +34,22 @@ def execute(session_id: str) -> None:
     session = UUID(session_id)
     try:
         if runner.execute(session, session_probe.make_execution):
-            enqueue.put(COMPARE, session)
+            enqueue.send(COMPARE, session)
     finally:
         next_sessions = (
             [session] if shutdown.is_requested() else outages.retry_through_outage(lambda: _startable_sessions(session))
         )
         for waiting in next_sessions:
-            enqueue.put(EXECUTE, waiting)
+            enqueue.send(EXECUTE, waiting)
         for proof in outages.retry_through_outage(lambda: proving.advance_after(session)):
-            enqueue.put(PROVE, proof)
+            enqueue.send(PROVE, proof)
 
 
 @shared_task
 def prove(proof_id: str) -> None:
     """Advance a proof until it waits for a session or ends."""
     for session in [] if shutdown.is_requested() else proving.advance(UUID(proof_id)):
-        enqueue.put(EXECUTE, session)
+        enqueue.send(EXECUTE, session)
 
 
 @shared_task

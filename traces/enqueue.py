@@ -1,4 +1,4 @@
-"""Giving work to the workers. The queue is a hint: what it loses, or never got, is queued again from the database."""
+"""Task queue. It is only a hint: lost or unsent tasks are queued again from the database."""
 
 from typing import Any
 from uuid import UUID
@@ -10,8 +10,8 @@ from kombu.exceptions import OperationalError
 logger = structlog.get_logger("queue")
 
 
-def put(task: str, *ids: UUID | str) -> bool:
-    """Queue a task by its name; false when the broker is away, which costs a few seconds and nothing else."""
+def send(task: str, *ids: UUID | str) -> bool:
+    """Queue a task by name. Return False if the broker is unavailable; the task then runs a few seconds later."""
     try:
         current_app.send_task(task, [str(id) for id in ids])
     except OperationalError as error:
@@ -21,8 +21,9 @@ def put(task: str, *ids: UUID | str) -> bool:
 
 
 def length() -> int:
-    """How many messages nobody has taken yet; raises kombu's `OperationalError`."""
+    """Return the number of messages in the queue; raise kombu's `OperationalError`."""
     with current_app.connection_for_read() as connection:
         name = current_app.conf.task_default_queue
-        channel: Any = connection.default_channel  # its stubs know no declarations
+        # Any, because kombu's stubs declare no queue methods.
+        channel: Any = connection.default_channel
         return int(channel.queue_declare(queue=name).message_count)

@@ -12,16 +12,18 @@ from django.db import transaction
 
 logger = structlog.get_logger("live")
 _SEND_LIMIT_S: Final = 5.0
-_PAUSE_S: Final = 1.0  # after a failure: views catch up by themselves meanwhile
+# After a failure; views catch up without a wake-up meanwhile.
+_PAUSE_S: Final = 1.0
 
 
 def touch(group: str) -> None:
-    """On commit, wake whoever watches `group`: `runs`, `run.<id>` or `replay.<id>`.
+    """On commit, wake the subscribers of `group`: `runs`, `run.<id>` or `replay.<id>`.
 
-    Nobody waits for it. A wake-up that cannot be sent is dropped: the change is stored, and views catch up.
+    Does not block. A wake-up that cannot be sent is dropped: the change is stored, and views catch up.
     """
 
-    def wake() -> None:  # a named function: Django names what failed, which a partial has no name for
+    # A named function, because Django logs the name of a callback that fails; a partial has none.
+    def wake() -> None:
         _wake(group)
 
     transaction.on_commit(wake, robust=True)
@@ -32,31 +34,31 @@ def _wake(group: str) -> None:
 
 
 class _Waker:
-    """Sends from a thread and an event loop of its own; what changes ten times while it sends is sent once."""
+    """Sends wake-ups from a separate thread and event loop; repeated wake-ups of a group are sent once."""
 
     def __init__(self) -> None:
         self._groups: dict[str, None] = {}
-        self._changed = threading.Condition()
+        self._condition = threading.Condition()
         self._thread: threading.Thread | None = None
 
     def wake(self, group: str) -> None:
-        with self._changed:
+        with self._condition:
             self._groups[group] = None
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="wake-ups", daemon=True)
                 self._thread.start()
-            self._changed.notify()
+            self._condition.notify()
 
     def _run(self) -> None:
         with asyncio.Runner() as runner:
             while True:
-                with self._changed:
+                with self._condition:
                     while not self._groups:
-                        self._changed.wait()
+                        self._condition.wait()
                     groups, self._groups = list(self._groups), {}
                 try:
                     runner.run(asyncio.wait_for(_send(groups), _SEND_LIMIT_S))
-                except Exception as error:  # noqa: BLE001  # of the layer, of any kind; the next one may get through
+                except Exception as error:  # noqa: BLE001 - channel layers raise anything; the next one may succeed
                     logger.warning("wake_ups_lost", groups=len(groups), error=f"{type(error).__name__}: {error}")
                     time.sleep(_PAUSE_S)
 
@@ -68,11 +70,11 @@ async def _send(groups: list[str]) -> None:
             await layer.group_send(group, {"type": "wake"})
 
 
-def _forget() -> None:
-    """A forked process has none of the threads of its parent."""
+def _reset() -> None:
+    """Replace the waker in a forked process, which has none of its parent's threads."""
     global _waker
     _waker = _Waker()
 
 
 _waker = _Waker()
-os.register_at_fork(after_in_child=_forget)
+os.register_at_fork(after_in_child=_reset)

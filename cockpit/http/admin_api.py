@@ -11,7 +11,7 @@ from cockpit.http import tokens
 from cockpit.http.config_report import effective
 from cockpit.http.schemas import Configuration, TokenList, TokenRequest, TokenView
 from traces.errors import NotFound
-from traces.http.bodies import parsed
+from traces.http.bodies import parse_body
 from traces.http.responses import KEY, PROBLEMS, key_of
 
 
@@ -35,7 +35,7 @@ class TokensView(APIView):
     )
     def post(self, request: Request) -> Response:
         """A new token. Its secret is in this answer only."""
-        return Response(tokens.issue(parsed(TokenRequest, request.data), key_of(request)), 201)
+        return Response(tokens.issue(parse_body(TokenRequest, request.data), key_of(request)), 201)
 
 
 class TokenRevokeView(APIView):

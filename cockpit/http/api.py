@@ -14,7 +14,7 @@ from cockpit.celery import app
 from cockpit.http import auth, tokens
 from cockpit.http.schemas import Access, Health, LoginRequest, Readiness
 from traces.errors import ProblemError
-from traces.http.bodies import parsed
+from traces.http.bodies import parse_body
 from traces.http.responses import PROBLEMS
 from traces.storage import artifact_files
 
@@ -102,7 +102,7 @@ class LoginView(APIView):
     def post(self, request: Request) -> Response:
         """Exchange an API token for a session cookie."""
         auth.check_guesses(request._request)
-        token = tokens.find(parsed(LoginRequest, request.data).token.strip())
+        token = tokens.find(parse_body(LoginRequest, request.data).token.strip())
         if token is None:
             auth.count_guess(request._request)
             raise UnknownToken("This token is unknown or revoked.", where="/token")

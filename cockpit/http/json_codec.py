@@ -13,7 +13,7 @@ from rest_framework.renderers import BaseRenderer
 from traces.core import duplicate_keys
 from traces.core.canonical import MAX_DEPTH
 from traces.errors import ProblemError
-from traces.http.json_pointers import too_deep
+from traces.http.json_pointers import find_deep_part
 
 
 def _plain(value: Any) -> Any:
@@ -63,7 +63,7 @@ class OrjsonParser(BaseParser):
             value: Any = orjson.loads(body) if body else {}
         except orjson.JSONDecodeError as error:
             raise ParseError(f"The body is not JSON: {error}") from error
-        if (where := too_deep(value, MAX_DEPTH)) is not None:
+        if (where := find_deep_part(value, MAX_DEPTH)) is not None:
             raise TooDeep(f"The body is nested deeper than {MAX_DEPTH} levels.", where=where)
         if (twice := duplicate_keys.find(body, value)) is not None:
             raise RepeatedKey(f"In the body, {twice}.", where=twice.pointer or "/")

@@ -12,7 +12,7 @@ from django.utils import timezone
 from cockpit.http.schemas import Role, TokenList, TokenRequest, TokenView
 from cockpit.models import ApiToken
 from traces.errors import ProblemError
-from traces.http.idempotency import Key, once, unguessable
+from traces.http.idempotency import Key, derive_secret, make_once
 
 PREFIX = "fp_"
 _KIND = "token"
@@ -42,7 +42,7 @@ def create(*, name: str, role: Role) -> str:
 def issue(asked: TokenRequest, key: Key | None = None) -> TokenView:
     """A new token with its secret, which nobody sees again but who repeats the request with its key."""
     wanted = asked.model_dump(mode="json")
-    secret = PREFIX + unguessable(_KIND, key, wanted)
+    secret = PREFIX + derive_secret(_KIND, key, wanted)
 
     def make() -> str:
         name = asked.name.strip()
@@ -53,7 +53,7 @@ def issue(asked: TokenRequest, key: Key | None = None) -> TokenView:
             detail = f"A token named {name!r} is in use: choose another name, or revoke that token first."
             raise NameTaken(detail, where="/name") from error
 
-    return _view(ApiToken.objects.get(id=once(_KIND, key, wanted, make)), secret)
+    return _view(ApiToken.objects.get(id=make_once(_KIND, key, wanted, make)), secret)
 
 
 def in_force() -> TokenList:

@@ -12,7 +12,7 @@ from replay.bisection.core.schemas import BisectionList, BisectionView, BisectPl
 from replay.saved_profiles import queries as library
 from replay.sessions import previews
 from replay.sessions.api import LIMIT, limit_of
-from traces.http.bodies import parsed
+from traces.http.bodies import parse_body
 from traces.http.responses import KEY, PROBLEMS, key_of, path, query
 from traces.runs.queries import find_run
 
@@ -23,7 +23,7 @@ class BisectPreviewView(APIView):
     @extend_schema(operation_id="preview_bisection", request=BisectPreview, responses={200: BisectPlan, **PROBLEMS})
     def post(self, request: Request) -> Response:
         """How many probes, live calls and dollars a bisection takes. Nothing runs; refusals are in the plan."""
-        question = parsed(BisectPreview, library.insert_documents(request.data))
+        question = parse_body(BisectPreview, library.insert_documents(request.data))
         previews.count(request, previews.SEARCHES)
         return Response(services.preview(question))
 
@@ -37,7 +37,7 @@ class BisectRunView(APIView):
     )
     def post(self, request: Request, id: str) -> Response:
         """Find the step where a failing run committed itself, by answering it afresh from one step after another."""
-        asked = parsed(BisectRequest, library.insert_documents(request.data))
+        asked = parse_body(BisectRequest, library.insert_documents(request.data))
         found = services.start(find_run(id), asked, key_of(request))
         return Response(queries.view(found), 201)
 
@@ -51,7 +51,7 @@ class BisectDiffView(APIView):
     )
     def post(self, request: Request, id: UUID) -> Response:
         """The same for that run of a diff which fails the checks."""
-        asked = parsed(BisectRequest, library.insert_documents(request.data))
+        asked = parse_body(BisectRequest, library.insert_documents(request.data))
         failing = services.failing_run(id, asked)
         found = services.start(failing, asked, key_of(request), diff_id=id)
         return Response(queries.view(found), 201)

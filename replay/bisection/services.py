@@ -24,7 +24,7 @@ from replay.sessions.schemas import ReplayRequest
 from replay.store.run_outcome import read_outcome
 from traces import enqueue
 from traces.core.json_types import JSONValue
-from traces.http.idempotency import Key, made, once
+from traces.http.idempotency import Key, find_made, make_once
 from traces.models import Run
 from traces.runs.queries import find_run
 
@@ -71,7 +71,7 @@ def start(run: Run, request: BisectRequest, key: Key | None = None, diff_id: UUI
     """Start a bisection; raises `ReplayRefusal`. The same key again returns the one that it started."""
     said = request.model_dump(mode="json", exclude_unset=True)
     asked: JSONValue = [str(run.id), str(diff_id), said]
-    if known := made(_KIND, key, asked):
+    if known := find_made(_KIND, key, asked):
         return queries.find(known)
     for refusal in _own_refusals(request):
         raise ReplayRefusal(refusal)
@@ -91,7 +91,7 @@ def start(run: Run, request: BisectRequest, key: Key | None = None, diff_id: UUI
         transaction.on_commit(partial(_go_on, bisection.id))
         return str(bisection.id)
 
-    return queries.find(once(_KIND, key, asked, make))
+    return queries.find(make_once(_KIND, key, asked, make))
 
 
 def cancel(bisection_id: UUID) -> Bisection:
@@ -116,7 +116,7 @@ def requeue_unfinished() -> int:
 def _go_on(bisection_id: UUID) -> bool:
     begun = scheduler.advance(bisection_id)
     for session in begun:
-        enqueue.put(task_names.EXECUTE, session)
+        enqueue.send(task_names.EXECUTE, session)
     return bool(begun)
 
 

@@ -14,8 +14,8 @@ from replay.calibration.core.schemas import (
     IgnoreListView,
     SetIgnoreList,
 )
-from traces.http.bodies import parsed
-from traces.http.idempotency import agree
+from traces.http.bodies import parse_body
+from traces.http.idempotency import check_key
 from traces.http.responses import KEY, PROBLEMS, caller_of, key_of, query
 
 _APP = query("app", "Only the list of this app.")
@@ -30,8 +30,8 @@ class CalibrationsView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Compare two recordings of the same work, and propose which fields signatures should leave out."""
-        given = parsed(CalibrationRequest, request.data)
-        agree("calibration", key_of(request), request.data)
+        given = parse_body(CalibrationRequest, request.data)
+        check_key("calibration", key_of(request), request.data)
         row = services.calibrate(given)
         return Response(queries.view(queries.find(row.id)), 201)
 
@@ -49,7 +49,7 @@ class AcceptView(APIView):
     )
     def post(self, request: Request, id: str) -> Response:
         """Add proposals to the ignore list of the app, as its next version."""
-        given = parsed(AcceptRequest, request.data)
+        given = parse_body(AcceptRequest, request.data)
         row = services.accept(queries.find(id), given.proposals, by=caller_of(request))
         return Response(queries.list_view(row))
 
@@ -68,6 +68,6 @@ class IgnoreListsView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Set the whole list of an app, as its next version; without rules nothing is ignored any more."""
-        given = parsed(SetIgnoreList, request.data)
+        given = parse_body(SetIgnoreList, request.data)
         row = services.set_list(app=given.app, rules=given.rules, by=caller_of(request), key=key_of(request))
         return Response(queries.list_view(row), 201)

@@ -19,7 +19,7 @@ from traces import enqueue
 from traces.call_index import ignore_lists
 from traces.core.json_types import JSONValue
 from traces.errors import NotSealed
-from traces.http.idempotency import Key, once
+from traces.http.idempotency import Key, make_once
 from traces.models import IgnoreList, Run
 from traces.runs.queries import find_run
 from traces.signatures.ignore_rules import SIGNED_TYPES, IgnoreRule
@@ -61,14 +61,14 @@ def set_list(*, app: str, rules: Sequence[IgnoreRule], by: str, key: Key | None 
     _check_rules(rules)
     asked: JSONValue = [app, [rule.model_dump(mode="json") for rule in rules]]
     with transaction.atomic():
-        made = once("ignore list", key, asked, lambda: str(ignore_lists.set_rules(app=app, rules=rules, by=by).id))
+        made = make_once("ignore list", key, asked, lambda: str(ignore_lists.set_rules(app=app, rules=rules, by=by).id))
         return _signed(IgnoreList.objects.get(id=int(made)))
 
 
 def _signed(row: IgnoreList) -> IgnoreList:
     """A list that is to hold as soon as the calls recorded by then are signed under it."""
     if row.ready_at is None:
-        transaction.on_commit(partial(enqueue.put, task_names.SIGN_CALLS, str(row.id)))
+        transaction.on_commit(partial(enqueue.send, task_names.SIGN_CALLS, str(row.id)))
     return row
 
 
@@ -76,7 +76,7 @@ def requeue_unfinished() -> int:
     """Hand lists that do not hold yet to the workers again; how many. Signing twice does no harm."""
     waiting = ignore_lists.waiting()
     for list_id in waiting:
-        enqueue.put(task_names.SIGN_CALLS, str(list_id))
+        enqueue.send(task_names.SIGN_CALLS, str(list_id))
     return len(waiting)
 
 

@@ -9,8 +9,8 @@ from rest_framework.views import APIView
 
 from replay.control_replays import services
 from replay.control_replays.schemas import UnchangedRequest, UnchangedView
-from traces.http.bodies import parsed
-from traces.http.idempotency import agree
+from traces.http.bodies import parse_body
+from traces.http.idempotency import check_key
 from traces.http.responses import KEY, PROBLEMS, key_of
 
 
@@ -28,6 +28,6 @@ class UnchangedReplayView(APIView):
     )
     def post(self, request: Request, id: UUID) -> Response:
         """Replay the base without the candidate's changes; asking again finds the replay that was started."""
-        given = parsed(UnchangedRequest, request.data)
-        agree("unchanged", key_of(request), [str(id), request.data])
+        given = parse_body(UnchangedRequest, request.data)
+        check_key("unchanged", key_of(request), [str(id), request.data])
         return Response(services.start(id, given))

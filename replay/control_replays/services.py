@@ -65,7 +65,7 @@ def start(diff_id: UUID, asked: UnchangedRequest) -> UnchangedView:
                 diff=report, defaults={"session": session, "how": lane.how, "attached": False}
             )
             event_log.append(session.id, "session")
-            transaction.on_commit(partial(enqueue.put, task_names.EXECUTE, session.id))
+            transaction.on_commit(partial(enqueue.send, task_names.EXECUTE, session.id))
     return view(diff_id, asked)
 
 

@@ -23,8 +23,8 @@ from replay.sessions import create, prepare, services
 from replay.sessions.schemas import ReplayRequest
 from traces import enqueue
 from traces.core.json_types import JSONValue
-from traces.http.bodies import parsed
-from traces.http.idempotency import Key, made, once
+from traces.http.bodies import parse_body
+from traces.http.idempotency import Key, find_made, make_once
 
 _KIND: Final = "experiment"
 _Planned = tuple[matrix.Cell, prepare.PreparedReplay]
@@ -32,7 +32,7 @@ _Planned = tuple[matrix.Cell, prepare.PreparedReplay]
 
 def parse(body: JSONValue) -> ExperimentRequest:
     """A request from JSON; raises `InvalidReplay` naming the place."""
-    return parsed(ExperimentRequest, library.insert_documents(body))
+    return parse_body(ExperimentRequest, library.insert_documents(body))
 
 
 def preview(request: ExperimentRequest) -> ExperimentPlan:
@@ -45,7 +45,7 @@ def preview(request: ExperimentRequest) -> ExperimentPlan:
 def start(request: ExperimentRequest, key: Key | None = None) -> Experiment:
     """Start an experiment; raises `ReplayRefusal`. The same key again returns the one that it started."""
     asked = request.model_dump(mode="json", exclude_unset=True)
-    if known := made(_KIND, key, asked):
+    if known := find_made(_KIND, key, asked):
         return queries.find(known)
     refusals = _own_refusals(request)
     cells = [] if refusals else plan_cells(request)
@@ -57,7 +57,7 @@ def start(request: ExperimentRequest, key: Key | None = None) -> Experiment:
         transaction.on_commit(partial(_queue_next, experiment.id))
         return str(experiment.id)
 
-    return queries.find(once(_KIND, key, asked, make))
+    return queries.find(make_once(_KIND, key, asked, make))
 
 
 def cancel(experiment_id: UUID) -> Experiment:
@@ -87,13 +87,13 @@ def requeue_unfinished(queued: int = 0) -> int:
     if len(sessions) <= queued:
         return 0
     for session in sessions:
-        enqueue.put(task_names.COMPARE, session)
+        enqueue.send(task_names.COMPARE, session)
     return len(sessions)
 
 
 def _queue_next(experiment_id: UUID) -> None:
     for session in scheduler.release(experiment_id):
-        enqueue.put(task_names.EXECUTE, session)
+        enqueue.send(task_names.EXECUTE, session)
 
 
 def _own_refusals(request: ExperimentRequest) -> list[PlanRefusal]:

@@ -10,8 +10,8 @@ from replay.hooks import configuration
 from replay.langfuse import export_worker, run_reader
 from replay.langfuse.core.schemas import ExportList, ExportRequest, ExportView
 from replay.models import LangfuseExport
-from traces.http.bodies import parsed
-from traces.http.idempotency import agree
+from traces.http.bodies import parse_body
+from traces.http.idempotency import check_key
 from traces.http.responses import KEY, PROBLEMS, key_of, path
 from traces.models import Run
 from traces.runs.queries import find_run
@@ -39,9 +39,9 @@ class LangfuseView(APIView):
     )
     def post(self, request: Request, id: str) -> Response:
         """Send a run to Langfuse. The export goes on in the background; asked again, nothing is doubled there."""
-        given = parsed(ExportRequest, request.data or {})
+        given = parse_body(ExportRequest, request.data or {})
         run = find_run(id)
-        agree("export", key_of(request), [str(run.id), request.data])
+        check_key("export", key_of(request), [str(run.id), request.data])
         if run.sealed_at is None:
             raise SessionConflict(f"run {run.id} is still being recorded: it can be exported when it is complete")
         return Response(view_of(export_worker.enqueue(run.id, _target(given.target)), run), 202)

@@ -55,7 +55,7 @@ def enqueue(run_id: UUID, target: str) -> LangfuseExport:
             return waiting
         again = datetime.now(UTC) + _UNTAKEN
         made = LangfuseExport.objects.create(run_id=run_id, target=target, retry_at=again)
-        transaction.on_commit(partial(traces_enqueue.put, EXPORT_LANGFUSE, made.id))
+        transaction.on_commit(partial(traces_enqueue.send, EXPORT_LANGFUSE, made.id))
     return made
 
 
@@ -79,7 +79,7 @@ def requeue_unfinished() -> int:
     # A queue that is long keeps each of them once a minute, not once for every look.
     LangfuseExport.objects.filter(id__in=found, status=ExportStatus.PENDING).update(retry_at=now + _UNTAKEN)
     for export in found:
-        traces_enqueue.put(EXPORT_LANGFUSE, export)
+        traces_enqueue.send(EXPORT_LANGFUSE, export)
     return len(found)
 
 

@@ -11,7 +11,7 @@ from diffing import queries as diffs
 from replay.proofs import queries, services
 from replay.proofs.core.schemas import ProofList, ProofPlan, ProofRequest, ProofView
 from replay.sessions import previews
-from traces.http.bodies import parsed
+from traces.http.bodies import parse_body
 from traces.http.responses import KEY, PROBLEMS, key_of
 
 
@@ -19,7 +19,7 @@ class ProvePreviewView(APIView):
     @extend_schema(operation_id="preview_proof", request=ProofRequest, responses={200: ProofPlan, **PROBLEMS})
     def post(self, request: Request, id: UUID) -> Response:
         """How many probes, live calls and dollars a proof takes at most. Nothing runs; refusals are in the plan."""
-        question = parsed(ProofRequest, request.data)
+        question = parse_body(ProofRequest, request.data)
         previews.count(request, previews.SEARCHES)
         return Response(services.preview(id, question))
 
@@ -30,7 +30,7 @@ class ProveView(APIView):
     )
     def post(self, request: Request, id: UUID) -> Response:
         """Find out by counterfactual replays which change made the difference."""
-        asked = parsed(ProofRequest, request.data)
+        asked = parse_body(ProofRequest, request.data)
         proof = services.start(id, asked, key_of(request))
         return Response(queries.view(proof), 201)
 

@@ -22,7 +22,7 @@ from replay.proofs.counterfactual.outcomes import Unknown
 from replay.sessions import prepare, services
 from traces import enqueue
 from traces.core.json_types import JSONValue
-from traces.http.idempotency import Key, made, once
+from traces.http.idempotency import Key, find_made, make_once
 
 _KIND: Final = "proof"
 _CHECKED: Final = frozenset({"check", "score"})
@@ -41,7 +41,7 @@ def start(diff_id: UUID, request: ProofRequest, key: Key | None = None) -> Proof
     diff = _ready(diff_id)
     said = request.model_dump(mode="json", exclude_unset=True)
     asked: JSONValue = [str(diff_id), said]
-    if known := made(_KIND, key, asked):
+    if known := find_made(_KIND, key, asked):
         return queries.find(known)
     for refusal in _refusals(diff, request):
         raise ReplayRefusal(PlanRefusal(code=refusal.code, detail=refusal.detail, where=refusal.where))
@@ -49,10 +49,10 @@ def start(diff_id: UUID, request: ProofRequest, key: Key | None = None) -> Proof
     def make() -> str:
         checked = [check.model_dump(mode="json") for check in request.checks]
         proof = Proof.objects.create(diff=diff, request={**said, "checks": checked}, worked_at=datetime.now(UTC))
-        transaction.on_commit(partial(enqueue.put, task_names.PROVE, proof.id))
+        transaction.on_commit(partial(enqueue.send, task_names.PROVE, proof.id))
         return str(proof.id)
 
-    return queries.find(once(_KIND, key, asked, make))
+    return queries.find(make_once(_KIND, key, asked, make))
 
 
 def cancel(proof_id: UUID) -> Proof:
@@ -71,7 +71,7 @@ def requeue_unfinished(*, waiting_for: timedelta = _PATIENCE) -> int:
     late = Proof.objects.filter(status=ProofStatus.RUNNING, worked_at__lte=now - waiting_for)
     taken = [key for key in late.values_list("id", flat=True) if late.filter(id=key).update(worked_at=now)]
     for key in taken:
-        enqueue.put(task_names.PROVE, key)
+        enqueue.send(task_names.PROVE, key)
     return len(taken)
 
 

@@ -7,8 +7,8 @@ from rest_framework.views import APIView
 
 from replay.saved_profiles import queries, services
 from replay.saved_profiles.schemas import PolicyList, ProfileList, SavePolicy, SaveProfile, StoredPolicy, StoredProfile
-from traces.http.bodies import parsed
-from traces.http.idempotency import agree
+from traces.http.bodies import parse_body
+from traces.http.idempotency import check_key
 from traces.http.responses import KEY, PROBLEMS, caller_of, key_of
 
 
@@ -24,7 +24,7 @@ class ProfilesView(APIView):
     def post(self, request: Request) -> Response:
         """Store an override profile under a name. The name moves if it had another profile, which stays as it is."""
         given = services.parse_profile(request.data)
-        agree("profile", key_of(request), request.data)
+        check_key("profile", key_of(request), request.data)
         digest = services.save_profile(given.name, given.profile, by=caller_of(request))
         return Response(queries.profile(digest), 201)
 
@@ -53,8 +53,8 @@ class PoliciesView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Store a policy under a name. The name moves if it had another policy, which stays as it is."""
-        given = parsed(SavePolicy, request.data)
-        agree("policy", key_of(request), request.data)
+        given = parse_body(SavePolicy, request.data)
+        check_key("policy", key_of(request), request.data)
         digest = services.save_policy(given.name, given.policy, by=caller_of(request))
         return Response(queries.policy(digest), 201)
 

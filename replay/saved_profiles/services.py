@@ -9,14 +9,14 @@ from replay.planning.structural import refuse_structural
 from replay.saved_profiles.schemas import Kind, SaveProfile
 from traces.core.json_types import JSONValue
 from traces.errors import NotFound
-from traces.http.bodies import parsed
+from traces.http.bodies import parse_body
 
 
 def parse_profile(body: JSONValue) -> SaveProfile:
     """What to store from JSON; raises `InvalidReplay` for what no fork can do, and what pydantic raises."""
     profile = body.get("profile") if isinstance(body, dict) else None
     refuse_structural(profile, "/profile")
-    return parsed(SaveProfile, body)
+    return parse_body(SaveProfile, body)
 
 
 def store_profile(profile: Profile) -> OverrideProfile:

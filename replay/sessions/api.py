@@ -17,7 +17,7 @@ from replay.sessions.schemas import (
     SessionList,
     SessionView,
 )
-from traces.http.bodies import parsed
+from traces.http.bodies import parse_body
 from traces.http.paging import LAST_ID, LAST_NO, Page, page_of, whole_number, yes_or_no
 from traces.http.responses import KEY, PROBLEMS, key_of
 from traces.runs.queries import find_run
@@ -95,7 +95,7 @@ class MessagesView(APIView):
     @extend_schema(operation_id="list_messages", parameters=[_AFTER], responses={200: MessageList, **PROBLEMS})
     def get(self, request: Request, id: str) -> Response:
         """List messages since `after`: session changes, resolved steps, attempts, and streamed text of live answers."""
-        after = whole_number(request.query_params, "after", default=0, most=LAST_NO, least=0)
+        after = whole_number(request.query_params, "after", default=0, maximum=LAST_NO, minimum=0)
         messages = queries.messages_after(queries.find_session(id).id, after)
         return Response(MessageList(messages=messages, last=max([after, *(message.seq for message in messages)])))
 
@@ -111,7 +111,7 @@ class AnswerView(APIView):
     @extend_schema(operation_id="answer_replay", request=OperatorAnswer, responses={200: SessionView, **PROBLEMS})
     def post(self, request: Request, id: str) -> Response:
         """Answer the question that a session is waiting for."""
-        operator_answer = parsed(OperatorAnswer, request.data)
+        operator_answer = parse_body(OperatorAnswer, request.data)
         return Response(queries.view_of(services.answer(queries.find_session(id).id, operator_answer)))
 
 
@@ -124,8 +124,8 @@ class ProvidersView(APIView):
 
 def requested_page(request: Request) -> Page:
     """Parse the page that the parameters of `PAGE` request."""
-    return page_of(request.query_params, most=_MOST_OF_SESSION, last=LAST_ID)
+    return page_of(request.query_params, maximum=_MOST_OF_SESSION, last=LAST_ID)
 
 
 def limit_of(request: Request) -> int:
-    return whole_number(request.query_params, "limit", default=50, most=_MOST)
+    return whole_number(request.query_params, "limit", default=50, maximum=_MOST)

@@ -30,7 +30,7 @@ from traces.call_index import ignore_lists
 from traces.core.gc_pause import without_pauses
 from traces.core.json_types import JSONValue
 from traces.errors import NotFound
-from traces.http.bodies import parsed
+from traces.http.bodies import parse_body
 from traces.models import Run
 from traces.payloads.lost_payloads import LostPayloads
 from traces.runs import queries
@@ -57,7 +57,7 @@ def parse(body: JSONValue) -> ReplayRequest:
     """Parse a request from JSON; raises `InvalidReplay` with a pointer, and `NotFound` for an unknown name."""
     resolved_body = library.insert_documents(body)
     refuse_structural(resolved_body.get("overrides") if isinstance(resolved_body, dict) else None, "/overrides")
-    return parsed(ReplayRequest, resolved_body)
+    return parse_body(ReplayRequest, resolved_body)
 
 
 def prepare(

@@ -20,7 +20,7 @@ from replay.sessions import create, prepare, queries
 from replay.sessions.schemas import OperatorAnswer, ReplayRequest
 from traces import enqueue
 from traces.core.vocabulary import RunStatus
-from traces.http.idempotency import Key, made, once
+from traces.http.idempotency import Key, find_made, make_once
 from traces.runs import services as traces
 from traces.transitions import move
 
@@ -43,7 +43,7 @@ def launch(request: ReplayRequest, key: Key | None = None) -> ReplaySession:
     failed validation.
     """
     request_json = request.model_dump(mode="json", exclude_unset=True)
-    if earlier_id := made(_KIND, key, request_json):
+    if earlier_id := find_made(_KIND, key, request_json):
         return queries.find_session(earlier_id)
     preparation = prepare.prepare(request, brief=True)
     refusals = preparation.plan.refusals
@@ -56,10 +56,10 @@ def launch(request: ReplayRequest, key: Key | None = None) -> ReplaySession:
             _refuse(session, refusals[0])
         else:
             event_log.append(session.id, "session")
-            transaction.on_commit(partial(enqueue.put, task_names.EXECUTE, session.id))
+            transaction.on_commit(partial(enqueue.send, task_names.EXECUTE, session.id))
         return str(session.id)
 
-    return queries.find_session(once(_KIND, key, request_json, make))
+    return queries.find_session(make_once(_KIND, key, request_json, make))
 
 
 def cancel(session_id: UUID) -> ReplaySession:
@@ -114,7 +114,7 @@ def answer(session_id: UUID, operator_answer: OperatorAnswer) -> ReplaySession:
         if not is_resumed:
             raise SessionConflict(f"session {session_id} has already been answered")
         event_log.append(session_id, "session")
-        transaction.on_commit(partial(enqueue.put, task_names.EXECUTE, session_id))
+        transaction.on_commit(partial(enqueue.send, task_names.EXECUTE, session_id))
     return queries.find_session(session_id)
 
 
@@ -139,7 +139,7 @@ def requeue_unfinished(queue_length: int = 0) -> int:
     if len(pending_tasks) <= queue_length:
         return 0
     for task, session in pending_tasks:
-        enqueue.put(task, session)
+        enqueue.send(task, session)
     return len(pending_tasks)
 
 

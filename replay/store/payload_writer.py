@@ -14,6 +14,6 @@ class PayloadWriter:
     def __call__(self, value: JSONValue) -> str:
         """Store a value and return its digest; the caller must not change the value afterwards."""
         ref = self._splitter.split(value)
-        artifacts.put_many(self._splitter.parts)
+        artifacts.write_many(self._splitter.parts)
         self._splitter.parts.clear()
         return ref

@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 from replay.live import tools
 from replay.tool_review import queries, services
 from replay.tool_review.schemas import ToolChoices, ToolList
-from traces.http.bodies import parsed
+from traces.http.bodies import parse_body
 from traces.http.responses import PROBLEMS
 
 _YAML = "application/yaml"
@@ -30,7 +30,7 @@ class ToolsView(APIView):
     @extend_schema(operation_id="decide_tools", request=ToolChoices, responses={200: ToolList, **PROBLEMS})
     def put(self, request: Request) -> Response:
         """Decide whether tools are safe to run in replays. Tools that are not named keep their decision."""
-        given = parsed(ToolChoices, request.data)
+        given = parse_body(ToolChoices, request.data)
         services.decide({choice.name: choice.safe for choice in given.decisions}, by=_caller(request))
         return Response(queries.listing(tools.executors()))
 

@@ -7,7 +7,7 @@ from rest_framework.views import APIView
 
 from replay.trials import queries, services
 from replay.trials.schemas import RetrieverList, RetrieverTrialRequest, ToolTrialRequest, TrialList, TrialView
-from traces.http.bodies import parsed
+from traces.http.bodies import parse_body
 from traces.http.responses import KEY, PROBLEMS, caller_of, key_of, query
 
 _KIND = query("kind", "Only those of tools (`tool`) or of retrievers (`retrieval`).")
@@ -27,7 +27,7 @@ class ToolTrialsView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Run a tool once, outside of any replay. One that is not reviewed as safe has to be confirmed."""
-        given = parsed(ToolTrialRequest, request.data)
+        given = parse_body(ToolTrialRequest, request.data)
         return Response(queries.view(services.try_tool(given, by=caller_of(request), key=key_of(request))), 202)
 
 
@@ -40,7 +40,7 @@ class RetrieverTrialsView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Search once, outside of any replay."""
-        given = parsed(RetrieverTrialRequest, request.data)
+        given = parse_body(RetrieverTrialRequest, request.data)
         trial = services.try_retriever(given, by=caller_of(request), key=key_of(request))
         return Response(queries.view(trial), 202)
 

@@ -14,7 +14,7 @@ from replay.tool_review import queries
 from replay.trials.schemas import RetrieverTrialRequest, ToolTrialRequest
 from traces import enqueue
 from traces.core.json_types import JSONObject
-from traces.http.idempotency import Key, once
+from traces.http.idempotency import Key, make_once
 from traces.transitions import move
 
 logger = structlog.get_logger("replay")
@@ -48,7 +48,7 @@ def try_retriever(request: RetrieverTrialRequest, *, by: str, key: Key | None = 
 
 
 def _queue(trial: Trial) -> None:
-    if not enqueue.put(task_names.TRY_OUT, trial.id):
+    if not enqueue.send(task_names.TRY_OUT, trial.id):
         error = "the queue cannot be reached: nothing ran"
         asked = Trial.objects.filter(id=trial.id)
         move(asked, TrialStatus.PENDING, TrialStatus.FAILED, error_code="dependency_unavailable", error=error)
@@ -63,7 +63,7 @@ def _start(trial: Trial, *, by: str, key: Key | None) -> Trial:
         transaction.on_commit(partial(_queue, trial))
         return str(trial.id)
 
-    started = once("trial", key, [trial.kind, trial.name, trial.input, trial.confirmed], make)
+    started = make_once("trial", key, [trial.kind, trial.name, trial.input, trial.confirmed], make)
     if started != str(trial.id):
         return Trial.objects.get(id=started)
     known = {"kind": trial.kind, "name": trial.name, "by": by, "confirmed": trial.confirmed, "trial": started}

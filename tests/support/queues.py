@@ -10,9 +10,9 @@ from traces import enqueue
 
 def held(monkeypatch: pytest.MonkeyPatch, *tasks: str, into: Callable[[str, str], object] | None = None) -> list[str]:
     """Queue none of these tasks, by name, or nothing at all; what would be queued is in the list, and told `into`."""
-    really, queued = enqueue.put, list[str]()
+    really, queued = enqueue.send, list[str]()
 
-    def put(task: str, *ids: UUID | str) -> bool:
+    def send(task: str, *ids: UUID | str) -> bool:
         if tasks and task not in tasks:
             return really(task, *ids)
         for id in map(str, ids):
@@ -21,5 +21,5 @@ def held(monkeypatch: pytest.MonkeyPatch, *tasks: str, into: Callable[[str, str]
                 into(task, id)
         return True
 
-    monkeypatch.setattr(enqueue, "put", put)
+    monkeypatch.setattr(enqueue, "send", send)
     return queued

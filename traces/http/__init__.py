@@ -1,1 +1,1 @@
-"""REST plumbing that all apps share."""
+"""Shared REST helpers of all apps: bodies, paging, idempotency keys, throttling."""

@@ -1,4 +1,4 @@
-"""What callers send, as a model of what may be sent. Pure."""
+"""Request bodies: parse them into models. Pure."""
 
 from typing import TypeVar
 
@@ -11,15 +11,15 @@ Model = TypeVar("Model", bound=pydantic.BaseModel)
 
 
 class InvalidBody(ProblemError):
-    """It says something that it may not say."""
+    """A request body that does not match its schema."""
 
     status = 422
 
 
-def parsed(model: type[Model], document: object) -> Model:
-    """A document as a model; raises `InvalidBody` naming the place. Whatever else fails to fit is an error of ours."""
+def parse_body(model: type[Model], document: object) -> Model:
+    """Parse a document into a model; raise `InvalidBody` with a pointer. Other validation errors are our own."""
     try:
         return model.model_validate(document)
     except pydantic.ValidationError as error:
-        detail, where = first_problem(error, document)
-        raise InvalidBody(detail, where=where) from error
+        detail, pointer = first_problem(error, document)
+        raise InvalidBody(detail, where=pointer) from error

@@ -1,6 +1,6 @@
-"""Requests that may come twice: the same idempotency key makes one thing, and a different request under it is refused.
+"""Idempotency keys: a repeated request returns the first result; reusing a key for another request is rejected.
 
-Keys belong to whoever sends them, and are kept as digests.
+Keys belong to their caller and are stored as digests.
 """
 
 import secrets
@@ -16,69 +16,73 @@ from traces.core.json_types import JSONValue
 from traces.errors import ProblemError
 from traces.models import RequestKey
 
-LONGEST: Final = 200
-WHERE: Final = "Idempotency-Key"
-_SECRET_BYTES: Final = 32  # 256 bits: beyond guessing at any rate
+MAX_KEY_LENGTH: Final = 200
+HEADER: Final = "Idempotency-Key"
+# 256 bits cannot be guessed.
+_SECRET_BYTES: Final = 32
 
 
 class Key(NamedTuple):
-    """What a caller sent along, so that sending it again does nothing again."""
+    """An idempotency key and its caller."""
 
     text: str
     caller: str
 
 
 class KeyConflict(ProblemError):
-    """The key was used for something else."""
+    """An idempotency key that was used for a different request."""
 
     code = "conflict"
     status = 409
 
     def __init__(self, key: Key) -> None:
-        super().__init__(f"the idempotency key {key.text!r} was used for another request", where=WHERE)
+        super().__init__(f"the idempotency key {key.text!r} was used for a different request", where=HEADER)
 
 
-def made(kind: str, key: Key | None, asked: JSONValue) -> str:
-    """What this request made when it came before, empty for nothing; raises `KeyConflict`.
+def find_made(kind: str, key: Key | None, request: JSONValue) -> str:
+    """Return the stored result of a repeated request, or an empty text; raise `KeyConflict`.
 
-    For those who prepare at length what `once` then makes: a repetition need not wait for that.
+    For callers with a long preparation before `make_once`: a repeated request can skip it.
     """
     if key is None or (row := RequestKey.objects.filter(key=_name(kind, key)).first()) is None:
         return ""
-    _check(row, key, asked)
+    _check(row, key, request)
     return row.made
 
 
-def once(kind: str, key: Key | None, asked: JSONValue, make: Callable[[], str]) -> str:
-    """What `make` makes, in a transaction, or what it made when this came before; raises `KeyConflict`."""
+def make_once(kind: str, key: Key | None, request: JSONValue, make: Callable[[], str]) -> str:
+    """Run `make` in a transaction and return its result; return the stored one for a repeated request.
+
+    Raise `KeyConflict`.
+    """
     with transaction.atomic():
         if key is None:
             return make()
-        row = _row(kind, key, asked)
+        row = _row(kind, key, request)
         if not row.made:
             row.made = make()
             row.save(update_fields=["made"])
     return row.made
 
 
-def agree(kind: str, key: Key | None, asked: JSONValue) -> None:
-    """Raise `KeyConflict` for another request under the same key, where asking again finds what was made."""
+def check_key(kind: str, key: Key | None, request: JSONValue) -> None:
+    """Raise `KeyConflict` for a different request under the same key. The handler itself must be idempotent."""
     if key is not None:
-        _row(kind, key, asked)
+        _row(kind, key, request)
 
 
-def unguessable(kind: str, key: Key | None, asked: JSONValue) -> str:
-    """Beyond guessing. Whoever repeats a request gets the same one, which is nevertheless stored nowhere."""
+def derive_secret(kind: str, key: Key | None, request: JSONValue) -> str:
+    """Return a secret token. A repeated request gets the same token, although it is not stored."""
     if key is None:
         return secrets.token_urlsafe(_SECRET_BYTES)
-    drawn = salted_hmac(kind, digest([key.caller, key.text, asked]), algorithm="sha256").digest()
-    return urlsafe_b64encode(drawn).rstrip(b"=").decode()
+    token = salted_hmac(kind, digest([key.caller, key.text, request]), algorithm="sha256").digest()
+    return urlsafe_b64encode(token).rstrip(b"=").decode()
 
 
-def _row(kind: str, key: Key, asked: JSONValue) -> RequestKey:
-    """The row of a key, new or known. Of two that come at once the second waits for the first."""
-    row, _ = RequestKey.objects.get_or_create(key=_name(kind, key), defaults={"asked": digest(asked)})
-    _check(row, key, asked)
+def _row(kind: str, key: Key, request: JSONValue) -> RequestKey:
+    """Get or create the row of a key. Of two concurrent requests, the second waits for the first."""
+    row, _ = RequestKey.objects.get_or_create(key=_name(kind, key), defaults={"asked": digest(request)})
+    _check(row, key, request)
     return row
 
 
@@ -86,6 +90,6 @@ def _name(kind: str, key: Key) -> str:
     return digest([kind, key.caller, key.text])
 
 
-def _check(row: RequestKey, key: Key, asked: JSONValue) -> None:
-    if row.asked != digest(asked):
+def _check(row: RequestKey, key: Key, request: JSONValue) -> None:
+    if row.asked != digest(request):
         raise KeyConflict(key)

@@ -1,4 +1,4 @@
-"""What is wrong with a JSON document that somebody sent, and where: a pointer into what they wrote. Pure."""
+"""Problems of a JSON document, with a JSON pointer into the document as sent. Pure."""
 
 from typing import Any, Final
 
@@ -8,52 +8,56 @@ from traces.core.canonical import escape_pointer
 from traces.core.json_types import JSONValue
 
 _SHOULD_BE: Final = "Input should be "
-_OF_OUR_OWN: Final = "Value error, "
-# Errors about a key that is not there, or should not be.
+# Pydantic's prefix of messages from our own validators.
+_OWN_ERROR: Final = "Value error, "
+# Errors about a missing or unexpected key.
 _ABOUT_KEYS: Final = frozenset({"missing", "extra_forbidden"})
 
 
 def first_problem(error: pydantic.ValidationError, document: object) -> tuple[str, str]:
-    """The first place at which something is wrong: what, in words, and its JSON pointer into the document."""
-    found: dict[str, list[str]] = {}
+    """Return the message of the first problem, and its JSON pointer into the document."""
+    by_pointer: dict[str, list[str]] = {}
     for problem in error.errors(include_url=False, include_context=False, include_input=False):
-        known = found.setdefault(_place(problem, document), [])
-        if (message := problem["msg"].removeprefix(_OF_OUR_OWN)) not in known:
-            known.append(message)
-    where, messages = next(iter(found.items()))
-    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    return _joined(messages) + more, where
+        messages = by_pointer.setdefault(_pointer(problem, document), [])
+        if (message := problem["msg"].removeprefix(_OWN_ERROR)) not in messages:
+            messages.append(message)
+    pointer, messages = next(iter(by_pointer.items()))
+    more = f" (and {len(by_pointer) - 1} more)" if len(by_pointer) > 1 else ""
+    return _join(messages) + more, pointer
 
 
-def too_deep(value: JSONValue, limit: int) -> str | None:
-    """The JSON pointer of the first part that lies more than `limit` levels deep."""
+def find_deep_part(value: JSONValue, limit: int) -> str | None:
+    """Return the JSON pointer of the first part nested more than `limit` levels deep, or None."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(limit):
-        level = [part for each in level for part in _parts(each).values() if isinstance(part, dict | list)]
+        level = [part for item in level for part in _parts(item).values() if isinstance(part, dict | list)]
         if not level:
             return None
     return _path_of_depth(value, limit)
 
 
-def _joined(messages: list[str]) -> str:
-    """What is said of one place; where several shapes are possible, what each of them wants."""
+def _join(messages: list[str]) -> str:
+    """Join the messages about one place; if several shapes are possible, list what each expects."""
     if len(messages) > 1 and all(message.startswith(_SHOULD_BE) for message in messages):
         return _SHOULD_BE + ", or ".join(message.removeprefix(_SHOULD_BE) for message in messages)
     return "; or: ".join(messages)
 
 
-def _place(problem: Any, document: object) -> str:
-    """Without the names of union members, which are no part of the document; the whole place where that is unknown."""
+def _pointer(problem: Any, document: object) -> str:
+    """Return a problem's JSON pointer.
+
+    Names of union members are dropped, because they are not part of the document; without a document they stay.
+    """
     if document is None:
         return "".join(f"/{escape_pointer(str(part))}" for part in problem["loc"])
-    at: Any = document
+    value: Any = document
     tokens: list[int | str] = []
     *parents, last = problem["loc"] or [None]
     for part in parents:
-        if _has(at, part):
+        if _has(value, part):
             tokens.append(part)
-            at = at[part]
-    if last is not None and (problem["type"] in _ABOUT_KEYS or _has(at, last)):
+            value = value[part]
+    if last is not None and (problem["type"] in _ABOUT_KEYS or _has(value, last)):
         tokens.append(last)
     return "".join(f"/{escape_pointer(str(token))}" for token in tokens)
 
@@ -69,15 +73,15 @@ def _parts(value: Any) -> dict[Any, Any]:
 
 
 def _path_of_depth(value: JSONValue, limit: int) -> str | None:
-    """Looked for depth first, with a stack of its own."""
+    """Search depth first, with an explicit stack."""
     stack = [(iter(_parts(value).items()), "")]
     while stack:
-        found = next(((key, part) for key, part in stack[-1][0] if isinstance(part, dict | list)), None)
-        if found is None:
+        child = next(((key, part) for key, part in stack[-1][0] if isinstance(part, dict | list)), None)
+        if child is None:
             stack.pop()
             continue
-        where = f"{stack[-1][1]}/{escape_pointer(str(found[0]))}"
+        pointer = f"{stack[-1][1]}/{escape_pointer(str(child[0]))}"
         if len(stack) == limit:
-            return where
-        stack.append((iter(_parts(found[1]).items()), where))
+            return pointer
+        stack.append((iter(_parts(child[1]).items()), pointer))
     return None

@@ -1,4 +1,4 @@
-"""Which page of a list is asked for, by parameters of the address."""
+"""Paging of lists by query parameters."""
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, TypeVar
@@ -7,44 +7,46 @@ from django.db.models import Model, QuerySet
 
 from traces.errors import InvalidQuery
 
-LAST_NO: Final = 2**31 - 1  # of a step, or of a message
-LAST_ID: Final = 10**12 - 1  # of a row; `whole_number` reads so many digits
+# The largest number of a step or a message.
+LAST_NO: Final = 2**31 - 1
+# The largest id of a row; `whole_number` reads so many digits.
+LAST_ID: Final = 10**12 - 1
 _Row = TypeVar("_Row", bound=Model)
 
 
 class Page(NamedTuple):
-    """As many as `limit`, of those after a number."""
+    """At most `limit` items with a number above `after`."""
 
     after: int
     limit: int
 
 
-def page_of(query: Mapping[str, str], *, most: int, usual: int | None = None, last: int = LAST_NO) -> Page:
-    """The page by `after` and `limit`; without a limit `usual`, else the most that one answer holds."""
+def page_of(query: Mapping[str, str], *, maximum: int, default: int | None = None, last: int = LAST_NO) -> Page:
+    """Read `after` and `limit`; the limit defaults to `default`, else to the `maximum` of one response."""
     return Page(
-        after=whole_number(query, "after", default=0, most=last, least=0),
-        limit=whole_number(query, "limit", default=usual or most, most=most),
+        after=whole_number(query, "after", default=0, maximum=last, minimum=0),
+        limit=whole_number(query, "limit", default=default or maximum, maximum=maximum),
     )
 
 
 def cut(rows: QuerySet[_Row], page: Page) -> tuple[list[_Row], int | None]:
-    """A page of rows in the order in which they were made, and after what the next begins; None: it is the last."""
-    found: list[Any] = list(rows.filter(id__gt=page.after).order_by("id")[: page.limit + 1])
-    return found[: page.limit], found[page.limit - 1].id if len(found) > page.limit else None
+    """Return a page of rows by id, and the `after` of the next page; None for the last page."""
+    items: list[Any] = list(rows.filter(id__gt=page.after).order_by("id")[: page.limit + 1])
+    return items[: page.limit], items[page.limit - 1].id if len(items) > page.limit else None
 
 
-def whole_number(query: Mapping[str, str], name: str, *, default: int, most: int, least: int = 1) -> int:
-    """A query parameter that is a number; more than `most` is `most`."""
+def whole_number(query: Mapping[str, str], name: str, *, default: int, maximum: int, minimum: int = 1) -> int:
+    """Read a query parameter that is a whole number; larger values are capped at `maximum`."""
     text = query.get(name, "")
     if not text:
         return default
-    if not (text.isascii() and text.isdecimal()) or int(text[:12]) < least:
-        raise InvalidQuery(f"{name} is {text!r}: it must be a whole number from {least}", where=f"/{name}")
-    return min(int(text[:12]), most)
+    if not (text.isascii() and text.isdecimal()) or int(text[:12]) < minimum:
+        raise InvalidQuery(f"{name} is {text!r}: it must be a whole number from {minimum}", where=f"/{name}")
+    return min(int(text[:12]), maximum)
 
 
 def yes_or_no(query: Mapping[str, str], name: str, *, default: bool) -> bool:
-    """A query parameter that is `true` or `false`."""
+    """Read a query parameter that is `true` or `false`."""
     text = query.get(name, "")
     if text not in {"", "true", "false"}:
         raise InvalidQuery(f"{name} is {text!r}: it must be true or false", where=f"/{name}")

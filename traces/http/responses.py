@@ -1,4 +1,4 @@
-"""What the answers of the REST interface have in common."""
+"""Shared OpenAPI parameters and request properties."""
 
 from typing import Any, Final
 
@@ -8,41 +8,41 @@ from rest_framework.request import Request
 
 from traces.core.schema import Problem
 from traces.errors import ProblemError
-from traces.http.idempotency import LONGEST, WHERE, Key
+from traces.http.idempotency import HEADER, MAX_KEY_LENGTH, Key
 
 KEY: Final = OpenApiParameter(
-    WHERE,
+    HEADER,
     OpenApiTypes.STR,
     OpenApiParameter.HEADER,
-    description="The same key again answers with what it made; another request under it is a conflict.",
+    description="A repeated request with the same key returns the first result; a different request is a conflict.",
 )
 PROBLEMS: Final[dict[Any, Any]] = {("default", "application/problem+json"): Problem}
 
 
 def query(name: str, description: str) -> OpenApiParameter:
-    """An optional query parameter, given as text."""
+    """Describe an optional query parameter."""
     return OpenApiParameter(name, str, description=description)
 
 
 def path(name: str, description: str) -> OpenApiParameter:
-    """A part of the address."""
+    """Describe a path parameter."""
     return OpenApiParameter(name, str, OpenApiParameter.PATH, description=description)
 
 
 class InvalidKey(ProblemError):
-    """An idempotency key that is too long to keep."""
+    """An idempotency key that is too long."""
 
     status = 422
 
 
 def key_of(request: Request) -> Key | None:
-    """The idempotency key, with whose it is; raises `InvalidKey`."""
-    text = request.headers.get(WHERE, "")
-    if len(text) > LONGEST:
-        raise InvalidKey(f"the idempotency key has {len(text)} characters: {LONGEST} are the most", where=WHERE)
+    """Return the request's idempotency key with its caller; raise `InvalidKey`."""
+    text = request.headers.get(HEADER, "")
+    if len(text) > MAX_KEY_LENGTH:
+        raise InvalidKey(f"the idempotency key has {len(text)} characters, more than {MAX_KEY_LENGTH}", where=HEADER)
     return Key(text=text, caller=caller_of(request)) if text else None
 
 
 def caller_of(request: Request) -> str:
-    """Who asks, as the access control found out; empty: nobody who is signed in."""
+    """Return the caller's name from the access control; empty if not signed in."""
     return str(getattr(request._request, "caller_name", ""))

@@ -1,4 +1,4 @@
-"""How often an address may do something, counted by all processes together."""
+"""Rate limits per client address, counted across all processes."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from traces.errors import ProblemError
 
 
 class TooManyRequests(ProblemError):
-    """Something was done too often from one address; `wait` is the number of seconds until it may be done again."""
+    """Too many requests from one address; `wait` is the number of seconds until the next one is allowed."""
 
     code = "rate_limited"
     status = 429
@@ -28,19 +28,19 @@ class Window:
     seconds: int
 
     def count(self, address: str, refusal: str) -> None:
-        """Count one more; raises `TooManyRequests` with `refusal` where that is too many."""
+        """Count one request; raise `TooManyRequests` with the message `refusal` above the limit."""
         key = self._key(address)
         try:
-            counted = cache.incr(key)
+            count = cache.incr(key)
         except ValueError:  # there is no window, or it has just ended
-            cache.add(key, counted := 1, self.seconds)
-        if counted > self.limit:
+            cache.add(key, count := 1, self.seconds)
+        if count > self.limit:
             raise TooManyRequests(refusal, wait=self.seconds)
 
     def is_full(self, address: str) -> bool:
-        """Whether the next count of an address would be refused."""
-        counted: int = cache.get(self._key(address), 0)
-        return counted >= self.limit
+        """True if the next request of an address would be refused."""
+        count: int = cache.get(self._key(address), 0)
+        return count >= self.limit
 
     def _key(self, address: str) -> str:
         return f"{self.name}:{address}"

@@ -22,8 +22,8 @@ from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
 from traces.errors import InvalidQuery, ProblemError, TooLarge
-from traces.http.bodies import parsed
-from traces.http.idempotency import agree
+from traces.http.bodies import parse_body
+from traces.http.idempotency import check_key
 from traces.http.responses import KEY, PROBLEMS, key_of, query
 from traces.imports import import_files, portable_runs, reader_process
 from traces.imports.import_files import Progress
@@ -119,7 +119,7 @@ class BundleExportView(APIView):
     )
     def post(self, request: Request) -> FileResponse:
         """A run as one file that any other server can import."""
-        run = queries.find_run(parsed(BundleRequest, request.data).run)
+        run = queries.find_run(parse_body(BundleRequest, request.data).run)
         file: IO[bytes] = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115  # the response closes it
         with ExitStack() as on_error:
             on_error.callback(file.close)
@@ -179,7 +179,7 @@ def _files(request: Request) -> list[NamedFile]:
 def _agree(kind: str, request: Request, files: Sequence[NamedFile], *options: str | None) -> None:
     """Raise `KeyConflict` for other files under the same key."""
     if (key := key_of(request)) is not None:
-        agree(kind, key, [*options, [[file.name, _sha256(file.file)] for file in files]])
+        check_key(kind, key, [*options, [[file.name, _sha256(file.file)] for file in files]])
 
 
 def _sha256(file: IO[bytes]) -> str:

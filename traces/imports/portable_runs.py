@@ -92,7 +92,7 @@ def _store(
             stored = Run.objects.create(**_columns(run, step_rows), source_run=origin, content_digest=content_digest)
     except IntegrityError:  # another writer was quicker
         return _known(Run.objects.get(app=run.app, external_id=run.external_id), content_digest)
-    artifact_store.put_many(bundle.artifacts)  # after the run, as every writer does: they never wait in a circle
+    artifact_store.write_many(bundle.artifacts)  # after the run, as every writer does: they never wait in a circle
     services.insert_steps(stored.id, step_rows)
     services.insert_edges(stored.id, (EdgeFact(**dict(edge)) for edge in edges))
     services.insert_tags(stored.id, run.tags)

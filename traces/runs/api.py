@@ -78,7 +78,7 @@ class StepListView(APIView):
     )
     def get(self, request: Request, id: str) -> Response:
         """Compact steps in sequence order, without payloads."""
-        after, limit = page_of(request.query_params, most=queries.MAX_STEPS)
+        after, limit = page_of(request.query_params, maximum=queries.MAX_STEPS)
         words = search.words_of(request.query_params.get("q", ""))
         steps, rest = queries.step_summaries(queries.find_run(id), after=after, limit=limit, words=words)
         return Response({"steps": steps, "next": rest})
@@ -96,7 +96,7 @@ class EdgeListView(APIView):
     )
     def get(self, request: Request, id: str) -> Response:
         """Which step of a run fed which, by consumer: the provenance without its paths."""
-        after, limit = page_of(request.query_params, most=queries.MAX_EDGES_INTO)
+        after, limit = page_of(request.query_params, maximum=queries.MAX_EDGES_INTO)
         edges, rest = queries.edge_list(queries.find_run(id).id, after=after, limit=limit)
         return Response({"edges": edges, "next": rest})
 

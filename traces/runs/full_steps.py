@@ -36,7 +36,7 @@ class FullStepsView(APIView):
     )
     def get(self, request: Request, id: str) -> Response:
         """Steps with their payloads, in sequence order."""
-        after, limit = page_of(request.query_params, most=_MOST, usual=_DEFAULT)
+        after, limit = page_of(request.query_params, maximum=_MOST, default=_DEFAULT)
         words = search.words_of(request.query_params.get("q", ""))
         steps, rest = full_steps(queries.find_run(id), after=after, limit=limit, words=words)
         return Response({"steps": steps, "next": rest})

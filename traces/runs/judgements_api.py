@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 
 from traces.core.vocabulary import JudgementKind, JudgementSource, Outcome
 from traces.errors import InvalidQuery
-from traces.http.bodies import parsed
+from traces.http.bodies import parse_body
 from traces.http.paging import whole_number, yes_or_no
 from traces.http.responses import PROBLEMS, caller_of, path, query
 from traces.ingest.judgement_rows import NAME_LENGTH, JudgementRow
@@ -56,7 +56,7 @@ class JudgementsView(APIView):
     )
     def post(self, request: Request, id: str) -> Response:
         """Judge a run or one of its steps; it replaces one's own earlier judgement of that name, but for notes."""
-        asked, run, caller = parsed(JudgementRequest, request.data), find_run(id), caller_of(request)
+        asked, run, caller = parse_body(JudgementRequest, request.data), find_run(id), caller_of(request)
         row = JudgementRow(
             name=asked.name,
             kind=JudgementKind(asked.kind),
@@ -97,7 +97,7 @@ class OutcomeRuleDetailView(APIView):
     )
     def put(self, request: Request, app: str) -> Response:
         """Set the thresholds of an app; the outcomes of its scored runs follow at once."""
-        asked = parsed(OutcomeRuleRequest, request.data)
+        asked = parse_body(OutcomeRuleRequest, request.data)
         if len(app) > NAME_LENGTH or "\x00" in app:
             raise InvalidQuery(f"an app's name has at most {NAME_LENGTH} characters, none of them NUL", where="/app")
         bounds = {name: threshold.bound for name, threshold in asked.thresholds.items()}
@@ -105,7 +105,7 @@ class OutcomeRuleDetailView(APIView):
 
 
 def _listing(run: Run, params: Mapping[str, str], caller: str) -> JudgementList:
-    limit = whole_number(params, "limit", default=_MOST, most=_MOST)
+    limit = whole_number(params, "limit", default=_MOST, maximum=_MOST)
     rows = Judgement.objects.filter(_after(params.get("after", "")), run=run).order_by("id")
     if not yes_or_no(params, "withdrawn", default=False):
         rows = rows.filter(withdrawn_at__isnull=True)

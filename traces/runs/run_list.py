@@ -103,7 +103,7 @@ def parse_filter(query: Mapping[str, str]) -> RunFilter:
         tags=tuple(_values(query, "tag")),
         sort=sort,
         after=_cursor(query.get("cursor", ""), sort),
-        limit=whole_number(query, "limit", default=_LIMIT, most=MAX_LIMIT),
+        limit=whole_number(query, "limit", default=_LIMIT, maximum=MAX_LIMIT),
     )
 
 

@@ -252,7 +252,7 @@ def _insert_runs(runs: Iterable[Prepared]) -> None:
 
 def _insert_recorded(runs: Sequence[Prepared], provenance: Mapping[Identity, Provenance]) -> None:
     """All that belongs to runs whose rows are in, and seal them."""
-    artifacts.put_many({sha256: data for run in runs for sha256, data in run.parts.items()})
+    artifacts.write_many({sha256: data for run in runs for sha256, data in run.parts.items()})
     bulk.insert(
         Step,
         _STEP_COLUMNS,

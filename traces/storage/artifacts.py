@@ -43,7 +43,7 @@ class StoredBytes:
     data: bytes
 
 
-def put_many(parts: Mapping[str, bytes], *, media_type: str = JSON_TYPE) -> None:
+def write_many(parts: Mapping[str, bytes], *, media_type: str = JSON_TYPE) -> None:
     """Store bytes under their SHA-256. What is there already stays as it is."""
     known = present(parts)
     # In one order for all writers: two that store the same parts then wait for each other, and never in a circle.
@@ -51,10 +51,10 @@ def put_many(parts: Mapping[str, bytes], *, media_type: str = JSON_TYPE) -> None
     bulk.insert(Artifact, _COLUMNS, rows, ignore_conflicts=True)
 
 
-def put(data: bytes, *, media_type: str) -> str:
+def write(data: bytes, *, media_type: str) -> str:
     """Store bytes and return their name."""
     sha256 = digest_bytes(data)
-    put_many({sha256: data}, media_type=media_type)
+    write_many({sha256: data}, media_type=media_type)
     return sha256
 
 
@@ -62,7 +62,7 @@ def save(value: JSONValue) -> str:
     """Store a value in parts and return its digest."""
     splitter = Splitter()
     digest = splitter.split(value)
-    put_many(splitter.parts)
+    write_many(splitter.parts)
     return digest
 
 

@@ -2352,7 +2352,7 @@ export interface components {
         };
         /**
          * EdgeKind
-         * @description How it is known that a later step consumed what an earlier one produced, strongest first.
+         * @description Evidence that a later step consumed what an earlier one produced, strongest first.
          * @enum {string}
          */
         EdgeKind: "tool_call_id" | "link" | "history" | "digest" | "text" | "value";
@@ -3036,6 +3036,7 @@ export interface components {
         };
         /**
          * HookEvent
+         * @description The events of an agent loop for which hooks are called, with Krabs's names.
          * @enum {string}
          */
         HookEvent: "agent_start" | "turn_start" | "pre_tool_use" | "post_tool_use" | "post_tool_use_failure" | "turn_end" | "agent_stop";
@@ -3245,7 +3246,7 @@ export interface components {
         };
         /**
          * JudgementKind
-         * @description What a judgement states about a run or a step. `not_run`: a check or a validator gave no verdict.
+         * @description The statement of a judgement. `not_run`: a check or a validator gave no verdict.
          * @enum {string}
          */
         JudgementKind: "pass" | "fail" | "score" | "note" | "not_run";
@@ -3296,7 +3297,7 @@ export interface components {
         };
         /**
          * JudgementSource
-         * @description Who or what made a judgement.
+         * @description Author of a judgement.
          * @enum {string}
          */
         JudgementSource: "person" | "check" | "import" | "validator" | "model";
@@ -3334,7 +3335,7 @@ export interface components {
         };
         /**
          * Label
-         * @description How a step's output was obtained; `live` marks an original recording.
+         * @description Source of a step's output; `live` marks an original recording.
          * @enum {string}
          */
         Label: "live" | "exact" | "cached" | "simulated";
@@ -3657,7 +3658,7 @@ export interface components {
         };
         /**
          * Outcome
-         * @description Whether a run did its task. `unverified`: its checks or validators did not run; `unknown`: nothing tells.
+         * @description Whether a run succeeded. `unverified`: its checks or validators did not run; `unknown`: there is no evidence.
          * @enum {string}
          */
         Outcome: "passed" | "failed" | "unverified" | "unknown";
@@ -4723,7 +4724,7 @@ export interface components {
         };
         /**
          * RunSource
-         * @description Where a run came from. A probe is a replay that nobody asked for on its own: one of many in a search.
+         * @description Origin of a run. A probe is one of many replays that a search starts.
          * @enum {string}
          */
         RunSource: "live" | "import" | "replay" | "probe" | "bundle";
@@ -5291,7 +5292,7 @@ export interface components {
         };
         /**
          * StepStatus
-         * @description How a step ended. `unverified`: a check on it did not run, so nobody knows.
+         * @description Result of a step. `unverified`: a check of it did not run, so its result is unknown.
          * @enum {string}
          */
         StepStatus: "ok" | "error" | "timeout" | "partial" | "denied" | "unverified" | "running";
@@ -5341,7 +5342,7 @@ export interface components {
         };
         /**
          * StepType
-         * @description What kind of causal unit a step is.
+         * @description The kind of a step.
          * @enum {string}
          */
         StepType: "prompt" | "retrieval" | "tool" | "model" | "agent" | "turn" | "planner" | "validator" | "safety" | "output";
@@ -6449,7 +6450,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                /** @description A repeated request with the same key returns the first result; a different request is a conflict. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -6486,7 +6487,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                /** @description A repeated request with the same key returns the first result; a different request is a conflict. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -6612,7 +6613,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                /** @description A repeated request with the same key returns the first result; a different request is a conflict. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -6698,7 +6699,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                /** @description A repeated request with the same key returns the first result; a different request is a conflict. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -6763,7 +6764,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                /** @description A repeated request with the same key returns the first result; a different request is a conflict. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -6861,7 +6862,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                /** @description A repeated request with the same key returns the first result; a different request is a conflict. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -6926,7 +6927,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                /** @description A repeated request with the same key returns the first result; a different request is a conflict. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -6994,7 +6995,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                /** @description A repeated request with the same key returns the first result; a different request is a conflict. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -7193,7 +7194,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                /** @description A repeated request with the same key returns the first result; a different request is a conflict. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -7367,7 +7368,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                /** @description A repeated request with the same key returns the first result; a different request is a conflict. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -7485,7 +7486,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                /** @description A repeated request with the same key returns the first result; a different request is a conflict. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -7778,7 +7779,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                /** @description A repeated request with the same key returns the first result; a different request is a conflict. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -8064,7 +8065,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                /** @description A repeated request with the same key returns the first result; a different request is a conflict. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -8186,7 +8187,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                /** @description A repeated request with the same key returns the first result; a different request is a conflict. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -8288,7 +8289,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                /** @description A repeated request with the same key returns the first result; a different request is a conflict. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -8657,7 +8658,7 @@ export interface operations {
                 format?: string;
             };
             header?: {
-                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                /** @description A repeated request with the same key returns the first result; a different request is a conflict. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -8873,7 +8874,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                /** @description A repeated request with the same key returns the first result; a different request is a conflict. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -9051,7 +9052,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key again answers with what it made; another request under it is a conflict. */
+                /** @description A repeated request with the same key returns the first result; a different request is a conflict. */
                 "Idempotency-Key"?: string;
             };
             path?: never;

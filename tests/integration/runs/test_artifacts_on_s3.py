@@ -52,7 +52,7 @@ def keys(server: S3Server) -> list[str]:
 
 
 def kept() -> str:
-    return artifact_store.put(LARGE, media_type="application/octet-stream")
+    return artifact_store.write(LARGE, media_type="application/octet-stream")
 
 
 def test_large_bytes_lie_in_the_bucket_under_their_hash_and_come_back(s3: S3Server, client: Client) -> None:
@@ -60,7 +60,7 @@ def test_large_bytes_lie_in_the_bucket_under_their_hash_and_come_back(s3: S3Serv
     assert keys(s3) == [f"fp/{sha256[:2]}/{sha256[2:4]}/{sha256}"]
     assert artifact_store.read_one(sha256).data == LARGE
     assert client.get(f"/api/v1/artifacts/{sha256}").content == LARGE
-    artifact_store.put(b"small", media_type="text/plain")
+    artifact_store.write(b"small", media_type="text/plain")
     assert len(keys(s3)) == 1
 
 
@@ -101,7 +101,7 @@ def test_a_server_that_is_away_is_said_and_used_again_when_it_is_back(s3: S3Serv
         assert asked.status_code == 503
         assert (asked.json()["code"], asked.json()["retryable"]) == ("dependency_unavailable", True)
         with pytest.raises(StorageAway):
-            artifact_store.put(LARGE[::-1], media_type="application/octet-stream")
+            artifact_store.write(LARGE[::-1], media_type="application/octet-stream")
     finally:
         s3.door.open()
     assert client.get("/api/v1/ready").json()["ready"]

@@ -30,7 +30,7 @@ def test_a_saved_value_is_read_back_equal(value: JSONValue) -> None:
 def test_more_values_than_a_statement_has_variables_take_few_queries() -> None:
     digests = [artifact_store.save({"n": number}) for number in range(40)]
     many = {digest_bytes(str(number).encode()): str(number).encode() for number in range(5_000)}
-    artifact_store.put_many(many)
+    artifact_store.write_many(many)
     with CaptureQueriesContext(connection) as queries:
         assert len(artifact_store.load(many)) == 5_000
     assert len(queries) <= 6
@@ -63,7 +63,7 @@ def test_large_bytes_lie_in_the_artifact_storage() -> None:
     data = Path(__file__).read_bytes() + b"".join(
         digest_bytes(str(number).encode()).encode() for number in range(9_000)
     )
-    sha256 = artifact_store.put(data, media_type="application/octet-stream")
+    sha256 = artifact_store.write(data, media_type="application/octet-stream")
     artifact = Artifact.objects.get(sha256=sha256)
     assert artifact.data is None
     assert storages["artifacts"].exists(f"{sha256[:2]}/{sha256[2:4]}/{sha256}.zst")
@@ -72,18 +72,18 @@ def test_large_bytes_lie_in_the_artifact_storage() -> None:
 
 def test_a_half_written_file_is_written_again() -> None:
     data = b"".join(digest_bytes(str(number).encode()).encode() for number in range(9_000))
-    sha256 = artifact_store.put(data, media_type="text/plain")
+    sha256 = artifact_store.write(data, media_type="text/plain")
     place = f"{sha256[:2]}/{sha256[2:4]}/{sha256}.zst"
     with retention():
         Artifact.objects.filter(sha256=sha256).delete()
     Path(storages["artifacts"].path(place)).write_bytes(b"half")
-    assert artifact_store.put(data, media_type="text/plain") == sha256
+    assert artifact_store.write(data, media_type="text/plain") == sha256
     assert artifact_store.read_one(sha256).data == data
 
 
 def test_a_file_that_is_gone_is_told_as_damage() -> None:
     data = b"".join(digest_bytes(str(number).encode()).encode() for number in range(9_001))
-    sha256 = artifact_store.put(data, media_type="text/plain")
+    sha256 = artifact_store.write(data, media_type="text/plain")
     storages["artifacts"].delete(f"{sha256[:2]}/{sha256[2:4]}/{sha256}.zst")
     with pytest.raises(ArtifactCorrupt, match=sha256):
         artifact_store.read_one(sha256)

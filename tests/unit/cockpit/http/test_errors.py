@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from cockpit.http.errors import describe
 from diffing.schemas.report import ShareRequest
 from replay.sessions.schemas import ReplayRequest
-from traces.http.bodies import InvalidBody, parsed
+from traces.http.bodies import InvalidBody, parse_body
 
 
 class _Refused(Exception):
@@ -39,14 +39,14 @@ def test_a_code_outside_the_contract_is_not_passed_on() -> None:
 
 def test_a_body_that_does_not_fit_is_the_callers_error() -> None:
     with pytest.raises(InvalidBody) as caught:
-        parsed(ReplayRequest, {"run": "last", "policy": {"max_turns": "many"}})
+        parse_body(ReplayRequest, {"run": "last", "policy": {"max_turns": "many"}})
     trouble = describe(caught.value)
     assert (trouble.code, trouble.status, trouble.where) == ("validation_error", 422, "/policy/max_turns")
 
 
 def test_a_pointer_escapes_what_json_pointers_escape() -> None:
     with pytest.raises(InvalidBody) as caught:
-        parsed(ShareRequest, {"a/b~c": 1})
+        parse_body(ShareRequest, {"a/b~c": 1})
     assert describe(caught.value).where == "/a~1b~0c"
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from replay.experiments.core.schemas import ExperimentRequest
 from replay.sessions.schemas import ReplayRequest
 from traces.core.schema import Schema
-from traces.http.json_pointers import first_problem, too_deep
+from traces.http.json_pointers import find_deep_part, first_problem
 
 
 class _Cat(Schema):
@@ -72,7 +72,7 @@ NESTED = st.recursive(st.none() | st.text(), lambda inside: st.lists(inside) | s
 
 @given(NESTED, st.integers(1, 6))
 def test_depth_is_measured_and_its_place_named(value: Any, limit: int) -> None:
-    where = too_deep(value, limit)
+    where = find_deep_part(value, limit)
     assert (where is not None) == (_depth(value) > limit)
     if where is not None:
         assert where.count("/") == limit
@@ -88,4 +88,4 @@ def test_depth_beyond_pythons_own_is_found_too() -> None:
     value: Any = 1
     for _ in range(100_000):
         value = [value]
-    assert too_deep(value, 200) == "/0" * 200
+    assert find_deep_part(value, 200) == "/0" * 200
