@@ -68,7 +68,7 @@ def _retrievers() -> list[RetrieverSetting]:
             asks=one.place,
             serves=list(one.entry.serves or []),
             stores=one.entry.stores,
-            embeddings={name: embedding.said for name, embedding in one.entry.embeddings.items()},
+            embeddings={name: embedding.summary for name, embedding in one.entry.embeddings.items()},
             variables={name: _key(name, os.environ.get(name, "")) for name in one.variables},
         )
         for one in retrieval.configured_retrievers().values()

@@ -54,7 +54,7 @@ def _posted(http: HttpPlace, envelope: JSONObject, timeout_s: float) -> JSONValu
     destination = egress.Destination(host=http.host, operator=True)
     try:
         with (
-            egress.read_limits(lambda: None, most_bytes=2 * _MOST_BYTES, longest_s=timeout_s),
+            egress.read_limits(lambda: None, max_bytes=2 * _MOST_BYTES, max_s=timeout_s),
             egress.client([destination], connect_s=min(_CONNECT_S, timeout_s), read_s=timeout_s) as client,
         ):
             response = client.post(str(http.url), json=envelope, headers=headers(http, envelope))

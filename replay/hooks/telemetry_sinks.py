@@ -71,7 +71,7 @@ class HttpDelivery:
     def _post(self, body: JSONValue, first: JSONObject) -> None:
         sent = {"content-type": "application/json", **headers(self.http, first)}
         try:
-            with egress.read_limits(lambda: None, most_bytes=_MOST_BYTES, longest_s=self.timeout_s):
+            with egress.read_limits(lambda: None, max_bytes=_MOST_BYTES, max_s=self.timeout_s):
                 response = self.client.post(str(self.http.url), content=as_json(body), headers=sent)
         except egress.EgressRefusal as error:
             raise Refused(str(error)) from error

@@ -72,7 +72,7 @@ class Langfuse:
             "x_langfuse_public_key": self.keys[0],
         }
         try:
-            with egress.read_limits(lambda: None, most_bytes=_MOST_BYTES, longest_s=_LONGEST_S):
+            with egress.read_limits(lambda: None, max_bytes=_MOST_BYTES, max_s=_LONGEST_S):
                 response = self.http.post(self.url, content=as_json(body), headers=headers, auth=self.keys)
         except egress.EgressRefusal as error:
             raise Away(str(error), lasting=True) from error

@@ -1,1 +1,1 @@
-"""Everything that leaves the process: models, tools, retrievers, and where calls may go."""
+"""Live calls that leave the process: models, tools, retrievers, and the hosts they may reach."""

@@ -1,4 +1,4 @@
-"""Which configured provider or retriever answers a call."""
+"""Lookup of the configured provider or retriever that answers a call."""
 
 from collections.abc import Sequence
 
@@ -8,13 +8,13 @@ from replay.store.recorded_retriever import recorded_store
 
 
 def provider_name(provider: str, model: str, override: str | None) -> str | None:
-    """The name of the provider that answers calls of this provider and model, if one does."""
-    found = providers.provider_for(provider, model, override)
-    return None if found is None else found.name
+    """Name of the configured provider that answers calls of a recorded provider and model, if any."""
+    match = providers.provider_for(provider, model, override)
+    return None if match is None else match.name
 
 
-def match_retriever(call: Call, known: Sequence[retrieval.Retriever] | None = None) -> RetrieverMatch:
-    """The configured retriever that answers this retrieval live, or why none does."""
+def match_retriever(call: Call, retrievers: Sequence[retrieval.Retriever] | None = None) -> RetrieverMatch:
+    """Find the configured retriever that answers this retrieval live, or the reason why there is none."""
     profile = call.edits.retrieval.get("embedding_profile")
     node = call.node
     return retrieval.find_retriever(
@@ -22,5 +22,5 @@ def match_retriever(call: Call, known: Sequence[retrieval.Retriever] | None = No
         call.input,
         profile if isinstance(profile, str) else None,
         lambda: "" if node is None else recorded_store(node.id),
-        known,
+        retrievers,
     )

@@ -1,8 +1,8 @@
-"""Where live calls may go: to configured hosts, and to no private address that the operator did not name.
+"""Egress control: live calls reach only configured hosts, and private addresses only if the operator named them.
 
-The check sits where the connection is made, after the name was resolved, and the connection goes to the
-address that was checked: a name that later resolves elsewhere changes nothing. Redirects are not followed,
-and proxies from the environment are not used, because a proxy would resolve the name out of sight.
+The check happens on connect, after name resolution, and the connection goes to the checked address. So a name that
+later resolves to another address (DNS rebinding) has no effect. Redirects are not followed, and proxies from the
+environment are not used, because a proxy would resolve the name itself.
 """
 
 import ipaddress
@@ -21,68 +21,69 @@ import httpx2
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
-_LOOK_S: Final = 0.1  # how often a call that waits looks whether it should stop
+# Poll interval at which a waiting call checks whether it should stop.
+_POLL_S: Final = 0.1
 _IDENTITY: Final = frozenset({"", "identity"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Destination:
-    """A host that live calls may reach; `operator` means that the operator wrote this host down."""
+    """A host that live calls may reach; `operator`: the operator configured this host."""
 
     host: str
     operator: bool
 
 
 class EgressRefusal(Exception):
-    """A live call would have gone where it may not."""
+    """A live call was blocked because its destination is not allowed."""
 
-    def __init__(self, host: str, why: str) -> None:
-        super().__init__(f"refused to connect to {host}: {why}")
+    def __init__(self, host: str, reason: str) -> None:
+        super().__init__(f"refused to connect to {host}: {reason}")
         self.host = host
 
 
 class CompressedAnswer(httpx2.DecodingError):
-    """An answer is compressed, which nobody asked for; of `response` only status and headers are known."""
+    """An answer is compressed although no encoding was requested; `response` has only status and headers."""
 
     def __init__(self, encoding: str, response: httpx2.Response) -> None:
-        super().__init__(f"it is compressed ({encoding[:40]}), which was not asked for")
+        super().__init__(f"it is compressed ({encoding[:40]}), which was not requested")
         self.response = response
 
 
 class EndlessAnswer(Exception):
-    """An answer goes on for longer, or is larger, than any answer does."""
+    """An answer exceeds the limits on size or duration."""
 
 
 @dataclass(kw_only=True)
 class _Limits:
-    """What holds for the reads of one call; `look` raises to give it up."""
+    """Read limits of one call; `check` raises to cancel it."""
 
-    look: Callable[[], None]
-    left: int
-    until: float
+    check: Callable[[], None]
+    bytes_left: int
+    deadline: float
     failure: list[Exception] = field(default_factory=list)
 
     def wait(self, sock: socket.socket, timeout: float | None) -> None:
-        """Return once there is something to read; a timeout is left to the read itself."""
-        until = self.until if timeout is None else min(self.until, time.monotonic() + timeout)
+        """Return when there is data to read; timeouts are left to the read itself."""
+        deadline = self.deadline if timeout is None else min(self.deadline, time.monotonic() + timeout)
         while True:
             self._check()
-            left = until - time.monotonic()
-            if left <= 0 or _readable(sock, min(left, _LOOK_S)):
+            left = deadline - time.monotonic()
+            if left <= 0 or _readable(sock, min(left, _POLL_S)):
                 return
 
     def count(self, data: bytes) -> None:
-        self.left -= len(data)
-        if self.left < 0:
+        self.bytes_left -= len(data)
+        if self.bytes_left < 0:
             self._fail(EndlessAnswer("it is too large"))
 
     def _check(self) -> None:
-        if time.monotonic() > self.until:
+        if time.monotonic() > self.deadline:
             self._fail(EndlessAnswer("it does not end"))
         try:
-            self.look()
-        except Exception as given_up:
-            self.failure.append(given_up)
+            self.check()
+        except Exception as error:
+            self.failure.append(error)
             raise
 
     def _fail(self, error: Exception) -> None:
@@ -94,12 +95,12 @@ _limits: ContextVar[_Limits | None] = ContextVar("limits", default=None)
 
 
 @contextmanager
-def read_limits(look: Callable[[], None], *, most_bytes: int, longest_s: float) -> Iterator[None]:
-    """Inside, what is read may have so many bytes and take so long, and `look` is called while nothing comes.
+def read_limits(check: Callable[[], None], *, max_bytes: int, max_s: float) -> Iterator[None]:
+    """Limit the size and duration of reads inside the block; `check` is called while waiting for data.
 
-    What `look` or a limit raised comes out, whatever the libraries in between made of it.
+    An exception of `check` or of a limit is raised as it is, even if the libraries in between wrap it.
     """
-    limits = _Limits(look=look, left=most_bytes, until=time.monotonic() + longest_s)
+    limits = _Limits(check=check, bytes_left=max_bytes, deadline=time.monotonic() + max_s)
     token = _limits.set(limits)
     try:
         yield
@@ -112,7 +113,8 @@ def read_limits(look: Callable[[], None], *, most_bytes: int, longest_s: float) 
 
 
 def _readable(sock: socket.socket, seconds: float) -> bool:
-    pending = getattr(sock, "pending", None)  # what TLS has decoded already no poll can see
+    # Data that TLS has already decoded is invisible to poll.
+    pending = getattr(sock, "pending", None)
     if pending is not None and pending():
         return True
     poll = select.poll()
@@ -121,7 +123,7 @@ def _readable(sock: socket.socket, seconds: float) -> bool:
 
 
 class _LimitedStream(httpcore2.NetworkStream):
-    """A connection that keeps to the limits of the call it is used for."""
+    """A connection that enforces the read limits of the current call."""
 
     def __init__(self, stream: httpcore2.NetworkStream) -> None:
         self._stream = stream
@@ -143,27 +145,27 @@ class _LimitedStream(httpcore2.NetworkStream):
     def close(self) -> None:
         self._stream.close()
 
-    def start_tls(self, *arguments: Any, **named: Any) -> httpcore2.NetworkStream:
-        return _LimitedStream(self._stream.start_tls(*arguments, **named))
+    def start_tls(self, *arguments: Any, **options: Any) -> httpcore2.NetworkStream:
+        return _LimitedStream(self._stream.start_tls(*arguments, **options))
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
 
 
 def refusal(destination: Destination, address: Address) -> str:
-    """Why this address of the host may not be reached; empty when it may."""
-    reached = _reached(address)
-    if destination.operator and destination.host in {str(address), str(reached)}:
+    """Return why this address of the host must not be reached; empty if it may."""
+    effective = _effective_address(address)
+    if destination.operator and destination.host in {str(address), str(effective)}:
         return ""
-    if reached.is_link_local or reached.is_multicast or reached.is_unspecified:
-        return f"it resolves to {address}, which is link-local or no host at all"
-    if destination.operator or reached.is_global:
+    if effective.is_link_local or effective.is_multicast or effective.is_unspecified:
+        return f"it resolves to {address}, which is link-local, multicast or unspecified"
+    if destination.operator or effective.is_global:
         return ""
-    return f"it resolves to {address}, a private address that nobody configured"
+    return f"it resolves to {address}, a private address that is not configured"
 
 
-def _reached(address: Address) -> Address:
-    """The IPv4 address that an IPv6 address stands for, where it stands for one."""
+def _effective_address(address: Address) -> Address:
+    """Return the IPv4 address that an IPv6 address embeds, if any."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
     if address in _NAT64:
@@ -172,20 +174,20 @@ def _reached(address: Address) -> Address:
 
 
 def addresses(destination: Destination, port: int) -> list[str]:
-    """The addresses of the host, resolved now and every one of them allowed; raises `EgressRefusal`."""
-    found = socket.getaddrinfo(destination.host, port, type=socket.SOCK_STREAM)
-    resolved = list(dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found))
-    for text in resolved:
-        if why := refusal(destination, ipaddress.ip_address(text)):
-            raise EgressRefusal(destination.host, why)
-    return resolved
+    """Resolve the host and check that all its addresses are allowed; raises `EgressRefusal`."""
+    entries = socket.getaddrinfo(destination.host, port, type=socket.SOCK_STREAM)
+    texts = list(dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in entries))
+    for text in texts:
+        if reason := refusal(destination, ipaddress.ip_address(text)):
+            raise EgressRefusal(destination.host, reason)
+    return texts
 
 
 class _GuardedBackend(httpcore2.SyncBackend):
-    """Connects only to the destinations, and only to addresses that were checked."""
+    """Connects only to the given destinations, and only to checked addresses."""
 
     def __init__(self, destinations: Iterable[Destination]) -> None:
-        self._allowed = {destination.host.lower(): destination for destination in destinations}
+        self._destinations = {destination.host.lower(): destination for destination in destinations}
 
     def connect_tcp(
         self,
@@ -195,11 +197,11 @@ class _GuardedBackend(httpcore2.SyncBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
-        destination = self._allowed.get(host.lower())
+        destination = self._destinations.get(host.lower())
         if destination is None:
             raise EgressRefusal(host, "it is not the host of a configured provider")
         failure: Exception = EgressRefusal(host, "it has no address")
-        for address in self._resolved(destination, port):
+        for address in self._resolve(destination, port):
             try:
                 return _LimitedStream(super().connect_tcp(address, port, timeout, local_address, socket_options))
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
@@ -207,7 +209,7 @@ class _GuardedBackend(httpcore2.SyncBackend):
         raise failure
 
     @staticmethod
-    def _resolved(destination: Destination, port: int) -> list[str]:
+    def _resolve(destination: Destination, port: int) -> list[str]:
         try:
             return addresses(destination, port)
         except socket.gaierror as error:
@@ -215,10 +217,10 @@ class _GuardedBackend(httpcore2.SyncBackend):
 
 
 class _GuardedAsyncBackend(httpcore2.AnyIOBackend):
-    """The same for code that runs in an event loop."""
+    """The same for asynchronous code."""
 
     def __init__(self, destinations: Iterable[Destination]) -> None:
-        self._allowed = {destination.host.lower(): destination for destination in destinations}
+        self._destinations = {destination.host.lower(): destination for destination in destinations}
 
     async def connect_tcp(
         self,
@@ -228,15 +230,15 @@ class _GuardedAsyncBackend(httpcore2.AnyIOBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
-        destination = self._allowed.get(host.lower())
+        destination = self._destinations.get(host.lower())
         if destination is None:
             raise EgressRefusal(host, "it is not a configured host")
         failure: Exception = EgressRefusal(host, "it has no address")
         try:
-            resolved = await anyio.to_thread.run_sync(addresses, destination, port)
+            texts = await anyio.to_thread.run_sync(addresses, destination, port)
         except socket.gaierror as error:
             raise httpcore2.ConnectError(f"{destination.host}: {error.strerror}") from error
-        for address in resolved:
+        for address in texts:
             try:
                 return await super().connect_tcp(address, port, timeout, local_address, socket_options)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
@@ -245,12 +247,12 @@ class _GuardedAsyncBackend(httpcore2.AnyIOBackend):
 
 
 class _GuardedTransport(httpx2.HTTPTransport):
-    """The ordinary transport over a connection pool that asks before it connects."""
+    """The standard transport on a connection pool with guarded connects."""
 
     def __init__(self, destinations: Iterable[Destination]) -> None:
         context = httpx2.create_ssl_context(trust_env=False)
         super().__init__(verify=context, trust_env=False)
-        # The transport offers no way to pass a network backend, so its pool is replaced by an equal one.
+        # The transport has no parameter for a network backend, so its pool is replaced by an equal one.
         self._pool = httpcore2.ConnectionPool(
             ssl_context=context,
             max_connections=100,
@@ -260,7 +262,7 @@ class _GuardedTransport(httpx2.HTTPTransport):
         )
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Nothing compressed is asked for, nor taken: a few bytes could become more than memory holds."""
+        """Request no compression, and reject it: a few bytes could expand beyond the available memory."""
         request.headers["accept-encoding"] = "identity"
         response = super().handle_request(request)
         if (encoding := response.headers.get("content-encoding", "").strip().lower()) not in _IDENTITY:
@@ -270,7 +272,7 @@ class _GuardedTransport(httpx2.HTTPTransport):
 
 
 def client(destinations: Iterable[Destination], *, connect_s: float, read_s: float) -> httpx2.Client:
-    """An HTTP client that reaches these destinations and nothing else."""
+    """Create an HTTP client that reaches only these destinations."""
     return httpx2.Client(
         transport=_GuardedTransport(destinations),
         timeout=httpx2.Timeout(read_s, connect=connect_s),
@@ -282,7 +284,7 @@ def client(destinations: Iterable[Destination], *, connect_s: float, read_s: flo
 def async_client(
     destinations: Iterable[Destination], *, connect_s: float, headers: Mapping[str, str]
 ) -> httpx2.AsyncClient:
-    """The same for an event loop; who uses it sees to the time that answers take."""
+    """The same for asynchronous code; the caller limits the time of an answer."""
     context = httpx2.create_ssl_context(trust_env=False)
     transport = httpx2.AsyncHTTPTransport(verify=context, trust_env=False)
     transport._pool = httpcore2.AsyncConnectionPool(

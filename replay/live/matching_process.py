@@ -1,4 +1,4 @@
-"""Match a value against a schema in a process of its own, which is ended in time."""
+"""Match a value against a JSON schema in a child process with a time limit."""
 
 import subprocess
 import sys
@@ -12,22 +12,22 @@ LIMIT_S = 5.0
 
 
 def first_error_isolated(document: JSONObject, value: JSONValue) -> str:
-    """Where and why a value does not fit, or that it took too long to find out."""
-    asked = orjson.dumps({"document": document, "value": value})
+    """Return where and why a value does not match, or that the check timed out."""
+    request = orjson.dumps({"document": document, "value": value})
     try:
-        # -P: nothing in the working directory can take the place of a module.
-        done = subprocess.run(
-            [sys.executable, "-P", "-m", __name__], input=asked, stdout=subprocess.PIPE, timeout=LIMIT_S
+        # -P: no module is imported from the working directory.
+        result = subprocess.run(
+            [sys.executable, "-P", "-m", __name__], input=request, stdout=subprocess.PIPE, timeout=LIMIT_S
         )
     except subprocess.TimeoutExpired:
-        return f"it cannot be decided: that took longer than {LIMIT_S:g} s"
-    return done.stdout.decode() if not done.returncode else "it cannot be decided: the process that tried to has died"
+        return f"could not be checked: it took longer than {LIMIT_S:g} s"
+    return result.stdout.decode() if not result.returncode else "could not be checked: the process crashed"
 
 
 def main() -> None:
-    """What the process does."""
-    asked = orjson.loads(sys.stdin.buffer.read())
-    sys.stdout.buffer.write(first_error(asked["document"], asked["value"]).encode(errors="replace"))
+    """Run the match in the child process."""
+    request = orjson.loads(sys.stdin.buffer.read())
+    sys.stdout.buffer.write(first_error(request["document"], request["value"]).encode(errors="replace"))
 
 
 if __name__ == "__main__":

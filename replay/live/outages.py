@@ -1,4 +1,4 @@
-"""A database or a storage that is away for a while: told apart from mistakes by type and code, and waited for."""
+"""Outages of the database or the artifact storage: recognized by error type and code, and retried."""
 
 import sqlite3
 import time
@@ -14,7 +14,7 @@ from traces.storage import artifact_files
 logger = structlog.get_logger("replay")
 PATIENCE_S: Final = 90.0  # longer than a server takes to recover from a crash
 _PAUSES_S: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
-# Of SQLSTATE: connection, transaction rollback (deadlock), resources, operator's intervention.
+# SQLSTATE classes: connection, transaction rollback (deadlock), resources, operator intervention.
 _CLASSES: Final = ("08", "40", "53", "57")
 _SQLITE: Final = {
     sqlite3.SQLITE_BUSY,
@@ -23,12 +23,12 @@ _SQLITE: Final = {
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_FULL,
 }
-OUTAGE_ERRORS: Final = (Error, StorageAway)  # what may be an outage
-Found = TypeVar("Found")
+OUTAGE_ERRORS: Final = (Error, StorageAway)  # candidates for `is_outage`
+ResultT = TypeVar("ResultT")
 
 
 def is_outage(error: BaseException) -> bool:
-    """Whether the same again may succeed later."""
+    """True if the same operation may succeed later."""
     if isinstance(error, InterfaceError | StorageAway):
         return True
     if not isinstance(error, OperationalError):
@@ -40,14 +40,14 @@ def is_outage(error: BaseException) -> bool:
     return state is None or state[:2] in _CLASSES
 
 
-def retry_through_outage(work: Callable[[], Found], *, patience_s: float = PATIENCE_S) -> Found:
-    """Do a piece of work that an outage may have cut off, until what it needs is back."""
-    until, failures = time.monotonic() + patience_s, 0
+def retry_through_outage(work: Callable[[], ResultT], *, patience_s: float = PATIENCE_S) -> ResultT:
+    """Run `work`, and repeat it while an outage makes it fail, for at most `patience_s`."""
+    deadline, failures = time.monotonic() + patience_s, 0
     while True:
         try:
             return work()
         except OUTAGE_ERRORS as error:
-            if not is_outage(error) or time.monotonic() > until:
+            if not is_outage(error) or time.monotonic() > deadline:
                 raise
             if not failures:
                 logger.warning("store_away", error=str(error).partition("\n")[0])
@@ -57,13 +57,13 @@ def retry_through_outage(work: Callable[[], Found], *, patience_s: float = PATIE
 
 
 def wait_for_storage(error: BaseException) -> None:
-    """After an outage of the storage of artifacts: until it answers again. Databases are waited for by asking them."""
+    """Wait until the artifact storage answers again. Databases are awaited by retrying the query."""
     if isinstance(error, StorageAway):
         retry_through_outage(artifact_files.check)
 
 
-def if_reachable(work: Callable[[], Found], fallback: Found) -> Found:
-    """What the work gives, or something else during an outage."""
+def if_reachable(work: Callable[[], ResultT], fallback: ResultT) -> ResultT:
+    """Return the result of `work`, or `fallback` during an outage."""
     try:
         return work()
     except OUTAGE_ERRORS as error:

@@ -1,4 +1,4 @@
-"""What tokens cost, from a maintained library that knows its prices offline."""
+"""Token prices, from a maintained library that contains them offline."""
 
 import re
 from datetime import datetime
@@ -6,7 +6,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Final
 
-# Names that recordings use for providers that the library knows otherwise.
+# Provider names in recordings that differ from the library's names.
 _ALIASES: Final = {"azure.openai": "azure", "gemini": "google", "bedrock": "aws", "aws.bedrock": "aws", "xai": "x-ai"}
 _PREFIX: Final = re.compile(r"^(models|publishers/[\w-]+/models)/")
 
@@ -14,15 +14,15 @@ _PREFIX: Final = re.compile(r"^(models|publishers/[\w-]+/models)/")
 def price(
     provider: str, model: str, tokens_in: int | None, tokens_out: int | None, tokens_cached: int | None, at: datetime
 ) -> Decimal | None:
-    """US dollars at the run's date, input, cached input and output priced apart; None: unknown, never 0.
+    """Price in US dollars at a date, with input, cached input and output priced separately; None: unknown.
 
-    `tokens_in` counts all input tokens, the cached ones among them.
+    `tokens_in` counts all input tokens, including cached ones.
     """
     if not model or (tokens_in is None and tokens_out is None):
         return None
     cached = min(tokens_cached or 0, tokens_in or 0)
     name = _ALIASES.get(provider.lower(), provider.lower())
-    # No price changes within the hour, and steps of one run then share an entry of the cache.
+    # Prices do not change within an hour, so steps of one run share a cache entry.
     hour = at.replace(minute=0, second=0, microsecond=0)
     return _price(name, model, tokens_in or 0, tokens_out or 0, cached, hour)
 
@@ -33,7 +33,9 @@ def _price(provider: str, model: str, tokens_in: int, tokens_out: int, cached: i
 
     usage = Usage(input_tokens=tokens_in, output_tokens=tokens_out, cache_read_tokens=cached)
     try:
-        found = calc_price(usage, _PREFIX.sub("", model), provider_id=provider or None, genai_request_timestamp=at)
+        calculation = calc_price(
+            usage, _PREFIX.sub("", model), provider_id=provider or None, genai_request_timestamp=at
+        )
     except LookupError:
         return None
-    return found.total_price
+    return calculation.total_price

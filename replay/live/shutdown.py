@@ -1,26 +1,26 @@
-"""Whether this worker was asked to end: its replays then go to other workers, each after the call that it is in."""
+"""Worker shutdown: sessions are handed over to other workers after the call in flight."""
 
 import mmap
 import time
 from typing import Final
 
-GRACE_S: Final = 3.0  # how long a call that can be made again may still take
+GRACE_S: Final = 3.0  # for a repeatable call in flight
 
-# Shared with the processes that the worker forks, which get no signal of their own.
-_begun = mmap.mmap(-1, 1)
+# Shared with the worker's forked processes, which do not receive the signal themselves.
+_flag = mmap.mmap(-1, 1)
 _noticed_at: list[float] = []
 
 
 def request() -> None:
-    _begun[0] = 1
+    _flag[0] = 1
 
 
 def is_requested() -> bool:
-    return _begun[0] == 1
+    return _flag[0] == 1
 
 
 def out_of_time() -> bool:
-    """Whether a call in the middle has had its grace."""
+    """True if the grace period of a call in flight is over."""
     if not is_requested():
         return False
     if not _noticed_at:
@@ -29,6 +29,6 @@ def out_of_time() -> bool:
 
 
 def reset() -> None:
-    """The worker has ended, and this process lives on."""
-    _begun[0] = 0
+    """Clear the request when the worker has ended but the process continues."""
+    _flag[0] = 0
     _noticed_at.clear()

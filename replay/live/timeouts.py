@@ -1,4 +1,4 @@
-"""Waiting for work that blocks, with a limit, and ready to stop."""
+"""Wait for blocking work, with a time limit and cancellation."""
 
 import queue
 import threading
@@ -8,24 +8,24 @@ from concurrent.futures import Future, wait
 from typing import Final, TypeVar
 
 _Result = TypeVar("_Result")
-_LOOK_S: Final = 0.1
+_POLL_S: Final = 0.1
 
 
 class GivenUp(Exception):
-    """Nobody waits for the work any more; its thread ends when it does."""
+    """The wait was cancelled; the work's thread continues until the work ends."""
 
 
 def run_with_timeout(seconds: float, work: Callable[[], _Result], *, is_cancelled: Callable[[], bool]) -> _Result:
-    """What `work` returns or raises; `TimeoutError` after `seconds`, `GivenUp` when `is_cancelled` says so.
+    """Return or raise what `work` does; raises `TimeoutError` after `seconds`, and `GivenUp` if cancelled.
 
-    The work goes on in its thread, so it has to be something that may run unheeded.
+    The work continues in its thread after that, so it must be harmless without a consumer.
     """
-    done: queue.SimpleQueue[tuple[_Result | None, BaseException | None]] = queue.SimpleQueue()
-    threading.Thread(target=_run, args=(work, done), name="forkpoint-call", daemon=True).start()
-    until = time.monotonic() + seconds
-    while (left := until - time.monotonic()) > 0:
+    outcomes: queue.SimpleQueue[tuple[_Result | None, BaseException | None]] = queue.SimpleQueue()
+    threading.Thread(target=_run, args=(work, outcomes), name="forkpoint-call", daemon=True).start()
+    deadline = time.monotonic() + seconds
+    while (remaining := deadline - time.monotonic()) > 0:
         try:
-            result, error = done.get(timeout=min(left, _LOOK_S))
+            result, error = outcomes.get(timeout=min(remaining, _POLL_S))
         except queue.Empty:
             if is_cancelled():
                 raise GivenUp from None
@@ -37,18 +37,20 @@ def run_with_timeout(seconds: float, work: Callable[[], _Result], *, is_cancelle
 
 
 def await_future(future: "Future[_Result]", seconds: float, *, is_cancelled: Callable[[], bool]) -> _Result:
-    """What the future comes to; `TimeoutError` after `seconds`, `GivenUp` when `is_cancelled` says so."""
-    until = time.monotonic() + seconds
-    while (left := until - time.monotonic()) > 0:
-        if wait([future], timeout=min(left, _LOOK_S)).done:
+    """Return the future's result; raises `TimeoutError` after `seconds`, and `GivenUp` if cancelled."""
+    deadline = time.monotonic() + seconds
+    while (remaining := deadline - time.monotonic()) > 0:
+        if wait([future], timeout=min(remaining, _POLL_S)).done:
             return future.result()
         if is_cancelled():
             raise GivenUp
     raise TimeoutError
 
 
-def _run(work: Callable[[], _Result], done: "queue.SimpleQueue[tuple[_Result | None, BaseException | None]]") -> None:
+def _run(
+    work: Callable[[], _Result], outcomes: "queue.SimpleQueue[tuple[_Result | None, BaseException | None]]"
+) -> None:
     try:
-        done.put((work(), None))
-    except BaseException as error:  # noqa: BLE001  # handed to whoever waits
-        done.put((None, error))
+        outcomes.put((work(), None))
+    except BaseException as error:  # noqa: BLE001  # raised in the waiting thread
+        outcomes.put((None, error))

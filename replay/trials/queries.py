@@ -73,7 +73,7 @@ def _retriever(one: retrieval.Retriever) -> RetrieverView:
         asks=one.place,
         serves=one.names,
         stores=entry.stores,
-        embeddings=[EmbeddingView(name=name, by=by.said) for name, by in entry.embeddings.items()],
+        embeddings=[EmbeddingView(name=name, by=by.summary) for name, by in entry.embeddings.items()],
         embedding=entry.default_embedding,
         top_k=entry.top_k,
         timeout_s=entry.timeout_s,

@@ -1,4 +1,4 @@
-"""Live model calls: any provider that speaks the OpenAI or the Anthropic protocol."""
+"""Live model calls, through any provider with the OpenAI or the Anthropic protocol."""
 
 from replay.live.providers.configuration import configured_providers, provider_for, register, unregister
 from replay.live.providers.types import Cancelled, IsCancelled, ModelAnswer, ModelCall, OnText, Provider, ProviderError
@@ -21,17 +21,17 @@ __all__ = [
 
 
 def answer(call: ModelCall, *, on_text: OnText, cancelled: IsCancelled) -> ModelAnswer:
-    """Ask the provider once, streaming; raises `ProviderError`, or `Cancelled` between two chunks.
+    """Call the provider once, streaming; raises `ProviderError`, or `Cancelled` between two chunks.
 
-    `on_text` gets every piece of text as it comes. Nothing is retried here.
+    `on_text` receives each piece of text when it arrives. Nothing is retried here.
     """
-    from replay.live.providers import calls  # noqa: PLC0415 - HTTP clients are slow to import, and most processes call nobody
+    from replay.live.providers import calls  # noqa: PLC0415 - HTTP clients are slow to import, and most processes make no calls
 
     return calls.answer(call, on_text=on_text, cancelled=cancelled)
 
 
 def left_out(call: ModelCall) -> tuple[str, ...]:
-    """What of a call its provider has no place for; nobody is asked. Nothing of one that is not configured."""
+    """Names of the parameters that the provider's protocol cannot express; none if the provider is not configured."""
     from replay.live.providers import anthropic_protocol, openai_protocol  # noqa: PLC0415 - as above
 
     provider = configured_providers().get(call.provider)
@@ -50,7 +50,7 @@ def warm() -> None:
 
 
 def close() -> None:
-    """Close the connections that are kept open; the next call opens its own."""
+    """Close idle connections; the next call opens a new one."""
     from replay.live.providers import calls  # noqa: PLC0415 - as above
 
     calls.close()

@@ -1,4 +1,4 @@
-"""Messages: the request from a canonical model input, and the canonical output from the stream."""
+"""Anthropic Messages protocol: requests from canonical model inputs, canonical outputs from streams."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -7,13 +7,13 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from replay.live.providers.failures import garbage, incomplete
-from replay.live.providers.openai_protocol import as_text, parsed_arguments
-from replay.live.providers.types import ModelCall, OnText, Provider, Streamed, Usage
+from replay.live.providers.openai_protocol import as_text, parse_arguments
+from replay.live.providers.types import ModelCall, OnText, Provider, StreamResult, Usage
 from traces.core.json_types import JSONObject, JSONValue
 
-# The protocol demands a limit; recordings of other protocols often have none.
+# The protocol requires a limit; recordings of other protocols often have none.
 _MAX_TOKENS: Final = 4096
-_HANDLED: Final = frozenset(
+_CONVERTED_PARAMETERS: Final = frozenset(
     {
         "max_tokens",
         "max_completion_tokens",
@@ -23,7 +23,7 @@ _HANDLED: Final = frozenset(
         "parallel_tool_calls",
     }
 )
-# Passed beside the SDK's own arguments, which no longer name the first three.
+# Passed in `extra_body`; the SDK's arguments no longer include the first three.
 _EXTRA: Final = frozenset({"temperature", "top_p", "top_k", "thinking"})
 _FINISH: Final = {
     "end_turn": "stop",
@@ -70,39 +70,41 @@ class _Event(BaseModel):
     usage: _Usage | None = None
 
 
-def _most_tokens(parameters: Mapping[str, Any]) -> Any:
-    """The limit of the answer, which this protocol requires; 0 is a limit, too."""
+def _max_tokens(parameters: Mapping[str, Any]) -> Any:
+    """Return the token limit, which this protocol requires; 0 is a valid limit."""
     limits = (parameters.get(name) for name in ("max_tokens", "max_completion_tokens"))
     return next((limit for limit in limits if limit is not None), _MAX_TOKENS)
 
 
 def request(call: ModelCall) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The arguments of the call, and the names of the parameters that it could not take over."""
+    """Return the arguments of the SDK call, and the names of parameters that it cannot express."""
     parameters = _parameters(call)
     messages = list(_objects(call.input.get("messages")))
     arguments: dict[str, Any] = {
         "model": call.model,
-        "messages": _merged(messages),
-        "max_tokens": _most_tokens(parameters),
+        "messages": _merge_by_role(messages),
+        "max_tokens": _max_tokens(parameters),
         "extra_body": {name: value for name, value in parameters.items() if name in _EXTRA},
         **_system(messages),
         **_stop(parameters),
         **_tools(call, parameters),
         **_output_config(call.input.get("response_format")),
     }
-    left_out = [name for name in parameters if name not in _EXTRA and name not in _HANDLED]
+    left_out = [name for name in parameters if name not in _EXTRA and name not in _CONVERTED_PARAMETERS]
     if call.input.get("response_format") is not None and "output_config" not in arguments:
         left_out.append("response_format")
     return arguments, tuple(left_out)
 
 
 def _parameters(call: ModelCall) -> JSONObject:
-    given = call.input.get("parameters")
-    return {key: value for key, value in given.items() if value is not None} if isinstance(given, dict) else {}
+    parameters = call.input.get("parameters")
+    return (
+        {key: value for key, value in parameters.items() if value is not None} if isinstance(parameters, dict) else {}
+    )
 
 
 class Assembly:
-    """The answer as far as the stream has told it."""
+    """Assembles the answer from the events of a stream."""
 
     def __init__(self, provider: Provider, on_text: OnText) -> None:
         self._provider = provider
@@ -113,10 +115,10 @@ class Assembly:
         self._usage = _Usage()
         self._model = ""
         self._stop_reason = ""
-        self._ended = False
+        self._is_complete = False
 
     def add(self, event: Any) -> int:
-        """Take one event as the SDK gives it; answers how many characters came."""
+        """Add one event from the SDK; returns the number of characters in it."""
         read = _Event.model_validate(
             event.model_dump(exclude_unset=True, warnings=False) if isinstance(event, BaseModel) else event
         )
@@ -126,14 +128,14 @@ class Assembly:
         if read.usage is not None:
             self._count(read.usage)
         if read.type == "message_stop":
-            self._ended = True
+            self._is_complete = True
         if read.content_block is not None:
             self._blocks[read.index] = read.content_block
             return self._add_text(read.content_block.text)
         return self._add_delta(read.index, read.delta) if read.delta is not None else 0
 
-    def result(self) -> Streamed:
-        if not self._ended or not self._stop_reason:
+    def result(self) -> StreamResult:
+        if not self._is_complete or not self._stop_reason:
             raise incomplete(self._provider)
         finish = _FINISH.get(self._stop_reason, self._stop_reason)
         uses = [index for index in sorted(self._blocks) if self._blocks[index].type == "tool_use"]
@@ -141,10 +143,12 @@ class Assembly:
         message: JSONObject = {"role": "assistant", "content": "".join(self._text) or (None if calls else "")}
         if calls:
             message["tool_calls"] = calls
-        return Streamed(message=message, finish_reason=finish, usage=_counted(self._usage), served_model=self._model)
+        return StreamResult(
+            message=message, finish_reason=finish, usage=_total_usage(self._usage), served_model=self._model
+        )
 
     def _count(self, usage: _Usage) -> None:
-        """Later counts replace earlier ones: they are totals."""
+        """Replace earlier counts, since counts are totals."""
         self._usage = self._usage.model_copy(update=usage.model_dump(exclude_none=True))
 
     def _add_delta(self, index: int, delta: _Delta) -> int:
@@ -165,12 +169,12 @@ class Assembly:
         if not block.name or not block.id:
             raise garbage(self._provider, "a tool call in it has no name or id")
         text = "".join(self._arguments.get(index, []))
-        arguments = parsed_arguments(self._provider, block.name, text, finish)
+        arguments = parse_arguments(self._provider, block.name, text, finish)
         return {"id": block.id, "name": block.name, "arguments": arguments}
 
 
-def _counted(usage: _Usage) -> Usage:
-    """`input_tokens` leaves cached tokens out in this protocol; here all input counts."""
+def _total_usage(usage: _Usage) -> Usage:
+    """Convert usage: in this protocol `input_tokens` excludes cached tokens, `tokens_in` includes them."""
     parts = (usage.input_tokens, usage.cache_read_input_tokens, usage.cache_creation_input_tokens)
     return Usage(
         tokens_in=None if usage.input_tokens is None else sum(part or 0 for part in parts),
@@ -203,8 +207,8 @@ def _tools(call: ModelCall, parameters: JSONObject) -> dict[str, Any]:
 
 def _tool(tool: JSONObject) -> dict[str, Any]:
     schema = tool.get("parameters") or {"type": "object", "properties": {}}
-    described = {"description": tool["description"]} if tool.get("description") else {}
-    return {"name": tool.get("name", ""), **described, "input_schema": schema}
+    description = {"description": tool["description"]} if tool.get("description") else {}
+    return {"name": tool.get("name", ""), **description, "input_schema": schema}
 
 
 def _tool_choice(choice: JSONValue) -> dict[str, Any] | None:
@@ -218,25 +222,25 @@ def _tool_choice(choice: JSONValue) -> dict[str, Any] | None:
 
 
 def _output_config(response_format: JSONValue) -> dict[str, Any]:
-    """A JSON schema has a place in this protocol; a bare `json_object` has none."""
-    described = response_format.get("json_schema") if isinstance(response_format, dict) else None
-    schema = described.get("schema") if isinstance(described, dict) else None
+    """Convert a JSON schema; this protocol has no equivalent of `json_object`."""
+    json_schema = response_format.get("json_schema") if isinstance(response_format, dict) else None
+    schema = json_schema.get("schema") if isinstance(json_schema, dict) else None
     return {"output_config": {"format": {"type": "json_schema", "schema": schema}}} if schema else {}
 
 
-def _merged(messages: Iterable[JSONObject]) -> list[dict[str, Any]]:
-    """The conversation with neighbours of one role merged, so that parallel tool results are one message."""
-    merged: list[dict[str, Any]] = []
+def _merge_by_role(messages: Iterable[JSONObject]) -> list[dict[str, Any]]:
+    """Merge adjacent messages of one role, so that parallel tool results become one message."""
+    conversation: list[dict[str, Any]] = []
     for message in messages:
         if message.get("role") in {"system", "developer"}:
             continue
         role = "assistant" if message.get("role") == "assistant" else "user"
         blocks = _blocks(message)
-        if merged and merged[-1]["role"] == role:
-            merged[-1]["content"].extend(blocks)
+        if conversation and conversation[-1]["role"] == role:
+            conversation[-1]["content"].extend(blocks)
         elif blocks:
-            merged.append({"role": role, "content": blocks})
-    return merged
+            conversation.append({"role": role, "content": blocks})
+    return conversation
 
 
 def _blocks(message: JSONObject) -> list[dict[str, Any]]:
@@ -249,12 +253,12 @@ def _blocks(message: JSONObject) -> list[dict[str, Any]]:
 
 def _tool_use(call: JSONObject) -> dict[str, Any]:
     arguments = call.get("arguments")
-    given = arguments if isinstance(arguments, dict) else {"arguments": arguments}
-    return {"type": "tool_use", "id": call.get("id", ""), "name": call.get("name", ""), "input": given}
+    input = arguments if isinstance(arguments, dict) else {"arguments": arguments}
+    return {"type": "tool_use", "id": call.get("id", ""), "name": call.get("name", ""), "input": input}
 
 
 def _content(content: JSONValue) -> list[dict[str, Any]]:
-    """Empty texts are left out: the protocol refuses them."""
+    """Convert content, without empty texts, which the protocol rejects."""
     if isinstance(content, list):
         blocks = [_block(item) for item in content if isinstance(item, dict)]
         return [block for block in blocks if block.get("type") != "text" or block.get("text")]

@@ -1,4 +1,4 @@
-"""Which providers exist: the operator's, those whose key is in the environment, and the local model."""
+"""Configured providers: the operator's, those whose key is in the environment, and the local model."""
 
 import os
 import re
@@ -18,51 +18,54 @@ _OFFICIAL: Final[dict[str, tuple[Protocol, str]]] = {
     "openai": ("openai", "https://api.openai.com/v1"),
     "anthropic": ("anthropic", "https://api.anthropic.com"),
 }
-# Recordings often name only the model; these families have one home.
+# Providers of model families, for recordings that name only the model.
 _FAMILIES: Final = ((re.compile(r"(gpt-|o[1-9](-|$)|chatgpt-)"), "openai"), (re.compile(r"claude"), "anthropic"))
-_registered: dict[str, Provider] = {}
+_local_providers: dict[str, Provider] = {}
 
 
 def configured_providers() -> dict[str, Provider]:
-    """The providers by name; raises `ImproperlyConfigured` naming the entry and the fix."""
+    """Return the providers by name; raises `ImproperlyConfigured` that names the entry and the fix."""
     operator = {name: _operator_provider(name, entry) for name, entry in settings.PROVIDERS.items()}
-    return {**_registered, **_official(), **operator}
+    return {**_local_providers, **_official(), **operator}
 
 
 def register(provider: Provider) -> None:
-    """Make a provider that serves inside this process known; an operator's provider of its name wins."""
-    _registered[provider.name] = provider
+    """Register a provider that runs inside this process; an operator's provider of the same name wins."""
+    _local_providers[provider.name] = provider
 
 
 def unregister(name: str) -> None:
-    _registered.pop(name, None)
+    _local_providers.pop(name, None)
 
 
 def provider_for(step_provider: str, model: str, override: str | None) -> Provider | None:
-    """The provider that answers a model step, or None: nothing that was configured can.
+    """Find the configured provider that answers a model step, if any.
 
-    An override is taken by its name alone. Otherwise the one of this process that serves the model, then the
-    recorded one, then one that lists the model, then the home of the model's family, because many recordings
-    name no provider.
+    An override selects by name alone. Without one the order is: a local provider that serves the model, the recorded
+    provider, any provider that lists the model, the provider of the model's family (many recordings name none).
     """
-    known = configured_providers()
+    providers = configured_providers()
     if override:
-        return known.get(override)
-    listing = [provider for provider in known.values() if model in provider.models]
-    if here := next((provider for provider in listing if provider.local), None):
-        return here
-    recorded = known.get(step_provider) or known.get(step_provider.lower())
-    if recorded is not None and (not recorded.models or recorded in listing):
-        return recorded
-    return next(iter(listing), None) or recorded or (None if step_provider else _family_home(model, known))
+        return providers.get(override)
+    serving_model = [provider for provider in providers.values() if model in provider.models]
+    if local_provider := next((provider for provider in serving_model if provider.local), None):
+        return local_provider
+    recorded_provider = providers.get(step_provider) or providers.get(step_provider.lower())
+    if recorded_provider is not None and (not recorded_provider.models or recorded_provider in serving_model):
+        return recorded_provider
+    return (
+        next(iter(serving_model), None)
+        or recorded_provider
+        or (None if step_provider else _family_provider(model, providers))
+    )
 
 
 def api_key(provider: Provider) -> str:
     return os.environ.get(provider.api_key_env, "") if provider.api_key_env else ""
 
 
-def _family_home(model: str, known: Mapping[str, Provider]) -> Provider | None:
-    return next((known[home] for family, home in _FAMILIES if family.match(model) and home in known), None)
+def _family_provider(model: str, providers: Mapping[str, Provider]) -> Provider | None:
+    return next((providers[name] for family, name in _FAMILIES if family.match(model) and name in providers), None)
 
 
 def _official() -> dict[str, Provider]:
@@ -74,59 +77,61 @@ def _official() -> dict[str, Provider]:
 
 
 def _official_provider(name: str, protocol: Protocol, url: str) -> Provider:
-    given = os.environ.get(f"{name.upper()}_BASE_URL", "")
+    base_url = os.environ.get(f"{name.upper()}_BASE_URL", "")
     return Provider(
         name=name,
         protocol=protocol,
-        base_url=_base_url(given, f"{name.upper()}_BASE_URL") if given else url,
+        base_url=_base_url(base_url, f"{name.upper()}_BASE_URL") if base_url else url,
         api_key_env=f"{name.upper()}_API_KEY",
-        operator=bool(given),
+        operator=bool(base_url),
     )
 
 
 def _operator_provider(name: str, entry: Mapping[str, Any]) -> Provider:
-    where = f"FORKPOINT_PROVIDERS[{name!r}]"
+    location = f"FORKPOINT_PROVIDERS[{name!r}]"
     if unknown := sorted(entry.keys() - _KEYS):
-        raise ImproperlyConfigured(f"{where} has unknown keys {unknown}: use {sorted(_KEYS)}.")
+        raise ImproperlyConfigured(f"{location} has unknown keys {unknown}: use {sorted(_KEYS)}.")
     if entry.get("protocol") not in _PROTOCOLS:
-        raise ImproperlyConfigured(f"{where}.protocol is {entry.get('protocol')!r}: set it to 'openai' or 'anthropic'.")
+        raise ImproperlyConfigured(
+            f"{location}.protocol is {entry.get('protocol')!r}: set it to 'openai' or 'anthropic'."
+        )
     return Provider(
         name=name,
         protocol=entry["protocol"],
-        base_url=_base_url(entry.get("base_url"), f"{where}.base_url"),
-        api_key_env=_text(entry, "api_key_env", where),
-        models=_models(entry.get("models", []), where),
-        description=_text(entry, "description", where),
-        timeout_s=_timeout(entry.get("timeout_s", 120), where),
+        base_url=_base_url(entry.get("base_url"), f"{location}.base_url"),
+        api_key_env=_text(entry, "api_key_env", location),
+        models=_models(entry.get("models", []), location),
+        description=_text(entry, "description", location),
+        timeout_s=_timeout(entry.get("timeout_s", 120), location),
     )
 
 
-def _base_url(value: object, where: str) -> str:
+def _base_url(value: object, location: str) -> str:
     try:
         parts = urlsplit(value) if isinstance(value, str) else None
     except ValueError:
         parts = None
     if parts is None or parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ImproperlyConfigured(f"{where} must be an http or https URL, as http://127.0.0.1:8123/v1.")
+        raise ImproperlyConfigured(f"{location} must be an http or https URL, such as http://127.0.0.1:8123/v1.")
     if problem := spelling_problem(str(value)):
-        raise ImproperlyConfigured(f"{where} cannot be used: {problem}.")
+        raise ImproperlyConfigured(f"{location} cannot be used: {problem}.")
     return str(value).rstrip("/")
 
 
-def _text(entry: Mapping[str, Any], key: str, where: str) -> str:
+def _text(entry: Mapping[str, Any], key: str, location: str) -> str:
     value = entry.get(key, "")
     if not isinstance(value, str):
-        raise ImproperlyConfigured(f"{where}.{key} must be a text.")
+        raise ImproperlyConfigured(f"{location}.{key} must be a string.")
     return value
 
 
-def _models(value: object, where: str) -> tuple[str, ...]:
+def _models(value: object, location: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise ImproperlyConfigured(f"{where}.models must be a list of model names.")
+        raise ImproperlyConfigured(f"{location}.models must be a list of model names.")
     return tuple(value)
 
 
-def _timeout(value: object, where: str) -> float:
+def _timeout(value: object, location: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
-        raise ImproperlyConfigured(f"{where}.timeout_s must be a number of seconds above 0.")
+        raise ImproperlyConfigured(f"{location}.timeout_s must be a number of seconds above 0.")
     return float(value)

@@ -1,4 +1,4 @@
-"""Chat completions: the request from a canonical model input, and the canonical output from the stream."""
+"""OpenAI Chat Completions protocol: requests from canonical model inputs, canonical outputs from streams."""
 
 import json
 import re
@@ -9,7 +9,7 @@ import orjson
 from pydantic import BaseModel
 
 from replay.live.providers.failures import garbage, incomplete
-from replay.live.providers.types import ModelCall, OnText, Provider, Streamed, Usage
+from replay.live.providers.types import ModelCall, OnText, Provider, StreamResult, Usage
 from traces.core.json_types import JSONObject, JSONValue
 
 _PARAMETERS: Final = frozenset(
@@ -30,7 +30,7 @@ _PARAMETERS: Final = frozenset(
         "n",
     }
 )
-# OpenAI's reasoning models refuse `max_tokens`; other servers know no other name.
+# OpenAI's reasoning models reject `max_tokens`; other servers support only that name.
 _COMPLETION_TOKENS: Final = re.compile(r"(o[1-9]|gpt-[5-9])")
 
 
@@ -74,9 +74,9 @@ class _Chunk(BaseModel):
 
 
 def request(call: ModelCall) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The body of the call, and the names of the parameters that it could not take over."""
-    given = call.input.get("parameters")
-    parameters = given if isinstance(given, dict) else {}
+    """Return the body of the call, and the names of parameters that it cannot express."""
+    parameters_json = call.input.get("parameters")
+    parameters = parameters_json if isinstance(parameters_json, dict) else {}
     body: dict[str, Any] = {
         "model": call.model,
         "messages": [_message(message) for message in _objects(call.input.get("messages"))],
@@ -92,7 +92,7 @@ def request(call: ModelCall) -> tuple[dict[str, Any], tuple[str, ...]]:
 
 
 class Assembly:
-    """The answer as far as the stream has told it."""
+    """Assembles the answer from the chunks of a stream."""
 
     def __init__(self, provider: Provider, on_text: OnText) -> None:
         self._provider = provider
@@ -105,7 +105,7 @@ class Assembly:
         self._model = ""
 
     def add(self, chunk: Any) -> int:
-        """Take one chunk as the SDK gives it; answers how many characters came."""
+        """Add one chunk from the SDK; returns the number of characters in it."""
         read = _Chunk.model_validate(
             chunk.model_dump(exclude_unset=True, warnings=False) if isinstance(chunk, BaseModel) else chunk
         )
@@ -114,14 +114,14 @@ class Assembly:
             self._usage = _usage(read.usage)
         return sum(self._add_choice(choice) for choice in read.choices if choice.index == 0)
 
-    def result(self) -> Streamed:
+    def result(self) -> StreamResult:
         if not self._finish:
             raise incomplete(self._provider)
         calls: list[JSONValue] = [self._tool_call(index) for index in sorted(self._calls)]
         message: JSONObject = {"role": "assistant", "content": "".join(self._text) or (None if calls else "")}
         if calls:
             message["tool_calls"] = calls
-        return Streamed(message=message, finish_reason=self._finish, usage=self._usage, served_model=self._model)
+        return StreamResult(message=message, finish_reason=self._finish, usage=self._usage, served_model=self._model)
 
     def _add_choice(self, choice: _Choice) -> int:
         self._finish = choice.finish_reason or self._finish
@@ -133,12 +133,12 @@ class Assembly:
         return len(text) + sum(self._add_call(call) for call in delta.tool_calls or ())
 
     def _add_call(self, call: _ToolCall) -> int:
-        # Some servers leave the index out and send each call whole.
+        # Some servers omit the index and send each call in one piece.
         index = len(self._calls) if call.index is None else call.index
-        known = self._calls.setdefault(index, call)
-        known.id = known.id or call.id
-        if call.function and known.function and known is not call:
-            known.function.name = known.function.name or call.function.name
+        first = self._calls.setdefault(index, call)
+        first.id = first.id or call.id
+        if call.function and first.function and first is not call:
+            first.function.name = first.function.name or call.function.name
         piece = (call.function and call.function.arguments) or ""
         self._arguments.setdefault(index, []).append(piece)
         return len(piece)
@@ -149,19 +149,19 @@ class Assembly:
         if not name:
             raise garbage(self._provider, "a tool call in it has no name")
         text = "".join(self._arguments[index])
-        return {"id": call.id or f"call_{index}", "name": name, "arguments": self._parsed(name, text)}
+        return {"id": call.id or f"call_{index}", "name": name, "arguments": self._parse_arguments(name, text)}
 
-    def _parsed(self, name: str, text: str) -> JSONValue:
-        return parsed_arguments(self._provider, name, text, self._finish)
+    def _parse_arguments(self, name: str, text: str) -> JSONValue:
+        return parse_arguments(self._provider, name, text, self._finish)
 
 
-def parsed_arguments(provider: Provider, name: str, text: str, finish_reason: str) -> JSONValue:
-    """A tool call's arguments; an answer cut short by its token limit would be cut short again."""
+def parse_arguments(provider: Provider, name: str, text: str, finish_reason: str) -> JSONValue:
+    """Parse a tool call's arguments; an answer truncated by its token limit is not worth retrying."""
     try:
         value: JSONValue = orjson.loads(text) if text.strip() else {}
     except ValueError as error:
-        what = f"the arguments of its call of {name} are not JSON ({error})"
-        raise garbage(provider, what, retryable=finish_reason != "length") from error
+        problem = f"the arguments of its call of {name} are not JSON ({error})"
+        raise garbage(provider, problem, retryable=finish_reason != "length") from error
     return value
 
 
@@ -171,21 +171,21 @@ def _usage(usage: _Usage) -> Usage:
 
 
 def _message(message: JSONObject) -> dict[str, Any]:
-    kept: dict[str, Any] = {
+    body: dict[str, Any] = {
         key: message[key] for key in ("role", "content", "name", "tool_call_id") if message.get(key) is not None
     }
-    kept.setdefault("content", None if message.get("tool_calls") else "")
-    if calls := [_sent_call(call) for call in _objects(message.get("tool_calls"))]:
-        kept["tool_calls"] = calls
-    if kept.get("role") == "tool":
-        kept["content"] = as_text(message.get("content"))
-        kept.pop("name", None)
-    return kept
+    body.setdefault("content", None if message.get("tool_calls") else "")
+    if calls := [_call_body(call) for call in _objects(message.get("tool_calls"))]:
+        body["tool_calls"] = calls
+    if body.get("role") == "tool":
+        body["content"] = as_text(message.get("content"))
+        body.pop("name", None)
+    return body
 
 
-def _sent_call(call: JSONObject) -> dict[str, Any]:
-    given = call.get("arguments")
-    arguments = {} if given is None else given
+def _call_body(call: JSONObject) -> dict[str, Any]:
+    recorded_arguments = call.get("arguments")
+    arguments = {} if recorded_arguments is None else recorded_arguments
     text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     return {"id": call.get("id", ""), "type": "function", "function": {"name": call.get("name", ""), "arguments": text}}
 
@@ -199,7 +199,7 @@ def _objects(value: JSONValue) -> Iterable[JSONObject]:
 
 
 def as_text(value: JSONValue) -> str:
-    """A tool result as the text that a model reads: a text as it is, the text of blocks, else JSON."""
+    """Convert a tool result to text for the model: a text unchanged, text blocks joined, anything else as JSON."""
     if isinstance(value, str):
         return value
     if (

@@ -1,4 +1,4 @@
-"""What a live model call takes and gives, whatever the provider's protocol."""
+"""Types of live model calls, independent of the provider's protocol."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ IsCancelled = Callable[[], bool]
 
 @dataclass(frozen=True, kw_only=True)
 class Provider:
-    """A configured model provider. The key stays in the environment and is read at each call.
+    """A configured model provider. The key remains in the environment and is read at each call.
 
-    `operator` says that the operator wrote `base_url` down, which is what allows a private address.
+    `operator`: the operator configured `base_url`, so it may be a private address.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Provider:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCall:
-    """`input` is a model step's input: messages, and tools, parameters and response_format where given."""
+    """`input` is a model step's input: messages, and optional tools, parameters and response_format."""
 
     provider: str
     model: str
@@ -41,10 +41,10 @@ class ModelCall:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelAnswer:
-    """`output` is a model step's output. Counts are None when the provider did not say.
+    """`output` is a model step's output. Counts are None if the provider did not report them.
 
-    `tokens_in` counts all input tokens, the cached ones among them; `left_out` names the parameters of the
-    call that the protocol has no place for.
+    `tokens_in` counts all input tokens, including cached ones; `left_out` names the parameters of the call that the
+    protocol cannot express.
     """
 
     output: JSONObject
@@ -58,11 +58,11 @@ class ModelAnswer:
 
 
 class Cancelled(Exception):
-    """A live model call was given up because its caller asked for that."""
+    """A live model call was cancelled by its caller."""
 
 
 class ProviderError(Exception):
-    """A live model call failed; `retryable` says whether the same call may succeed later."""
+    """A live call failed; `retryable`: the same call may succeed later."""
 
     def __init__(
         self, detail: str, *, code: str, retryable: bool, retry_after_s: float | None = None, status: int | None = None
@@ -76,7 +76,7 @@ class ProviderError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Usage:
-    """Tokens as the provider counted them; None where it did not say."""
+    """Token counts of the provider; None if it did not report them."""
 
     tokens_in: int | None = None
     tokens_out: int | None = None
@@ -84,8 +84,8 @@ class Usage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Streamed:
-    """What a protocol made of one stream."""
+class StreamResult:
+    """Result of one stream."""
 
     message: JSONObject
     finish_reason: str

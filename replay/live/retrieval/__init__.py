@@ -1,4 +1,4 @@
-"""Live retrieval: Chroma, Qdrant, PostgreSQL with pgvector, and HTTP endpoints, as the operator configured them."""
+"""Live retrieval from Chroma, Qdrant, PostgreSQL with pgvector, and HTTP endpoints that the operator configured."""
 
 from replay.live.retrieval.configuration import configured_retrievers, find_retriever
 from replay.live.retrieval.types import Retriever, Search, SearchResult
@@ -7,7 +7,7 @@ __all__ = ["Retriever", "Search", "SearchResult", "configured_retrievers", "find
 
 
 def run(retriever: Retriever, search: Search) -> SearchResult:
-    """Search once, reading only; raises `ProviderError`. Nothing is retried here."""
+    """Search once, read-only; raises `ProviderError`. Nothing is retried here."""
     from replay.live.retrieval import dispatch  # noqa: PLC0415 - HTTP clients are slow to import, and most runs need none
 
     return dispatch.run(retriever, search)

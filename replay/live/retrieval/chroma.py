@@ -1,4 +1,4 @@
-"""Retrieval from a Chroma server, over its HTTP interface (v2)."""
+"""Retrieval from a Chroma server, over its HTTP API (v2)."""
 
 from typing import Final
 from urllib.parse import quote
@@ -14,25 +14,25 @@ _INCLUDE: Final[list[JSONValue]] = ["documents", "metadatas", "distances"]
 _OWN: Final = frozenset({"where", "where_document"})
 
 
-def search(retriever: Retriever, store: Chroma, asked: Search, vector: list[float]) -> list[JSONObject]:
-    """Find the collection by its name, then its documents nearest to the vector."""
-    headers = {**secrets(store.headers_env), HEADER: asked.replay}
+def search(retriever: Retriever, store: Chroma, query: Search, vector: list[float]) -> list[JSONObject]:
+    """Look up the collection by name, and return its documents nearest to the vector."""
+    headers = {**secrets(store.headers_env), HEADER: query.replay}
     server = Server(name=retriever.name, url=str(store.url), headers=headers, timeout_s=retriever.entry.timeout_s)
     place = f"/api/v2/tenants/{quote(store.tenant, safe='')}/databases/{quote(store.database, safe='')}/collections"
     collection = server.ask(f"{place}/{quote(store.collection, safe='')}")
     if not isinstance(collection, dict) or not isinstance(collection.get("id"), str):
-        raise server.garbled("without the id of the collection")
+        raise server.invalid_response("without the collection's id")
     body: JSONObject = {
         "query_embeddings": [list(vector)],
-        "n_results": asked.top_k,
+        "n_results": query.top_k,
         "include": _INCLUDE,
-        **where(asked.filters),
+        **chroma_filter(query.filters),
     }
     return _documents(server, server.ask(f"{place}/{collection['id']}/query", body), _space(collection))
 
 
-def where(filters: JSONObject) -> JSONObject:
-    """Chroma's own filters as they are, others in its words: it takes one condition, or several under `$and`."""
+def chroma_filter(filters: JSONObject) -> JSONObject:
+    """Convert filters to Chroma's language: one condition, or several under `$and`. Chroma's filters pass unchanged."""
     if not filters:
         return {}
     if set(filters) <= _OWN:
@@ -40,14 +40,14 @@ def where(filters: JSONObject) -> JSONObject:
     if set(filters) <= {"$and", "$or"}:
         return {"where": filters}
     try:
-        found: list[JSONValue] = [_condition(one) for one in conditions(filters)]
+        chroma_conditions: list[JSONValue] = [_condition(condition) for condition in conditions(filters)]
     except UnknownFilter as error:
         raise ProviderError(str(error), code="bad_request", retryable=False) from error
-    return {"where": found[0] if len(found) == 1 else {"$and": found}}
+    return {"where": chroma_conditions[0] if len(chroma_conditions) == 1 else {"$and": chroma_conditions}}
 
 
-def _condition(one: Condition) -> JSONObject:
-    return {one.field: {one.operator: one.value}}
+def _condition(condition: Condition) -> JSONObject:
+    return {condition.field: {condition.operator: condition.value}}
 
 
 def _space(collection: JSONObject) -> str:
@@ -59,13 +59,13 @@ def _space(collection: JSONObject) -> str:
 def _documents(server: Server, answer: JSONValue, space: str) -> list[JSONObject]:
     columns = [_first(answer, name) for name in ("ids", "documents", "metadatas", "distances")]
     if any(len(column) != len(columns[0]) for column in columns):
-        raise server.garbled("its columns differ in length")
+        raise server.invalid_response("its columns differ in length")
     ids, contents, metadatas, distances = columns
     return [_document(*row, space) for row in zip(ids, contents, metadatas, distances, strict=True)]
 
 
 def _first(answer: JSONValue, name: str) -> list[JSONValue]:
-    """The column of the one query that was made."""
+    """Return a column of the single query."""
     column = answer.get(name) if isinstance(answer, dict) else None
     rows = column[0] if isinstance(column, list) and column else None
     return rows if isinstance(rows, list) else []

@@ -1,4 +1,4 @@
-"""A query's vector: from an OpenAI-compatible endpoint, or from the packaged model."""
+"""Query embeddings, from an OpenAI-compatible endpoint or the packaged model."""
 
 from datetime import UTC, datetime
 
@@ -12,11 +12,11 @@ from traces.core.json_types import JSONObject, JSONValue
 
 
 def vector(embedding: Embedding, text: str) -> Vector:
-    """Raises `ProviderError`."""
+    """Embed a query text; raises `ProviderError`."""
     if embedding.provider is not None:
         return _from_provider(embedding, text)
     if not embeddings.is_installed():
-        detail = f"{embeddings.MODEL} is not installed where replays run: add the extra `semantic`"
+        detail = f"{embeddings.MODEL} is not installed where replays run; install the extra `semantic`"
         raise ProviderError(detail, code="not_configured", retryable=False)
     return Vector(values=embeddings.encode([text])[text])
 
@@ -48,7 +48,7 @@ def _values(server: Server, answer: JSONValue) -> list[float]:
     first = data[0] if isinstance(data, list) and data else None
     values = first.get("embedding") if isinstance(first, dict) else None
     if not isinstance(values, list) or not values or not all(isinstance(value, int | float) for value in values):
-        raise server.garbled("with no embedding")
+        raise server.invalid_response("without an embedding")
     return [float(value) for value in values if isinstance(value, int | float)]
 
 

@@ -1,4 +1,4 @@
-"""Filters in one language for every store: field, operator, value; all of them have to hold. Pure."""
+"""Store-independent filters: conditions of field, operator and value, combined with AND. Pure."""
 
 from dataclasses import dataclass
 from typing import Final, Literal, cast
@@ -7,7 +7,7 @@ from traces.core.json_types import JSONObject, JSONValue
 
 Operator = Literal["$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin"]
 _OPERATORS: Final = frozenset({"$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin"})
-_ORDERED: Final = frozenset({"$gt", "$gte", "$lt", "$lte"})
+_RANGE_OPERATORS: Final = frozenset({"$gt", "$gte", "$lt", "$lte"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,49 +18,53 @@ class Condition:
 
 
 class UnknownFilter(ValueError):
-    """A filter that the common language does not have."""
+    """A filter that the store-independent language does not support."""
 
 
 def conditions(filters: JSONObject) -> list[Condition]:
-    """`{"lang": "en", "year": {"$gte": 2020}, "kind": ["a", "b"]}` and `$and` of such; raises `UnknownFilter`."""
-    found: list[Condition] = []
-    for field, given in filters.items():
+    """Parse `{"lang": "en", "year": {"$gte": 2020}, "kind": ["a", "b"]}` and `$and` lists; raises `UnknownFilter`."""
+    parsed_conditions: list[Condition] = []
+    for field, value in filters.items():
         if field == "$and":
-            found += _all(given)
+            parsed_conditions += _and_conditions(value)
         elif field.startswith("$"):
-            raise UnknownFilter(f"{field!r} is not known: give fields with values, or filters of the store's own kind")
+            raise UnknownFilter(
+                f"{field!r} is unknown: give fields with values, or filters in the store's own language"
+            )
         else:
-            found += _of_field(field, given)
-    return found
+            parsed_conditions += _field_conditions(field, value)
+    return parsed_conditions
 
 
-def _all(given: JSONValue) -> list[Condition]:
-    if not isinstance(given, list):
+def _and_conditions(value: JSONValue) -> list[Condition]:
+    if not isinstance(value, list):
         raise UnknownFilter("'$and' has to be a list of filters")
-    found: list[Condition] = []
-    for each in given:
-        if not isinstance(each, dict):
+    parsed_conditions: list[Condition] = []
+    for item in value:
+        if not isinstance(item, dict):
             raise UnknownFilter("'$and' has to be a list of filters")
-        found += conditions(each)
-    return found
+        parsed_conditions += conditions(item)
+    return parsed_conditions
 
 
-def _of_field(field: str, given: JSONValue) -> list[Condition]:
-    if isinstance(given, list):
-        return [_checked(field, "$in", given)]
-    if not isinstance(given, dict):
-        return [_checked(field, "$eq", given)]
-    if unknown := [name for name in given if name not in _OPERATORS]:
-        raise UnknownFilter(f"{unknown[0]!r} of {field!r} is no operator: there is {', '.join(sorted(_OPERATORS))}")
-    return [_checked(field, cast(Operator, name), value) for name, value in given.items()]
+def _field_conditions(field: str, test: JSONValue) -> list[Condition]:
+    if isinstance(test, list):
+        return [_validated_condition(field, "$in", test)]
+    if not isinstance(test, dict):
+        return [_validated_condition(field, "$eq", test)]
+    if unknown_operators := [name for name in test if name not in _OPERATORS]:
+        raise UnknownFilter(
+            f"{unknown_operators[0]!r} of {field!r} is not an operator: use one of {', '.join(sorted(_OPERATORS))}"
+        )
+    return [_validated_condition(field, cast(Operator, name), value) for name, value in test.items()]
 
 
-def _checked(field: str, operator: Operator, value: JSONValue) -> Condition:
-    several = operator in {"$in", "$nin"}
-    items = value if several and isinstance(value, list) else [value]
-    if several != isinstance(value, list) or any(isinstance(item, list | dict) or item is None for item in items):
-        wanted = "a list of texts, numbers or booleans" if several else "a text, a number or a boolean"
-        raise UnknownFilter(f"{operator!r} of {field!r} takes {wanted}")
-    if operator in _ORDERED and (isinstance(value, bool) or not isinstance(value, int | float)):
+def _validated_condition(field: str, operator: Operator, value: JSONValue) -> Condition:
+    takes_list = operator in {"$in", "$nin"}
+    items = value if takes_list and isinstance(value, list) else [value]
+    if takes_list != isinstance(value, list) or any(isinstance(item, list | dict) or item is None for item in items):
+        expected_value = "a list of strings, numbers or booleans" if takes_list else "a string, a number or a boolean"
+        raise UnknownFilter(f"{operator!r} of {field!r} takes {expected_value}")
+    if operator in _RANGE_OPERATORS and (isinstance(value, bool) or not isinstance(value, int | float)):
         raise UnknownFilter(f"{operator!r} of {field!r} takes a number")
     return Condition(field=field, operator=operator, value=value)

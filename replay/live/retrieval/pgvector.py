@@ -21,41 +21,41 @@ _COMPARISONS: Final = {"$eq": "=", "$ne": "IS DISTINCT FROM", "$gt": ">", "$gte"
 
 
 def search(
-    retriever: Retriever, store: Pgvector, asked: Search, embedding: Embedding, vector: list[float]
+    retriever: Retriever, store: Pgvector, query: Search, embedding: Embedding, vector: list[float]
 ) -> list[JSONObject]:
-    """The rows nearest to the vector."""
-    statement, values = _statement(store, asked, embedding, vector)
+    """Return the rows nearest to the vector."""
+    statement, values = _statement(store, query, embedding, vector)
     try:
-        with psycopg.connect(**_connection(retriever, store, asked)) as connection:
+        with psycopg.connect(**_connection(retriever, store, query)) as connection:
             connection.read_only = True
-            found = connection.execute(statement, values).fetchall()
+            rows = connection.execute(statement, values).fetchall()
     except psycopg.Error as error:
         raise _failure(retriever, error) from error
-    return [_document(store, row) for row in found]
+    return [_document(store, row) for row in rows]
 
 
-def _connection(retriever: Retriever, store: Pgvector, asked: Search) -> dict[str, Any]:
-    """Connect to the addresses that were checked, and to no other that the name may have by then."""
+def _connection(retriever: Retriever, store: Pgvector, query: Search) -> dict[str, Any]:
+    """Connection parameters with the checked addresses, so that a later name resolution has no effect."""
     url = os.environ.get(store.url_env, "")
     if not url:
         detail = f"the environment variable {store.url_env} is not set"
         raise ProviderError(detail, code="auth", retryable=False)
     try:
-        given: dict[str, Any] = conninfo_to_dict(url)
-    except psycopg.Error as error:  # its message repeats the URL, and so the password
-        raise ProviderError(f"{store.url_env} is no PostgreSQL URL", code="auth", retryable=False) from error
+        parameters: dict[str, Any] = conninfo_to_dict(url)
+    except psycopg.Error as error:  # its message contains the URL, and so the password
+        raise ProviderError(f"{store.url_env} is not a PostgreSQL URL", code="auth", retryable=False) from error
     milliseconds = int(retriever.entry.timeout_s * 1000)
     return {
-        **given,
-        **_checked(retriever, str(given.get("host") or ""), int(given.get("port") or 5432)),
+        **parameters,
+        **_checked_addresses(retriever, str(parameters.get("host") or ""), int(parameters.get("port") or 5432)),
         "connect_timeout": _CONNECT_S,
-        "application_name": f"forkpoint-replay {asked.replay}"[:63],
+        "application_name": f"forkpoint-replay {query.replay}"[:63],
         "options": f"-c statement_timeout={milliseconds} -c idle_in_transaction_session_timeout={milliseconds}",
     }
 
 
-def _checked(retriever: Retriever, host: str, port: int) -> dict[str, str]:
-    """Nothing for a socket in the file system, which is no network at all."""
+def _checked_addresses(retriever: Retriever, host: str, port: int) -> dict[str, str]:
+    """Resolve and check the host's addresses; empty for a Unix socket."""
     if not host or host.startswith("/"):
         return {}
     try:
@@ -69,60 +69,68 @@ def _checked(retriever: Retriever, host: str, port: int) -> dict[str, str]:
 
 
 def _statement(
-    store: Pgvector, asked: Search, embedding: Embedding, vector: list[float]
+    store: Pgvector, query: Search, embedding: Embedding, vector: list[float]
 ) -> tuple[sql.Composed, list[Any]]:
-    """Names are quoted, values are parameters."""
+    """Build the query: names are quoted, values are parameters."""
     text = "[" + ",".join(repr(float(value)) for value in vector) + "]"
     distance = sql.SQL("{} {} %s::vector").format(
         _name(embedding.vector or store.vector), sql.SQL(_OPERATORS[store.distance])
     )
     metadata = _name(store.metadata) if store.metadata else sql.SQL("NULL")
-    picked = [_name(store.id), _name(store.content), distance, metadata]
-    picked += [sql.SQL("to_jsonb({})").format(_name(column)) for column in store.columns]
-    tests, values = _tests(store, asked)
+    columns = [_name(store.id), _name(store.content), distance, metadata]
+    columns += [sql.SQL("to_jsonb({})").format(_name(column)) for column in store.columns]
+    tests, values = _tests(store, query)
     condition = sql.SQL(" AND ").join(tests) if tests else sql.SQL("TRUE")
     statement = sql.SQL("SELECT {} FROM {} WHERE {} ORDER BY 3 LIMIT %s").format(
-        sql.SQL(", ").join(picked), _name(store.schema_name, store.table), condition
+        sql.SQL(", ").join(columns), _name(store.schema_name, store.table), condition
     )
-    return statement, [text, *values, asked.top_k]
+    return statement, [text, *values, query.top_k]
 
 
-def _tests(store: Pgvector, asked: Search) -> tuple[list[sql.Composed], list[Any]]:
+def _tests(store: Pgvector, query: Search) -> tuple[list[sql.Composed], list[Any]]:
     try:
-        found = conditions(asked.filters)
-        tests = [_test(store, one) for one in found]
+        parsed_conditions = conditions(query.filters)
+        tests = [_test(store, condition) for condition in parsed_conditions]
     except UnknownFilter as error:
         raise ProviderError(str(error), code="bad_request", retryable=False) from error
     return [test for test, _ in tests], [value for _, values in tests for value in values]
 
 
-def _test(store: Pgvector, one: Condition) -> tuple[sql.Composed, list[Any]]:
-    """A column is compared as what it is, a field of the metadata as JSON."""
-    if one.field in store.columns or one.field in {store.id, store.content}:
-        return _compared(one, sql.SQL("{}").format(_name(one.field)), sql.SQL("%s"), lambda value: value)
+def _test(store: Pgvector, condition: Condition) -> tuple[sql.Composed, list[Any]]:
+    """Build the SQL of one condition: columns are compared in their type, metadata fields as JSON."""
+    if condition.field in store.columns or condition.field in {store.id, store.content}:
+        return _comparison(condition, sql.SQL("{}").format(_name(condition.field)), sql.SQL("%s"), lambda value: value)
     if store.metadata is None:
-        known = ", ".join(sorted({store.id, store.content, *store.columns}))
-        raise UnknownFilter(f"{one.field!r} is no column to filter by: there is {known}")
-    at = sql.SQL("{} -> %s::text").format(_name(store.metadata))
-    test, values = _compared(one, sql.SQL("({})").format(at), sql.SQL("%s::jsonb"), json.dumps)
-    if one.operator in {"$gt", "$gte", "$lt", "$lte"}:  # JSON of other kinds would be ordered by its kind
-        return sql.SQL("(jsonb_typeof({}) = 'number' AND {})").format(at, test), [one.field, one.field, *values]
-    return test, [one.field, *values]
+        columns = ", ".join(sorted({store.id, store.content, *store.columns}))
+        raise UnknownFilter(f"{condition.field!r} is not a column to filter by: use one of {columns}")
+    field = sql.SQL("{} -> %s::text").format(_name(store.metadata))
+    test, values = _comparison(condition, sql.SQL("({})").format(field), sql.SQL("%s::jsonb"), json.dumps)
+    if condition.operator in {"$gt", "$gte", "$lt", "$lte"}:  # JSON orders values of different types by type
+        return sql.SQL("(jsonb_typeof({}) = 'number' AND {})").format(field, test), [
+            condition.field,
+            condition.field,
+            *values,
+        ]
+    return test, [condition.field, *values]
 
 
 def _name(*parts: str) -> sql.Identifier:
-    """A quoted name; a percent sign in it is no place for a value."""
+    """Quote a name; a percent sign in it is escaped, since it would mark a parameter."""
     return sql.Identifier(*(part.replace("%", "%%") for part in parts))
 
 
-def _compared(one: Condition, left: sql.Composed, place: sql.SQL, given: Any) -> tuple[sql.Composed, list[Any]]:
-    if one.operator in {"$in", "$nin"} and isinstance(one.value, list):
-        places = sql.SQL(", ").join([place] * len(one.value)) if one.value else sql.SQL("NULL")
+def _comparison(
+    condition: Condition, left: sql.Composed, place: sql.SQL, convert: Any
+) -> tuple[sql.Composed, list[Any]]:
+    if condition.operator in {"$in", "$nin"} and isinstance(condition.value, list):
+        places = sql.SQL(", ").join([place] * len(condition.value)) if condition.value else sql.SQL("NULL")
         test = sql.SQL("COALESCE({} IN ({}), FALSE)").format(left, places)
-        return (test if one.operator == "$in" else sql.SQL("NOT {}").format(test)), [
-            given(value) for value in one.value
+        return (test if condition.operator == "$in" else sql.SQL("NOT {}").format(test)), [
+            convert(value) for value in condition.value
         ]
-    return sql.SQL("{} {} {}").format(left, sql.SQL(_COMPARISONS[one.operator]), place), [given(one.value)]
+    return sql.SQL("{} {} {}").format(left, sql.SQL(_COMPARISONS[condition.operator]), place), [
+        convert(condition.value)
+    ]
 
 
 def _document(store: Pgvector, row: tuple[Any, ...]) -> JSONObject:
@@ -130,8 +138,8 @@ def _document(store: Pgvector, row: tuple[Any, ...]) -> JSONObject:
     document: JSONObject = {"id": str(id), "content": "" if content is None else str(content)}
     if distance is not None:
         document |= {"score": _score(store, distance), "distance": distance}
-    said = {**(metadata if isinstance(metadata, dict) else {}), **dict(zip(store.columns, columns, strict=True))}
-    return {**document, "metadata": said} if said else document
+    fields = {**(metadata if isinstance(metadata, dict) else {}), **dict(zip(store.columns, columns, strict=True))}
+    return {**document, "metadata": fields} if fields else document
 
 
 def _score(store: Pgvector, distance: float) -> float:
@@ -141,15 +149,15 @@ def _score(store: Pgvector, distance: float) -> float:
 
 
 def _failure(retriever: Retriever, error: psycopg.Error) -> ProviderError:
-    """By SQLSTATE: time limits, lost connections and overload pass, mistakes in the statement do not."""
-    said = (error.diag.message_primary or type(error).__name__)[:300]
+    """Convert an error by SQLSTATE: timeouts, lost connections and overload may be retried, SQL errors may not."""
+    message = (error.diag.message_primary or type(error).__name__)[:300]
     if isinstance(error, psycopg.errors.QueryCanceled):
         detail = f"{retriever.name} did not answer in {retriever.entry.timeout_s:g} s"
         return ProviderError(detail, code="timeout", retryable=True)
     if isinstance(error, psycopg.errors.InvalidPassword | psycopg.errors.InvalidAuthorizationSpecification):
-        return ProviderError(f"{retriever.name} refused the credentials", code="auth", retryable=False)
+        return ProviderError(f"{retriever.name} rejected the credentials", code="auth", retryable=False)
     kind = (error.sqlstate or "")[:2]
     if kind in {"08", "40", "53", "57"} or (not kind and isinstance(error, psycopg.OperationalError)):
-        detail = f"the connection to {retriever.name} failed: {said}"
+        detail = f"the connection to {retriever.name} failed: {message}"
         return ProviderError(detail, code="network", retryable=True)
-    return ProviderError(f"{retriever.name} answered: {said}", code="bad_request", retryable=False)
+    return ProviderError(f"{retriever.name} answered: {message}", code="bad_request", retryable=False)

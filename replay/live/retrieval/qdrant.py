@@ -1,4 +1,4 @@
-"""Retrieval from Qdrant, over its REST interface."""
+"""Retrieval from Qdrant, over its REST API."""
 
 from typing import Final
 from urllib.parse import quote
@@ -11,65 +11,67 @@ from replay.live.tools.http import HEADER, secrets
 from traces.core.json_types import JSONObject, JSONValue
 
 _OWN: Final = frozenset({"must", "should", "must_not", "min_should"})
-_DISTANCES: Final = frozenset({"Euclid", "Manhattan"})  # of these less is nearer
+_DISTANCES: Final = frozenset({"Euclid", "Manhattan"})  # smaller is nearer
 _RANGES: Final = {"$gt": "gt", "$gte": "gte", "$lt": "lt", "$lte": "lte"}
 
 
 def search(
-    retriever: Retriever, store: Qdrant, asked: Search, embedding: Embedding, vector: list[float] | None
+    retriever: Retriever, store: Qdrant, search_request: Search, embedding: Embedding, vector: list[float] | None
 ) -> list[JSONObject]:
-    """The points nearest to the vector; without one Qdrant embeds the text itself."""
-    headers = {**secrets(store.headers_env), HEADER: asked.replay}
+    """Return the points nearest to the vector; without a vector Qdrant embeds the text itself."""
+    headers = {**secrets(store.headers_env), HEADER: search_request.replay}
     server = Server(name=retriever.name, url=str(store.url), headers=headers, timeout_s=retriever.entry.timeout_s)
     place = f"/collections/{quote(store.collection, safe='')}"
-    query: JSONValue = list(vector) if vector is not None else {"text": asked.query, "model": embedding.engine}
-    body: JSONObject = {"query": query, "limit": asked.top_k, "with_payload": True}
+    query: JSONValue = list(vector) if vector is not None else {"text": search_request.query, "model": embedding.engine}
+    body: JSONObject = {"query": query, "limit": search_request.top_k, "with_payload": True}
     if embedding.vector is not None:
         body["using"] = embedding.vector
-    if asked.filters:
-        body["filter"] = own_filter(asked.filters)
+    if search_request.filters:
+        body["filter"] = qdrant_filter(search_request.filters)
     answer = server.ask(f"{place}/points/query", body)
     result = answer.get("result") if isinstance(answer, dict) else None
     points = result.get("points") if isinstance(result, dict) else None
     if not isinstance(points, list):
-        raise server.garbled("without points")
+        raise server.invalid_response("without points")
     distances = _distance(server.ask(place), embedding.vector) in _DISTANCES
     return [_document(point, store.content, distances) for point in points if isinstance(point, dict)]
 
 
-def own_filter(filters: JSONObject) -> JSONObject:
-    """Qdrant's own filters as they are, others in its words."""
+def qdrant_filter(filters: JSONObject) -> JSONObject:
+    """Convert filters to Qdrant's language. Qdrant's filters pass unchanged."""
     if set(filters) <= _OWN:
         return filters
     try:
-        found = conditions(filters)
+        parsed_conditions = conditions(filters)
     except UnknownFilter as error:
         raise ProviderError(str(error), code="bad_request", retryable=False) from error
-    must: list[JSONValue] = [_condition(one) for one in found if one.operator != "$ne"]
-    without: list[JSONValue] = [_matches(one.field, one.value) for one in found if one.operator == "$ne"]
-    return {**({"must": must} if must else {}), **({"must_not": without} if without else {})}
+    must: list[JSONValue] = [_condition(condition) for condition in parsed_conditions if condition.operator != "$ne"]
+    must_not: list[JSONValue] = [
+        _matches(condition.field, condition.value) for condition in parsed_conditions if condition.operator == "$ne"
+    ]
+    return {**({"must": must} if must else {}), **({"must_not": must_not} if must_not else {})}
 
 
-def _condition(one: Condition) -> JSONObject:
-    match one.operator:
+def _condition(condition: Condition) -> JSONObject:
+    match condition.operator:
         case "$in":
-            return {"key": one.field, "match": {"any": one.value}}
+            return {"key": condition.field, "match": {"any": condition.value}}
         case "$nin":
-            return {"key": one.field, "match": {"except": one.value}}
+            return {"key": condition.field, "match": {"except": condition.value}}
         case "$gt" | "$gte" | "$lt" | "$lte":
-            return {"key": one.field, "range": {_RANGES[one.operator]: one.value}}
-    return _matches(one.field, one.value)
+            return {"key": condition.field, "range": {_RANGES[condition.operator]: condition.value}}
+    return _matches(condition.field, condition.value)
 
 
 def _matches(field: str, value: JSONValue) -> JSONObject:
-    """Qdrant matches no floating numbers: a range of one number does."""
+    """Match a value; floats need a range, since Qdrant cannot match them."""
     if isinstance(value, float):
         return {"key": field, "range": {"gte": value, "lte": value}}
     return {"key": field, "match": {"value": value}}
 
 
 def _distance(answer: JSONValue, name: str | None) -> str:
-    """How the collection measures; empty where it does not say."""
+    """Return the collection's distance metric; empty if it is not configured."""
     value = answer
     for part in ("result", "config", "params", "vectors", *([name] if name is not None else []), "distance"):
         value = value.get(part) if isinstance(value, dict) else None
@@ -77,8 +79,8 @@ def _distance(answer: JSONValue, name: str | None) -> str:
 
 
 def _document(point: JSONObject, content: str, distances: bool) -> JSONObject:
-    given = point.get("payload")
-    payload = dict(given) if isinstance(given, dict) else {}
+    payload_json = point.get("payload")
+    payload = dict(payload_json) if isinstance(payload_json, dict) else {}
     text, score = payload.pop(content, ""), point.get("score")
     document: JSONObject = {"id": str(point.get("id")), "content": text if isinstance(text, str) else str(text)}
     if isinstance(score, int | float):

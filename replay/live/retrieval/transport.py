@@ -1,4 +1,4 @@
-"""One HTTP exchange with a store or an embeddings endpoint, under the rules for where calls may go."""
+"""One HTTP exchange with a store or an embeddings endpoint, under egress control."""
 
 import json
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from traces.core.json_types import JSONObject, JSONValue
 _CONNECT_S: Final = 10.0
 _MOST_BYTES: Final = 16 * 1024 * 1024
 _RETRYABLE: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
-_SHOWN: Final = 300
+_MAX_MESSAGE: Final = 300
 _CODES: Final = {
     400: "bad_request",
     401: "auth",
@@ -34,7 +34,7 @@ _CODES: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """Who is asked: `name` in words for failures; `operator` says that the operator wrote the address down."""
+    """The server of an exchange: `name` is used in errors; `operator`: the operator configured the URL."""
 
     name: str
     url: str
@@ -43,14 +43,14 @@ class Server:
     operator: bool = True
 
     def ask(self, path: str, body: JSONObject | None = None) -> JSONValue:
-        """POST `body`, or GET without one; the JSON that came back. Raises `ProviderError`."""
+        """POST `body`, or GET if there is none, and return the JSON answer; raises `ProviderError`."""
         destination = egress.Destination(host=urlsplit(self.url).hostname or "", operator=self.operator)
         request: dict[str, Any] = {} if body is None else {"json": body}
         url = self.url.rstrip("/") + path if path else self.url
         method = "GET" if body is None else "POST"
         try:
             with (
-                egress.read_limits(lambda: None, most_bytes=2 * _MOST_BYTES, longest_s=self.timeout_s),
+                egress.read_limits(lambda: None, max_bytes=2 * _MOST_BYTES, max_s=self.timeout_s),
                 egress.client([destination], connect_s=_CONNECT_S, read_s=self.timeout_s) as client,
                 client.stream(method, url, headers=dict(self.headers), **request) as response,
             ):
@@ -58,7 +58,7 @@ class Server:
         except egress.EgressRefusal as error:
             raise ProviderError(str(error), code="egress_refused", retryable=False) from error
         except egress.CompressedAnswer as error:
-            raise self.garbled(str(error)) from error
+            raise self.invalid_response(str(error)) from error
         except (httpx2.TimeoutException, egress.EndlessAnswer) as error:
             detail = f"{self.name} did not answer in {self.timeout_s:g} s"
             raise ProviderError(detail, code="timeout", retryable=True) from error
@@ -66,15 +66,15 @@ class Server:
             detail = f"the connection to {self.name} failed: {type(error).__name__}"
             raise ProviderError(detail, code="network", retryable=True) from error
 
-    def garbled(self, what: str) -> ProviderError:
-        return ProviderError(f"{self.name} answered, but {what}", code="invalid_response", retryable=False)
+    def invalid_response(self, problem: str) -> ProviderError:
+        return ProviderError(f"{self.name} answered, but {problem}", code="invalid_response", retryable=False)
 
     def _body(self, response: httpx2.Response) -> bytes:
         data = bytearray()
         for chunk in response.iter_bytes():
             data += chunk
             if len(data) > _MOST_BYTES:
-                raise self.garbled(f"with more than {_MOST_BYTES // 1024**2} MiB")
+                raise self.invalid_response(f"with more than {_MOST_BYTES // 1024**2} MiB")
         return bytes(data)
 
     def _read(self, response: httpx2.Response, data: bytes) -> JSONValue:
@@ -84,18 +84,18 @@ class Server:
         try:
             value: JSONValue = json.loads(data)
         except ValueError as error:
-            raise self.garbled("what it said is not JSON") from error
+            raise self.invalid_response("the answer is not JSON") from error
         return value
 
     def _refusal(self, status: int, data: bytes, headers: Mapping[str, str]) -> ProviderError:
         retryable = status in _RETRYABLE
-        said = data.decode(errors="replace")[:_SHOWN]
+        message = data.decode(errors="replace")[:_MAX_MESSAGE]
         if _CODES.get(status) == "auth":
-            detail = f"{self.name} refused the credentials ({status})"  # its own words may repeat a part of them
+            detail = f"{self.name} rejected the credentials ({status})"  # its message may repeat part of them
         elif status < 400:
             detail = f"{self.name} answered with a redirect ({status}), which is not followed"
         else:
-            detail = f"{self.name} answered {status}: {said}"
+            detail = f"{self.name} answered {status}: {message}"
         return ProviderError(
             detail,
             code=_CODES.get(status, "server_error" if status >= 500 else "refused"),

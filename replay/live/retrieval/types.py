@@ -1,4 +1,4 @@
-"""What a retriever is, is asked and finds."""
+"""Types of retrievers: configuration, searches and results."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ TopK = Annotated[int, Field(ge=1, le=1000)]
 
 
 class Embedding(Schema):
-    """Who makes the query's vector: a provider's endpoint, the packaged model in the worker, or the engine itself.
+    """The source of the query's vector: a provider's endpoint, the packaged model, or the search engine itself.
 
-    `vector` is where the engine keeps vectors of this kind: a named vector of Qdrant, a column of PostgreSQL.
+    `vector` names the engine's vectors of this kind: a named vector of Qdrant, a column of PostgreSQL.
     """
 
     provider: Name | None = None
@@ -32,16 +32,16 @@ class Embedding(Schema):
     vector: Name | None = None
 
     @model_validator(mode="after")
-    def _one_maker(self) -> "Embedding":
-        if sum(maker is not None for maker in (self.provider, self.local, self.engine)) != 1:
+    def _require_one_source(self) -> "Embedding":
+        if sum(source is not None for source in (self.provider, self.local, self.engine)) != 1:
             raise ValueError("give exactly one of `provider`, `local` and `engine`")
         if (self.provider is None) != (self.model is None):
-            raise ValueError("`provider` and `model` belong together")
+            raise ValueError("give `provider` and `model` together")
         return self
 
     @property
-    def said(self) -> str:
-        """Who makes the vector, in words."""
+    def summary(self) -> str:
+        """Describe the source of the vector."""
         if self.provider is not None:
             return f"{self.model} of {self.provider}"
         return f"{self.local} here" if self.local is not None else f"{self.engine} in the store"
@@ -56,7 +56,7 @@ class Chroma(Schema):
 
 
 class Qdrant(Schema):
-    """`content` is the field of the payload that holds the text."""
+    """`content` is the payload field with the text."""
 
     url: OperatorUrl
     collection: Name
@@ -65,7 +65,7 @@ class Qdrant(Schema):
 
 
 class Pgvector(Schema):
-    """A table of PostgreSQL; `columns` are returned and may be filtered by, as may the fields of `metadata` (jsonb)."""
+    """A PostgreSQL table; `columns` are returned, and filters may use them and the fields of `metadata` (jsonb)."""
 
     url_env: Name
     table: Identifier
@@ -79,7 +79,7 @@ class Pgvector(Schema):
 
 
 class HttpSearch(Schema):
-    """An endpoint that is asked with `{query, top_k, filters}`; pointers and names say where its documents are."""
+    """An endpoint that receives `{query, top_k, filters}`; pointers and names locate the documents in its answer."""
 
     url: OperatorUrl
     headers: dict[str, str] = {}
@@ -94,43 +94,47 @@ Store = Chroma | Qdrant | Pgvector | HttpSearch
 
 
 class RetrieverEntry(Schema):
-    """One entry of the configuration: one store, how queries become vectors, and which steps it answers."""
+    """One entry of the configuration: the store, its embeddings, and the steps that it answers."""
 
     chroma: Chroma | None = None
     qdrant: Qdrant | None = None
     pgvector: Pgvector | None = None
     http: HttpSearch | None = None
     embeddings: dict[Name, Embedding] = {}
-    embedding: Name | None = None  # the one that is used unless a step asks for another; the first
-    serves: list[Name] | None = None  # globs over step names; the retriever's own name
-    stores: list[Name] = []  # globs over the store that the recording names
-    top_k: TopK = 10  # where a step does not say
+    # The default unless a step selects another one; null: the first.
+    embedding: Name | None = None
+    # Globs over step names; null: the retriever's own name.
+    serves: list[Name] | None = None
+    # Globs over the recorded name of the store.
+    stores: list[Name] = []
+    # For steps without `top_k`.
+    top_k: TopK = 10
     timeout_s: Annotated[float, Field(gt=0, le=3600)] = 30.0
 
     @model_validator(mode="after")
-    def _makes_sense(self) -> "RetrieverEntry":
+    def _check_consistency(self) -> "RetrieverEntry":
         if sum(store is not None for store in (self.chroma, self.qdrant, self.pgvector, self.http)) != 1:
             raise ValueError("give exactly one of `chroma`, `qdrant`, `pgvector` and `http`")
         if self.http is not None and self.embeddings:
-            raise ValueError("an `http` retriever gets the text and embeds it itself: leave out `embeddings`")
+            raise ValueError("an `http` retriever receives the text and embeds it itself: omit `embeddings`")
         if self.http is None and not self.embeddings:
-            raise ValueError("`embeddings` is empty: say how a query becomes a vector")
+            raise ValueError("`embeddings` is empty: define how a query becomes a vector")
         if self.qdrant is None and any(entry.engine for entry in self.embeddings.values()):
             raise ValueError("only Qdrant embeds texts itself: give `provider` or `local` instead of `engine`")
         if self.embedding is not None and self.embedding not in self.embeddings:
-            raise ValueError(f"`embedding` is {self.embedding!r}, which is none of {sorted(self.embeddings)}")
+            raise ValueError(f"`embedding` is {self.embedding!r}, which is not one of {sorted(self.embeddings)}")
         return self
 
     @property
     def store(self) -> Store:
-        found = self.chroma or self.qdrant or self.pgvector or self.http
-        if found is None:
+        store = self.chroma or self.qdrant or self.pgvector or self.http
+        if store is None:
             raise AssertionError("validated above")
-        return found
+        return store
 
     @property
     def default_embedding(self) -> str:
-        """Empty where the store embeds the text itself."""
+        """Name of the default embedding; empty if the store embeds the text itself."""
         return self.embedding or next(iter(self.embeddings), "")
 
 
@@ -141,7 +145,7 @@ class Retriever:
 
     @property
     def place(self) -> str:
-        """What it asks, in words and without secrets."""
+        """Describe the store, without secrets."""
         store = self.entry.store
         match store:
             case Chroma():
@@ -167,31 +171,31 @@ class Retriever:
 
     @property
     def names(self) -> list[str]:
-        """Globs over the names of the steps that it answers; none: any name, of the stores that it answers."""
+        """Globs over the names of the steps that it answers; empty: all steps of the matching stores."""
         if self.entry.serves is not None:
             return self.entry.serves
         return [] if self.entry.stores else [self.name]
 
     @property
     def variables(self) -> list[str]:
-        """The environment variables of the server that hold what is secret."""
+        """Names of the environment variables with secrets."""
         store = self.entry.store
         return [store.url_env] if isinstance(store, Pgvector) else list(store.headers_env.values())
 
     def serves(self, step: str, store: Callable[[], str]) -> bool:
-        """Whether it answers steps of this name; `store` looks up which store the recording names."""
+        """True if the retriever answers steps of this name; `store` looks up the recorded store."""
         if self.names and not any(fnmatchcase(step, name) for name in self.names):
             return False
         return not self.entry.stores or any(fnmatchcase(store().lower(), name.lower()) for name in self.entry.stores)
 
-    def embedding(self, asked: str | None) -> str:
-        """The embedding profile for a query that asks for one by name; the default where it is not known here."""
-        return asked if asked in self.entry.embeddings else self.entry.default_embedding
+    def embedding(self, profile: str | None) -> str:
+        """Return the requested embedding profile, or the default if this retriever does not have it."""
+        return profile if profile in self.entry.embeddings else self.entry.default_embedding
 
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """`replay` is the id of the session, by which what is asked can tell that this is a replay."""
+    """One search; `replay` is the session's id, so that the store can recognize a replay."""
 
     query: str
     top_k: int
@@ -202,7 +206,7 @@ class Search:
 
 @dataclass(frozen=True, kw_only=True)
 class Vector:
-    """A query's vector, and what it cost; `cost_usd` None: unknown."""
+    """A query's vector and its cost; None: unknown."""
 
     values: list[float]
     tokens: int | None = None
@@ -211,7 +215,7 @@ class Vector:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchResult:
-    """The documents, best first, each `{id, content, score?, distance?, metadata?}`."""
+    """Documents of a search, best first, each `{id, content, score?, distance?, metadata?}`."""
 
     documents: list[JSONObject]
     embedding: str = ""

@@ -1,4 +1,4 @@
-"""Live tool calls: HTTP endpoints, Python callables and MCP servers, as the operator configured_tools them."""
+"""Live tool calls: HTTP endpoints, Python callables and MCP servers that the operator configured."""
 
 from replay.live.tools.configuration import configured_tools, executors
 from replay.live.tools.connection_pool import connection_scope

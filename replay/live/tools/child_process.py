@@ -1,7 +1,7 @@
-"""The process in which a Python callable runs: started as a script, it imports nothing but the standard library.
+"""Child process that runs a Python callable: started as a script, it imports only the standard library.
 
-It is told what to load in its first line, and the arguments of one call in each line after it; every line is answered
-with one. What the callable prints goes nowhere, so that it cannot be taken for an answer.
+The first input line names the callable, each further line contains the arguments of one call. Each line is answered
+with one line. Output that the callable prints is discarded, so that it cannot be mistaken for an answer.
 """
 
 import importlib
@@ -14,13 +14,13 @@ from typing import Any
 MARK = "forkpoint_replay"
 
 
-def load(asked: dict[str, Any]) -> Any:
-    sys.path[:] = asked["path"]
-    module, _, attributes = asked["callable"].partition(":")
-    found: Any = importlib.import_module(module)
+def load(request: dict[str, Any]) -> Any:
+    sys.path[:] = request["path"]
+    module, _, attributes = request["callable"].partition(":")
+    target: Any = importlib.import_module(module)
     for name in filter(None, attributes.split(".")):
-        found = getattr(found, name)
-    return found
+        target = getattr(target, name)
+    return target
 
 
 def call(function: Any, arguments: dict[str, Any], replay: str) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def call(function: Any, arguments: dict[str, Any], replay: str) -> dict[str, Any
         arguments[MARK] = replay
     try:
         output = function(**arguments)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # the tool's own, of any kind; it becomes its answer
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # any error of the tool becomes its answer
         return {"error": f"{type(error).__name__}: {error}"}
     try:
         json.dumps(output)
@@ -38,24 +38,24 @@ def call(function: Any, arguments: dict[str, Any], replay: str) -> dict[str, Any
 
 
 def main() -> None:
-    asked, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
-    nothing = os.open(os.devnull, os.O_RDWR)
+    requests, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
+    null_device = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
-        os.dup2(nothing, descriptor)
+        os.dup2(null_device, descriptor)
 
-    def say(answer: dict[str, Any]) -> None:
+    def send(answer: dict[str, Any]) -> None:
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
 
-    first = json.loads(asked.readline())
+    first = json.loads(requests.readline())
     try:
         function = load(first)
     except (Exception, SystemExit) as error:  # noqa: BLE001  # importing a package can fail in any way
-        say({"cannot": f"{type(error).__name__}: {error}"})
+        send({"cannot": f"{type(error).__name__}: {error}"})
         return
-    say({"loaded": True})
-    for line in asked:
-        say(call(function, json.loads(line), first["replay"]))
+    send({"loaded": True})
+    for line in requests:
+        send(call(function, json.loads(line), first["replay"]))
 
 
 if __name__ == "__main__":

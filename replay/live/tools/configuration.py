@@ -1,4 +1,4 @@
-"""Which tools can run: those that the operator configured, and callables that installed packages offer."""
+"""Configured tools: the operator's entries, and callables that installed packages offer."""
 
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -14,31 +14,31 @@ GROUP: Final = "forkpoint.tools"
 
 
 def configured_tools() -> dict[str, Tool]:
-    """The tools by name; raises `ImproperlyConfigured` naming the entry and the fix."""
-    offered = {name: Tool(name=name, entry=ToolEntry(python=name)) for name in callables()}
-    return {**offered, **{name: _tool(name, entry) for name, entry in settings.TOOLS.items()}}
+    """Return the tools by name; raises `ImproperlyConfigured` that names the entry and the fix."""
+    package_tools = {name: Tool(name=name, entry=ToolEntry(python=name)) for name in callables()}
+    return {**package_tools, **{name: _tool(name, entry) for name, entry in settings.TOOLS.items()}}
 
 
 def executors() -> dict[str, str]:
-    """What runs each tool, in words."""
+    """Describe what runs each tool."""
     return {name: tool.place for name, tool in configured_tools().items()}
 
 
 @cache
 def callables() -> dict[str, EntryPoint]:
-    """The entry points of installed packages; they are loaded when they are called."""
+    """Return the entry points of installed packages, which are loaded at their first call."""
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
-def _tool(name: str, given: object) -> Tool:
-    where = f"FORKPOINT_TOOLS[{name!r}]"
+def _tool(name: str, value: object) -> Tool:
+    location = f"FORKPOINT_TOOLS[{name!r}]"
     try:
-        entry = ToolEntry.model_validate(given)
+        entry = ToolEntry.model_validate(value)
     except pydantic.ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = "".join(f"[{part!r}]" for part in first["loc"])
-        raise ImproperlyConfigured(f"{where}{place}: {first['msg']}.") from error
+        raise ImproperlyConfigured(f"{location}{place}: {first['msg']}.") from error
     if entry.python is not None and entry.python not in callables():
         detail = f"no installed package offers it in the entry point group {GROUP!r}"
-        raise ImproperlyConfigured(f"{where}['python'] names {entry.python!r}: {detail}.")
+        raise ImproperlyConfigured(f"{location}['python'] names {entry.python!r}: {detail}.")
     return Tool(name=name, entry=entry)

@@ -1,47 +1,47 @@
-"""What stays open between the calls of one replay: connections to MCP servers, processes of Python callables."""
+"""Connection pool of one replay: MCP connections and processes of Python callables, reused between calls."""
 
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, Protocol, TypeVar
 
-_Kept = TypeVar("_Kept", bound="Closable")
+_ClosableT = TypeVar("_ClosableT", bound="Closable")
 _open: Final[dict[str, dict[str, "Closable"]]] = {}
-_lock = threading.Lock()  # replays begin and end in several threads of one worker
+_lock = threading.Lock()  # several threads of one worker run replays
 
 
 class Closable(Protocol):
-    """Something that a call left open for the next."""
+    """A connection or process that a call leaves open for the next call."""
 
     def close(self) -> None: ...
 
 
 @contextmanager
 def connection_scope(replay: str) -> Iterator[None]:
-    """Close what calls of this replay leave open, when it ends or waits."""
+    """Close the connections of this replay when it ends or pauses."""
     try:
         yield
     finally:
         with _lock:
-            left = _open.pop(replay, {})
-        for one in left.values():
-            one.close()
+            remaining = _open.pop(replay, {})
+        for connection in remaining.values():
+            connection.close()
 
 
-def take(replay: str, key: str, make: Callable[[], _Kept]) -> _Kept:
-    """What an earlier call of the replay left under `key`, else a new one. It is the caller's until it is left again.
+def take(replay: str, key: str, make: Callable[[], _ClosableT]) -> _ClosableT:
+    """Take the connection under `key` out of the pool, or make a new one.
 
-    One that fails is not left again, and so not used again.
+    The caller returns it with `leave`. A failed connection is not returned, so it is not reused.
     """
     with _lock:
-        known = _open.get(replay, {}).pop(key, None)
-    return make() if known is None else known  # type: ignore[return-value]  # one key stands for one kind
+        pooled_connection = _open.get(replay, {}).pop(key, None)
+    return make() if pooled_connection is None else pooled_connection  # type: ignore[return-value]  # one key stands for one kind
 
 
-def leave(replay: str, key: str, one: Closable) -> None:
-    """Keep it for the next call of the replay."""
+def leave(replay: str, key: str, connection: Closable) -> None:
+    """Return a connection to the pool for the next call of the replay."""
     with _lock:
-        before = _open.setdefault(replay, {}).pop(key, None)
-        _open[replay][key] = one
-    if before is not None:
-        before.close()
+        previous = _open.setdefault(replay, {}).pop(key, None)
+        _open[replay][key] = connection
+    if previous is not None:
+        previous.close()

@@ -1,4 +1,4 @@
-"""One call of a tool, by the way that it is configured."""
+"""Dispatch of a tool call to the configured kind of executor."""
 
 from replay.live.tools import http, mcp, python
 from replay.live.tools.types import Tool, ToolCall, ToolResult
@@ -7,7 +7,7 @@ from traces.core.vocabulary import StepStatus
 
 
 def run(tool: Tool, call: ToolCall) -> ToolResult:
-    """Raises `ToolFailure` where there is no answer; an answer that says "error" is one."""
+    """Run the tool; raises `ToolFailure` if there is no answer. An error that the tool returns is an answer."""
     result = _run(tool, call)
     try:
         digest(result.output)

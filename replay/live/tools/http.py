@@ -17,8 +17,9 @@ HEADER: Final = "Forkpoint-Replay"
 CONNECT_S: Final = 10.0
 _MOST_BYTES: Final = 8 * 1024 * 1024
 _RETRYABLE: Final = frozenset({408, 429, 500, 502, 503, 504, 529})
-_NOT_RUN: Final = frozenset({429})  # refused before it did anything
-_REFUSED: Final = frozenset({401, 403, 407})  # the configuration is at fault, not what the agent asked for
+_NOT_RUN: Final = frozenset({429})  # rejected before the tool ran
+# The configuration is at fault, not the agent's request.
+_AUTH_STATUSES: Final = frozenset({401, 403, 407})
 _ANSWERED_DETAIL: Final = 300
 
 
@@ -28,48 +29,50 @@ def run(tool: Tool, http: HttpTool, call: ToolCall) -> ToolResult:
     request: dict[str, Any] = _query(call.arguments) if http.method == "GET" else {"json": call.arguments}
     limit = tool.entry.timeout_s
 
-    def look() -> None:
+    def check() -> None:
         if call.is_cancelled():
             raise timeouts.GivenUp
 
     try:
         with (
-            egress.read_limits(look, most_bytes=2 * _MOST_BYTES, longest_s=limit),
+            egress.read_limits(check, max_bytes=2 * _MOST_BYTES, max_s=limit),
             egress.client([destination], connect_s=CONNECT_S, read_s=limit) as client,
             client.stream(http.method, str(http.url), headers=headers, **request) as response,
         ):
-            return _answered(tool, response, _body(tool, response))
+            return _result(tool, response, _body(tool, response))
     except (httpx2.TransportError, egress.EgressRefusal, egress.EndlessAnswer, egress.CompressedAnswer) as error:
-        raise failed(tool, error) from error
+        raise to_failure(tool, error) from error
 
 
 def secrets(names: Mapping[str, str]) -> dict[str, str]:
-    """The values that the environment holds; raises `ToolFailure` for a variable that is not set."""
+    """Read secrets from the environment; raises `ToolFailure` if a variable is not set."""
     if missing := [variable for variable in names.values() if variable not in os.environ]:
         detail = f"the environment variable {missing[0]} is not set"
         raise ToolFailure(detail, code="auth", retryable=False, may_have_run=False)
     return {name: os.environ[variable] for name, variable in names.items()}
 
 
-def failed(tool: Tool, error: Exception) -> ToolFailure:
-    """No answer came. Only what failed before the request went out has certainly not run."""
+def to_failure(tool: Tool, error: Exception) -> ToolFailure:
+    """Convert an error without an answer; only a failure before the request was sent has certainly not run."""
     if isinstance(error, egress.EgressRefusal):
         return ToolFailure(str(error), code="egress_refused", retryable=False, may_have_run=False)
     if isinstance(error, egress.CompressedAnswer):
         return ToolFailure(
             f"{tool.name} answered, but {error}", code="invalid_response", retryable=False, may_have_run=True
         )
-    before = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
+    is_unsent = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
     if isinstance(error, httpx2.TimeoutException | egress.EndlessAnswer):
         detail = f"{tool.name} did not answer in {tool.entry.timeout_s:g} s"
-        return ToolFailure(detail, code="timeout", retryable=True, may_have_run=not before)
+        return ToolFailure(detail, code="timeout", retryable=True, may_have_run=not is_unsent)
     detail = f"the connection to {tool.name} failed: {type(error).__name__}"
-    return ToolFailure(detail, code="network", retryable=True, may_have_run=not before)
+    return ToolFailure(detail, code="network", retryable=True, may_have_run=not is_unsent)
 
 
 def _query(arguments: JSONValue) -> dict[str, Any]:
-    given = arguments if isinstance(arguments, dict) else {}
-    return {"params": {name: value if isinstance(value, str) else json.dumps(value) for name, value in given.items()}}
+    parameters = arguments if isinstance(arguments, dict) else {}
+    return {
+        "params": {name: value if isinstance(value, str) else json.dumps(value) for name, value in parameters.items()}
+    }
 
 
 def _body(tool: Tool, response: httpx2.Response) -> bytes:
@@ -82,15 +85,15 @@ def _body(tool: Tool, response: httpx2.Response) -> bytes:
     return data
 
 
-def _answered(tool: Tool, response: httpx2.Response, data: bytes) -> ToolResult:
-    """A 4xx is an answer that the agent would see; what waiting or the operator can mend is a failure."""
+def _result(tool: Tool, response: httpx2.Response, data: bytes) -> ToolResult:
+    """Convert a response: a 4xx is an answer for the agent, unless a retry or the operator can fix it."""
     status = response.status_code
     text = data.decode(response.encoding or "utf-8", errors="replace")
-    if status in _RETRYABLE or status in _REFUSED or 300 <= status < 400:
-        # Who refuses credentials may repeat them.
-        said = "it refused the credentials" if status in _REFUSED else text[:_ANSWERED_DETAIL]
+    if status in _RETRYABLE or status in _AUTH_STATUSES or 300 <= status < 400:
+        # The message about rejected credentials may repeat them.
+        message = "it rejected the credentials" if status in _AUTH_STATUSES else text[:_ANSWERED_DETAIL]
         raise ToolFailure(
-            f"{tool.name} answered {status}: {said}",
+            f"{tool.name} answered {status}: {message}",
             code=_code(status),
             retryable=status in _RETRYABLE,
             may_have_run=status >= 500 or status == 408,
@@ -101,7 +104,7 @@ def _answered(tool: Tool, response: httpx2.Response, data: bytes) -> ToolResult:
 
 
 def _code(status: int) -> str:
-    if status in _REFUSED:
+    if status in _AUTH_STATUSES:
         return "auth"
     if status in _RETRYABLE:
         return "rate_limited" if status in _NOT_RUN else "tool_unavailable"

@@ -1,4 +1,4 @@
-"""Tools of MCP servers, on standard streams or over streamable HTTP; one connection serves the calls of a replay."""
+"""Tools of MCP servers, over stdio or streamable HTTP; a replay's calls share one connection."""
 
 import asyncio
 import json
@@ -24,31 +24,31 @@ from traces.core.vocabulary import StepStatus
 VARIABLE: Final = "FORKPOINT_REPLAY"
 META: Final = "forkpoint_replay"
 _CLOSE_S: Final = 5.0
-_LOOK_S: Final = 5.0
+_PROBE_S: Final = 5.0
 _Result = TypeVar("_Result")
 
 
-class _Sent:
-    """Whether the call has gone out: what fails before has certainly not run."""
+class _Progress:
+    """Progress of a call: if it fails before `is_sent`, the tool has certainly not run."""
 
-    yet = False
+    is_sent = False
 
 
 def run(tool: Tool, server: McpTool, call: ToolCall) -> ToolResult:
-    """One call over the replay's connection to this server."""
-    sent = _Sent()
+    """Call the tool over the replay's connection to this server."""
+    progress = _Progress()
     try:
-        return _run(tool, server, call, sent)
+        return _run(tool, server, call, progress)
     except TimeoutError as error:
         detail = f"{tool.name} did not answer in {tool.entry.timeout_s:g} s"
-        raise ToolFailure(detail, code="timeout", retryable=True, may_have_run=sent.yet) from error
+        raise ToolFailure(detail, code="timeout", retryable=True, may_have_run=progress.is_sent) from error
     except timeouts.GivenUp:
         raise
     except Exception as error:
-        raise _failed(tool, error, sent) from error
+        raise _to_failure(tool, error, progress) from error
 
 
-def _run(tool: Tool, server: McpTool, call: ToolCall, sent: _Sent) -> ToolResult:
+def _run(tool: Tool, server: McpTool, call: ToolCall, progress: _Progress) -> ToolResult:
     limit = tool.entry.timeout_s
     key = server.model_dump_json(exclude={"tool"})
     connection = connection_pool.take(call.replay, key, lambda: Connection(server, call.replay, limit))
@@ -56,29 +56,29 @@ def _run(tool: Tool, server: McpTool, call: ToolCall, sent: _Sent) -> ToolResult
         if not connection.alive():
             connection.close()
             connection = Connection(server, call.replay, limit)
-        sent.yet = True
-        found = connection.wait(_call(connection.client, server.tool or tool.name, call), limit, call.is_cancelled)
+        progress.is_sent = True
+        result = connection.wait(_call(connection.client, server.tool or tool.name, call), limit, call.is_cancelled)
     except BaseException:
         connection.close()
         raise
     connection_pool.leave(call.replay, key, connection)
-    return found
+    return result
 
 
 async def _call(client: mcp.Client, name: str, call: ToolCall) -> ToolResult:
     arguments = call.arguments if isinstance(call.arguments, dict) else {}
     meta: Any = {META: call.replay}  # the protocol leaves `_meta` open, its type does not
     try:
-        found = await client.call_tool(name, arguments, meta=meta)
+        answer = await client.call_tool(name, arguments, meta=meta)
     except mcp.MCPError as error:
         if error.error.code == mcp.types.CONNECTION_CLOSED:
             raise
         return ToolResult(output={"error": str(error)}, status=StepStatus.ERROR)
-    return ToolResult(output=_output(found), status=StepStatus.ERROR if found.is_error else StepStatus.OK)
+    return ToolResult(output=_output(answer), status=StepStatus.ERROR if answer.is_error else StepStatus.OK)
 
 
 class Connection:
-    """A connection in an event loop of its own thread, because the SDK is asynchronous and the walk is not."""
+    """A connection in a separate thread with an event loop, because the SDK is asynchronous and replays are not."""
 
     def __init__(self, server: McpTool, replay: str, limit_s: float) -> None:
         self._server, self._replay = server, replay
@@ -86,8 +86,8 @@ class Connection:
         self._stop = asyncio.Event()
         self._connecting: asyncio.Task[None] | None = None
         self._ready: Future[mcp.Client] = Future()
-        self._ended = threading.Event()
-        self._used = False
+        self._end = threading.Event()
+        self._is_used = False
         threading.Thread(target=self._live, name="forkpoint-mcp", daemon=True).start()
         try:
             self.client = self._ready.result(limit_s)
@@ -96,31 +96,31 @@ class Connection:
             raise
 
     def alive(self) -> bool:
-        """Whether the server still answers: one that left between two calls has not run the next."""
-        if not self._used:
-            self._used = True
+        """True if the server still answers; checked before each call but the first, so that no call is lost."""
+        if not self._is_used:
+            self._is_used = True
             return True
         try:
-            self.wait(_look(self.client), _LOOK_S)
-        except Exception:  # noqa: BLE001  # of any kind: a new connection is made, and says what is wrong
+            self.wait(_probe(self.client), _PROBE_S)
+        except Exception:  # noqa: BLE001  # any error: a new connection reports what is wrong
             return False
         return True
 
     def wait(
         self, work: Coroutine[Any, Any, _Result], limit_s: float, is_cancelled: Callable[[], bool] = lambda: False
     ) -> _Result:
-        """What the work returns; raises `TimeoutError`, and `GivenUp` where `is_cancelled` says so."""
-        waiting = asyncio.run_coroutine_threadsafe(work, self._loop)
+        """Return the result of `work`; raises `TimeoutError`, and `GivenUp` if cancelled."""
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
-            return timeouts.await_future(waiting, limit_s, is_cancelled=is_cancelled)
+            return timeouts.await_future(future, limit_s, is_cancelled=is_cancelled)
         finally:
-            waiting.cancel()
+            future.cancel()
 
     def close(self) -> None:
-        """End the connection, and with it a command that was started."""
-        if not self._ended.is_set():
+        """Close the connection, and end the server's process if one was started."""
+        if not self._end.is_set():
             self._loop.call_soon_threadsafe(self._leave)
-            self._ended.wait(_CLOSE_S)
+            self._end.wait(_CLOSE_S)
 
     def _leave(self) -> None:
         self._stop.set()
@@ -131,14 +131,14 @@ class Connection:
         try:
             with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
                 runner.run(self._serve())
-        except BaseException as error:  # noqa: BLE001  # whoever connects gets it; afterwards the next call notices
+        except BaseException as error:  # noqa: BLE001  # raised on connect, or noticed by the next call
             if not self._ready.done():
                 self._ready.set_exception(error)
         finally:
-            self._ended.set()
+            self._end.set()
 
     async def _serve(self) -> None:
-        """Connect, and stay until the end; what was entered in one task is left in the same."""
+        """Connect and stay connected until the end, so that one task enters and leaves the contexts."""
         if self._stop.is_set():
             return
         self._connecting = asyncio.current_task()
@@ -148,8 +148,8 @@ class Connection:
             await self._stop.wait()
 
 
-async def _look(client: mcp.Client) -> None:
-    """A question that every server answers, in the old protocol and in the new one, which has no ping."""
+async def _probe(client: mcp.Client) -> None:
+    """Send a request that every server answers; the new protocol has no ping."""
     try:
         await client.list_tools(cache_mode="refresh")
     except mcp.MCPError as error:
@@ -159,7 +159,7 @@ async def _look(client: mcp.Client) -> None:
 
 @asynccontextmanager
 async def _transport(server: McpTool, replay: str) -> AsyncIterator[Any]:
-    """What the SDK connects through; over HTTP it reaches the configured host and nothing else."""
+    """Open the SDK's transport; over HTTP it reaches only the configured host."""
     if server.url is not None:
         headers = {**secrets(server.headers_env), HEADER: replay}
         destination = egress.Destination(host=server.url.host or "", operator=True)
@@ -167,13 +167,13 @@ async def _transport(server: McpTool, replay: str) -> AsyncIterator[Any]:
             yield streamable_http_client(str(server.url), http_client=http)
         return
     environment = {**secrets(server.env), VARIABLE: replay}
-    given = mcp.StdioServerParameters(command=server.command or "", args=server.args, env=environment)
-    with Path(os.devnull).open("w") as nowhere:  # its log may hold payloads
-        yield stdio_client(given, errlog=nowhere)
+    parameters = mcp.StdioServerParameters(command=server.command or "", args=server.args, env=environment)
+    with Path(os.devnull).open("w") as null_device:  # its log may contain payloads
+        yield stdio_client(parameters, errlog=null_device)
 
 
-def _failed(tool: Tool, error: BaseException, sent: _Sent) -> ToolFailure:
-    """The SDK's task groups wrap what went wrong."""
+def _to_failure(tool: Tool, error: BaseException, progress: _Progress) -> ToolFailure:
+    """Convert an error, which the SDK's task groups may wrap."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, ToolFailure):
@@ -184,22 +184,22 @@ def _failed(tool: Tool, error: BaseException, sent: _Sent) -> ToolFailure:
         detail = f"the command of {tool.name} cannot be run: {error.strerror}"
         return ToolFailure(detail, code="tool_unavailable", retryable=False, may_have_run=False)
     detail = f"the MCP server of {tool.name} failed: {type(error).__name__}: {error}"
-    return ToolFailure(detail, code="network", retryable=True, may_have_run=sent.yet)
+    return ToolFailure(detail, code="network", retryable=True, may_have_run=progress.is_sent)
 
 
-def _output(found: Any) -> JSONValue:
-    """One text is that text, or the JSON that it holds; anything else is the list of content blocks."""
-    blocks = [block.model_dump(mode="json", by_alias=True, exclude_none=True) for block in found.content]
+def _output(answer: Any) -> JSONValue:
+    """Convert content: a single text to text or JSON, anything else to a list of content blocks."""
+    blocks = [block.model_dump(mode="json", by_alias=True, exclude_none=True) for block in answer.content]
     if len(blocks) == 1 and blocks[0]["type"] == "text":
-        return _parsed(blocks[0]["text"])
-    if not blocks and found.structured_content is not None:
-        structured: JSONValue = found.structured_content
-        return structured
+        return _parse(blocks[0]["text"])
+    if not blocks and answer.structured_content is not None:
+        content: JSONValue = answer.structured_content
+        return content
     return blocks
 
 
-def _parsed(text: str) -> JSONValue:
-    """Objects and lists only: a text that looks like a number is a text."""
+def _parse(text: str) -> JSONValue:
+    """Parse JSON objects and lists; any other text, such as a number, remains text."""
     try:
         value: JSONValue = json.loads(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Tools that are Python callables of installed packages, run in a process of their own that can be ended in time."""
+"""Tools that are Python callables of installed packages, run in a child process that can be killed."""
 
 import json
 import os
@@ -22,7 +22,7 @@ _CLOSE_S: Final = 2.0
 
 
 def run(tool: Tool, name: str, call: ToolCall) -> ToolResult:
-    """Call it with the arguments as keywords; an exception of its own is its answer, as the agent would see it."""
+    """Call the tool with keyword arguments; an exception of the tool is an answer for the agent."""
     process = connection_pool.take(call.replay, f"python {name}", lambda: Process(tool, callables()[name], call.replay))
     try:
         answer = process.ask(dict(call.arguments) if isinstance(call.arguments, dict) else {}, call.is_cancelled)
@@ -36,12 +36,13 @@ def run(tool: Tool, name: str, call: ToolCall) -> ToolResult:
 
 
 class Process:
-    """The process of one callable; its calls in one replay come one after the other."""
+    """The process of one callable; the calls of one replay run one after another."""
 
     def __init__(self, tool: Tool, point: EntryPoint, replay: str) -> None:
         self.tool = tool
-        self._abandoned = False  # a thread still reads: it closes what it reads from, because closing would wait for it
-        # -P: the folder of the script holds modules named as some of the standard library.
+        # Set while a thread still reads: that thread closes the stream, because closing it here would block.
+        self._is_abandoned = False
+        # -P: the script's folder contains modules with names of the standard library.
         self._process = subprocess.Popen(
             [sys.executable, "-P", str(_CHILD)],
             stdin=subprocess.PIPE,
@@ -51,47 +52,47 @@ class Process:
             start_new_session=True,
         )
         try:
-            loaded = self._asked({"callable": point.value, "path": sys.path, "replay": replay}, may_have_run=False)
-            if "cannot" in loaded:
-                detail = f"{point.name} cannot be loaded: {loaded['cannot']}"
+            answer = self._exchange({"callable": point.value, "path": sys.path, "replay": replay}, may_have_run=False)
+            if "cannot" in answer:
+                detail = f"{point.name} cannot be loaded: {answer['cannot']}"
                 raise ToolFailure(detail, code="tool_unavailable", retryable=False, may_have_run=False)
         except BaseException:
             self.kill()
             raise
 
     def ask(self, arguments: dict[str, Any], is_cancelled: Callable[[], bool]) -> dict[str, Any]:
-        return self._asked(arguments, may_have_run=True, is_cancelled=is_cancelled)
+        return self._exchange(arguments, may_have_run=True, is_cancelled=is_cancelled)
 
     def close(self) -> None:
-        """Let it end by itself, for it has answered; then see to it."""
-        self._shut(self._process.stdin)
+        """Let the process end by itself, and kill it if it does not."""
+        self._close_stream(self._process.stdin)
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_CLOSE_S)
         self.kill()
 
     def kill(self) -> None:
-        """End it, and whatever it started."""
+        """Kill the process group."""
         with suppress(ProcessLookupError):  # all of them have ended
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-        self._shut(self._process.stdin)
-        if not self._abandoned:
-            self._shut(self._process.stdout)
+        self._close_stream(self._process.stdin)
+        if not self._is_abandoned:
+            self._close_stream(self._process.stdout)
 
-    def _shut(self, stream: IO[str] | None) -> None:
+    def _close_stream(self, stream: IO[str] | None) -> None:
         if stream is not None:
-            with suppress(BrokenPipeError):  # of what it did not read any more
+            with suppress(BrokenPipeError):  # unread input
                 stream.close()
 
     def _read(self) -> str:
         if self._process.stdout is None:
             raise AssertionError("it is a pipe")
         line = self._process.stdout.readline()
-        if self._abandoned:
+        if self._is_abandoned:
             self._process.stdout.close()
         return line
 
-    def _asked(
+    def _exchange(
         self, value: dict[str, Any], *, may_have_run: bool, is_cancelled: Callable[[], bool] = lambda: False
     ) -> dict[str, Any]:
         if self._process.stdin is None:
@@ -102,11 +103,11 @@ class Process:
             self._process.stdin.flush()
             line = timeouts.run_with_timeout(limit, self._read, is_cancelled=is_cancelled)
         except timeouts.GivenUp:
-            self._abandoned = True
+            self._is_abandoned = True
             raise
         except TimeoutError as error:
-            self._abandoned = True
-            detail = f"{self.tool.name} did not answer in {limit:g} s and was ended"
+            self._is_abandoned = True
+            detail = f"{self.tool.name} did not answer in {limit:g} s and was killed"
             raise ToolFailure(detail, code="timeout", retryable=True, may_have_run=may_have_run) from error
         except BrokenPipeError:
             line = ""

@@ -1,4 +1,4 @@
-"""What a live tool is, is asked and answers."""
+"""Types of live tools: configuration, calls and results."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,11 +13,12 @@ from traces.core.schema import Schema
 from traces.core.vocabulary import StepStatus
 
 Name = Annotated[str, StringConstraints(min_length=1)]
-Environment = dict[str, Name]  # a header or variable, and the environment variable of the server that holds its value
+# A header or variable, and the server's environment variable that contains its value.
+Environment = dict[str, Name]
 
 
 class HttpTool(Schema):
-    """Arguments go as JSON, or as query parameters of GET; `headers_env` names variables that hold secrets."""
+    """Arguments are sent as JSON, or as query parameters of GET; `headers_env` names variables with secrets."""
 
     url: OperatorUrl
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = "POST"
@@ -26,7 +27,7 @@ class HttpTool(Schema):
 
 
 class McpTool(Schema):
-    """A tool of an MCP server, which is a command on standard streams or an address; `tool` is its name there."""
+    """A tool of an MCP server, which is a command on stdio or a URL; `tool` is the tool's name on the server."""
 
     command: Name | None = None
     args: list[str] = []
@@ -36,9 +37,9 @@ class McpTool(Schema):
     tool: Name | None = None
 
     @model_validator(mode="after")
-    def _one_transport(self) -> "McpTool":
+    def _require_one_transport(self) -> "McpTool":
         if (self.command is None) == (self.url is None):
-            raise ValueError("give either `command` (a server on standard streams) or `url` (streamable HTTP)")
+            raise ValueError("give either `command` (a server on stdio) or `url` (streamable HTTP)")
         return self
 
 
@@ -47,13 +48,13 @@ class ToolEntry(Schema):
 
     http: HttpTool | None = None
     mcp: McpTool | None = None
-    python: Name | None = None  # the name of an entry point
+    python: Name | None = None  # entry point
     idempotent: bool = False
     timeout_s: Annotated[float, Field(gt=0, le=3600)] = 30.0
 
     @model_validator(mode="after")
-    def _one_way(self) -> "ToolEntry":
-        if sum(way is not None for way in (self.http, self.mcp, self.python)) != 1:
+    def _require_one_executor(self) -> "ToolEntry":
+        if sum(executor is not None for executor in (self.http, self.mcp, self.python)) != 1:
             raise ValueError("give exactly one of `http`, `mcp` and `python`")
         return self
 
@@ -65,7 +66,7 @@ class Tool:
 
     @property
     def place(self) -> str:
-        """What runs it, in words and without secrets."""
+        """Describe what runs the tool, without secrets."""
         entry = self.entry
         if entry.http is not None:
             return f"http {entry.http.method} {entry.http.url.host}"
@@ -76,9 +77,9 @@ class Tool:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolCall:
-    """`replay` is the id of the session, by which code that runs can tell that this is a replay.
+    """`replay` is the session's id, so that the tool's code can recognize a replay.
 
-    While the tool runs, `is_cancelled` is asked now and then; where it says so the call ends with `deadlines.GivenUp`.
+    `is_cancelled` is polled while the tool runs; if it returns True, the call raises `timeouts.GivenUp`.
     """
 
     arguments: JSONValue
@@ -93,7 +94,7 @@ class ToolResult:
 
 
 class ToolFailure(ProviderError):
-    """There is no answer. `may_have_run`: the tool may have done its work all the same."""
+    """A tool call without an answer. `may_have_run`: the tool may have run anyway."""
 
     def __init__(
         self,

@@ -281,7 +281,7 @@ def test_the_operator_is_asked_and_the_session_goes_on_with_the_answer(server: P
     assert (view.question.sequence_no, view.question.arguments) == (6, {"to": "a@example.com"})
     given = OperatorAnswer(sequence_no=6, action="answer", output="sent", status=status)
     assert [services.answer(view.id, given).status for _ in range(2)] == ["pending", "pending"]
-    with pytest.raises(SessionConflict, match="waits for no answer"):
+    with pytest.raises(SessionConflict, match="does not wait for an answer"):
         services.answer(view.id, OperatorAnswer(sequence_no=6, action="answer", output="lost"))
     runner.execute(view.id)
     view = queries.session_view(view.id)

@@ -276,7 +276,7 @@ def test_embedding_a_query_costs_what_the_provider_asks(settings: Settings) -> N
         ({"chroma": {"url": "http://a/", "collection": "c"}, "embeddings": {"a": {}}}, "['embeddings']['a']"),
         (
             {"chroma": {"url": "http://a/", "collection": "c"}, "embeddings": {"a": {"provider": "x", "model": "y"}}},
-            "is 'x', which is no configured provider",
+            "is 'x', which is not a configured provider",
         ),
         ({"pgvector": {"table": "t"}, "embeddings": {"a": {"local": "all-MiniLM-L6-v2"}}}, "['pgvector']['url_env']"),
         ({"http": {"url": "http://a/"}, "embedding": "b"}, "none of []"),

@@ -190,7 +190,7 @@ def test_that_a_call_may_run_does_not_answer_what_came_of_it(endpoint: ProviderS
     assert view.question is not None
     assert (view.status, view.question.may_run, len(endpoint.seen)) == ("awaiting_operator", False, 1)
     step = view.question.sequence_no
-    with pytest.raises(SessionConflict, match="does not run"):
+    with pytest.raises(SessionConflict, match="cannot run"):
         services.answer(view.id, OperatorAnswer(sequence_no=step, action="run"))
     services.answer(view.id, OperatorAnswer(sequence_no=step, action="answer", output="done"))
     runner.execute(view.id)
@@ -200,7 +200,7 @@ def test_that_a_call_may_run_does_not_answer_what_came_of_it(endpoint: ProviderS
 class Everyone(leases.Observer):
     """Takes every worker for dead."""
 
-    def abandoned(self) -> list[leases.Claim]:
+    def find_abandoned(self) -> list[leases.Claim]:
         running = ReplaySession.objects.filter(status="running").values_list("id", "owner")
         return [leases.Claim(session_id=id, owner=owner) for id, owner in running]
 

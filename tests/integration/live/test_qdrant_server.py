@@ -121,7 +121,7 @@ def test_a_wrong_key_ends_a_search(settings: Settings, monkeypatch: pytest.Monke
     settings.RETRIEVERS = {"library": {**stores.qdrant(), **by}}
     monkeypatch.setenv("LIBRARY_KEY", "wr0ng")
     asked = retrieval.Search(query="gift", top_k=1, filters={}, embedding=None, replay="r1")
-    with pytest.raises(ProviderError, match="refused the credentials") as failed:
+    with pytest.raises(ProviderError, match="rejected the credentials") as failed:
         retrieval.run(retrieval.configured_retrievers()["library"], asked)
     assert (failed.value.code, failed.value.retryable) == ("auth", False)
     assert "wr0ng" not in str(failed.value)

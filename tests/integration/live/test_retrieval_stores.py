@@ -81,7 +81,7 @@ class TestEveryStore:
         assert texts(find(retriever(settings, make()), filters)) == left
 
     def test_a_filter_that_nobody_knows_is_refused(self, make: Make, settings: Settings) -> None:
-        with pytest.raises(ProviderError, match="is no operator") as refused:
+        with pytest.raises(ProviderError, match="is not an operator") as refused:
             find(retriever(settings, make()), {"lang": {"$like": "d%"}})
         assert (refused.value.code, refused.value.retryable) == ("bad_request", False)
 

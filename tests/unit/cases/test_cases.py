@@ -49,7 +49,7 @@ from replay.core.graph import CONTAINERS
 from replay.execution.calls.attempts import back_off
 from replay.live.pricing import price
 from replay.live.providers import provider_for
-from replay.live.providers.failures import classified
+from replay.live.providers.failures import classify
 from replay.live.providers.types import Provider
 from replay.loops.duplicate_calls import ReplayControl, ToolSpec, call_key
 from replay.overrides.policy import Policy, Retries
@@ -201,7 +201,7 @@ def test_which_failures_are_tried_again(case: Case, sdk: Any) -> None:
     error = sdk.APIStatusError(
         "429 in a message says nothing", response=httpx2.Response(case["status"], request=request), body=None
     )
-    found = classified(error, Provider(name="desk", protocol="openai", base_url="http://127.0.0.1:9/v1"), "")
+    found = classify(error, Provider(name="desk", protocol="openai", base_url="http://127.0.0.1:9/v1"), "")
     assert (found.code, found.retryable, found.status) == (case["code"], case["retryable"], case["status"])
 
 

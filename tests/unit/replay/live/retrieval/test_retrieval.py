@@ -80,10 +80,10 @@ def test_every_store_gets_every_condition(filters: dict[str, Any]) -> None:
     assert {one.field for one in found} <= set(filters)
     assert conditions({"$and": [filters]}) == found
     assert len(found) == sum(len(value) if isinstance(value, dict) else 1 for value in filters.values())
-    own: Any = chroma.where(filters)
+    own: Any = chroma.chroma_filter(filters)
     parts = own.get("where", {}).get("$and", [own["where"]]) if own else []
     assert parts == [{one.field: {one.operator: one.value}} for one in found]
-    made: Any = qdrant.own_filter(filters) if filters else {}
+    made: Any = qdrant.qdrant_filter(filters) if filters else {}
     assert len(made.get("must", [])) + len(made.get("must_not", [])) == len(found)
 
 
