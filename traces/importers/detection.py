@@ -193,7 +193,7 @@ def _describe(value: JSONValue) -> str:
     for test, reason in checks:
         if body and test(body):
             return reason
-    if reason := kurral.refusal(value):
+    if reason := kurral.explain_rejection(value):
         return reason
     if isinstance(value, dict):
         return f"no known format has an object with the keys {', '.join(sorted(body)[:8]) or '(none)'}"
