@@ -1,4 +1,4 @@
-// The layout that ESLint cannot check: no circle of imports, and folders of a size that one can take in.
+// Layout rules that ESLint cannot check: no import cycles, and a limit on modules per folder.
 import ts from "typescript";
 import { expect, test } from "vitest";
 
@@ -10,7 +10,7 @@ const modules = Object.keys(sources)
   .filter((path) => !/\.test\.tsx?$/.test(path));
 const moduleSet = new Set(modules);
 
-/** The module that an import names, if it is one of ours. */
+/** The module of ours that an import resolves to. */
 function resolve(specifier: string, importer: string): string | undefined {
   const url = specifier.startsWith("@/")
     ? new URL(specifier.slice("@/".length), "file:///")
@@ -25,7 +25,7 @@ function importsOf(path: string): string[] {
   return specifiers.flatMap((name) => resolve(name, path) ?? []);
 }
 
-/** The first circle that a walk along the imports meets, as the path around it; types and lazy imports count too. */
+/** The first import cycle found, as a path. Type and lazy imports count too. */
 function findCycle(imports: ReadonlyMap<string, readonly string[]>): string[] | null {
   const finished = new Set<string>();
   const visit = (module: string, path: readonly string[]): string[] | null => {
@@ -45,12 +45,12 @@ function findCycle(imports: ReadonlyMap<string, readonly string[]>): string[] | 
   return null;
 }
 
-test("a circle of imports is found", () => {
+test("finds an import cycle", () => {
   const circle = { "a.ts": ["b.ts"], "b.ts": ["c.ts"], "c.ts": ["b.ts"] };
   expect(findCycle(new Map(Object.entries(circle)))).toEqual(["b.ts", "c.ts", "b.ts"]);
 });
 
-test("no module imports itself by way of others", () => {
+test("there is no import cycle", () => {
   const imports = new Map(modules.map((path) => [path, importsOf(path)]));
   expect([...imports.values()].flat().length).toBeGreaterThan(modules.length);
   expect(findCycle(imports)).toBeNull();

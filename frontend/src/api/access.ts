@@ -1,7 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { answer, api } from "./client";
 
-/** Who the caller is; the answer also sets the CSRF cookie that writes need. */
+/** The caller's identity and role. The response also sets the CSRF cookie that writes need. */
 export const accessQuery = queryOptions({
   queryKey: ["access"],
   queryFn: ({ signal }) => answer(api.GET("/api/v1/access", { signal })),

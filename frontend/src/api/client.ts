@@ -8,7 +8,7 @@ function readCookie(name: string): string | undefined {
   return cookie && decodeURIComponent(cookie.slice(name.length + 1));
 }
 
-/** The header that Django wants on writes of a signed-in browser. */
+/** The CSRF header that Django requires on writes from a logged-in browser. */
 export function csrfHeaders(): Record<string, string> {
   const token = readCookie("csrftoken");
   return token ? { "X-CSRFToken": token } : {};
@@ -27,7 +27,7 @@ const protect: Middleware = {
 export const api = createClient<paths>({ baseUrl: window.location.origin });
 api.use(protect);
 
-/** The answer of a call that succeeded; failed ones have thrown a `ProblemError` before. */
+/** The body of a successful response. Failed responses have already thrown a `ProblemError`. */
 export async function answer<T>(call: Promise<{ data?: T; response: Response }>): Promise<T> {
   const { data, response } = await call;
   if (data === undefined) throw await problemFrom(response);

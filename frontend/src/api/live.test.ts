@@ -30,7 +30,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.useRealTimers());
 
-test("after a lost connection it resumes behind the last message, without repeats", () => {
+test("resumes after the last message without repeats", () => {
   const sequence: number[] = [];
   const close = openLive({ topic: { replay: "s1" }, onMessage: (message) => sequence.push(message.seq), connect });
   socket(0).onopen?.();
@@ -45,7 +45,7 @@ test("after a lost connection it resumes behind the last message, without repeat
   close();
 });
 
-test("hints about runs count anew on each connection and still arrive", () => {
+test("delivers hints after a reconnect", () => {
   const messages: LiveMessage[] = [];
   const close = openLive({ topic: { runs: 1 }, onMessage: (message) => messages.push(message), connect });
   socket(0).say({ type: "runs", seq: 1, run: null });
@@ -56,7 +56,7 @@ test("hints about runs count anew on each connection and still arrive", () => {
   close();
 });
 
-test("closing ends it for good", () => {
+test("never reconnects after closing", () => {
   const states: ConnectionState[] = [];
   const close = openLive({
     topic: { runs: 1 },
@@ -71,11 +71,11 @@ test("closing ends it for good", () => {
   expect(states).toEqual(["connecting", "closed"]);
 });
 
-test("messages of unknown types are left alone", () => {
+test("ignores messages of unknown types", () => {
   expect(parseMessage('{"type":"new thing","seq":4}')).toBeNull();
   expect(parseMessage("17")).toBeNull();
 });
 
-test("the wait grows to fifteen seconds", () => {
+test("backs off up to fifteen seconds", () => {
   expect([0, 1, 2, 9].map((attempt) => backoff(attempt, () => 0))).toEqual([400, 800, 1600, 15_000]);
 });

@@ -1,4 +1,4 @@
-// The live socket: reconnects by itself and resumes after the last message seen, so that nothing is lost or repeated.
+// The live socket: reconnects by itself and resumes after the last message, so none is lost or repeated.
 import { useEffect, useEffectEvent, useState } from "react";
 import type {
   AttemptMessage,
@@ -43,14 +43,14 @@ const kinds = {
   bisection: true,
 } satisfies Record<LiveMessage["type"], true>;
 
-/** A message of a type that this client knows; others are for newer clients. */
+/** Parse a message. Null for types that this client does not know. */
 export function parseMessage(text: string): LiveMessage | null {
   const value: unknown = JSON.parse(text);
   if (typeof value !== "object" || value === null || !("type" in value) || !("seq" in value)) return null;
   return typeof value.type === "string" && value.type in kinds ? (value as LiveMessage) : null;
 }
 
-/** Wait before attempt `n` (from 0): doubles to 15 s, with a quarter of jitter so that clients do not return at once. */
+/** Delay before attempt `n` (from 0): doubles up to 15 s, plus up to 25 % jitter against simultaneous reconnects. */
 export function backoff(attempt: number, random: () => number = Math.random): number {
   return Math.min(15_000, 400 * 2 ** attempt) * (1 + random() / 4);
 }
@@ -69,7 +69,7 @@ function address(topic: LiveTopic, after: number): string {
   return `${window.location.origin.replace(/^http/, "ws")}/ws/live?${query}`;
 }
 
-/** Opens the socket of a topic; returns the function that closes it for good. */
+/** Open the socket of a topic. Returns a function that closes it for good. */
 export function openLive({ topic, after = 0, onMessage, onState, connect = (url) => new WebSocket(url) }: Options) {
   let last = after;
   let attempt = 0;
@@ -87,7 +87,7 @@ export function openLive({ topic, after = 0, onMessage, onState, connect = (url)
     socket.onmessage = (event: MessageEvent<string>) => {
       const message = parseMessage(event.data);
       if (!message) return;
-      // Hints count from 1 on each connection; only the messages of a session have a sequence of their own.
+      // Hints are numbered per connection. Only session messages have a persistent sequence.
       if (message.type !== "runs" && message.type !== "diff") {
         if (message.seq <= last) return;
         last = message.seq;
@@ -109,7 +109,7 @@ export function openLive({ topic, after = 0, onMessage, onState, connect = (url)
   };
 }
 
-/** Listens to a topic while the component is mounted; `null` listens to nothing. */
+/** Subscribe to a topic while the component is mounted. `null` subscribes to nothing. */
 export function useLive(topic: LiveTopic | null, handler: (message: LiveMessage) => void, after = 0): ConnectionState {
   const [state, setState] = useState<ConnectionState>("connecting");
   const onMessage = useEffectEvent(handler);

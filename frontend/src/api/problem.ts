@@ -1,6 +1,6 @@
 import type { Problem } from "./schema";
 
-/** What the server said went wrong; `message` is fit to show. */
+/** A problem reported by the server. `message` can be shown to the user. */
 export class ProblemError extends Error {
   readonly problem: Problem;
 
@@ -15,7 +15,7 @@ function isProblem(value: unknown): value is Problem {
   return typeof value === "object" && value !== null && "code" in value && "detail" in value;
 }
 
-/** The problem that a failed response describes, or one that says what is known. */
+/** The problem that a failed response describes, or a generic one. */
 export async function problemFrom(response: Response): Promise<ProblemError> {
   const body: unknown = await response
     .clone()

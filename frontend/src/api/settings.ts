@@ -2,7 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { answer, api } from "./client";
 import type { Readiness, TokenRequest } from "./schema";
 
-/** What the server was configured to be. Only its administrator may ask. */
+/** The server's configuration. Visible to administrators only. */
 export const settingsQuery = queryOptions({
   queryKey: ["settings"],
   queryFn: ({ signal }) => answer(api.GET("/api/v1/settings", { signal })),
@@ -21,9 +21,9 @@ export async function revokeToken(id: string): Promise<void> {
   await api.DELETE("/api/v1/tokens/{id}", { params: { path: { id } } });
 }
 
-/** Whether what the server needs can be reached. */
+/** Whether the server's dependencies are reachable. */
 export const readinessQuery = queryOptions({
   queryKey: ["ready"],
-  // What cannot be reached is an answer too, with the status of a failure: the client would throw it.
+  // An unreachable dependency answers with an error status that carries data, which the API client would throw.
   queryFn: async ({ signal }) => (await (await fetch("/api/v1/ready", { signal })).json()) as Readiness,
 });

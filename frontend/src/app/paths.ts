@@ -1,4 +1,4 @@
-// Every link of the cockpit is made here, as options for <Link {...}> and navigate(...).
+// All links of the cockpit, as options for <Link {...}> and navigate(...).
 import { linkOptions } from "@tanstack/react-router";
 import type { CompareSearch } from "@/pages/compare/search";
 import type { DiffSearch } from "@/pages/diff/search";
@@ -29,7 +29,7 @@ export const paths = {
   login: (search: LoginSearch = {}) => linkOptions({ to: "/login", search }),
 };
 
-/** Pages that the server answers itself. */
+/** Pages that the server renders. */
 export const serverPaths = {
   apiDocs: "/api/v1/docs",
   diffFile: (diff: string, format: "html" | "md" | "json") =>

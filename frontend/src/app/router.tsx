@@ -19,7 +19,7 @@ import { toolsRoute } from "@/pages/tools/route";
 import { treeRoute } from "@/pages/tree/route";
 import { rootRoute } from "./root";
 
-// A page adds its route here: one line, its code stays in its own lazy chunk.
+// Each page adds one route here. Its code stays in its own lazy chunk.
 const routeTree = rootRoute.addChildren([
   runsRoute,
   runRoute,

@@ -1,4 +1,4 @@
-// Only the styles of components in use. The layered files let our own rules win without specificity fights.
+// Only the styles of components in use. Layered files let our own rules win regardless of specificity.
 import "@mantine/core/styles/baseline.css";
 import "@mantine/core/styles/default-css-variables.css";
 import "@mantine/core/styles/global.css";
@@ -37,7 +37,7 @@ import "@mantine/core/styles/Switch.layer.css";
 import "@mantine/core/styles/Tabs.layer.css";
 import "@mantine/core/styles/Tooltip.layer.css";
 import "@mantine/notifications/styles.layer.css";
-// Bundled, so that every machine shows the same; a browser fetches only the alphabets that a page uses.
+// Bundled, so that every machine shows the same fonts. Browsers load only the character ranges that a page uses.
 import "@fontsource-variable/inter/wght.css";
 import "@fontsource-variable/jetbrains-mono/wght.css";
 import "./theme.css";

@@ -1,6 +1,6 @@
 import { createTheme, type CSSVariablesResolver, type MantineColorsTuple } from "@mantine/core";
 
-// Shade 6 carries white text at AA in the light theme; shade 3 carries dark text in the dark one.
+// Shade 6 has AA contrast with white text in the light theme, shade 3 with dark text in the dark theme.
 const iris: MantineColorsTuple = [
   "#eceefb", "#d5d9f6", "#b4bbec", "#99a3ff", "#7480e6", "#5a67d6", "#4452c6", "#3a46ab", "#2f398c", "#23263f",
 ]; // prettier-ignore
@@ -27,7 +27,7 @@ export const theme = createTheme({
     Button: {
       defaultProps: { size: "compact-md" },
       styles: { root: { height: 28, paddingInline: 11, fontSize: 12.5, fontWeight: 600 } },
-      // Mantine chooses the text by the light theme's shade; the dark one needs dark text.
+      // Mantine picks the text colour for the light theme's shade. The dark theme's shade needs dark text.
       vars: (_theme: unknown, { variant = "filled", color }: { variant?: string; color?: string }) => ({
         root: variant === "filled" && color === undefined ? { "--button-color": "var(--on-accent)" } : {},
       }),
@@ -43,7 +43,7 @@ export const theme = createTheme({
     Switch: { defaultProps: { size: "xs" } },
     SegmentedControl: { defaultProps: { size: "xs" } },
     Tooltip: { defaultProps: { openDelay: 350, withinPortal: true, multiline: true, maw: 340 } },
-    // The first item takes the focus itself: an empty element that takes it is no item of a menu.
+    // Focus goes to the first item. Mantine's placeholder would not be a valid menu item.
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
     Modal: {
       defaultProps: { centered: true, radius: 10 },
@@ -54,7 +54,7 @@ export const theme = createTheme({
   },
 });
 
-/** Mantine's own surfaces take our tokens, so that both speak one language in both themes. */
+/** Map Mantine's surfaces to our tokens in both themes. */
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: {
     "--mantine-color-body": "var(--panel)",

@@ -1,4 +1,4 @@
-// A plain cast for tests: whole values of the API's types, with what the test is about given.
+// Complete test values of the API's types, with overrides.
 import type { RunSummary, SessionView, StepDetail, StepSummary } from "@/api/schema";
 
 export function aRun(overrides: Partial<RunSummary> = {}): RunSummary {

@@ -3,5 +3,5 @@ import { afterEach } from "vitest";
 
 afterEach(cleanup);
 
-// happy-dom has no font loading; text areas that grow with their text listen to it.
+// happy-dom has no font loading, which autosizing text areas listen to.
 Object.defineProperty(document, "fonts", { value: new EventTarget(), configurable: true });

@@ -12,10 +12,10 @@ import classes from "./CodeView.module.css";
 interface Props {
   value: unknown;
   label: string;
-  /** Makes it an editor; called with the whole text. */
+  /** Makes the view editable. Called with the whole text. */
   onChange?: (text: string) => void;
 }
-/** More characters than this make any editor slow. */
+/** Larger texts make any editor slow. */
 const LIMIT = 2_000_000;
 
 const style = HighlightStyle.define([
@@ -33,7 +33,7 @@ const look = EditorView.theme({
   ".cm-panels": { backgroundColor: "var(--sunken)", color: "var(--text)" },
 });
 
-/** JSON in CodeMirror: read-only, or an editor if there is `onChange`. Strings are shown verbatim, other values indented. */
+/** JSON in CodeMirror, editable if `onChange` is set. Strings are shown verbatim, other values indented. */
 export default function CodeView({ value, label, onChange }: Props): ReactElement {
   const host = useRef<HTMLDivElement>(null);
   const text = useMemo(

@@ -1,13 +1,13 @@
 import type { ReactElement, ReactNode } from "react";
 import classes from "./States.module.css";
 
-/** Says that there is nothing, why, and what to do about it. */
+/** An empty state: what is missing, why, and what to do. */
 export function EmptyState(props: {
   icon?: ReactNode;
   title: string;
   children?: ReactNode;
   action?: ReactNode;
-  /** The whole page is this: its title is the page's. */
+  /** The empty state is the whole page, so its title is the page's heading. */
   isPage?: boolean;
 }): ReactElement {
   return (

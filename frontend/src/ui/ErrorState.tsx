@@ -5,7 +5,7 @@ import { ProblemError } from "@/api/problem";
 import classes from "./States.module.css";
 import { sentence } from "@/ui/format/text";
 
-/** What to try, by what went wrong. */
+/** Advice by type of error. */
 function advice(error: unknown): string {
   if (!(error instanceof ProblemError)) {
     return error instanceof TypeError
@@ -30,9 +30,9 @@ function advice(error: unknown): string {
 interface Props {
   error: unknown;
   onRetry?: () => void;
-  /** A further way out, beside trying again. */
+  /** Another action besides retrying. */
   action?: ReactNode;
-  /** The error is all that the page shows. */
+  /** The error is the whole page. */
   isPage?: boolean;
 }
 

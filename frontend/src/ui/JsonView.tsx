@@ -6,7 +6,7 @@ import { entriesOf, isBranch, PAGE, preview } from "@/ui/format/json";
 import classes from "./JsonView.module.css";
 import { LongText } from "./TextView";
 
-/** A JSON value as a tree. Long lists come in pages and long texts folded, so that any size stays quick. */
+/** A JSON value as a tree. Long lists are paged and long texts collapsed, so that any size stays fast. */
 export function JsonView({ value, open = 2 }: { value: JsonValue; open?: number }): ReactElement {
   return (
     <div className={classes.tree}>

@@ -3,12 +3,12 @@ import { useState, type ReactElement, type ReactNode } from "react";
 interface Props {
   className?: string | undefined;
   summary: ReactNode;
-  /** A field inside is edited: the details open, and stay open when the edit is undone. */
+  /** Whether a field inside is edited. Opens the details, which stay open when the edit is undone. */
   hasEdits?: boolean;
   children: ReactNode;
 }
 
-/** Fields that are drawn when they are first unfolded: a form of all of them takes longer to open than a key may. */
+/** Details whose content is rendered when first opened, because rendering a large form takes too long. */
 export function LazyDetails({ className, summary, hasEdits = false, children }: Props): ReactElement {
   const [state, setState] = useState<"unseen" | "open" | "folded">(hasEdits ? "open" : "unseen");
   const [lastHasEdits, setLastHasEdits] = useState(hasEdits);

@@ -5,7 +5,7 @@ import { PageHeader } from "./Page";
 import { useRowSelection } from "@/ui/keyboard/useRowSelection";
 import classes from "./ListPage.module.css";
 
-/** A page that is one list: title, what it is about, one action. */
+/** A page with one list: title, description and an action. */
 export function ListPage(props: {
   title: string;
   note: string;
@@ -30,7 +30,7 @@ interface Listing<Data> {
   refetch: () => unknown;
 }
 
-/** A list once it is there; until then that it is awaited, or why it does not come. What came before stays. */
+/** A list, its loading state or its error. Earlier data stays visible. */
 export function LoadedList<Data>(props: {
   listing: Listing<Data>;
   children: (data: Data) => ReactElement;
@@ -44,16 +44,16 @@ export function LoadedList<Data>(props: {
   );
 }
 
-/** What a row shows under one title. The first column names the row. */
+/** A column of a list. The first column names the row. */
 export interface Column<Row> {
   title: string;
   cell: (row: Row) => ReactNode;
   className?: string | undefined;
-  /** More than there is room for. */
+  /** Full text for a tooltip. */
   hint?: (row: Row) => string;
 }
 
-/** The rows of a list page: `j`, `k` and Enter work on them; `empty` says what to do when there are none. */
+/** The rows of a list page, with `j`, `k` and Enter. `empty` is shown without rows. */
 export function RowTable<Row extends { id: string }>(props: {
   name: string;
   columns: readonly [Column<Row>, ...Column<Row>[]];

@@ -2,12 +2,12 @@ import { Skeleton } from "@mantine/core";
 import { Fragment, type ReactElement, type ReactNode } from "react";
 import classes from "./Page.module.css";
 
-/** A page that scrolls as one: its header, then panel after panel. */
+/** A scrolling page: a header, then panels. */
 export function Page({ children }: { children: ReactNode }): ReactElement {
   return <div className={classes.page}>{children}</div>;
 }
 
-/** What stands there until a page's content comes: its header, then one block for each panel. */
+/** Placeholder of a page: its header, then one block per panel. */
 export function PageLoading({ name, panels }: { name: string; panels: readonly number[] }): ReactElement {
   return (
     <div className={classes.page} aria-busy="true" aria-label={`Loading ${name}`}>
@@ -20,14 +20,14 @@ export function PageLoading({ name, panels }: { name: string; panels: readonly n
 }
 
 interface HeaderProps {
-  /** The way here, one link after another. */
+  /** Breadcrumb links. */
   crumbs?: readonly ReactNode[];
   title: ReactNode;
   note?: ReactNode;
   /** Current progress, announced on every change. */
   state?: ReactNode;
   progress?: ReactNode;
-  /** What can be done here. */
+  /** Actions of the page. */
   children?: ReactNode;
 }
 

@@ -4,7 +4,7 @@ import { IconCheck, IconCopy } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import classes from "./SecretField.module.css";
 
-/** A secret that the server will not show again, ready to be copied. */
+/** A secret that is shown once, ready to copy. */
 export function SecretField({ value }: { value: string }): ReactElement {
   const clipboard = useClipboard({ timeout: 2000 });
   return (

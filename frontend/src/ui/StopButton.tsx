@@ -4,7 +4,7 @@ import { useMutation } from "@tanstack/react-query";
 import { IconPlayerStop } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 
-/** Ends long work; `goesOn` is the title of what is said when that fails. */
+/** Stop a long-running task. `failureTitle` is the title of the error notification. */
 export function StopButton<View>(props: {
   stop: () => Promise<View>;
   onStopped: (view: View) => unknown;

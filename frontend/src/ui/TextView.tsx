@@ -3,7 +3,7 @@ import { count } from "@/ui/format/numbers";
 import { truncate } from "@/ui/format/text";
 import classes from "./TextView.module.css";
 
-/** Recorded text, always as text and never as markup; long ones are folded behind a button. */
+/** Recorded text, never interpreted as markup. Long texts are collapsed. */
 export function TextView({ text, limit = 4000 }: { text: string; limit?: number }): ReactElement {
   return (
     <div className={classes.text}>
@@ -12,7 +12,7 @@ export function TextView({ text, limit = 4000 }: { text: string; limit?: number 
   );
 }
 
-/** A text of any length inside a line. */
+/** Text of any length within a line. */
 export function LongText(props: {
   text: string;
   limit?: number;

@@ -3,7 +3,7 @@ import { answer, api } from "@/api/client";
 
 const ASK_AGAIN_MS = 700;
 
-/** The unchanged replay beside a diff: its price, and how far it is; asked for again while it runs. */
+/** The control replay of a diff: its cost and its progress. Polled while it runs. */
 export const controlReplayQuery = (diff: string) =>
   queryOptions({
     queryKey: ["diff", diff, "unchanged"],
@@ -17,7 +17,7 @@ export const controlReplayQuery = (diff: string) =>
     },
   });
 
-/** Starts the unchanged replay, or finds it. */
+/** Start the control replay, or return the existing one. */
 export function startControlReplay(diff: string) {
   return answer(api.POST("/api/v1/diffs/{id}/unchanged", { params: { path: { id: diff } }, body: { policy: null } }));
 }

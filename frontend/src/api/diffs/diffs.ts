@@ -2,21 +2,21 @@ import { queryOptions } from "@tanstack/react-query";
 import { answer, api } from "@/api/client";
 import type { DiffPending, DiffReport, DiffRequest, ShareRequest } from "@/api/schema";
 
-/** A report, or the word that a worker is still making it. */
+/** A report, or a notice that a worker is still computing it. */
 export type DiffResponse = DiffReport | DiffPending;
 
 export function isReport(response: DiffResponse | undefined): response is DiffReport {
   return response !== undefined && "schema_version" in response;
 }
 
-/** The same address also gives the report as text to people who ask for it; this client never does. */
+/** Narrow the response to JSON. The same address can also return text, which this client never requests. */
 async function asMade<T extends DiffResponse>(call: Promise<T | string>): Promise<T> {
   const response = await call;
   if (typeof response === "string") throw new TypeError("The server answered with text instead of JSON.");
   return response;
 }
 
-/** How often a report under way is asked for again. */
+/** Polling interval of an unfinished report. */
 const ASK_AGAIN_MS = 700;
 
 export const diffsQuery = queryOptions({
@@ -25,7 +25,7 @@ export const diffsQuery = queryOptions({
   staleTime: 5_000,
 });
 
-/** A report never changes once it is there; until then it is asked for again. */
+/** A finished report never changes. An unfinished one is polled. */
 export const diffQuery = (diff: string) =>
   queryOptions({
     queryKey: ["diff", diff],
@@ -49,7 +49,7 @@ export const sharesQuery = (diff: string) =>
     staleTime: 0,
   });
 
-/** Asking twice for the same comparison gives the same report. */
+/** Idempotent: the same comparison returns the same report. */
 export function compare(body: DiffRequest) {
   return asMade(answer(api.POST("/api/v1/diffs", { body })));
 }

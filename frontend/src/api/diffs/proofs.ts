@@ -2,7 +2,7 @@ import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { answer, api } from "@/api/client";
 import type { ProofRequest, ProofView } from "@/api/schema";
 
-/** A request that leaves out what has a default. */
+/** A request without the fields that have defaults. */
 export type SparseProof = { [Name in keyof ProofRequest]?: unknown };
 
 const body = (request: SparseProof) => request as unknown as ProofRequest;
@@ -12,10 +12,10 @@ export function isUnderWay(proof: ProofView): boolean {
   return proof.status === "pending" || proof.status === "running";
 }
 
-/** How often a proof under way is asked for again, beside what the socket says. */
+/** Polling interval of an unfinished proof, in addition to socket messages. */
 const ASK_AGAIN_MS = 800;
 
-/** The proofs of a report, the last first. */
+/** The proofs of a report, newest first. */
 export const proofsQuery = (diff: string) =>
   queryOptions({
     queryKey: ["diff", diff, "proofs"],
@@ -24,7 +24,7 @@ export const proofsQuery = (diff: string) =>
     refetchInterval: (query) => (query.state.data?.proofs.some(isUnderWay) ? ASK_AGAIN_MS : false),
   });
 
-/** What a proof would do and cost. Nothing runs. */
+/** Preview what a proof would do and cost, without running it. */
 export const proofPlanQuery = (diff: string, request: SparseProof) =>
   queryOptions({
     queryKey: ["diff", diff, "proof plan", request],
@@ -35,7 +35,7 @@ export const proofPlanQuery = (diff: string, request: SparseProof) =>
     retry: false,
   });
 
-/** Starts a proof; the key makes a repeated click one proof. */
+/** Start a proof. A repeated click sends the same key and starts no second proof. */
 export function prove(diff: string, request: SparseProof, key: string) {
   return answer(
     api.POST("/api/v1/diffs/{id}/prove", {

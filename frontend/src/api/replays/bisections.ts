@@ -2,10 +2,10 @@ import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { answer, api } from "@/api/client";
 import type { BisectPreview, BisectRequest } from "@/api/schema";
 
-/** What fails: a run, or that run of a diff which fails the checks. */
+/** The subject of a bisection: a run, or the run of a diff that fails the checks. */
 export type BisectionSubject = { run: string } | { diff: string };
 
-/** A request that leaves out what has a default. */
+/** A request without the fields that have defaults. */
 export type SparseBisection = { [Name in keyof BisectRequest]?: unknown } & { checks: object[] };
 
 export const bisectionsQuery = queryOptions({
@@ -28,7 +28,7 @@ export const bisectionsOfRunQuery = (run: string) =>
     staleTime: 2_000,
   });
 
-/** What a bisection would take. Nothing runs. */
+/** Preview what a bisection would do and cost, without running it. */
 export const bisectionPlanQuery = (subject: BisectionSubject, request: SparseBisection) =>
   queryOptions({
     queryKey: ["bisection plan", subject, request],
@@ -44,7 +44,7 @@ export const bisectionPlanQuery = (subject: BisectionSubject, request: SparseBis
     retry: false,
   });
 
-/** Starts a bisection; the key makes a repeated click one bisection. */
+/** Start a bisection. A repeated click sends the same key and starts no second bisection. */
 export function startBisection(subject: BisectionSubject, request: SparseBisection, key: string) {
   const body = request as unknown as BisectRequest;
   const headers = { "Idempotency-Key": key };

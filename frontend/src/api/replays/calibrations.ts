@@ -14,7 +14,7 @@ export const calibrationQuery = (calibration: string) =>
     staleTime: 0,
   });
 
-/** Every version of an app's list; a version that is not ready yet is asked for again. */
+/** All versions of an app's ignore list. Polled until the newest is ready. */
 export const ignoreListsQuery = (app: string) =>
   queryOptions({
     queryKey: ["ignore-lists", app],

@@ -2,7 +2,7 @@ import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { answer, api } from "@/api/client";
 import type { ExperimentRequest } from "@/api/schema";
 
-/** A request that leaves out what has a default. */
+/** A request without the fields that have defaults. */
 export type SparseExperiment = { [Name in keyof ExperimentRequest]?: unknown } & { run: string };
 
 const body = (request: SparseExperiment) => request as unknown as ExperimentRequest;
@@ -20,7 +20,7 @@ export const experimentQuery = (id: string) =>
     staleTime: 0,
   });
 
-/** What an experiment would do and cost. Nothing runs. */
+/** Preview what an experiment would do and cost, without running it. */
 export const experimentPlanQuery = (request: SparseExperiment) =>
   queryOptions({
     queryKey: ["experiment plan", request],
@@ -30,7 +30,7 @@ export const experimentPlanQuery = (request: SparseExperiment) =>
     retry: false,
   });
 
-/** Starts an experiment; the key makes a repeated click one experiment. */
+/** Start an experiment. A repeated click sends the same key and starts no second experiment. */
 export function startExperiment(request: SparseExperiment, key: string) {
   return answer(api.POST("/api/v1/experiments", { body: body(request), headers: { "Idempotency-Key": key } }));
 }

@@ -2,14 +2,14 @@ import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { answer, api } from "@/api/client";
 import type { ReplayBody } from "@/api/schema";
 
-/** A request that leaves out what stays as recorded; the schema lists every field with its default. */
+/** A request without the fields that stay as recorded. The schema lists every field with its default. */
 export type SparseRequest = { [Name in keyof ReplayBody]?: unknown } & { run: string };
 
 function body(request: SparseRequest): ReplayBody {
   return request as unknown as ReplayBody;
 }
 
-/** What a replay would do. Nothing runs. Steps that stay as they are recorded are counted, and not listed. */
+/** Preview a replay without running it. Untouched steps are counted but not listed. */
 export const planQuery = (request: SparseRequest) =>
   queryOptions({
     queryKey: ["plan", request],
@@ -22,7 +22,7 @@ export const planQuery = (request: SparseRequest) =>
     retry: false,
   });
 
-/** Starts a replay; the key makes a repeated click one session. */
+/** Start a replay. A repeated click sends the same key and starts no second session. */
 export function launch(request: SparseRequest, key: string) {
   return answer(api.POST("/api/v1/replays", { body: body(request), headers: { "Idempotency-Key": key } }));
 }

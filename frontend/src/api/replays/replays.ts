@@ -19,7 +19,7 @@ export function cancelSession(session: string) {
   return answer(api.POST("/api/v1/replays/{id}/cancel", { params: { path: { id: session } } }));
 }
 
-/** Steps of a run from after `after` up to and with `last`, page after page. */
+/** Read the steps after `after` up to and including `last`, page by page. */
 export async function readSteps(run: string, after: number, last: number): Promise<StepSummary[]> {
   const steps: StepSummary[] = [];
   let cursor: number | null = after;

@@ -2,14 +2,14 @@ import { queryOptions } from "@tanstack/react-query";
 import { answer, api } from "@/api/client";
 import type { SaveProfile, SavePolicy } from "@/api/schema";
 
-/** The override profiles that have a name. */
+/** Named override profiles. */
 export const profilesQuery = queryOptions({
   queryKey: ["profiles"],
   queryFn: ({ signal }) => answer(api.GET("/api/v1/profiles", { signal })),
   staleTime: 5_000,
 });
 
-/** The policies that have a name. */
+/** Named policies. */
 export const policiesQuery = queryOptions({
   queryKey: ["policies"],
   queryFn: ({ signal }) => answer(api.GET("/api/v1/policies", { signal })),

@@ -1,7 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { answer, api } from "@/api/client";
 
-/** The recorded run with all that was forked from it; any run of the tree names it. */
+/** The recorded run and all of its forks. Any run of the tree identifies it. */
 export const treeQuery = (run: string) =>
   queryOptions({
     queryKey: ["tree", run],

@@ -2,7 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { answer, api } from "@/api/client";
 import type { JudgementRequest } from "@/api/schema";
 
-/** The judgements of a run and of its steps: as many as one answer holds. */
+/** The judgements of a run and its steps, limited to one page. */
 export const judgementsQuery = (run: string) =>
   queryOptions({
     queryKey: ["run", run, "judgements"],

@@ -2,7 +2,7 @@ import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { answer, api } from "@/api/client";
 import type { EdgeList, RunEdge, StepList, StepSummary } from "@/api/schema";
 
-/** What the list can be asked for, as the server names it. */
+/** Query parameters of the run list. */
 export type RunsFilter = Record<string, string | undefined>;
 
 const page = (filter: RunsFilter, cursor: string, signal?: AbortSignal) => {
@@ -32,14 +32,14 @@ export const runQuery = (run: string) =>
     queryFn: ({ signal }) => answer(api.GET("/api/v1/runs/{id}", { params: { path: { id: run } }, signal })),
   });
 
-/** Places of a run that are worth a look, and the passing runs nearest to it. */
+/** Steps of a failed run that are worth checking, and the nearest passing runs. */
 export const placesQuery = (run: string) =>
   queryOptions({
     queryKey: ["run", run, "places"],
     queryFn: ({ signal }) => answer(api.GET("/api/v1/runs/{id}/places", { params: { path: { id: run } }, signal })),
   });
 
-/** What a long run shows at once, while its other steps are on their way. */
+/** Steps of a long run to show before the rest has loaded. */
 const FIRST = 300;
 
 const stepPage = (run: string, after: number, limit: number | null, signal: AbortSignal): Promise<StepList> => {
@@ -47,14 +47,14 @@ const stepPage = (run: string, after: number, limit: number | null, signal: Abor
   return answer(api.GET("/api/v1/runs/{id}/steps", { params: { path: { id: run }, query }, signal }));
 };
 
-/** Some steps of a run, from the `first` on; `next` says whether there are more. */
+/** Steps of a run starting at `first`. `next` is set if there are more. */
 export const stepsFromQuery = (run: string, first: number, limit = FIRST) =>
   queryOptions({
     queryKey: ["run", run, "steps from", first, limit],
     queryFn: ({ signal }) => stepPage(run, first - 1, limit, signal),
   });
 
-/** Which steps hold some words anywhere in them: in payloads, attributes, names and errors. */
+/** The steps that contain the words in payloads, attributes, names or errors. */
 export const stepsWithQuery = (run: string, words: string) =>
   queryOptions({
     queryKey: ["run", run, "steps with", words],
@@ -66,7 +66,7 @@ export const stepsWithQuery = (run: string, words: string) =>
     staleTime: Infinity,
   });
 
-/** All steps of a run without payloads, page after page. */
+/** All steps of a run without payloads, read page by page. */
 export const stepsQuery = (run: string) =>
   queryOptions({
     queryKey: ["run", run, "steps"],
@@ -82,10 +82,10 @@ export const stepsQuery = (run: string) =>
     },
   });
 
-/** Answers asked for before a graph makes do with the edges that it has. */
+/** Pages of edges to read at most. A larger graph shows only these edges. */
 const EDGE_PAGES = 5;
 
-/** Which step fed which, for the steps of a span. They never change once a run is sealed. */
+/** Provenance edges between the steps of a span. They never change once a run is sealed. */
 export const edgesQuery = (run: string, span: { first: number; last: number }) =>
   queryOptions({
     queryKey: ["run", run, "edges", span.first, span.last],

@@ -1,14 +1,14 @@
 import { queryOptions } from "@tanstack/react-query";
 import { answer, api } from "@/api/client";
 
-/** What is configured, and what was sent so far. */
+/** Configured hooks and telemetry targets, with what was sent so far. */
 export const hooksQuery = queryOptions({
   queryKey: ["hooks"],
   queryFn: ({ signal }) => answer(api.GET("/api/v1/hooks", { signal })),
   refetchInterval: 5_000,
 });
 
-/** What hooks decided in a session; `resolved` makes it be read again as the session goes on. */
+/** Hook decisions of a session. `resolvedSteps` is part of the key, so progress triggers a refetch. */
 export const outcomesQuery = (session: string, resolvedSteps: number) =>
   queryOptions({
     queryKey: ["replay", session, "hooks", resolvedSteps],
@@ -19,7 +19,7 @@ export const outcomesQuery = (session: string, resolvedSteps: number) =>
     gcTime: 0,
   });
 
-/** What a run used; `steps` makes it be read again as the run grows. */
+/** Usage of a run. `steps` is part of the key, so a growing run triggers a refetch. */
 export const usageQuery = (run: string, steps: number) =>
   queryOptions({
     queryKey: ["run", run, "usage", steps],
@@ -29,7 +29,7 @@ export const usageQuery = (run: string, steps: number) =>
     gcTime: 0,
   });
 
-/** Exports under way are looked at every second. */
+/** Exports of a run. Polled every second while one is in progress. */
 export const exportsQuery = (run: string) =>
   queryOptions({
     queryKey: ["run", run, "exports"],

@@ -8,7 +8,7 @@ export const toolsQuery = queryOptions({
   staleTime: 5_000,
 });
 
-/** Answers with every tool as it stands then. */
+/** Save decisions. Returns every tool in its new state. */
 export function decide(decisions: ToolChoice[]) {
   return answer(api.PUT("/api/v1/tools", { body: { decisions } }));
 }

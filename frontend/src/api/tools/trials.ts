@@ -2,13 +2,14 @@ import { queryOptions } from "@tanstack/react-query";
 import { answer, api } from "@/api/client";
 import type { RetrieverTrialRequest, ToolTrialRequest, TrialView } from "@/api/schema";
 
-/** Often enough that a quick answer feels like one. */
+/** Short enough that a fast answer feels immediate. */
 const LOOK_MS = 300;
 
 export const retrieversQuery = queryOptions({
   queryKey: ["retrievers"],
   queryFn: ({ signal }) => answer(api.GET("/api/v1/retrievers", { signal })),
-  staleTime: 60_000, // they change with the server's configuration, at its start
+  // Retrievers change only when the server restarts.
+  staleTime: 60_000,
 });
 
 /** The newest trials of one tool or retriever. */
@@ -19,7 +20,7 @@ export const trialsQuery = (kind: TrialView["kind"], name: string) =>
     refetchInterval: ({ state }) => (state.data?.trials.some(isUnderWay) ? LOOK_MS : false),
   });
 
-/** One trial, looked at until it has ended. */
+/** A trial, polled until it ends. */
 export const trialQuery = (id: string) =>
   queryOptions({
     queryKey: ["trial", id],

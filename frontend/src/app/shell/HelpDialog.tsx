@@ -18,7 +18,7 @@ export function HelpDialog({ opened, onClose }: { opened: boolean; onClose: () =
   );
 }
 
-/** Drawn while the dialog is open: what a page registers is no work for a closed one. */
+/** Rendered only while the dialog is open, so that registrations do not re-render a closed one. */
 function Sections(): ReactElement {
   const groups = sectionsOf(useGroups());
   return (

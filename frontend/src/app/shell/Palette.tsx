@@ -12,10 +12,10 @@ import { useGroups } from "@/ui/keyboard/shortcuts";
 import { entriesOf, find, runEntry, type Entry } from "./commands";
 import classes from "./Palette.module.css";
 
-/** Runs shown for a query; who wants more goes to the list. */
+/** Runs to show for a query. The list of runs shows the rest. */
 const RUNS = 7;
 
-/** Finds pages, the actions of the screen, and runs. */
+/** Search pages, actions of the current screen, and runs. */
 export function Palette({ opened, onClose }: { opened: boolean; onClose: () => void }): ReactElement {
   return (
     <Modal.Root

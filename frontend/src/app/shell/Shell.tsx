@@ -24,7 +24,7 @@ import { isPublicPage } from "./publicPages";
 import { Palette } from "./Palette";
 import classes from "./Shell.module.css";
 
-/** The frame of every page: the rail (a bar at the bottom of a phone), the skip link, the keys that work everywhere. */
+/** The frame of every page: the navigation rail (a bottom bar on phones), the skip link and the global shortcuts. */
 export function Shell({ children }: { children: ReactNode }): ReactElement {
   const [help, setHelp] = useState(false);
   const [palette, setPalette] = useState(false);
@@ -54,7 +54,7 @@ export function Shell({ children }: { children: ReactNode }): ReactElement {
   );
 }
 
-/** The keys that work on every screen. A shared report leads nowhere, so it has only the help. */
+/** Shortcuts of every screen. A shared report links nowhere, so it has only the help. */
 function useEverywhere(props: { bare: boolean; onHelp: () => void; onPalette: () => void }): void {
   const navigate = useNavigate();
   const { data: access } = useQuery({ ...accessQuery, enabled: !props.bare });
@@ -119,7 +119,7 @@ function Rail({ onHelp, onPalette }: { onHelp: () => void; onPalette: () => void
   );
 }
 
-/** A page of the rail; `on` says on which addresses it is where the reader is. */
+/** A page in the rail. `activeOn` matches the addresses on which it is highlighted. */
 function Page(props: { label: string; link: LinkProps; icon: Icon; activeOn: RegExp }): ReactElement {
   const Shape = props.icon;
   const isActive = useRouterState({ select: (state) => props.activeOn.test(state.location.pathname) });

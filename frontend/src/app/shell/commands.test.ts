@@ -5,7 +5,7 @@ import { entriesOf, find, matchScore, runEntry } from "./commands";
 const shortcut = (action: string, keys = "x") => ({ action, keys, run: () => undefined });
 
 describe("entriesOf", () => {
-  test("puts the page before the shell and leaves out what only moves a selection", () => {
+  test("lists page actions first, without selection moves", () => {
     const groups = [
       { name: "Everywhere", shortcuts: [shortcut("Go to runs")] },
       { name: "Diff", shortcuts: [shortcut("Next difference"), shortcut("Share this report")] },
@@ -19,23 +19,23 @@ describe("find", () => {
     { name: "Everywhere", shortcuts: [shortcut("Go to runs"), shortcut("Go to replays"), shortcut("Forerunner")] },
   ]);
 
-  test("finds every word anywhere, the start of a word first", () => {
+  test("matches all words, word starts first", () => {
     expect(find(entries, "run").map((entry) => entry.label)).toEqual(["Go to runs", "Forerunner"]);
     expect(find(entries, "replays go")).toHaveLength(1);
     expect(find(entries, "zebra")).toEqual([]);
   });
 
-  test("keeps the order when nothing is asked", () => {
+  test("keeps the order without a query", () => {
     expect(find(entries, " ")).toEqual(entries);
   });
 });
 
-test("a word that is not there is no match, however well the others fit", () => {
+test("a missing word prevents a match", () => {
   expect(matchScore("Refund for order A-1042", "refund 1042")).not.toBeNull();
   expect(matchScore("Refund for order A-1042", "refund 7")).toBeNull();
 });
 
-test("a run is recognised by its app and where it was forked", () => {
+test("describes a run by app and fork", () => {
   const open = vi.fn();
   const run = aRun({ fork_sequence_no: 5, started_at: "2026-11-21T10:00:00Z" });
   const entry = runEntry(run, open);

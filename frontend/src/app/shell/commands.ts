@@ -1,17 +1,17 @@
-/** What the command palette offers for a query. */
+/** Entries of the command palette. */
 import type { RunSummary } from "@/api/schema";
 import { timeAgo, pluralize } from "@/ui/format/numbers";
 
 export interface Entry {
   id: string;
   label: string;
-  /** What kind of thing, or more about it; searched as well. */
+  /** The kind of entry, or details about it. Searched as well. */
   note: string;
   keys: string;
   run: () => void;
 }
 
-/** What only moves a selection, or the palette itself, says nothing in a list of commands. */
+/** Shortcuts that only move a selection or open the palette are not listed as commands. */
 const MOVES = /^(next|previous|fold|unfold|open the row|wider|narrower|find pages)\b/i;
 
 interface Group {
@@ -19,7 +19,7 @@ interface Group {
   shortcuts: readonly { keys: string; action: string; run: () => void }[];
 }
 
-/** Everything that the screen registered, what is nearest to the reader first. */
+/** All actions that the screen has registered, those of the innermost component first. */
 export function entriesOf(groups: readonly Group[]): Entry[] {
   return groups.toReversed().flatMap((group) =>
     group.shortcuts
@@ -42,7 +42,7 @@ export function runEntry(run: RunSummary, open: (run: RunSummary) => void): Entr
   return { id: `run ${run.id}`, label: run.name, note, keys: "", run: () => open(run) };
 }
 
-/** How well `query` is found in `text`: every word must be in it, at the start of a word counts more. Null: it is not. */
+/** How well `text` matches `query`. Every word must occur; word starts score higher. Null without a match. */
 export function matchScore(text: string, query: string): number | null {
   const haystack = text.toLowerCase();
   let score = 0;
@@ -55,7 +55,7 @@ export function matchScore(text: string, query: string): number | null {
   return score;
 }
 
-/** The entries that a query finds, best first; all in their order for an empty one. */
+/** The entries that match a query, best first. An empty query keeps all in their order. */
 export function find(entries: readonly Entry[], query: string): Entry[] {
   return entries
     .map((entry) => ({ entry, score: matchScore(`${entry.label} ${entry.note}`, query) }))

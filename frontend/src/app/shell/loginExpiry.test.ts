@@ -23,7 +23,7 @@ async function failWith(code: Problem["code"]): Promise<number> {
   return ask.mock.calls.length;
 }
 
-test("asks for a login when the session has ended, and not for other troubles", async () => {
+test("asks for login only after expiry", async () => {
   expect(await failWith("auth_required")).toBe(1);
   expect(await failWith("auth_forbidden")).toBe(0);
 });

@@ -1,7 +1,7 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { ProblemError } from "@/api/problem";
 
-/** Calls `ask` when the server no longer knows who is calling: the session ended while the page was open. */
+/** Call `ask` when the server rejects a request because the session has expired. */
 export function onLoginExpired(client: QueryClient, ask: () => void): () => void {
   return client.getQueryCache().subscribe((event) => {
     if (event.type !== "updated" || event.action.type !== "error") return;

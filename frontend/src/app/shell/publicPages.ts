@@ -1,4 +1,4 @@
-/** Whether a page is for people without an account: it has no rail, and asks the server for nothing else. */
+/** Whether a page works without an account. Such pages have no rail. */
 export function isPublicPage(pathname: string): boolean {
   return /^\/(share\/|login\b)/.test(pathname);
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { checksOf, checksProblem } from "./draft";
 
 describe("checks", () => {
-  it("are sent in the words of the interface, without those that say nothing", () => {
+  it("are converted to requests, without empty ones", () => {
     expect(
       checksOf([
         { kind: "contains", text: "42 EUR" },
@@ -19,7 +19,7 @@ describe("checks", () => {
     ]);
   });
 
-  it("say when a schema is none", () => {
+  it("reject an invalid schema", () => {
     expect(checksProblem([{ kind: "json_schema", text: "[1]" }])).toMatch(/JSON object/);
     expect(checksProblem([{ kind: "json_schema", text: "{}" }])).toBeNull();
   });

@@ -1,20 +1,20 @@
-// Checks on the outcome of a run as they are being edited, and what is sent of them.
+// Checks on a run's outcome while they are edited, and the request made of them.
 
 export type CheckKind =
   "contains" | "not_contains" | "regex" | "json_schema" | "tool_called" | "tool_not_called" | "status";
 
-/** `text` is what the check looks for: a text, a pattern, a schema, a tool's name or a status. */
+/** `text` is the check's argument: a text, a pattern, a schema, a tool name or a status. */
 export interface CheckDraft {
   kind: CheckKind;
   text: string;
 }
 
-/** The checks to send; those that say nothing yet are left out. */
+/** The checks to send, without empty ones. */
 export function checksOf(checks: readonly CheckDraft[]): object[] {
   return checks.filter(({ text }) => text.trim()).map(checkOf);
 }
 
-/** What keeps the checks from being sent, in one sentence; null when nothing does. */
+/** Why the checks cannot be sent, in one sentence. Null if they can. */
 export function checksProblem(checks: readonly CheckDraft[]): string | null {
   const bad = checks.some(({ kind, text }) => kind === "json_schema" && schemaOf(text) === null);
   return bad ? "The schema is not valid. Enter a JSON object." : null;

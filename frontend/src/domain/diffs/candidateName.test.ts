@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { RunRef } from "@/api/schema";
 import { candidateName } from "./candidateName";
 
-test("the candidate is told apart from the base", () => {
+test("distinguishes the candidate from the base", () => {
   const base: RunRef = {
     id: "base",
     name: "Refund",

@@ -3,7 +3,7 @@ import type { Mark } from "@/domain/steps/labels";
 
 export type Confidence = NonNullable<Attribution["confidence"]>;
 
-/** The mark borrows the shapes of the labels, so that confidence is never colour alone. */
+/** The mark reuses the shapes of labels, so that confidence is never shown by colour alone. */
 export const CONFIDENCE: Record<Confidence, { words: string; means: string; mark: Mark }> = {
   high: { words: "high confidence", means: "Proven by replaying both with and without the change.", mark: "exact" },
   medium: {

@@ -30,8 +30,8 @@ function override(parts: Partial<Override>): Override {
   };
 }
 
-describe("overrideInWords", () => {
-  it("says where and what, and keeps zero and empty as values", () => {
+describe("describeOverride", () => {
+  it("keeps zero and empty values", () => {
     const words = describeOverride(
       override({
         model: { ...noModelChanges, model: "m1", temperature: 0, parameters: { n: 2 }, unset: ["response_format"] },
@@ -52,7 +52,7 @@ describe("overrideInWords", () => {
     expect(empty.sets).toEqual([{ name: "tool result (ok)", value: "" }]);
   });
 
-  it("names a whole kind of steps", () => {
+  it("describes a match by type", () => {
     const match = { step: null, type: "model" as const, name: null, model: "gpt-4*", since: 7, before: null };
     expect(describeOverride(override({ match })).scope).toBe("every model step on gpt-4* from step 7 on");
   });

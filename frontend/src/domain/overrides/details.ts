@@ -1,4 +1,4 @@
-/** An override in words: where it applies and what it sets. */
+/** An override in words: its scope and its settings. */
 import type { JsonValue, Override } from "@/api/schema";
 import { describeMatch } from "./wording";
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Policy } from "@/api/schema";
 import { draftOf, entryOf, parseOverrides, toRequest } from "./draft";
 
-test("typed overrides are taken as list or document, else refused with the place", () => {
+test("parses override lists and reports the invalid entry", () => {
   expect(parseOverrides('[{"match": {"step": 1}, "output": "x"}]')).toEqual({
     overrides: [{ match: { step: 1 }, output: "x" }],
   });
@@ -12,7 +12,7 @@ test("typed overrides are taken as list or document, else refused with the place
   expect(parseOverrides("[")).toHaveProperty("error");
 });
 
-test("a refusal finds its entry", () => {
+test("maps a refusal to its entry", () => {
   expect([
     entryOf("/overrides/2/model"),
     entryOf("/overrides/overrides/0/tool/output"),
@@ -20,7 +20,7 @@ test("a refusal finds its entry", () => {
   ]).toEqual([2, 0, null]);
 });
 
-test("a request says only what was changed", () => {
+test("a request contains only changes", () => {
   expect(toRequest("run-1", 5, { overrides: [], policy: { strict: true } })).toEqual({
     run: "run-1",
     fork_step: 5,
@@ -29,7 +29,7 @@ test("a request says only what was changed", () => {
   });
 });
 
-test("what a replay had changed comes back without the fields that it left as recorded", () => {
+test("drafts omit fields that stay as recorded", () => {
   const entry = {
     prompt: null,
     messages: null,

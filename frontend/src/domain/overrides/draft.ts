@@ -1,4 +1,4 @@
-// The fork as it is being edited: a sparse override list, because an absent field means "as recorded".
+// A fork while it is edited: a sparse list of overrides. An absent field means "as recorded".
 import type {
   JsonValue,
   Match,
@@ -28,7 +28,7 @@ export interface Draft {
 }
 export const emptyDraft: Draft = { overrides: [], policy: {} };
 
-/** The edits of a replay as a draft: the server writes every field out, here absent means "as recorded". */
+/** Convert a replay's edits to a draft. The server sends every field; drafts omit those that stay as recorded. */
 export function draftOf(overrides: readonly Override[], policy: Policy): Draft {
   const { budget, ...rest } = policy;
   return { overrides: overrides.map(sparse), policy: { ...withoutNulls(rest), budget: withoutNulls(budget) } };
@@ -70,12 +70,12 @@ export function removeEntry(draft: Draft, index: number): Draft {
 
 export type JsonObject = Record<string, JsonValue>;
 
-/** The body of a preview or launch. The schema lists every field; absent ones take the server's defaults. */
+/** The body of a preview or launch. The server fills absent fields with defaults. */
 export function toRequest(run: string, fork: number, draft: Draft) {
   return { run, fork_step: fork, overrides: { overrides: draft.overrides }, policy: draft.policy };
 }
 
-/** An override list that someone typed; says what is wrong in one sentence. */
+/** Parse an override list that the user typed. Returns the error in one sentence if it is invalid. */
 export function parseOverrides(text: string): { overrides: SparseOverride[] } | { error: string } {
   let value: unknown;
   try {
@@ -94,7 +94,7 @@ export function parseOverrides(text: string): { overrides: SparseOverride[] } | 
   return { overrides: list as SparseOverride[] };
 }
 
-/** The entry that a pointer into the request is about, as "/overrides/overrides/2/model" or "/overrides/2/model". */
+/** The index of the entry that a JSON pointer refers to, as in "/overrides/2/model". */
 export function entryOf(pointer: string): number | null {
   const match = /^\/?(?:overrides\/){1,2}(\d+)(?:\/|$)/.exec(pointer.replace(/^\//, ""));
   return match?.[1] === undefined ? null : Number(match[1]);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseModelName } from "./modelName";
 
-test("reads a model with and without its provider", () => {
+test("parses a model with and without provider", () => {
   expect(parseModelName("local: small")).toEqual({ provider: "local", model: "small" });
   expect(parseModelName("vendor/name:8b")).toEqual({ provider: null, model: "vendor/name:8b" });
 });

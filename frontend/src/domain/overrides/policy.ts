@@ -1,4 +1,4 @@
-// The policy of a fork as it is being edited: a sparse one, because an absent field means "as usual".
+// The policy of a fork while it is edited. An absent field means the default.
 import type { Policy } from "@/api/schema";
 
 export type Part = "tools" | "budget" | "retries";

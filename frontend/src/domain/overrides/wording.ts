@@ -1,4 +1,4 @@
-// What a fork changes, in words.
+// Descriptions of a fork's changes.
 import type { JsonValue, ToolOverride } from "@/api/schema";
 import { pluralize } from "@/ui/format/numbers";
 import type { SparseOverride } from "./draft";
@@ -6,7 +6,7 @@ import type { SparseOverride } from "./draft";
 type MessageEdit = NonNullable<SparseOverride["messages"]>[number];
 type SparseRetrieval = NonNullable<SparseOverride["retrieval"]>;
 
-/** How a tool's call ends. */
+/** Outcome of a tool call. */
 export const callOutcome: Record<ToolOverride["status"], string> = {
   ok: "succeeds",
   error: "fails",
@@ -15,7 +15,7 @@ export const callOutcome: Record<ToolOverride["status"], string> = {
   denied: "is denied",
 };
 
-/** Which steps an entry applies to. */
+/** The steps that an entry applies to. */
 export function describeMatch({ match }: Pick<SparseOverride, "match">): string {
   if (match.step != null) return `step ${match.step}`;
   const name = match.name ? ` ${match.name}` : "";
@@ -25,12 +25,12 @@ export function describeMatch({ match }: Pick<SparseOverride, "match">): string 
   return `every ${match.type ?? ""} step${name}${model}${range}${before}`;
 }
 
-/** All that was changed, in one line. */
+/** All changes in one line. */
 export function describeChanges(overrides: readonly SparseOverride[]): string {
   return overrides.map((entry) => `${describeSettings(entry)}: ${describeMatch(entry)}`).join("; ") || "no changes";
 }
 
-/** What an entry sets. */
+/** The settings of an entry. */
 export function describeSettings(entry: SparseOverride): string {
   const words: string[] = [];
   if (entry.prompt?.system !== undefined) words.push("system prompt");
@@ -68,7 +68,7 @@ function brief(value: JsonValue): string {
   return text.length > CHIP_TEXT ? `${text.slice(0, CHIP_TEXT).trimEnd()}…` : text;
 }
 
-/** Long texts of a chip are cut here; the field beneath shows them whole. */
+/** Length at which chips truncate long texts. The field below shows them in full. */
 const CHIP_TEXT = 32;
 
 function messageWords(edit: MessageEdit): string {

@@ -1,4 +1,4 @@
-// The status of a replay session, in words.
+// Descriptions of a replay session's status.
 import type { SessionView } from "@/api/schema";
 
 const IS_FINAL: Record<SessionView["status"], boolean> = {
@@ -13,7 +13,7 @@ const IS_FINAL: Record<SessionView["status"], boolean> = {
   cancelled: true,
 };
 
-/** Whether nothing more will happen in this session. */
+/** Whether the session is finished. */
 export function hasEnded(session: SessionView): boolean {
   return IS_FINAL[session.status];
 }

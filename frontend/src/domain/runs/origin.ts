@@ -1,6 +1,6 @@
 import type { RunSummary } from "@/api/schema";
 
-/** Where a run came from: the format of what was imported, else what made it here. */
+/** The origin of a run: the format of an import, or how it was created here. */
 export function originOf(run: Pick<RunSummary, "source" | "format">): string {
   return run.source === "import" && run.format ? run.format : run.source;
 }

@@ -2,19 +2,19 @@ import { expect, test } from "vitest";
 import { aRun } from "@/testing/factories";
 import { outcomeLook, outcomeTitle, outcomeWord } from "./outcome";
 
-test("a completed run that failed its task is failed", () => {
+test("a failed task overrides completion", () => {
   const run = aRun({ outcome: "failed", outcome_reason: "reward 0" });
   expect([outcomeLook(run), outcomeWord(run), outcomeTitle(run)]).toEqual(["failed", "failed", "failed: reward 0"]);
 });
 
-test("only judged runs look passed", () => {
+test("only judged runs appear as passed", () => {
   expect(outcomeLook(aRun({ outcome: "passed" }))).toBe("passed");
   expect(outcomeLook(aRun())).toBe("ended");
   expect(outcomeTitle(aRun())).toBe("completed, not judged");
   expect(outcomeLook(aRun({ outcome: "unverified" }))).toBe("unverified");
 });
 
-test("errors and running show until a judgement decides", () => {
+test("a judgement overrides errors and running", () => {
   expect(outcomeLook(aRun({ errors: 2 }))).toBe("errors");
   expect(outcomeLook(aRun({ errors: 2, outcome: "passed" }))).toBe("passed");
   expect(outcomeLook(aRun({ status: "running" }))).toBe("running");

@@ -1,10 +1,10 @@
-// Whether a run did its task, in one word and with why. Only a run that passed is green.
+// The outcome of a run, in one word and with its reason. Only passed runs are green.
 import type { RunSummary } from "@/api/schema";
 
 export type OutcomeSource = Pick<RunSummary, "status" | "outcome" | "outcome_reason"> & { errors: number };
 export type OutcomeLook = "running" | "passed" | "failed" | "unverified" | "errors" | "ended";
 
-/** The mark of a run: its outcome, else how it ended. */
+/** The mark of a run: its outcome, or else how it ended. */
 export function outcomeLook(run: OutcomeSource): OutcomeLook {
   if (run.status === "running" && run.outcome === "unknown") return "running";
   if (run.outcome !== "unknown") return run.outcome;
@@ -15,7 +15,7 @@ export function outcomeWord(run: OutcomeSource): string {
   return run.outcome === "unknown" ? run.status : run.outcome;
 }
 
-/** What a screen reader or a tooltip adds to the word. */
+/** Details for screen readers and tooltips. */
 export function outcomeTitle(run: OutcomeSource): string {
   switch (outcomeLook(run)) {
     case "running":

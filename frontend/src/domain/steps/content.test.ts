@@ -10,7 +10,7 @@ import {
   templatePieces,
 } from "./content";
 
-test("a request is read with its calls, and what it had besides stays", () => {
+test("parses a request and keeps other fields", () => {
   const input = readModelInput({
     messages: [
       { role: "system", content: "Be kind." },
@@ -27,7 +27,7 @@ test("a request is read with its calls, and what it had besides stays", () => {
   expect(input && systemPrompt(input)).toBe("Be kind.");
 });
 
-test("text blocks are joined, other blocks are kept aside", () => {
+test("joins text blocks and keeps others", () => {
   const message = readMessage({
     role: "user",
     content: [{ type: "text", text: "see" }, { type: "image", url: "x" }, "this"],
@@ -35,19 +35,19 @@ test("text blocks are joined, other blocks are kept aside", () => {
   expect(message).toMatchObject({ text: "see\n\nthis", blocks: [{ type: "image", url: "x" }] });
 });
 
-test("what does not have the shape is not bent into it", () => {
+test("rejects payloads of another shape", () => {
   expect(readModelInput({ prompt: "hello" })).toBeNull();
   expect(readModelInput({ messages: ["hello"] })).toBeNull();
   expect(readMessage({ content: "no role" })).toBeNull();
   expect([readText({ answer: 1 }), readText({ text: "" }), readText("x")]).toEqual([null, "", "x"]);
 });
 
-test("an answer keeps its finish reason", () => {
+test("keeps the finish reason of an answer", () => {
   const answer = readAnswer({ message: { role: "assistant", content: "Done." }, finish_reason: "stop" });
   expect([answer?.message.text, answer?.rest]).toEqual(["Done.", { finish_reason: "stop" }]);
 });
 
-test("documents get a title from where there is one", () => {
+test("takes document titles from metadata", () => {
   const documents = readDocuments({
     documents: [{ id: "d1", content: "x", score: 0.9, metadata: { source: "policy.md" } }, "bare"],
   });
@@ -57,7 +57,7 @@ test("documents get a title from where there is one", () => {
   ]);
 });
 
-test("a template falls into text and variables", () => {
+test("splits a template at its variables", () => {
   expect(templatePieces("Hi {name}, {{ order.id }}!").map((piece) => piece.variable ?? piece.text)).toEqual([
     "Hi ",
     "name",
@@ -68,7 +68,7 @@ test("a template falls into text and variables", () => {
   expect(templatePieces('{"json": 1}')).toHaveLength(1);
 });
 
-test("a message leads to the step whose output it carries", () => {
+test("finds the step behind a tool message", () => {
   const edge = {
     step: 4,
     step_id: "s",

@@ -1,4 +1,4 @@
-// Payloads as the shapes that each step type has; what does not have its shape is shown as plain JSON.
+// Payloads parsed into the shape of their step type. Anything else is shown as plain JSON.
 import type { JsonValue, StepDetail } from "@/api/schema";
 import { isObject } from "@/ui/format/json";
 
@@ -21,7 +21,7 @@ export interface ModelInput {
   messages: Message[];
   tools: JsonValue[];
   parameters: Record<string, JsonValue>;
-  /** Whatever else the request had. */
+  /** All other fields of the request. */
   rest: Record<string, JsonValue>;
 }
 export interface Document {
@@ -80,7 +80,7 @@ export function readModelInput(value: JsonValue): ModelInput | null {
   return { messages, tools: list(tools), parameters: isObject(parameters) ? parameters : {}, rest };
 }
 
-/** The message that a model or turn answered with, and what else its output says. */
+/** The message in the output of a model or turn, and the remaining fields. */
 export function readAnswer(value: JsonValue): { message: Message; rest: Record<string, JsonValue> } | null {
   if (!isObject(value)) return null;
   const message = readMessage(value["message"]);
@@ -105,7 +105,7 @@ export function readDocuments(value: JsonValue): Document[] | null {
   });
 }
 
-/** The one text that an output is, if it is one. */
+/** The text of an output that consists of one text; null for any other. */
 export function readText(value: JsonValue): string | null {
   if (typeof value === "string") return value;
   return isObject(value) && typeof value["text"] === "string" ? value["text"] : null;
@@ -116,7 +116,7 @@ export interface TemplatePiece {
   variable: string | null;
 }
 
-/** A template cut at its variables: `{name}`, `{{ name }}`, `${name}`. */
+/** Split a template at its variables: `{name}`, `{{ name }}`, `${name}`. */
 export function templatePieces(template: string): TemplatePiece[] {
   const pieces: TemplatePiece[] = [];
   let end = 0;
@@ -129,7 +129,7 @@ export function templatePieces(template: string): TemplatePiece[] {
   return pieces;
 }
 
-/** The system prompt of a model step, wherever it stands. */
+/** The system prompt of a model step, wherever it is in the request. */
 export function systemPrompt(input: ModelInput): string | null {
   return input.messages.find((message) => message.role === "system" || message.role === "developer")?.text ?? null;
 }
@@ -139,7 +139,7 @@ export interface Origin {
   name: string;
 }
 
-/** The step whose answer a tool message carries; `index` is the message's place in the request. */
+/** The step whose output the tool message at `index` contains. */
 export function originOf(index: number, edges: StepDetail["consumed"]): Origin | null {
   const path = `/messages/${index}`;
   const edge = edges.find(

@@ -4,7 +4,7 @@ import { markMeaning, markWord, reasonSentence } from "./labels";
 
 const vocabulary = readFileSync(new URL("../../../../traces/core/vocabulary.py", import.meta.url), "utf8");
 
-/** The values of an enum of the server. */
+/** Values of an enum in the server's source. */
 function valuesOf(name: string): string[] {
   const body = vocabulary.split(`class ${name}(StrEnum):`)[1]?.split("\nclass ")[0] ?? "";
   return [...body.matchAll(/^ {4}[A-Z_]+ = "(\w+)"$/gm)].flatMap((match) => match[1] ?? []);
@@ -16,7 +16,7 @@ test.each(["Reason", "Cause"])("every %s has a sentence", (name) => {
   for (const value of values) expect(reasonSentence(value), value).toMatch(/^[A-Z].*\.$/s);
 });
 
-test("every label has a word and a meaning", () => {
+test("every label has a description", () => {
   for (const label of valuesOf("Label")) {
     expect(markWord).toHaveProperty(label);
     expect(markMeaning).toHaveProperty(label);

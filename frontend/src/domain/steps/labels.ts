@@ -1,4 +1,4 @@
-// How an output was obtained, in words: the same everywhere.
+// Descriptions of labels, shared by all pages.
 import type { Label, LabelCounts, PlannedStep, StepStatus } from "@/api/schema";
 
 export type Mark = Label | "failed";
@@ -19,7 +19,7 @@ export const markMeaning: Record<Mark, string> = {
   failed: "The step did not succeed.",
 };
 
-/** Why a step carries its label, as one sentence. */
+/** The reason for a label, as one sentence. */
 const reasons: Record<string, string> = {
   source_output_reused: "The recorded output is reused: nothing it depends on changed.",
   simulation_operator_override: "You overrode this step's output.",
@@ -45,7 +45,7 @@ export function reasonSentence(reason: string): string {
   return reasons[reason] ?? reason.replaceAll("_", " ");
 }
 
-/** How many steps keep their recorded output without a proof that the change does not reach them. */
+/** Number of steps that keep their output without proof that the change does not reach them. */
 export function assumedSteps(steps: readonly { reason: string }[]): number {
   return steps.filter((step) => step.reason === "assumed_unaffected").length;
 }
@@ -66,7 +66,7 @@ export function hasReplayLabels(counts: LabelCounts): boolean {
 
 export type PlanAction = PlannedStep["action"];
 
-/** The colour family of what a plan does with a step. */
+/** The colour of each action of a plan. */
 export const actionMark: Record<PlanAction, Mark> = {
   inherited: "exact",
   reuse: "exact",

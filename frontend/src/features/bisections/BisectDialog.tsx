@@ -26,12 +26,12 @@ import { policyChoices, profileChoices, type Choice } from "./choices";
 
 interface Props {
   subject: BisectionSubject;
-  /** The run whose changes and policy can be taken over, where a replay made it. */
+  /** The run whose changes and policy can be reused, if a replay created it. */
   ofRun: string;
   onClose: () => void;
 }
 
-/** What must hold, how often each step is tried, and the price of it all before anything runs. */
+/** Set up a bisection: checks, samples, limits, and the estimated cost before anything runs. */
 export function BisectDialog({ subject, ofRun, onClose }: Props): ReactElement {
   const navigate = useNavigate();
   const [checks, setChecks] = useState<CheckDraft[]>([{ kind: "contains", text: "" }]);
@@ -158,7 +158,7 @@ interface StoredProps {
   onChange: (digest: string | null) => void;
 }
 
-/** One of the documents that there are; disabled where there is none. */
+/** Select a saved document. Disabled if none is saved. */
 function SavedSelect({ label, placeholder, choices, onChange }: StoredProps): ReactElement {
   return (
     <Select
@@ -173,7 +173,7 @@ function SavedSelect({ label, placeholder, choices, onChange }: StoredProps): Re
   );
 }
 
-/** "local: large-1" names the provider too. The repeats from the start keep the recorded model. */
+/** Parse "local: large-1" into an override. Repeats from the start keep the recorded model. */
 function modelOverride(text: string): object {
   const { provider, model } = parseModelName(text);
   return { match: { type: "model" }, model: { ...(provider && { provider }), model } };

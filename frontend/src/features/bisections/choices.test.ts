@@ -14,18 +14,18 @@ const session = {
   policy_digest: "q1",
 } as unknown as SessionView;
 
-test("what a replay changed is offered beside what is stored by name", () => {
+test("offers the replay's changes besides saved profiles", () => {
   expect(profileChoices(profiles, { ...session, overrides_digest: "p9" })).toEqual([
     { value: "p9", label: "this replay's changes" },
     { value: "p1", label: "brief" },
   ]);
 });
 
-test("a stored profile that is the replay's own is offered once", () => {
+test("offers the replay's saved profile once", () => {
   expect(profileChoices(profiles, session)).toEqual([{ value: "p1", label: "brief (this replay's changes)" }]);
 });
 
-test("a recording, and a replay without changes, offer only what is stored", () => {
+test("offers only saved profiles without changes", () => {
   const unchanged = { ...session, overrides: { overrides: [] } } as unknown as SessionView;
   expect(profileChoices(profiles, undefined)).toEqual([{ value: "p1", label: "brief" }]);
   expect(profileChoices(undefined, unchanged)).toEqual([]);

@@ -7,7 +7,7 @@ export interface Choice {
 
 type SavedDocument = { digest: string; names: string[] };
 
-/** The changes that every probe may make: those of the replay that is looked at, and what is stored by name. */
+/** Profiles to choose from: the replay's own changes and the saved ones. */
 export function profileChoices(list: ProfileList | undefined, session: SessionView | undefined): Choice[] {
   const ownDigest = session && session.overrides.overrides.length > 0 ? session.overrides_digest : "";
   return choices(list?.profiles ?? [], ownDigest, "this replay's changes");
@@ -17,7 +17,7 @@ export function policyChoices(list: PolicyList | undefined, session: SessionView
   return choices(list?.policies ?? [], session?.policy_digest ?? "", "this replay's policy");
 }
 
-/** By digest, each once; a stored one that is the replay's own says both. */
+/** One choice per digest. A saved document that equals the replay's own is marked as such. */
 function choices(documents: SavedDocument[], ownDigest: string, ownLabel: string): Choice[] {
   const savedChoices = documents
     .filter(({ names }) => names.length > 0)

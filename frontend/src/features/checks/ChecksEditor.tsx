@@ -23,7 +23,7 @@ const STATUSES = [
   { value: "failed", label: "failed" },
 ];
 
-/** What the outcome of a run must be like. */
+/** Edit the checks that a run's outcome must pass. */
 export function ChecksEditor(props: {
   checks: readonly CheckDraft[];
   onChange: (checks: CheckDraft[]) => void;
@@ -60,7 +60,7 @@ function Row(props: {
   onRemove: () => void;
 }): ReactElement {
   const { check, number, onChange, onRemove } = props;
-  // A status is chosen from two, so that the text of another kind makes no sense for it.
+  // A status is one of two values, so text of another kind of check does not carry over.
   const become = (kind: CheckKind) =>
     onChange({ kind, text: kind === "status" ? "completed" : check.kind === "status" ? "" : check.text });
   return (

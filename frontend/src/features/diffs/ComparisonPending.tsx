@@ -2,7 +2,7 @@ import { Loader } from "@mantine/core";
 import type { ReactElement } from "react";
 import { EmptyState } from "@/ui/EmptyState";
 
-/** A report on its way: it appears by itself. */
+/** Placeholder for a report that is still being computed. It is replaced when the report arrives. */
 export function ComparisonPending(): ReactElement {
   return (
     <div role="status">

@@ -3,7 +3,7 @@ import type { Attribution } from "@/api/schema";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { CONFIDENCE } from "@/domain/diffs/confidence";
 
-/** How sure it is that something is the cause; `short` where the column says already what is meant. */
+/** The confidence in a cause. `short` omits the word "confidence" where the column names it. */
 export function ConfidenceChip(props: {
   confidence: NonNullable<Attribution["confidence"]>;
   title?: string;

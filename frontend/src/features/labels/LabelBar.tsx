@@ -6,7 +6,7 @@ import classes from "./LabelBar.module.css";
 
 const order = ["exact", "cached", "simulated", "failed", "live"] as const;
 
-/** Shares of labels as one bar; the words are in its tooltip and its accessible name. */
+/** Shares of labels as a bar, described by its tooltip and accessible name. */
 export function LabelBar({
   counts,
   height = 6,

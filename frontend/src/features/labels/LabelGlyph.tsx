@@ -24,7 +24,7 @@ const shapes: Record<Mark, ReactElement> = {
   ),
 };
 
-/** One label as a shape in its colour. `silent` where the word stands beside it. */
+/** A label as a coloured shape. `silent` if its word is next to it. */
 export function LabelGlyph(props: {
   mark: Mark;
   size?: number;

@@ -2,7 +2,7 @@ import { IconAlertTriangle, IconCheck, IconMinus, IconX, type Icon } from "@tabl
 import type { ReactElement, ReactNode } from "react";
 import type { Mark } from "@/domain/steps/labels";
 
-/** The shapes of the labels mean how an output was obtained, and nothing else: a state has its own. */
+/** States have icons of their own: the shapes of labels only express how an output was obtained. */
 const shapes: Record<Mark, Icon> = {
   exact: IconCheck,
   cached: IconCheck,
@@ -11,7 +11,7 @@ const shapes: Record<Mark, Icon> = {
   live: IconMinus,
 };
 
-/** A state as a chip, with the shape that goes with its colour. */
+/** A state as a chip with an icon that matches its colour. */
 export function StateChip(props: { mark: Mark | "accent"; title?: string; children: ReactNode }): ReactElement {
   const Shape = props.mark === "accent" ? null : shapes[props.mark];
   return (

@@ -14,7 +14,7 @@ interface Props {
   onSelect: (sequenceNo: number) => void;
 }
 
-/** What is changed, each entry a chip; a refused one says why. */
+/** One chip per override. Rejected entries show the reason. */
 export function OverrideChips({ draft, refusals, onRemove, onSelect }: Props): ReactElement | null {
   if (draft.overrides.length === 0) return null;
   return (

@@ -4,14 +4,14 @@ import { pluralize } from "@/ui/format/numbers";
 import classes from "./Overrides.module.css";
 import { sentence } from "@/ui/format/text";
 
-/** More warnings than this are folded beneath their number. */
+/** More warnings than this are collapsed behind their count. */
 const VISIBLE_LIMIT = 2;
 
 interface RemarkProps {
   children: ReactNode;
 }
 
-/** What keeps the replay from starting. */
+/** A reason why the replay cannot start. */
 export function Refusal({ children }: RemarkProps): ReactElement {
   return (
     <p className={`${classes.remark} failed`} role="alert">
@@ -44,7 +44,7 @@ function Warning({ text }: { text: string }): ReactElement {
   );
 }
 
-/** What may differ from what one expects; many are folded. */
+/** Warnings about the replay. Many are collapsed. */
 export function Warnings({ texts }: { texts: readonly string[] }): ReactElement {
   const lines = texts.map((text) => <Warning key={text} text={text} />);
   if (texts.length <= VISIBLE_LIMIT) return <>{lines}</>;

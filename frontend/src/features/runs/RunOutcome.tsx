@@ -3,7 +3,7 @@ import { IconAlertCircle, IconCircleCheck, IconCircleDashed, IconCircleDot, Icon
 import type { ReactElement } from "react";
 import { outcomeLook, outcomeTitle, outcomeWord, type OutcomeSource, type OutcomeLook } from "@/domain/runs/outcome";
 
-/** Whether a run did its task, as a shape and a colour with its words. */
+/** The outcome of a run as an icon, a colour and a label. */
 export function RunOutcome({ run, withWord = false }: { run: OutcomeSource; withWord?: boolean }): ReactElement {
   const title = outcomeTitle(run);
   return (
@@ -16,7 +16,7 @@ export function RunOutcome({ run, withWord = false }: { run: OutcomeSource; with
   );
 }
 
-/** The outcome in its colour; how a run ended is grey. */
+/** The outcome in its colour. Unjudged runs are grey. */
 export function OutcomeWord({ run }: { run: OutcomeSource }): ReactElement {
   const look = outcomeLook(run);
   const colour = look === "failed" ? "failed" : look === "passed" ? "exact" : "muted";

@@ -5,7 +5,7 @@ import { tokens } from "@/ui/format/numbers";
 import { callWords, costWords } from "./usage";
 import classes from "./UsageTable.module.css";
 
-/** Tokens and cost, by turn or by model, with the sum below. */
+/** Tokens and cost by turn or by model, with a total. */
 export function UsageTable({ usage }: { usage: RunUsage }): ReactElement {
   const [grouping, setGrouping] = useState("turns");
   const rows =

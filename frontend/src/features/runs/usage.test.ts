@@ -11,13 +11,13 @@ const NO_USAGE = {
   unpriced_calls: 0,
 };
 
-test("a cost that is not known is not 0, and a sum that lacks some says so", () => {
+test("marks unknown and incomplete costs", () => {
   expect(costWords({ ...NO_USAGE, calls: 1, unpriced_calls: 1 })).toBe("–");
   expect(costWords({ ...NO_USAGE, calls: 2, cost_usd: 0.03, unpriced_calls: 1 })).toBe("$0.03 + ?");
   expect(costWords({ ...NO_USAGE, calls: 2, cost_usd: 0.03 })).toBe("$0.03");
 });
 
-test("calls that a recording answered are told apart", () => {
+test("counts reused calls separately", () => {
   expect(callWords({ ...NO_USAGE, calls: 3 })).toBe("3 calls");
   expect(callWords({ ...NO_USAGE, calls: 3, reused_calls: 2 })).toBe("3 calls, 2 reused");
   expect(callWords({ ...NO_USAGE, calls: 1, reused_calls: 1 })).toBe("1 call, all reused");

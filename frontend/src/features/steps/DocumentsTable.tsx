@@ -5,10 +5,10 @@ import { TextView } from "@/ui/TextView";
 import type { Document } from "@/domain/steps/content";
 import classes from "./DocumentsTable.module.css";
 
-/** More documents than this come on demand. */
+/** Documents to show at first. */
 const VISIBLE_LIMIT = 50;
 
-/** What a retrieval found, in its order. */
+/** Retrieved documents in rank order. */
 export function DocumentsTable({ documents }: { documents: Document[] }): ReactElement {
   const [showAll, setShowAll] = useState(false);
   const best = Math.max(...documents.map((document) => document.score ?? 0), 0);

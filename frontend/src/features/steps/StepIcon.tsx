@@ -27,7 +27,7 @@ const icons: Record<StepType, Icon> = {
   output: IconBook2,
 };
 
-/** The icon of a step's type; `spoken` where its word does not stand beside it. */
+/** The icon of a step's type. `hasLabel` adds an accessible name where no text is next to it. */
 export function StepIcon({
   type,
   size = 14,

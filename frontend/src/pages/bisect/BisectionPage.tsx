@@ -22,7 +22,7 @@ import classes from "./Bisect.module.css";
 
 const route = getRouteApi("/bisections/$bisection");
 
-/** Where a failing run committed itself, and how that was found out. */
+/** The result of a bisection: the step that committed the failure, and the probes that show it. */
 export function BisectionPage(): ReactElement {
   const { bisection: id } = route.useParams();
   const client = useQueryClient();

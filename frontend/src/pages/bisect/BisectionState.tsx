@@ -10,7 +10,7 @@ const STATES: Record<BisectionSummary["status"], { title: string; mark: Mark | "
   failed: { title: "Failed", mark: "failed" },
 };
 
-/** How far a bisection is, in one chip. */
+/** The state of a bisection as a chip. */
 export function BisectionState({ status }: Pick<BisectionSummary, "status">): ReactElement {
   const { title, mark } = STATES[status];
   return <StateChip mark={mark}>{title}</StateChip>;

@@ -12,7 +12,7 @@ import { paths } from "@/app/paths";
 import { BisectionState } from "./BisectionState";
 import list from "@/ui/ListPage.module.css";
 
-/** Every bisection so far, the last first; those under way move. */
+/** All bisections, newest first, updated while they run. */
 export function BisectionsPage(): ReactElement {
   useDocumentTitle("Bisections");
   const navigate = useNavigate();

@@ -14,7 +14,7 @@ const IS: Record<NonNullable<Row["role"]>, string> = {
   earliest: "the earliest fork from which the run passes",
 };
 
-/** The steps that probes forked from, in the run's order, with a mark for each probe. */
+/** The forked steps in run order, with a mark per probe. */
 export function ForkRows({ view }: { view: BisectionView }): ReactElement {
   const rows = rowsOf(view, view.fork_steps);
   if (rows.length === 0) return <p className={classes.none}>No step has been tried yet.</p>;

@@ -9,7 +9,7 @@ import { VERDICT } from "./wording";
 import list from "@/ui/ListPage.module.css";
 import classes from "./Bisect.module.css";
 
-/** Every probe with its verdict; each is a replay like any other. */
+/** All probes with their verdicts. Each is an ordinary replay. */
 export function ProbesTable({ probes }: { probes: readonly ProbeView[] }): ReactElement {
   if (probes.length === 0) return <EmptyState title="No probes yet">The first probe starts in a moment.</EmptyState>;
   return (

@@ -8,7 +8,7 @@ const forkAt = (sequence_no: number): ForkResult => ({
   counted: { passed: 1, failed: 0, unclear: 0, running: 0, assumed: 0, doubtful: 0 },
 });
 
-test("the tried steps say what they are and how many lie untried before them", () => {
+test("rows show roles and skipped steps", () => {
   const result = {
     forks: [forkAt(3), forkAt(9), forkAt(11)],
     commit: { step: step(9), kept: step(11), earliest: step(3) },
@@ -21,7 +21,7 @@ test("the tried steps say what they are and how many lie untried before them", (
   ]);
 });
 
-test("a step's name is left out where it says nothing", () => {
+test("omits a name that equals the type", () => {
   expect(forkName({ sequence_no: 4, type: "model", name: "model" })).toBe("step 4");
   expect(forkName(step(4))).toBe("step 4 · desk");
 });

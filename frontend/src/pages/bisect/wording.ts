@@ -1,4 +1,4 @@
-/** The verdicts of a bisection, as a reader meets them. */
+/** Descriptions of a bisection's verdicts. */
 import type { BisectionView, BisectResult, ForkResult, ProbeView } from "@/api/schema";
 import type { Mark } from "@/domain/steps/labels";
 
@@ -27,19 +27,19 @@ export const VERDICT: Record<ProbeView["verdict"], VerdictWording> = {
   running: { title: "running", mark: "accent" },
 };
 
-/** "step 9", with the name where it says more than the type. */
+/** "step 9", plus the name if it says more than the type. */
 export function forkName({ sequence_no, type, name }: ForkResult["step"]): string {
   return name === type ? `step ${sequence_no}` : `step ${sequence_no} · ${name}`;
 }
 
 export interface Row {
   fork: ForkResult;
-  /** Steps right before this one that could be forked from and were not tried. */
+  /** Untested candidate steps directly before this one. */
   skippedSteps: number;
   role: "commit" | "kept" | "earliest" | null;
 }
 
-/** The tried steps in order, with what lies between them and what they are for the verdict. */
+/** The tested steps in order, with the gaps between them and their role in the verdict. */
 export function rowsOf(view: Pick<BisectionView, "result" | "forks">, stepNumbers: readonly number[]): Row[] {
   const { forks, commit } = view.result;
   const places = new Map(stepNumbers.map((number, place) => [number, place]));

@@ -18,7 +18,7 @@ import { initialChoice } from "./rules";
 
 const route = getRouteApi("/calibrations/$calibration");
 
-/** Two recordings of the same work: which fields differ without meaning, and what leaving them out would do. */
+/** Two recordings of the same task: fields that differ without significance, and the effect of ignoring them. */
 export function CalibrationPage(): ReactElement {
   const { calibration } = route.useParams();
   useDocumentTitle("Calibrate signatures");

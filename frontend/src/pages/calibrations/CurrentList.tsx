@@ -9,7 +9,7 @@ import { StateChip } from "@/features/labels/StateChip";
 import classes from "./Calibration.module.css";
 import { ruleWords, sameRule } from "./rules";
 
-/** What the app's signatures leave out now. Taking a field back makes the next version of the list. */
+/** The app's current ignore list. Removing a field creates the next version. */
 export function CurrentList({ app, newest }: { app: string; newest: IgnoreListView | undefined }): ReactElement | null {
   const client = useQueryClient();
   const save = useMutation({

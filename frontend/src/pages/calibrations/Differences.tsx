@@ -4,7 +4,7 @@ import type { CalibrationView } from "@/api/schema";
 import { paths } from "@/app/paths";
 import classes from "./Calibration.module.css";
 
-/** Where the calls differ in what they say. */
+/** Fields in which the calls differ significantly. */
 export function Differences({ calibration }: { calibration: CalibrationView }): ReactElement | null {
   const { left } = calibration;
   if (left.length === 0) return null;

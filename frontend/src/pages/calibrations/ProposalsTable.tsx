@@ -15,7 +15,7 @@ interface Props {
   onChoose: (places: number[]) => void;
 }
 
-/** Every proposal with its evidence, what it unifies and what it would confuse. */
+/** Proposed fields with examples, the calls that become equal, and collisions. */
 export function ProposalsTable({ calibration, currentRules, selection, onChoose }: Props): ReactElement {
   const toggle = (place: number) =>
     onChoose(selection.includes(place) ? selection.filter((item) => item !== place) : [...selection, place]);
@@ -118,7 +118,7 @@ function Row({ proposal, calibration, isHeld, isChosen, onToggle }: RowProps): R
   );
 }
 
-/** Different calls of one recording that would become one. */
+/** Different calls of one recording that would become equal. */
 function CollisionExample({
   collision,
   calibration,

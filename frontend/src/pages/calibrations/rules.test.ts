@@ -18,14 +18,14 @@ function proposal(changes: Partial<Proposal> = {}): Proposal {
   };
 }
 
-test("a rule says where it applies", () => {
+test("describes the scope of a rule", () => {
   expect(ruleWords(rule)).toBe("tool search");
   expect(ruleWords({ type: "model", name: "*", pointer: "/messages/*/content", within: "timestamp" })).toBe(
     "every model step, only a timestamp in the text",
   );
 });
 
-test("a proposal that is not recommended says why", () => {
+test("explains why a proposal is not recommended", () => {
   expect(caveat(proposal())).toBeNull();
   const unsure = { recommended: false };
   const collisions: Proposal["collisions"] = [{ side: "base", type: "tool", name: "search", steps: [1, 2] }];
@@ -35,7 +35,7 @@ test("a proposal that is not recommended says why", () => {
   expect(caveat(proposal({ ...unsure, kind: "id" }))).toMatch(/identify a record/);
 });
 
-test("what is recommended and not accepted yet is chosen at first", () => {
+test("preselects recommended, unaccepted proposals", () => {
   const secondRule = { ...rule, pointer: "/at" };
   const proposals = [proposal(), proposal({ rule: secondRule }), proposal({ rule: secondRule, recommended: false })];
   expect(initialChoice(proposals, [rule])).toEqual([1]);

@@ -1,4 +1,4 @@
-// Fields that signatures leave out, in words, and which proposals an app's list has already.
+// Descriptions of ignore rules, and which proposals are already accepted.
 import type { IgnoreRule, Proposal } from "@/api/schema";
 
 export function ruleWords({ type, name, within }: IgnoreRule): string {
@@ -15,7 +15,7 @@ export const kindWords: Record<string, string> = {
   counter: "a counter",
 };
 
-/** Why a proposal is not recommended; nothing when it is. */
+/** Why a proposal is not recommended. Null if it is. */
 export function caveat(proposal: Proposal): string | null {
   if (proposal.recommended) return null;
   if (proposal.collisions.length > 0) return "would make different calls equal";
@@ -27,7 +27,7 @@ export function sameRule(a: IgnoreRule, b: IgnoreRule): boolean {
   return a.type === b.type && a.name === b.name && a.pointer === b.pointer && (a.within ?? null) === (b.within ?? null);
 }
 
-/** The places of the proposals that are chosen at first: recommended, and not accepted before. */
+/** Indices of the proposals to preselect: recommended and not yet accepted. */
 export function initialChoice(proposals: readonly Proposal[], currentRules: readonly IgnoreRule[]): number[] {
   return proposals.flatMap((proposal, place) =>
     proposal.recommended && !currentRules.some((rule) => sameRule(rule, proposal.rule)) ? [place] : [],

@@ -14,7 +14,7 @@ import classes from "./ComparePage.module.css";
 
 const route = getRouteApi("/compare");
 
-/** Compares two runs; asks for the side that is missing. */
+/** Compare two runs. Asks for the missing side. */
 export function ComparePage(): ReactElement {
   const { base, candidate } = route.useSearch();
   const navigate = route.useNavigate();
@@ -69,7 +69,7 @@ function SelectedRun({ run, onClear }: { run: string; onClear: () => void }): Re
   );
 }
 
-/** The same two runs always give the same report, so asking again costs nothing. */
+/** Compare two runs. Idempotent, so a reload costs nothing. */
 function RunComparison({ base, candidate }: { base: string; candidate: string }): ReactElement {
   const { data, error, refetch } = useQuery({
     queryKey: ["compare", base, candidate],

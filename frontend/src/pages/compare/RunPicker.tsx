@@ -12,12 +12,12 @@ import classes from "./RunPicker.module.css";
 
 interface Props {
   label: string;
-  /** The run on the other side, which cannot be chosen again. */
+  /** The run on the other side, which cannot be chosen. */
   excludedRun: string | undefined;
   onChoose: (run: string) => void;
 }
 
-/** Finds a run by name, app or id. */
+/** Search for a run by name, app or id. */
 export function RunPicker({ label, excludedRun, onChoose }: Props): ReactElement {
   const [query, setQuery] = useState("");
   const [debouncedQuery] = useDebouncedValue(query.trim(), 150);

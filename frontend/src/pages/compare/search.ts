@@ -1,4 +1,4 @@
-/** The two runs of a comparison: ids, or anything else that names a run. Either side may still be missing. */
+/** The two runs of a comparison, by any of their ids. Either side may be missing. */
 export interface CompareSearch {
   base?: string;
   candidate?: string;
@@ -12,7 +12,7 @@ export function parseCompareSearch(search: Record<string, unknown>): CompareSear
   };
 }
 
-/** The router reads an external id of digits as a number. */
+/** The router parses an external id of digits as a number. */
 function isName(value: unknown): value is string | number {
   return (typeof value === "string" && value !== "") || typeof value === "number";
 }

@@ -17,7 +17,7 @@ interface Props {
   onSearch: (change: Partial<DiffSearch>) => void;
 }
 
-/** The report itself, the same for its owner and for readers of a share link. */
+/** The report, for its owner and for readers of a share link. */
 export function DiffView({ report, hasLinks, search, onSearch }: Props): ReactElement {
   const frame = useMemo(() => ({ report, hasLinks }), [report, hasLinks]);
   return (

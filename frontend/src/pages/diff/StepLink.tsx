@@ -7,7 +7,7 @@ import { paths } from "@/app/paths";
 import { useReport, type Side } from "./reportContext";
 import classes from "./StepLink.module.css";
 
-/** One side's step by its number; a link where the run can be reached. */
+/** The number of a step on one side. A link if the reader can open runs. */
 export function StepLink({ step, side }: { step: StepRef; side: Side }): ReactElement {
   const { report, hasLinks } = useReport();
   const mark = markOf(step);
@@ -34,7 +34,7 @@ export function StepLink({ step, side }: { step: StepRef; side: Side }): ReactEl
   );
 }
 
-/** Both sides of an item, whichever there are. */
+/** The steps of an item on both sides, where present. */
 export function BothSteps({ base, candidate }: { base: StepRef | null; candidate: StepRef | null }): ReactElement {
   return (
     <span className={classes.both}>

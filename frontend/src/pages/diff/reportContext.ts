@@ -1,10 +1,10 @@
-/** What every part of a report needs to know about it. */
+/** The report for its components. */
 import { createContext, useContext } from "react";
 import type { DiffReport } from "@/api/schema";
 
 interface ReportFrame {
   report: DiffReport;
-  /** Whether steps and runs can be opened: not from a shared report, which reaches nothing else. */
+  /** Whether steps and runs can be opened. False in a shared report. */
   hasLinks: boolean;
 }
 

@@ -43,7 +43,7 @@ const sections: Sections = {
 };
 
 describe("parseDiffSearch", () => {
-  it("takes what it knows and drops the rest", () => {
+  it("keeps known parameters only", () => {
     expect(parseDiffSearch({ section: "tool", pair: "5-", unified: true, all: "yes", x: 1 })).toEqual({
       section: "tool",
       pair: "5-",
@@ -60,18 +60,18 @@ describe("openSection", () => {
     expect(openSection({ ...sections, output: section("output") }, {})).toBe("prompt");
   });
 
-  it("stays where the reader is, empty or not", () => {
+  it("stays on the selected section", () => {
     expect(openSection(sections, { section: "retrieval" })).toBe("retrieval");
   });
 
-  it("moves to a section that speaks about the selected steps", () => {
+  it("moves to a section with the selected steps", () => {
     expect(openSection(sections, { section: "output", pair: "6-6" })).toBe("tool");
     expect(openSection(sections, { section: "model", pair: "5-5" })).toBe("model");
   });
 });
 
 describe("visibleItems", () => {
-  it("leaves out what is about other steps", () => {
+  it("omits items of other steps", () => {
     expect(visibleItems(sections.prompt.items, "5-5")).toHaveLength(1);
     expect(visibleItems(sections.prompt.items, "6-6")).toHaveLength(0);
   });

@@ -1,4 +1,4 @@
-/** The state of the diff page that has a place in its address. */
+/** The state of the diff page that its address stores. */
 import type { SectionItem, Sections } from "@/api/schema";
 import { concerns } from "./steps/pairs";
 
@@ -7,12 +7,12 @@ export type SectionName = (typeof SECTION_NAMES)[number];
 
 export interface DiffSearch {
   section?: SectionName;
-  /** The selected pair, by the numbers of its steps: `5-5`, `7-`, `-8`. */
+  /** The selected pair by step numbers: `5-5`, `7-`, `-8`. */
   pair?: string;
-  /** Texts in one column; else side by side. */
+  /** Show texts in one column instead of side by side. */
   // eslint-disable-next-line names/loose -- part of the address of shared reports
   unified?: true;
-  /** Unchanged steps too. */
+  /** Show unchanged steps, too. */
   all?: true;
 }
 
@@ -27,18 +27,18 @@ export function parseDiffSearch(search: Record<string, unknown>): DiffSearch {
   };
 }
 
-/** The router reads a bare `-8` as a number. */
+/** The router parses a bare `-8` as a number. */
 function readPair(value: unknown): string | null {
   const text = typeof value === "number" ? String(value) : value;
   return typeof text === "string" && /^(\d+-\d*|-\d+)$/.test(text) ? text : null;
 }
 
-/** The items of a section that are in sight: all, or those about the selected pair. */
+/** The visible items of a section: all, or those of the selected pair. */
 export function visibleItems(items: readonly SectionItem[], pair: string | undefined): SectionItem[] {
   return pair === undefined ? [...items] : items.filter((item) => concerns(item, pair));
 }
 
-/** The section to show: the chosen one while it says something, else the first that does, the answer first. */
+/** The section to show: the selected one if it has items, else the first that has, starting with the answer. */
 export function openSection(sections: Sections, search: DiffSearch): SectionName {
   const hasItems = (name: SectionName) => visibleItems(sections[name].items, search.pair).length > 0;
   if (search.section && (hasItems(search.section) || search.pair === undefined)) return search.section;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { emphasise, verdictTitle, titleWithoutKind } from "./wording";
 
-test("the name of the cause stands out where the sentence has it, in whatever case", () => {
+test("emphasises the cause regardless of case", () => {
   expect(emphasise("The system prompt made it 42.", "the system prompt")).toEqual({
     before: "",
     strong: "The system prompt",
@@ -17,7 +17,7 @@ test("a title does not repeat its kind", () => {
   expect(titleWithoutKind("step 5: amount", "arguments")).toBe("step 5: amount");
 });
 
-test("a cause is called what it is known to be", () => {
+test("qualifies a cause by its confidence", () => {
   const titles = (["low", "medium", "high"] as const).map((confidence) =>
     verdictTitle({ verdict: "cause", confidence }),
   );

@@ -1,4 +1,4 @@
-/** The report's closed vocabularies, as a reader meets them. */
+/** Descriptions of the enums of a report. */
 import type { AlignedPair, Attribution } from "@/api/schema";
 
 const VERDICT_TITLES: Record<Exclude<Attribution["verdict"], "cause">, string> = {
@@ -8,13 +8,13 @@ const VERDICT_TITLES: Record<Exclude<Attribution["verdict"], "cause">, string> =
   inconclusive: "Inconclusive",
 };
 
-/** A cause is called what it is known to be. */
+/** The title of a cause, qualified by its confidence. */
 export function verdictTitle({ verdict, confidence }: Pick<Attribution, "verdict" | "confidence">): string {
   if (verdict !== "cause") return VERDICT_TITLES[verdict];
   return confidence === "low" ? "Suspected cause" : confidence === "medium" ? "Likely cause" : "Cause";
 }
 
-/** How the likeness of two texts was measured. */
+/** The similarity method, in words. */
 export const METHOD: Record<string, string> = {
   identical: "equal texts",
   embeddings: "by meaning",
@@ -31,7 +31,7 @@ export const RELATION: Record<AlignedPair["relation"], { words: string; sign: st
   removed: { words: "only in the base", sign: "−" },
 };
 
-/** The sentence with the name of the cause taken out, so that it can stand out; whole where it is not in it. */
+/** Split a sentence around the name of the cause, to emphasise it. Whole if it does not contain the name. */
 export function emphasise(sentence: string, title: string | null): { before: string; strong: string; after: string } {
   const start = title ? sentence.toLowerCase().indexOf(title.toLowerCase()) : -1;
   if (!title || start < 0) return { before: sentence, strong: "", after: "" };
@@ -42,7 +42,7 @@ export function emphasise(sentence: string, title: string | null): { before: str
   };
 }
 
-/** A title without the kind in front, which stands beside it already. */
+/** A title without its kind, which is shown next to it. */
 export function titleWithoutKind(title: string, kind: string): string {
   const rest = title.toLowerCase().startsWith(kind.toLowerCase())
     ? title.slice(kind.length).replace(/^:\s*/, "")

@@ -16,7 +16,7 @@ import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import list from "@/ui/ListPage.module.css";
 
-/** Every report so far, the last first. */
+/** All reports, newest first. */
 export function DiffsPage(): ReactElement {
   useDocumentTitle("Diffs");
   const navigate = useNavigate();

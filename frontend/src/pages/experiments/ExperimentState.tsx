@@ -4,7 +4,7 @@ import { StateChip } from "@/features/labels/StateChip";
 
 type ExperimentProgress = Pick<ExperimentSummary, "status" | "finished" | "rows" | "failed">;
 
-/** How far an experiment is, in one chip. */
+/** The progress of an experiment as a chip. */
 export function ExperimentState({ experiment }: { experiment: ExperimentProgress }): ReactElement {
   const { status, finished, rows, failed } = experiment;
   if (status === "running") {

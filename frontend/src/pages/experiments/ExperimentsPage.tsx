@@ -13,7 +13,7 @@ import { paths } from "@/app/paths";
 import { ExperimentState } from "./ExperimentState";
 import list from "@/ui/ListPage.module.css";
 
-/** Every experiment so far, the last first; those under way move. */
+/** All experiments, newest first, updated while they run. */
 export function ExperimentsPage(): ReactElement {
   useDocumentTitle("Experiments");
   const navigate = useNavigate();

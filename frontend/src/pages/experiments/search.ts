@@ -1,4 +1,4 @@
-/** Which run a new experiment forks, and from which step. */
+/** The run that a new experiment forks, and the step. */
 export interface NewExperimentSearch {
   run?: string;
   step?: number;

@@ -10,7 +10,7 @@ import { StateChip } from "@/features/labels/StateChip";
 import list from "@/ui/ListPage.module.css";
 import classes from "./HooksPage.module.css";
 
-/** What the operator configured to listen to replays and to decide about their tool calls, and what was sent where. */
+/** Configured hooks and telemetry targets, with delivery statistics. */
 export function HooksPage(): ReactElement {
   useDocumentTitle("Hooks and telemetry");
   const listing = useQuery(hooksQuery);

@@ -1,9 +1,9 @@
-/** Where to go after the login. */
+/** Where to go after login. */
 export interface LoginSearch {
   next?: string;
 }
 
-/** Only a path on this site, so that no link can redirect to another one. */
+/** Accept only paths on this site, to prevent open redirects. */
 export function parseLoginSearch(search: Record<string, unknown>): LoginSearch {
   const { next } = search;
   return typeof next === "string" && /^\/(?![/\\])/.test(next) ? { next } : {};

@@ -17,7 +17,7 @@ import { hasEnded, statusWords, type Tone } from "@/domain/replays/status";
 import { paths } from "@/app/paths";
 import list from "@/ui/ListPage.module.css";
 
-/** Every replay so far, the last first; those under way move. */
+/** All replays, newest first, updated while they run. */
 export function ReplaysPage(): ReactElement {
   useDocumentTitle("Replays");
   const client = useQueryClient();

@@ -13,7 +13,7 @@ interface Props {
   onRegion: (region: RegionName) => void;
   steps: ReactNode;
   step: ReactNode;
-  /** `null` while no fork is being prepared. */
+  /** `null` while no fork is open. */
   fork: ReactNode;
   onOpenFork: () => void;
 }
@@ -21,7 +21,7 @@ type Layout = "two" | "three";
 const defaultSizes: Record<Layout, SplitterPaneSize[]> = { two: [36, 64], three: [31, 41, 28] };
 const storage: Record<Layout, string> = { two: "run-regions-2", three: "run-regions-3" };
 
-/** Three regions side by side, resizable and remembered; tabs where there is no room. */
+/** Three resizable regions side by side with remembered sizes. Tabs on small screens. */
 export function Regions(props: Props): ReactElement {
   return props.phone ? <TabbedRegions {...props} /> : <Side {...props} />;
 }
@@ -31,7 +31,7 @@ const storedSizes = (layout: Layout): SplitterPaneSize[] =>
 
 function Side({ steps, step, fork }: Props): ReactElement {
   const layout = fork === null ? "two" : "three";
-  // Each layout keeps its own sizes, so that a region which comes or goes does not resize the others.
+  // Each layout stores its own sizes, so that opening or closing a region does not resize the others.
   const [sizesByLayout, setSizesByLayout] = useState(() => ({ two: storedSizes("two"), three: storedSizes("three") }));
   const sizes = sizesByLayout[layout];
   const setSizes = (next: SplitterPaneSize[]) => setSizesByLayout((current) => ({ ...current, [layout]: next }));
@@ -93,7 +93,7 @@ function TabbedRegions({ region, onRegion, steps, step, fork, onOpenFork }: Prop
           { value: "fork" as const, label: "Fork" },
         ]}
       />
-      {/* The list stays: what is folded, filtered and in sight is there again on the way back. */}
+      {/* The list stays mounted, so that folds, filters and the scroll position survive. */}
       <div className={`panel ${classes.single}`} hidden={visible !== "steps"}>
         {steps}
       </div>

@@ -9,7 +9,7 @@ import { tokens } from "@/ui/format/numbers";
 import { UsageTable } from "@/features/runs/UsageTable";
 import classes from "./RunPage.module.css";
 
-/** The sum of its tokens, which opens what the run used by turn and by model. */
+/** The total number of tokens. Opens the usage by turn and by model. */
 export function Tokens({ run }: { run: RunDetail }): ReactElement {
   const [opened, setOpened] = useState(false);
   const { data } = useQuery({ ...usageQuery(run.id, run.steps), enabled: opened });
@@ -31,7 +31,7 @@ export function Tokens({ run }: { run: RunDetail }): ReactElement {
   );
 }
 
-/** Sends the run to a configured Langfuse, and says how far it is. */
+/** Export the run to a configured Langfuse and show the progress. */
 export function ExportButton({ run }: { run: RunDetail }): ReactElement | null {
   const client = useQueryClient();
   const { data } = useQuery(exportsQuery(run.id));

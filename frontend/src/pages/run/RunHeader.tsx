@@ -18,7 +18,7 @@ import { ExportButton, Tokens } from "./RunExtras";
 import { RunTools } from "./RunTools";
 import classes from "./RunPage.module.css";
 
-/** Where one is, what the run was in numbers, and where it came from. */
+/** Breadcrumb, key figures and lineage of a run. */
 export function RunHeader({ run }: { run: RunDetail }): ReactElement {
   return (
     <header className={classes.header}>

@@ -148,7 +148,7 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
   );
 }
 
-/** The selected step, also where an address names one of a long run that is not in the list yet. */
+/** The selected step, even if it belongs to a part of a long run that is not loaded yet. */
 function useSelectedStep(
   run: string,
   steps: readonly StepSummary[],
@@ -162,7 +162,7 @@ function useSelectedStep(
   return listedStep ?? (isAwaited ? linkedStep.data?.steps.find(isSelected) : null) ?? null;
 }
 
-/** Without what is at its default, so that addresses stay short. */
+/** Omit defaults, so that addresses stay short. */
 function omitDefaults(search: { [Name in keyof RunSearch]?: RunSearch[Name] | undefined }): RunSearch {
   return {
     ...(search.step !== undefined && { step: search.step }),

@@ -4,7 +4,7 @@ import type { RunDetail } from "@/api/schema";
 import { RunHeader } from "./RunHeader";
 import classes from "./RunPage.module.css";
 
-/** The page's shape while its steps are on their way. */
+/** The layout of the page while its steps load. */
 export function RunSkeleton({ run }: { run: RunDetail | undefined }): ReactElement {
   return (
     <div className={classes.page} role="status" aria-busy aria-label="Loading the run">

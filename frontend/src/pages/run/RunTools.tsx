@@ -11,7 +11,7 @@ import { BisectDialog } from "@/features/bisections/BisectDialog";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 
-/** The tree that the run is in, and the search for the step where it went wrong. */
+/** Links to the fork tree and to bisections. */
 export function RunTools({ run }: { run: RunDetail }): ReactElement {
   const navigate = useNavigate();
   const [isDialogOpen, dialog] = useDisclosure(false);

@@ -1,4 +1,4 @@
-// How it is known that one step fed another, in the words of the page.
+// Descriptions of how a provenance edge is known.
 import type { EdgeKind } from "@/api/schema";
 
 export const edgeWords: Record<EdgeKind, string> = {

@@ -10,7 +10,7 @@ export const runRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/runs/$run",
   validateSearch: parseRunSearch,
-  // The data is asked for while the page's code is on its way.
+  // Data is requested while the page's code loads.
   loader: ({ params }) => {
     queryClient.query(runQuery(params.run)).catch(reportedByPage);
     queryClient.query(stepsFromQuery(params.run, 1)).catch(reportedByPage);

@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
 import { parseRunSearch } from "./search";
 
-test("a link opens the step, the fork and the view that it names", () => {
+test("parses step, fork and view", () => {
   expect(parseRunSearch({ step: "5", fork: 3, view: "graph", other: 1 })).toEqual({ step: 5, fork: 3, view: "graph" });
 });
 
-test("a replay to start from belongs to a fork", () => {
+test("requires a fork for a source replay", () => {
   expect(parseRunSearch({ fork: 3, from_session: "s" })).toEqual({ fork: 3, from_session: "s" });
   expect(parseRunSearch({ from_session: "s" })).toEqual({});
 });
 
-test("what is no step number is left out", () => {
+test("drops invalid step numbers", () => {
   expect(parseRunSearch({ step: "first", fork: 0, view: "map" })).toEqual({});
 });

@@ -1,9 +1,9 @@
 export type LeftView = "tree" | "graph";
 
-/** The state of the run page that its address holds: a link opens the same step, fork and view. */
+/** The state of the run page that its address stores: step, fork and view. */
 export interface RunSearch {
   step?: number;
-  /** The step from which a fork is being prepared. */
+  /** The step of the open fork. */
   fork?: number;
   view?: LeftView;
   /** The replay whose changes the fork starts with. */

@@ -8,12 +8,12 @@ function plan(reuse: number): Plan {
   return { fork_sequence_no: 3, steps: [LIVE], actions: { inherited: 2, reuse, live: 1 } } as unknown as Plan;
 }
 
-test("steps from the fork on that the plan does not list stay as they are", () => {
+test("unlisted steps after the fork are reused", () => {
   const plans = stepPlansOf(plan(7));
   expect([2, 3, 5, 9].map((no) => plans.get(no)?.action)).toEqual([undefined, "reuse", "live", "reuse"]);
   expect(plans.get(3)).toBe(plans.get(9));
 });
 
-test("a plan that keeps nothing says nothing of steps that it does not list", () => {
+test("unlisted steps have no plan without reuse", () => {
   expect(stepPlansOf(plan(0)).get(4)).toBeUndefined();
 });

@@ -1,17 +1,17 @@
 import type { Plan, PlannedStep } from "@/api/schema";
 import type { PlanAction } from "@/domain/steps/labels";
 
-/** What a plan would do with one step. */
+/** The planned action of one step. */
 export type StepPlan = Pick<PlannedStep, "action" | "reason" | "note" | "differs" | "because">;
 
-/** What a plan would do with each step, by its number. */
+/** The planned actions by step number. */
 export interface StepPlans {
   get: (sequenceNo: number) => StepPlan | undefined;
 }
 
 const REUSE_PLAN: StepPlan = { action: "reuse", reason: "source_output_reused", note: "", differs: [], because: [] };
 
-/** The plan leaves out what stays as it is recorded: from the fork on, that is each step that it does not list. */
+/** The plan omits untouched steps: from the fork on, every unlisted step is reused. */
 export function stepPlansOf(plan: Plan): StepPlans {
   const listedPlans = new Map<number, StepPlan>(plan.steps.map((step) => [step.sequence_no, step]));
   const reusesRest = (plan.actions.reuse ?? 0) > 0;
@@ -21,7 +21,7 @@ export function stepPlansOf(plan: Plan): StepPlans {
   };
 }
 
-/** What happens to one step. */
+/** Descriptions of planned actions. */
 export const actionWord: Record<PlanAction, string> = {
   inherited: "taken from the recording",
   reuse: "stays as recorded",

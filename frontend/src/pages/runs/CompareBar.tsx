@@ -15,7 +15,7 @@ import { orderPair } from "./listing";
 
 const CALIBRATE = "Two recordings of the same task: find fields to ignore in signatures";
 
-/** What is chosen for a comparison; appears with the first choice. */
+/** The runs selected for a comparison. Appears with the first selection. */
 export function CompareBar(props: {
   runs: RunSummary[];
   selection: readonly string[];

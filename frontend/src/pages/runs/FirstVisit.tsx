@@ -9,7 +9,7 @@ import { paths } from "@/app/paths";
 import classes from "./FirstVisit.module.css";
 import { demoTour, tourDiff, type Tour } from "./tour";
 
-/** The way through the demo in three steps, until the visitor closes it. */
+/** A tour of the demo in three steps, until the visitor closes it. */
 export function FirstVisit({ runs }: { runs: readonly RunSummary[] }): ReactElement | null {
   const [closed, setClosed] = useLocalStorage({
     key: "first-visit-closed",

@@ -5,7 +5,7 @@ import { allRuns, barShare, mergeNewest, orderPair, toggleSelection, nextSort, s
 
 const page = (...runs: RunSummary[]): RunList => ({ runs, next: null, total: runs.length });
 
-test("a fresh first page updates rows on any page and puts new runs on top", () => {
+test("merges a fresh first page", () => {
   const data = { pages: [page(aRun({ id: "b" })), page(aRun({ id: "a", status: "running" }))], pageParams: ["", "x"] };
   const pages = mergeNewest(data, { ...page(aRun({ id: "c" }), aRun({ id: "a", status: "failed" })), total: 3 });
   expect(allRuns(pages).map((run) => [run.id, run.status])).toEqual([
@@ -16,29 +16,29 @@ test("a fresh first page updates rows on any page and puts new runs on top", () 
   expect(pages.pages[0]?.total).toBe(3);
 });
 
-test("a fork is compared with its source, whichever was chosen first", () => {
+test("uses the source as base", () => {
   const source = aRun({ id: "s", started_at: "2026-05-02T00:00:00Z" });
   const fork = aRun({ id: "f", source_run: "s", started_at: "2026-05-01T00:00:00Z" });
   expect(orderPair(fork, source).base.id).toBe("s");
   expect(orderPair(source, fork).base.id).toBe("s");
 });
 
-test("unrelated runs are compared older first", () => {
+test("uses the older run as base", () => {
   const older = aRun({ id: "o", started_at: "2026-05-01T00:00:00Z" });
   const newer = aRun({ id: "n", started_at: null, created_at: "2026-05-03T00:00:00Z" });
   expect(orderPair(newer, older)).toEqual({ base: older, candidate: newer });
 });
 
-test("at most two runs are chosen", () => {
+test("keeps at most two runs", () => {
   expect(toggleSelection(["a", "b"], "c")).toEqual(["b", "c"]);
   expect(toggleSelection(["a", "b"], "a")).toEqual(["b"]);
 });
 
-test("an unknown duration has no bar, the shortest still shows", () => {
+test("an unknown duration has no bar", () => {
   expect([barShare(null, 10), barShare(0.0001, 10), barShare(10, 10)]).toEqual([0, 0.02, 1]);
 });
 
-test("sorting by outcome turns around and goes back to the newest", () => {
+test("cycles the outcome sort order", () => {
   expect([undefined, "outcome", "-outcome"].map(nextSort)).toEqual(["outcome", "-outcome", undefined]);
   expect([undefined, "outcome", "-outcome"].map(sortWords)).toEqual(["newest first", "failed first", "failed last"]);
 });

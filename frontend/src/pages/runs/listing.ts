@@ -1,4 +1,4 @@
-// The runs list as data: merging what is new, ordering a pair, scaling bars.
+// The run list as data: merging new runs, ordering a pair, scaling bars.
 import type { InfiniteData } from "@tanstack/react-query";
 import type { RunList, RunSummary } from "@/api/schema";
 
@@ -6,7 +6,7 @@ export function allRuns(data: InfiniteData<RunList> | undefined): RunSummary[] {
   return data?.pages.flatMap((page) => page.runs) ?? [];
 }
 
-/** Puts a fresh first page into a list of many pages: changed rows in their places, new ones on top. */
+/** Merge a fresh first page into a list of pages. Changed rows stay in place, new ones come first. */
 export function mergeNewest(data: InfiniteData<RunList>, fresh: RunList): InfiniteData<RunList> {
   const byId = new Map(fresh.runs.map((run) => [run.id, run]));
   const knownIds = new Set(allRuns(data).map((run) => run.id));
@@ -19,7 +19,7 @@ export function mergeNewest(data: InfiniteData<RunList>, fresh: RunList): Infini
   return { ...data, pages };
 }
 
-/** The sort that follows when someone asks for the other order: by outcome, its reverse, and back to the newest. */
+/** The next sort order when the column is clicked: by outcome, reversed, then newest first. */
 export function nextSort(sort: string | undefined): string | undefined {
   if (sort === "outcome") return "-outcome";
   return sort === "-outcome" ? undefined : "outcome";
@@ -30,7 +30,7 @@ export function sortWords(sort: string | undefined): string {
   return sort === "-outcome" ? "failed last" : "newest first";
 }
 
-/** Which of two runs is the base: the one the other was forked from, else the older one. */
+/** Choose the base of two runs: the source of the other one, or else the older one. */
 export function orderPair(first: RunSummary, second: RunSummary): { base: RunSummary; candidate: RunSummary } {
   if (first.source_run === second.id) return { base: second, candidate: first };
   if (second.source_run === first.id) return { base: first, candidate: second };
@@ -38,12 +38,12 @@ export function orderPair(first: RunSummary, second: RunSummary): { base: RunSum
   return age(first) <= age(second) ? { base: first, candidate: second } : { base: second, candidate: first };
 }
 
-/** Shares of the longest duration on screen, by square root, so that one slow run does not hide the others. */
+/** Share of the longest duration on screen, by square root, so that one slow run does not hide the others. */
 export function barShare(value: number | null, longest: number): number {
   return value === null || longest <= 0 ? 0 : Math.max(0.02, Math.sqrt(value / longest));
 }
 
-/** Adds or removes a run; the third takes the place of the older choice. */
+/** Add or remove a run. A third one replaces the oldest. */
 export function toggleSelection(selection: readonly string[], id: string): string[] {
   if (selection.includes(id)) return selection.filter((item) => item !== id);
   return [...selection, id].slice(-2);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { choices, isFiltered, parseRunsSearch, toFilter, withChoices } from "./search";
 
-test("an address keeps what the page knows and drops the rest", () => {
+test("keeps known parameters only", () => {
   expect(parseRunsSearch({ q: "refund", status: "failed", max_cost: "0.5", colour: "red", app: "" })).toEqual({
     q: "refund",
     status: "failed",
@@ -9,11 +9,11 @@ test("an address keeps what the page knows and drops the rest", () => {
   });
 });
 
-test("a cost that is no number is left out", () => {
+test("drops an invalid cost", () => {
   expect(parseRunsSearch({ min_cost: "cheap" })).toEqual({});
 });
 
-test("choices of a filter travel as one value", () => {
+test("joins filter choices into one value", () => {
   const search = withChoices({ q: "x" }, "app", ["desk", "tau"]);
   expect(search).toEqual({ q: "x", app: "desk,tau" });
   expect(choices(search, "app")).toEqual(["desk", "tau"]);
@@ -21,7 +21,7 @@ test("choices of a filter travel as one value", () => {
   expect(toFilter({ app: "desk", min_cost: 0 })).toEqual({ app: "desk", min_cost: "0" });
 });
 
-test("an order alone is no filter", () => {
+test("a sort order is no filter", () => {
   expect(isFiltered(parseRunsSearch({ sort: "outcome" }))).toBe(false);
   expect(isFiltered(parseRunsSearch({ sort: "outcome", outcome: "failed" }))).toBe(true);
 });

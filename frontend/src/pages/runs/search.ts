@@ -1,6 +1,6 @@
 import { toInstant } from "./filters/timeRange";
 
-/** The state of the runs list as its address holds it. Several values of one filter are joined by commas. */
+/** The state of the run list that its address stores. Multiple values of a filter are joined by commas. */
 export interface RunsSearch {
   q?: string;
   app?: string;
@@ -16,7 +16,7 @@ export interface RunsSearch {
   until?: string;
   min_cost?: number;
   max_cost?: number;
-  /** Order of the list; the newest first unless given. */
+  /** Sort order. Newest first by default. */
   sort?: string;
 }
 const texts = [
@@ -34,7 +34,7 @@ const texts = [
 ] as const;
 const numbers = ["min_cost", "max_cost"] as const;
 
-/** What an address says, without what this page does not know. */
+/** Parse an address, ignoring unknown parameters. */
 export function parseRunsSearch(raw: Record<string, unknown>): RunsSearch {
   const search: RunsSearch = {};
   for (const name of texts) {
@@ -49,7 +49,7 @@ export function parseRunsSearch(raw: Record<string, unknown>): RunsSearch {
   return search;
 }
 
-/** The search as the server's query parameters; relative times are counted to the minute, so that the list stays cached. */
+/** The search as query parameters of the API. Relative times are rounded to minutes for caching. */
 export function toFilter(search: RunsSearch, now: number = Date.now()): Record<string, string> {
   const filter = Object.fromEntries(Object.entries(search).map(([name, value]) => [name, String(value)]));
   const minute = now - (now % 60_000);

@@ -1,13 +1,13 @@
-// The three steps that a first visitor is shown, from what the lists say anyway.
+// The tour of the demo, derived from the lists.
 import type { DiffSummary, RunSummary } from "@/api/schema";
 
 export interface Tour {
-  /** The demo's run that went wrong, and the fork that mends it. */
+  /** The demo's failed run and the fork that fixes it. */
   failed: RunSummary;
   fork: RunSummary;
 }
 
-/** The demo's failed run with its first fork; null where the list does not show both. */
+/** The demo's failed run and its first fork. Null if the list does not contain both. */
 export function demoTour(runs: readonly RunSummary[]): Tour | null {
   const demo = runs.filter((run) => run.environment === "demo");
   const failed = demo.find((run) => run.status === "failed" && run.source_run === null);
@@ -15,7 +15,7 @@ export function demoTour(runs: readonly RunSummary[]): Tour | null {
   return fork ? { failed, fork } : null;
 }
 
-/** The report on the two, once it is made. */
+/** The report on the two, once it exists. */
 export function tourDiff(tour: Tour, diffs: readonly DiffSummary[]): DiffSummary | null {
   return diffs.find(({ base, candidate }) => base.id === tour.failed.id && candidate.id === tour.fork.id) ?? null;
 }

@@ -4,7 +4,7 @@ import { useLive, type ConnectionState } from "@/api/live";
 import { firstPage, runsQuery, type RunsFilter } from "@/api/runs/runs";
 import { mergeNewest } from "./listing";
 
-/** Keeps the list current: a short list is read again, a long one gets its newest page merged in. */
+/** Keep the list current: refetch a short list, merge the newest page into a long one. */
 export function useLiveRuns(filter: RunsFilter): ConnectionState {
   const client = useQueryClient();
   const refresh = useDebouncedCallback(

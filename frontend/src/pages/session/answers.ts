@@ -1,7 +1,7 @@
-/** What an operator typed as a tool's answer. */
+/** Parsing of a tool result that the operator typed. */
 import type { JsonValue } from "@/api/schema";
 
-/** JSON where it is JSON, else the text as it is. Broken JSON that was surely meant as such is refused, with the reason. */
+/** Parse JSON, or return other text as it is. Text that is clearly broken JSON is rejected with the reason. */
 export function readAnswer(text: string): { value: JsonValue } | { error: string } {
   try {
     return { value: JSON.parse(text) as JsonValue };
@@ -12,7 +12,7 @@ export function readAnswer(text: string): { value: JsonValue } | { error: string
   }
 }
 
-/** The text of an output step: the output itself, or its `text`. Null where it is something else. */
+/** The text of an output step: the output itself, or its `text`. Null for anything else. */
 export function answerText(output: JsonValue): string | null {
   if (typeof output === "string") return output;
   if (typeof output !== "object" || output === null || Array.isArray(output)) return null;

@@ -43,12 +43,12 @@ const STORY: LiveMessage[] = [
 ];
 
 describe("applyLive", () => {
-  it("ignores every message that it has already seen", () => {
+  it("ignores messages that it has applied", () => {
     const state = play(...STORY);
     expect(STORY.reduce(applyLive, state)).toBe(state);
   });
 
-  it("gives the same state when the connection breaks after any message and the server sends from there again", () => {
+  it("reaches the same state after any reconnect", () => {
     const whole = play(...STORY);
     for (let cut = 0; cut <= STORY.length; cut += 1) {
       const before = play(...STORY.slice(0, cut));
@@ -57,16 +57,16 @@ describe("applyLive", () => {
     }
   });
 
-  it("joins streamed text and starts over when the call is tried again", () => {
+  it("restarts streamed text when a call retries", () => {
     expect(play(...STORY.slice(0, 4)).streaming?.text).toBe("I am ");
     expect(play(...STORY.slice(0, 8)).streaming?.text).toBe("I have refunded");
   });
 
-  it("takes an overlapping piece of text only once", () => {
+  it("applies overlapping text once", () => {
     expect(play(text(1, 0, "one two"), text(2, 4, "two three")).streaming?.text).toBe("one two three");
   });
 
-  it("says how much text it has not seen when it joined in the middle", () => {
+  it("counts text missed before joining", () => {
     expect(play(text(1, 120, "and so on")).streaming).toEqual({
       sequenceNo: 4,
       text: "and so on",
@@ -75,12 +75,12 @@ describe("applyLive", () => {
     expect(play(text(1, 120, "and so"), text(2, 126, " on")).streaming?.text).toBe("and so on");
   });
 
-  it("drops the streamed text once the step itself is readable", () => {
+  it("drops streamed text of readable steps", () => {
     expect(play(...STORY.slice(0, 9)).streaming).toBeNull();
     expect(play(...STORY.slice(0, 9), text(20, 0, "late")).streaming).toBeNull();
   });
 
-  it("keeps one line for each attempt, with its last state", () => {
+  it("keeps the latest state per attempt", () => {
     const attempts = play(...STORY).attempts;
     expect(attempts.map((entry) => [entry.id, entry.status])).toEqual([
       [1, "failed"],
@@ -88,7 +88,7 @@ describe("applyLive", () => {
     ]);
   });
 
-  it("never goes back to fewer readable steps", () => {
+  it("never loses readable steps", () => {
     expect(
       play({ type: "steps", seq: 1, first: 1, last: 9 }, { type: "steps", seq: 2, first: 3, last: 4 }).lastStep,
     ).toBe(9);

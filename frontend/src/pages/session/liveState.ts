@@ -1,4 +1,4 @@
-/** The state of a replay as its socket messages build it up. Pure: the same messages give the same state. */
+/** The state of a replay, built from its socket messages. Pure: the same messages give the same state. */
 import type { AttemptView, SessionView } from "@/api/schema";
 import type { LiveMessage } from "@/api/live";
 import { hasEnded } from "@/domain/replays/status";
@@ -6,25 +6,25 @@ import { hasEnded } from "@/domain/replays/status";
 export interface StreamedText {
   sequenceNo: number;
   text: string;
-  /** Characters that came before `text` and were not seen. */
+  /** Number of characters before `text` that were not received. */
   missingCharacters: number;
 }
 
 export interface LiveState {
-  /** The last message that is in this state; the socket resumes after it. */
+  /** Sequence number of the last message in this state. The socket resumes after it. */
   seq: number;
   session: SessionView | null;
-  /** The last step of the derived run that is readable. */
+  /** The last readable step of the derived run. */
   lastStep: number;
-  /** Text of the model call under way; gone once its step is readable. */
+  /** Text of the current model call. Removed once its step is readable. */
   streaming: StreamedText | null;
-  /** Live calls in the order of their ids, each as it went last. */
+  /** Live calls by id, each in its latest state. */
   attempts: readonly AttemptView[];
 }
 
 export const EMPTY: LiveState = { seq: 0, session: null, lastStep: 0, streaming: null, attempts: [] };
 
-/** Puts one message into the state. A message that is in it already changes nothing. */
+/** Apply a message to the state. Messages that it already contains change nothing. */
 export function applyLive(state: LiveState, message: LiveMessage): LiveState {
   if (message.seq <= state.seq) return state;
   return { ...applyNew(state, message), seq: message.seq };
@@ -57,7 +57,7 @@ function applyNew(state: LiveState, message: LiveMessage): LiveState {
   }
 }
 
-/** A lower offset than what is there starts over: the call was tried again. */
+/** A lower offset restarts the text: the call was retried. */
 function appendText(previous: StreamedText | null, sequenceNo: number, offset: number, text: string): StreamedText {
   if (previous?.sequenceNo !== sequenceNo) return { sequenceNo, text, missingCharacters: offset };
   const end = previous.missingCharacters + previous.text.length;

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 
-/** The time, a few times a second, for countdowns. */
+/** The current time, updated for countdowns. */
 export function useNow(everyMs = 250): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

@@ -16,7 +16,7 @@ export interface LiveSession {
   connection: Connection;
 }
 
-/** A replay session as it happens. The socket tells the whole story from the start, so a reload loses nothing. */
+/** A replay session with live updates. The socket replays all messages, so a reload loses nothing. */
 export function useSession(id: string): LiveSession {
   const { data, error, refetch } = useQuery(sessionQuery(id));
   const [live, apply] = useReducer(applyLive, EMPTY);
@@ -28,7 +28,7 @@ export function useSession(id: string): LiveSession {
 
 const NO_STEPS: readonly StepSummary[] = [];
 
-/** The derived run's steps: read as they become available, and all of them again once the session has ended. */
+/** The derived run's steps: read as they become available, and again when the session ends. */
 function useSteps(session: SessionView | undefined, lastStep: number): readonly StepSummary[] {
   const client = useQueryClient();
   const run = session?.run ?? "";

@@ -7,7 +7,7 @@ import { StateChip } from "@/features/labels/StateChip";
 import { paths } from "@/app/paths";
 import classes from "./Settings.module.css";
 
-/** The rest of the configuration, each with what it depends on. */
+/** The remaining configuration, with the reachability of dependencies. */
 export function ConfigurationPanel({ settings }: { settings: Configuration }): ReactElement {
   return (
     <section className="panel" aria-labelledby="configuration">

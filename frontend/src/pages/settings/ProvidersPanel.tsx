@@ -3,7 +3,7 @@ import type { ProviderSetting } from "@/api/schema";
 import list from "@/ui/ListPage.module.css";
 import classes from "./Settings.module.css";
 
-/** Which models replays can ask. Keys stay where they are: in the server's environment. */
+/** Models that replays can call. Keys stay in the server's environment. */
 export function ProvidersPanel({ providers }: { providers: readonly ProviderSetting[] }): ReactElement {
   return (
     <section className="panel" aria-labelledby="providers">

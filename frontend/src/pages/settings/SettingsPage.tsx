@@ -10,7 +10,7 @@ import { ConfigurationPanel } from "./ConfigurationPanel";
 import { ProvidersPanel } from "./ProvidersPanel";
 import { TokensPanel } from "./TokensPanel";
 
-/** Who may come in, which models can be asked, and what the server was started with. */
+/** Tokens, providers and configuration of the server. */
 export function SettingsPage(): ReactElement {
   useDocumentTitle("Settings");
   const { data: access } = useQuery(accessQuery);

@@ -12,7 +12,7 @@ const ROLES: { value: TokenRequest["role"]; label: string; permission: string }[
   { value: "admin", label: "admin", permission: "Also reviews tools and creates tokens." },
 ];
 
-/** Makes a token and shows its secret, once. */
+/** Create a token and show its secret once. */
 export function TokenDialog({ onClose }: { onClose: () => void }): ReactElement {
   const client = useQueryClient();
   const [name, setName] = useState("");

@@ -12,7 +12,7 @@ import list from "@/ui/ListPage.module.css";
 import classes from "./Settings.module.css";
 import { TokenDialog } from "./TokenDialog";
 
-/** Who may use the server from elsewhere: people log in with a token, programs send it. */
+/** API tokens: people log in with one, programs send it. */
 export function TokensPanel({ isOpen }: { isOpen: boolean }): ReactElement {
   const [isDialogOpen, dialog] = useDisclosure(false);
   const listing = useQuery(tokensQuery);

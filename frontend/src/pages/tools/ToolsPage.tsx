@@ -23,7 +23,7 @@ import { useReview } from "./review/useReview";
 
 const route = getRouteApi("/tools");
 
-/** What a replay may reach besides models: tools, each after its review, and retrievers. */
+/** Tools and retrievers that a replay can use. */
 export function ToolsPage(): ReactElement {
   const { tab } = route.useSearch();
   const navigate = useNavigate();
@@ -134,7 +134,7 @@ function ToolsPanel(props: { isAdmin: boolean; onDecide: (name: string, safe: bo
   );
 }
 
-/** The tools, each in its row as long as the page is open: a row that moves puts another under the pointer. */
+/** The tools in a stable order: a moving row would put another tool under the pointer. */
 function useDisplayOrder(tools: readonly ToolView[] | undefined): readonly ToolView[] {
   const [names, setNames] = useState<readonly string[]>([]);
   const orderedTools = useMemo(() => inDisplayOrder(tools ?? [], names), [tools, names]);
@@ -151,7 +151,8 @@ function FileActions(props: { isAdmin: boolean; isBusy: boolean; onFile: (file: 
         accept=".yaml,.yml"
         onChange={(file) => {
           if (file) props.onFile(file);
-          picker.current?.(); // so that the same file can be chosen again
+          // Allow the same file to be chosen again.
+          picker.current?.();
         }}
       >
         {(button) => (

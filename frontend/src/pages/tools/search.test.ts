@@ -17,14 +17,14 @@ const tool = (name: string, safe: boolean | null): ToolView => ({
 const tools = [tool("get_order", true), tool("send_email", false), tool("get_weather", null)];
 const namesMatching = (q: string | undefined) => matching(tools, q).map(({ name }) => name);
 
-test("every word has to be found, in the name or in the state", () => {
+test("matches every word in name or state", () => {
   expect(namesMatching(undefined)).toHaveLength(3);
   expect(namesMatching("GET desk")).toEqual(["get_order", "get_weather"]);
   expect(namesMatching("not reviewed")).toEqual(["get_weather"]);
   expect(namesMatching("side")).toEqual(["send_email"]);
 });
 
-test("an address with a number looks for that number", () => {
+test("keeps a numeric search word", () => {
   expect(parseToolsSearch({ q: 7, other: 1 })).toEqual({ q: "7" });
   expect(parseToolsSearch({ q: "" })).toEqual({});
 });

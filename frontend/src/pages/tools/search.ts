@@ -1,13 +1,13 @@
 import type { ToolView } from "@/api/schema";
 
-/** What the address of the tools page says: the words looked for, or that retrievers are shown. */
+/** The state of the tools page that its address stores: the search words and the tab. */
 export interface ToolsSearch {
   q?: string;
   tab?: "retrievers";
 }
 
 export function parseToolsSearch(search: Record<string, unknown>): ToolsSearch {
-  // A number in the address is a word all the same.
+  // The router parses a word of digits as a number.
   const q = typeof search.q === "number" ? String(search.q) : search.q;
   return {
     ...(typeof q === "string" && q !== "" ? { q } : {}),
@@ -15,7 +15,7 @@ export function parseToolsSearch(search: Record<string, unknown>): ToolsSearch {
   };
 }
 
-/** The tools that have every word in their name, apps, description or state. */
+/** The tools whose name, apps, description or state contain every word. */
 export function matching(tools: readonly ToolView[], q: string | undefined): readonly ToolView[] {
   const words = (q ?? "").toLowerCase().split(/\s+/).filter(Boolean);
   return tools.filter((tool) => {

@@ -6,11 +6,11 @@ import { paths } from "@/app/paths";
 import { lastStep, linesOf, runTitle, type Line } from "./tree";
 import classes from "./Tree.module.css";
 
-/** Tall enough to be hit by a finger. */
+/** Tall enough for touch. */
 const ROW = 24;
 const WIDE = 1000;
 
-/** Every run as a line over the step numbers, leaving its source where it was forked. The table says the same in words. */
+/** Every run as a line over step numbers, branching from its source at the fork. The table has the same data. */
 export function TreeDrawing({ runs, currentRun }: { runs: readonly TreeRun[]; currentRun: string }): ReactElement {
   const lines = linesOf(runs);
   const scale = WIDE / lastStep(runs);

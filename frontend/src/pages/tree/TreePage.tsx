@@ -18,7 +18,7 @@ import { TreeTable } from "./TreeTable";
 
 const route = getRouteApi("/tree/$run");
 
-/** A recorded run and everything that was forked from it, side by side. */
+/** A recorded run and all of its forks. */
 export function TreePage(): ReactElement {
   const { run } = route.useParams();
   const { data: tree, error, refetch } = useQuery(treeQuery(run));

@@ -23,7 +23,7 @@ interface Props {
 
 const FIGURES = ["ARS", "Output", "Tools", "Checks", "Tokens", "Cost", "Latency"];
 
-/** One row for each run, forks under what they were forked from. */
+/** One row per run, forks below their source. */
 export function TreeTable({ runs, currentRun, selection, onChoose }: Props): ReactElement {
   const navigate = useNavigate();
   const { selectedIndex, body } = useRowSelection("Runs of the tree", runs.length, (index) => {

@@ -44,7 +44,7 @@ const fork = (id: string, parent: string, change: Partial<TreeRun> = {}): TreeRu
 });
 
 describe("the drawing", () => {
-  it("begins each fork where it left its source, with what comes after it by label", () => {
+  it("starts each fork at its branch point", () => {
     const [first, second] = linesOf([root, fork("a", "r")]);
     expect(first).toMatchObject({ row: 0, parentRow: null, start: 1, segments: [{ mark: "live", start: 1, end: 11 }] });
     expect(second).toMatchObject({ row: 1, parentRow: 0, start: 5 });
@@ -61,26 +61,26 @@ describe("the drawing", () => {
 });
 
 describe("the list", () => {
-  it("keeps what lies above the runs of one origin", () => {
+  it("keeps the ancestors of one origin", () => {
     const runs = [root, fork("a", "r"), fork("b", "a", { origin: "experiment" }), fork("c", "r")];
     expect(filterRuns(runs, "experiment").map(({ id }) => id)).toEqual(["r", "a", "b"]);
     expect(filterRuns(runs, "all")).toHaveLength(4);
   });
 
-  it("leaves out probes, but not what was forked from one", () => {
+  it("omits probes but keeps their forks", () => {
     const probe = fork("p", "r", { origin: "proof" });
     const runs = [root, fork("a", "r"), probe, fork("b", "p"), fork("q", "r", { origin: "bisection" })];
     expect(filterRuns(runs, "asked").map(({ id }) => id)).toEqual(["r", "a", "p", "b"]);
   });
 
-  it("names a fork by what it changed or was made for", () => {
+  it("titles a fork by change or purpose", () => {
     expect(runTitle(root)).toBe("refund");
     expect(runTitle(fork("a", "r", { changes: ["model m2", "temperature 0"] }))).toBe("model m2, temperature 0");
     expect(runTitle(fork("a", "r"))).toBe("no changes");
     expect(runTitle(fork("a", "r", { origin: "bisection", origin_name: "probe 3" }))).toBe("bisection: probe 3");
   });
 
-  it("chooses the last two", () => {
+  it("keeps the last two choices", () => {
     expect(chooseRun(["a", "b"], "c")).toEqual(["b", "c"]);
     expect(chooseRun(["a", "b"], "a")).toEqual(["b"]);
   });

@@ -1,4 +1,4 @@
-/** The tree of a run as it is drawn and listed. */
+/** The fork tree as drawn and listed. */
 import type { TreeRun } from "@/api/schema";
 import type { Mark } from "@/domain/steps/labels";
 
@@ -11,7 +11,7 @@ export const ORIGIN: Record<TreeRun["origin"], string> = {
   unchanged: "unchanged replay",
 };
 
-/** What a run is called in its tree: its change, or what it was made for. */
+/** The title of a run in its tree: its changes, or its purpose. */
 export function runTitle(run: TreeRun): string {
   if (run.parent === null) return run.name;
   if (run.origin_name)
@@ -25,7 +25,7 @@ interface Segment {
   end: number;
 }
 
-/** One run as a line over the step numbers, from where it left its source. */
+/** A run as a line over step numbers, starting where it was forked. */
 export interface Line {
   run: TreeRun;
   row: number;
@@ -34,7 +34,7 @@ export interface Line {
   segments: Segment[];
 }
 
-/** One line for each run, in the order of the list. */
+/** One line per run, in list order. */
 export function linesOf(runs: readonly TreeRun[]): Line[] {
   const rows = new Map(runs.map(({ id }, row) => [id, row]));
   return runs.map((run, row) => {
@@ -49,7 +49,7 @@ export function linesOf(runs: readonly TreeRun[]): Line[] {
   });
 }
 
-/** What lies after the fork, by label; all before it is the source's. A failed run ends in its colour. */
+/** The steps after the fork by label; those before it belong to the source. A failed run ends in red. */
 function segmentsOf(run: TreeRun, start: number): Segment[] {
   const { live, exact, cached, simulated } = run.labels;
   const inheritedCount = run.parent === null ? 0 : start - 1;
@@ -68,19 +68,19 @@ function segmentsOf(run: TreeRun, start: number): Segment[] {
   return marks;
 }
 
-/** The last step number of any run. */
+/** The highest step number of all runs. */
 export function lastStep(runs: readonly TreeRun[]): number {
   return runs.reduce((longest, { steps }) => Math.max(longest, steps), 1) + 1;
 }
 
-/** `asked` leaves out the probes: the many replays that a proof or a bisection makes. */
+/** `asked` hides probes, the many replays of proofs and bisections. */
 export type TreeFilter = TreeRun["origin"] | "all" | "asked";
 
 export function isProbe({ origin }: TreeRun): boolean {
   return origin === "proof" || origin === "bisection";
 }
 
-/** The runs of one origin, with everything above them, so that the tree stays whole. */
+/** The runs of one origin and all of their ancestors, so that the tree stays connected. */
 export function filterRuns(runs: readonly TreeRun[], filter: TreeFilter): TreeRun[] {
   if (filter === "all") return [...runs];
   const byId = new Map(runs.map((run) => [run.id, run]));
@@ -96,7 +96,7 @@ export function filterRuns(runs: readonly TreeRun[], filter: TreeFilter): TreeRu
   return runs.filter(({ id }) => visible.has(id));
 }
 
-/** Two at most: a third choice takes the place of the first. */
+/** At most two: a third choice replaces the first. */
 export function chooseRun(selection: readonly string[], id: string): string[] {
   return selection.includes(id) ? selection.filter((item) => item !== id) : [...selection, id].slice(-2);
 }

@@ -1,6 +1,6 @@
 import type { JsonValue } from "@/api/schema";
 
-/** Entries of a list or object drawn at once. */
+/** Entries of a list or object to render at first. */
 export const PAGE = 100;
 
 export function isBranch(value: JsonValue): value is JsonValue[] | Record<string, JsonValue> {
@@ -16,7 +16,7 @@ export function entriesOf(value: JsonValue): [string, JsonValue][] {
   return isBranch(value) ? Object.entries(value) : [];
 }
 
-/** A value in one short line: `{ order_id: "A-1", total: 42 }`, `[3 entries]`. */
+/** A value on one short line: `{ order_id: "A-1", total: 42 }`, `[3 entries]`. */
 export function preview(value: JsonValue, room = 60): string {
   if (Array.isArray(value)) return value.length === 0 ? "[]" : `[${value.length}]`;
   if (!isBranch(value)) return ellipsize(JSON.stringify(value), room);
@@ -33,7 +33,7 @@ export function ellipsize(text: string, room: number): string {
   return text.length <= room ? text : `${text.slice(0, room - 1)}…`;
 }
 
-/** The JSON object or list that a text holds, if it is one: tools often answer JSON as text. */
+/** The JSON object or list that a text contains, if any: tools often return JSON as text. */
 export function jsonInText(text: string): JsonValue | undefined {
   const json = text.trim();
   if (!/^[[{]/.test(json) || json.length > 200_000) return undefined;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { timeAgo, bytes, pluralize, duration, money, shortId, tokens } from "./numbers";
 
-test("unknown is never shown as zero", () => {
+test("never shows unknown as zero", () => {
   expect([money(null), duration(null), tokens(null)]).toEqual(["–", "–", "–"]);
   expect([money(0), duration(0), tokens(0)]).toEqual(["$0", "0 ms", "0"]);
 });
@@ -24,11 +24,11 @@ test.each([
   [11_520_000, "3 h 12 m"],
 ])("%d ms reads %s", (value, text) => expect(duration(value)).toBe(text));
 
-test("tokens stay exact until they are many", () => {
+test("abbreviates only large token counts", () => {
   expect([tokens(9412), tokens(412_345)]).toEqual(["9,412", "412.3K"]);
 });
 
-test("times are relative for a week, then a date", () => {
+test("times are relative for a week", () => {
   const now = Date.parse("2026-11-21T12:00:00Z");
   expect(timeAgo("2026-11-21T11:56:00Z", now)).toBe("4 min ago");
   expect(timeAgo("2026-11-21T11:59:58Z", now)).toBe("just now");
@@ -37,7 +37,7 @@ test("times are relative for a week, then a date", () => {
   expect(timeAgo("2026-10-02T12:00:00Z", now)).toBe("Oct 2, 2026");
 });
 
-test("small words", () => {
+test("formats counts, bytes and ids", () => {
   expect([pluralize(1, "step"), pluralize(2000, "step"), pluralize(2, "entry", "entries")]).toEqual([
     "1 step",
     "2,000 steps",

@@ -1,4 +1,4 @@
-// Numbers as people read them. Unknown stays unknown: null is never shown as 0.
+// Formatting of numbers. Null means unknown and is never shown as 0.
 
 const UNKNOWN = "–";
 const numberFormat = new Intl.NumberFormat("en-US");
@@ -14,7 +14,7 @@ export function tokens(value: number | null): string {
   return Math.abs(value) < 100_000 ? numberFormat.format(value) : compact.format(value);
 }
 
-/** Dollars with the digits that still mean something: "$12.40", "$0.031", "<$0.0001". */
+/** Dollars with significant digits: "$12.40", "$0.031", "<$0.0001". */
 export function money(value: number | null): string {
   if (value === null) return UNKNOWN;
   const size = Math.abs(value);
@@ -46,7 +46,7 @@ export function bytes(size: number): string {
   return `${(size / 1024 ** 2).toFixed(1)} MB`;
 }
 
-/** "1 step", "3 steps", "1 entry": `plural` where an s does not do. */
+/** "1 step", "3 steps", "1 entry". `plural` if it does not end in s. */
 export function pluralize(value: number, singular: string, plural = `${singular}s`): string {
   return `${numberFormat.format(value)} ${value === 1 ? singular : plural}`;
 }
@@ -75,7 +75,7 @@ function day(iso: string): string {
   return new Date(iso).toLocaleDateString("en", { year: "numeric", month: "short", day: "numeric" });
 }
 
-/** The whole time, for tooltips and details. */
+/** The full date and time, for tooltips and details. */
 export function fullTime(iso: string | null): string {
   if (iso === null) return UNKNOWN;
   return new Date(iso).toLocaleString("en", { dateStyle: "medium", timeStyle: "medium" });

@@ -1,10 +1,10 @@
-/** A remark of the server as a full sentence. */
+/** Format a remark of the server as a sentence. */
 export function sentence(text: string): string {
   const start = text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?]$/.test(start) ? start : `${start}.`;
 }
 
-/** The first `limit` characters, a little more when that shows all, never half of a surrogate pair. */
+/** The first `limit` characters, slightly more if that is all, never splitting a surrogate pair. */
 export function truncate(text: string, limit: number): string {
   if (text.length <= limit * 1.2) return text;
   const high = text.charCodeAt(limit - 1);

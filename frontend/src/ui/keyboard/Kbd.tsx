@@ -16,7 +16,7 @@ export function Kbd({ children }: { children: ReactNode }): ReactElement {
   return <kbd className={classes.kbd}>{children}</kbd>;
 }
 
-/** The caps of a shortcut as written in the registry: "mod+Enter", "D" with its Shift. */
+/** The key caps of a shortcut: "mod+Enter", "D" with Shift. */
 function caps(keys: string): string[] {
   return keys.split("+").flatMap((key) => (/^[A-Z]$/.test(key) ? ["⇧", key.toLowerCase()] : [names[key] ?? key]));
 }

@@ -15,7 +15,7 @@ afterEach(() => {
   document.body.replaceChildren();
 });
 
-test("a key is answered by the newest group that knows it", () => {
+test("the newest group handles a shared key", () => {
   const older = vi.fn();
   const newer = vi.fn();
   on("page", "j", older);
@@ -24,7 +24,7 @@ test("a key is answered by the newest group that knows it", () => {
   expect([older.mock.calls.length, newer.mock.calls.length]).toEqual([0, 1]);
 });
 
-test("typing in a field is left alone, except for keys meant for it", () => {
+test("ignores typing except for marked keys", () => {
   const plain = vi.fn();
   const always = vi.fn();
   on("plain", "f", plain);
@@ -35,7 +35,7 @@ test("typing in a field is left alone, except for keys meant for it", () => {
   expect([plain.mock.calls.length, always.mock.calls.length]).toEqual([0, 1]);
 });
 
-test("an open dialog keeps the page's keys away", () => {
+test("an open dialog blocks page shortcuts", () => {
   const run = vi.fn();
   on("page", "x", run);
   document.body.insertAdjacentHTML("beforeend", '<div role="dialog" aria-modal="true"></div>');
@@ -43,7 +43,7 @@ test("an open dialog keeps the page's keys away", () => {
   expect(run).not.toHaveBeenCalled();
 });
 
-test("Enter belongs to the link or button that has the focus", () => {
+test("the focused control handles Enter", () => {
   const run = vi.fn();
   on("page", "Enter", run);
   const link = document.body.appendChild(document.createElement("a"));
@@ -53,20 +53,20 @@ test("Enter belongs to the link or button that has the focus", () => {
   expect(run).toHaveBeenCalledOnce();
 });
 
-test("a plain key does not answer to Ctrl or Alt, and a capital is its own key", () => {
+test("plain keys ignore modifiers", () => {
   expect(matches("k", press("k", { ctrlKey: true }))).toBe(false);
   expect(matches("mod+k", press("k", { metaKey: true }))).toBe(true);
   expect(matches("e", press("E", { shiftKey: true }))).toBe(false);
   expect(matches("E", press("E", { shiftKey: true }))).toBe(true);
 });
 
-test("boxes to tick are not typing", () => {
+test("checkboxes do not count as typing", () => {
   const box = document.createElement("input");
   box.type = "checkbox";
   expect([isTyping(box), isTyping(document.createElement("input"))]).toEqual([false, true]);
 });
 
-test("help names a group once, the nearest first, and leaves out what has no key", () => {
+test("help lists groups once, innermost first", () => {
   const shortcut = (action: string, keys: string) => ({ action, keys, run: () => undefined });
   const everywhere = { name: "Everywhere", shortcuts: [shortcut("Go to runs", "1"), shortcut("Log out", "")] };
   const parts = [

@@ -1,13 +1,13 @@
-// One registry of keyboard shortcuts: pages register what they answer, the help dialog lists what is registered.
+// Registry of keyboard shortcuts. Pages register theirs, and the help dialog lists them.
 import { useEffect, useEffectEvent, useSyncExternalStore } from "react";
 
 export interface Shortcut {
-  /** As `event.key` gives it ("j", "D", "?", "ArrowDown"), with "mod+" for Ctrl or Cmd. Empty: in the palette only. */
+  /** `event.key` ("j", "D", "?", "ArrowDown"), with "mod+" for Ctrl or Cmd. Empty: palette only. */
   keys: string;
-  /** In words; names the shortcut within its group. */
+  /** Description, unique within its group. */
   action: string;
   run: () => void;
-  /** Also while typing in a field. */
+  /** Active while typing in a field. */
   whileTyping?: boolean;
 }
 interface Group {
@@ -23,7 +23,7 @@ function setGroups(next: readonly Group[]): void {
   for (const watcher of watchers) watcher();
 }
 
-/** Adds a group; returns the function that takes it away again. The latest group wins a shared key. */
+/** Add a group. Returns a function that removes it. The latest group wins a shared key. */
 export function register(group: Group): () => void {
   setGroups([...groups, group]);
   return () => setGroups(groups.filter((item) => item !== group));
@@ -44,12 +44,12 @@ export function matches(keys: string, event: KeyboardEvent): boolean {
   return key !== "" && (key === event.key || (!event.shiftKey && key === event.key.toLowerCase()));
 }
 
-/** A dialog keeps the keys for itself, except those meant to work while typing. */
+/** A dialog captures keys, except those that work while typing. */
 function isBusy(event: KeyboardEvent): boolean {
   return isTyping(event.target) || document.querySelector("[role=dialog][aria-modal=true]") !== null;
 }
 
-/** Enter and Space belong to the focused control, not to a page. */
+/** Enter and Space belong to the focused control, not to the page. */
 function belongsToControl(event: KeyboardEvent): boolean {
   const control = event.target instanceof HTMLElement && event.target.closest("a, button, summary, [role=button]");
   return Boolean(control) && (event.key === "Enter" || event.key === " ");
@@ -68,7 +68,7 @@ export function handleKey(event: KeyboardEvent): void {
   }
 }
 
-/** Registers shortcuts while the component is mounted. */
+/** Register shortcuts while the component is mounted. */
 export function useShortcuts(name: string, shortcuts: readonly Shortcut[]): void {
   const run = useEffectEvent((action: string) => shortcuts.find((shortcut) => shortcut.action === action)?.run());
   const shape = JSON.stringify(shortcuts.map(({ keys, action, whileTyping }) => ({ keys, action, whileTyping })));
@@ -81,7 +81,7 @@ export function useShortcuts(name: string, shortcuts: readonly Shortcut[]): void
   }, [name, shape]);
 }
 
-/** What has a key, under the names of its groups, nearest to the reader first; parts of a page may share a name. */
+/** Groups with keys, innermost first. Groups of the same name are merged. */
 export function sectionsOf(groups: readonly Group[]): Group[] {
   const sections = new Map<string, Shortcut[]>();
   for (const { name, shortcuts } of groups.toReversed()) {

@@ -3,11 +3,11 @@ import { useShortcuts } from "./shortcuts";
 
 interface Rows {
   selectedIndex: number;
-  /** For the element whose children the rows are. */
+  /** Ref for the element whose children are the rows. */
   body: RefObject<HTMLTableSectionElement | null>;
 }
 
-/** Moves through the rows of a list with `j` and `k`, opens with Enter. */
+/** Select rows of a list with `j` and `k`, open with Enter. */
 export function useRowSelection(name: string, count: number, open: (index: number) => void): Rows {
   const [selectedIndex, setSelectedIndex] = useState(-1);
   const body = useRef<HTMLTableSectionElement>(null);

@@ -10,7 +10,7 @@ import { markOf } from "@/domain/steps/labels";
 import { useReport } from "../reportContext";
 import classes from "./Attribution.module.css";
 
-/** From the root of the difference along the data flow to the answer, and what else it could have been. */
+/** The path from the root difference through the data flow to the answer, and the alternatives. */
 export function AttributionPanel(): ReactElement {
   const { attribution } = useReport().report;
   const { primary, path, supporting, alternatives } = attribution;
@@ -44,7 +44,7 @@ function NoPath({ verdict }: { verdict: string }): ReactElement {
   return <p className={classes.none}>{NO_PATH[verdict] ?? NOT_CONNECTED}</p>;
 }
 
-/** A longer path shows how it begins and how it ends; the middle opens on request. */
+/** A long path shows its first and last steps. The middle opens on request. */
 const [BEGIN, END] = [3, 2];
 
 function Path({ path, primary }: { path: readonly PathLink[]; primary: Cause | null }): ReactElement {

@@ -17,7 +17,7 @@ import { RELATION } from "../wording";
 import list from "@/ui/ListPage.module.css";
 import classes from "./ControlReplay.module.css";
 
-/** The base replayed without the changes, so that what replaying itself alters is not blamed on them. */
+/** Control replay: the base replayed without the changes, so that effects of replaying are not attributed to them. */
 export function ControlReplay(): ReactElement | null {
   const { report, hasLinks } = useReport();
   if (report.unchanged) return <Lane lane={report.unchanged} hasLinks={hasLinks} />;
@@ -105,7 +105,7 @@ function LaneRelation({ relation, summary }: { relation: LaneStep["with_changes"
   );
 }
 
-/** Says what the third lane is for and what it takes. */
+/** Offer to start the control replay, with its cost. */
 function StartControlReplay({ diff }: { diff: string }): ReactElement | null {
   const client = useQueryClient();
   const query = controlReplayQuery(diff);

@@ -10,7 +10,7 @@ import { METHOD, emphasise, verdictTitle } from "../wording";
 import { CONFIDENCE } from "@/domain/diffs/confidence";
 import classes from "./Verdict.module.css";
 
-/** What changed and why, in one sentence, with what speaks for it and the figures beside it. */
+/** The verdict: what changed and why, with evidence and figures. */
 export function Verdict(): ReactElement {
   const { attribution, summary, scores, deltas, brief, outcomes } = useReport().report;
   return (
@@ -28,7 +28,7 @@ export function Verdict(): ReactElement {
   );
 }
 
-/** A sentence of more characters is set smaller. */
+/** Longer sentences are set in a smaller font. */
 const LONG = 230;
 
 function Sentence({ attribution, summary }: { attribution: Attribution; summary: string }): ReactElement {
@@ -47,7 +47,7 @@ function Sentence({ attribution, summary }: { attribution: Attribution; summary:
   );
 }
 
-/** What a reader who knows nothing else needs; the cause itself is the sentence above. */
+/** A summary for readers without context. The cause itself is in the sentence above. */
 function Lines({ brief, confidence }: { brief: Brief; confidence: Attribution["confidence"] }): ReactElement {
   return (
     <dl className={classes.brief}>
@@ -145,7 +145,7 @@ const OUTCOME_COLOURS: Record<RunVerdict["outcome"], string> = {
   unknown: "muted",
 };
 
-/** Whether each side did its task; nothing where neither was judged. */
+/** The outcome of each side. Hidden if neither was judged. */
 function Outcomes({ outcomes: { base, candidate } }: { outcomes: RunVerdicts }): ReactElement | null {
   if (base.outcome === "unknown" && candidate.outcome === "unknown") return null;
   const reasonOf = (side: string, verdict: RunVerdict) => verdict.reason && `${side}: ${verdict.reason}`;

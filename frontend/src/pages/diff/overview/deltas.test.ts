@@ -2,13 +2,13 @@ import { describe, expect, it } from "vitest";
 import { costDelta, durationDelta, stepDelta, tokenDelta } from "./deltas";
 
 describe("signed figures", () => {
-  it("never shows an unknown as zero", () => {
+  it("never shows unknown as zero", () => {
     expect(tokenDelta(null)).toEqual({ text: "unknown", direction: "none" });
     expect(costDelta(null).text).toBe("unknown");
     expect(durationDelta(0).text).toBe("±0");
   });
 
-  it("uses a real minus sign and says which way is better", () => {
+  it("uses a real minus sign and a direction", () => {
     expect(tokenDelta(-1204)).toEqual({ text: "−1,204", direction: "better" });
     expect(tokenDelta(12)).toEqual({ text: "+12", direction: "worse" });
   });
@@ -29,7 +29,7 @@ describe("signed figures", () => {
     expect(durationDelta(value).text).toBe(text);
   });
 
-  it("takes no side on the number of steps", () => {
+  it("a step delta has no direction", () => {
     expect(stepDelta(-2)).toEqual({ text: "−2", direction: "none" });
   });
 });

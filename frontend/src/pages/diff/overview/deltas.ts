@@ -1,4 +1,4 @@
-/** Differences between two runs as signed figures. A minus is a real minus sign, so figures line up. */
+/** Signed differences between two runs. They use a real minus sign so that figures align. */
 
 type Direction = "better" | "worse" | "none";
 

@@ -5,7 +5,7 @@ import { BothSteps } from "../StepLink";
 import { sufficientAnswer, atomTree, isPrimary, necessaryAnswer, type Answer } from "./wording";
 import classes from "./AtomTable.module.css";
 
-/** Every change with what was tested of it; the parts of one stand under it. */
+/** All changes with their test results. Parts are listed below their change. */
 export function AtomTable({ findings }: { findings: Findings }): ReactElement | null {
   if (findings.atoms.length === 0) return null;
   const hasShares = findings.atoms.some(({ shapley }) => shapley !== null);
@@ -70,7 +70,7 @@ function TestResult({ answer }: { answer: Answer }): ReactElement {
   );
 }
 
-/** How much of the difference is this change's, as Shapley shares it out; negative where it works against it. */
+/** A change's Shapley share of the difference. Negative if it works against the difference. */
 function Share({ value }: { value: number }): ReactElement {
   const percent = Math.round(value * 100);
   return (

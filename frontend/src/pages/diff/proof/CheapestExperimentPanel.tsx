@@ -8,7 +8,7 @@ import { useProof } from "./useProof";
 import { experimentCost } from "./wording";
 import classes from "./FindingsView.module.css";
 
-/** What would settle this, for how much, and the one click that does it where replays can. */
+/** The cheapest experiment that would decide the question, its cost, and a button to run it. */
 export function CheapestExperimentPanel({
   findings,
   cheapest,

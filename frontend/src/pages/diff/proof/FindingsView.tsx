@@ -11,7 +11,7 @@ import { ProbeTable } from "./ProbeTable";
 import { chanceSentence, costSentence, interactionWords, verdictOf } from "./wording";
 import classes from "./FindingsView.module.css";
 
-/** What the replays say, from the conclusion down to every single one of them. */
+/** The findings of a proof, from the conclusion to the single replays. */
 export function FindingsView({
   findings,
   isPartial,

@@ -8,7 +8,7 @@ import { useReport } from "../reportContext";
 import { OUTCOMES, PURPOSES, probeWords } from "./wording";
 import classes from "./AtomTable.module.css";
 
-/** Every replay of a proof: what it ran, what came out, what it took. */
+/** All replays of a proof with outcome and cost. */
 export function ProbeTable({ findings }: { findings: Findings }): ReactElement {
   const titles = new Map(findings.atoms.map(({ id, title }) => [id, title]));
   const allChanges = new Set(

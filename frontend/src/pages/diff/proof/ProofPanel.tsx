@@ -15,7 +15,7 @@ import { ProveDialog } from "./ProveDialog";
 import { strongestEvidence } from "./wording";
 import classes from "./ProofPanel.module.css";
 
-/** What replays showed about the cause. Who got a share link sees it, its owner can ask for more. */
+/** What replays showed about the cause. Readers of a share link see it; the owner can start proofs. */
 export function ProofPanel(): ReactElement | null {
   const { report, hasLinks } = useReport();
   if (hasLinks) return <OwnProof />;
@@ -66,7 +66,7 @@ function OwnProof(): ReactElement {
   );
 }
 
-/** Evidence is attached to the report when a proof ends: then the report is read again. */
+/** A finished proof attaches evidence to the report, so the report is refetched. */
 function useFreshReport(diff: string, proofs: readonly ProofView[]): void {
   const client = useQueryClient();
   const proofCount = proofs.filter(({ evidence }) => evidence !== null).length;
@@ -98,7 +98,7 @@ function ProofIntro(): ReactElement {
   );
 }
 
-/** Where an experiment decided: what the recordings alone had suggested. */
+/** The verdict of the recordings alone, shown if an experiment has replaced it. */
 function ObservedRuns(): ReactElement | null {
   const { observed } = useReport().report;
   return (
@@ -110,7 +110,7 @@ function ObservedRuns(): ReactElement | null {
   );
 }
 
-/** One answer for each question that was asked; the strongest first. */
+/** The answer to each question that was tested, strongest first. */
 function Answers({ evidence }: { evidence: readonly Evidence[] }): ReactElement | null {
   const best = strongestEvidence(evidence);
   const [selectedId, choose] = useState<string | null>(null);

@@ -9,7 +9,7 @@ import { FindingsView } from "./FindingsView";
 import { stageWords } from "./wording";
 import classes from "./ProofPanel.module.css";
 
-/** A proof under way: how far it is, and what it has found out so far. */
+/** The progress and intermediate findings of a running proof. */
 export function ProofProgress({ proof }: { proof: ProofView }): ReactElement {
   const { progress, findings } = proof;
   const share = progress.expected > 0 ? Math.min(1, progress.probes / progress.expected) : 0;

@@ -17,7 +17,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Which difference to explain, with which means, and what that would take, before anything runs. */
+/** Set up a proof: question, limits, and the estimated cost before anything runs. */
 export function ProveDialog({ diff, onClose }: Props): ReactElement {
   const [draft, setDraft] = useState<ProofDraft>(FIRST_DRAFT);
   const problem = draftProblem(draft);
@@ -133,7 +133,7 @@ function Limits(props: { draft: ProofDraft; onChange: Edit; plan: ProofPlan | un
   );
 }
 
-/** The numbers first; then what no replay can find out, and why. */
+/** The estimate first, then what replays cannot test and why. */
 function PlanSummary({ plan, allowedCalls }: { plan: ProofPlan; allowedCalls: number }): ReactElement {
   const tests = plan.atoms.filter(({ testable, certificate }) => testable && !certificate).length;
   const certificates = plan.atoms.filter(({ certificate }) => certificate).length;

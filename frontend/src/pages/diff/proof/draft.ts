@@ -1,4 +1,4 @@
-// A proof as it is being asked for, and the request that it stands for.
+// A proof request while it is edited.
 import type { SparseProof } from "@/api/diffs/proofs";
 import type { CheapestExperiment, Findings } from "@/api/schema";
 import { checksOf, checksProblem, type CheckDraft } from "@/domain/checks/draft";
@@ -8,7 +8,8 @@ export interface ProofDraft {
   question: QuestionKind;
   checks: CheckDraft[];
   probes: number;
-  liveCalls: number | null; // null: as many as the plan says
+  /** Null: as many as the plan estimates. */
+  liveCalls: number | null;
   maxCost: number | null;
   repeats: number;
 }
@@ -26,13 +27,13 @@ export function needsChecks(question: QuestionKind): boolean {
   return question === "check" || question === "score";
 }
 
-/** What cannot be sent yet, in one sentence; null when all of it can. */
+/** Why the draft cannot be sent, in one sentence. Null if it can. */
 export function draftProblem(draft: ProofDraft): string | null {
   if (!needsChecks(draft.question)) return null;
   return checksOf(draft.checks).length === 0 ? "Add a check." : checksProblem(draft.checks);
 }
 
-/** `plannedCalls`: the live calls of the plan. Starting the proof accepts their price. */
+/** `plannedCalls` are the plan's live calls. Starting the proof accepts their cost. */
 export function toProof(draft: ProofDraft, plannedCalls: number | null = null): SparseProof {
   return {
     question: draft.question,
@@ -46,7 +47,7 @@ export function toProof(draft: ProofDraft, plannedCalls: number | null = null): 
   };
 }
 
-/** The same question again, with the live calls that would settle it; what was found so far is not made again. */
+/** The same question with the live calls that would decide it. Earlier results are reused. */
 export function toDecidingProof({ question }: Findings, { live_calls: calls }: CheapestExperiment): SparseProof {
   return {
     ...toProof(FIRST_DRAFT, calls),

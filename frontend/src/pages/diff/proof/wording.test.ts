@@ -17,23 +17,23 @@ import { toDecidingProof } from "./draft";
 const atom = (fields: Partial<AtomEvidence>) =>
   ({ id: "a", parent: null, certificate: null, sufficient: null, necessary: null, ...fields }) as AtomEvidence;
 
-describe("what was tested of a change", () => {
-  it("is yes or no where a replay answered", () => {
+describe("test results of a change", () => {
+  it("are yes or no after a replay", () => {
     expect(sufficientAnswer(atom({ sufficient: true }))).toEqual({ words: "yes", sign: "yes" });
     expect(necessaryAnswer(atom({ necessary: false }))).toEqual({ words: "no", sign: "no" });
   });
 
-  it("is not needed where the recordings certify that it cannot matter, which says nothing of it alone", () => {
+  it("use a certificate only for necessity", () => {
     const inertAtom = atom({ certificate: { kind: "inert", reason: "the same output" } });
     expect([necessaryAnswer(inertAtom).sign, sufficientAnswer(inertAtom).sign]).toEqual(["no", "unknown"]);
   });
 
-  it("stays open where nothing tested it", () => {
+  it("are unknown without a test", () => {
     expect(sufficientAnswer(atom({}))).toEqual({ words: "not tested", sign: "unknown" });
   });
 });
 
-describe("what was replayed", () => {
+describe("descriptions of probes", () => {
   const probe = (fields: Partial<ProbeEvidence>) =>
     ({
       side: "candidate",
@@ -46,7 +46,7 @@ describe("what was replayed", () => {
   const words = (fields: Partial<ProbeEvidence>) =>
     probeWords(probe(fields), new Map([["a", "Change a"]]), new Set(["a", "b"]));
 
-  it("is a side itself, a side with only some changes, or with a step as it was", () => {
+  it("name the side, changes and clamped step", () => {
     expect(words({ purpose: "repeat", repeats: 5 })).toBe("The candidate again, unchanged, 5 times");
     expect(words({ purpose: "repeat", repeats: 5, side: "base", applied: [] })).toBe(
       "The base again, unchanged, 5 times",
@@ -59,12 +59,12 @@ describe("what was replayed", () => {
   });
 });
 
-describe("two changes", () => {
+describe("interactions", () => {
   const titles = new Map([
     ["a", "Changing the model"],
     ["b", "Adding a sentence"],
   ]);
-  it("do more or less together than both alone", () => {
+  it("compare the joint with the separate effects", () => {
     expect(interactionWords({ one: "a", other: "b", value: 1 }, titles)).toEqual({
       sentence: "Changing the model and adding a sentence: together they do more than both alone, added up.",
       figure: "+1",
@@ -77,7 +77,7 @@ describe("two changes", () => {
 });
 
 describe("changes", () => {
-  it("stand before their parts, and parts of unknown changes at the top", () => {
+  it("come before their parts", () => {
     const atoms = [
       atom({ id: "a" }),
       atom({ id: "b" }),
@@ -97,20 +97,20 @@ describe("evidence", () => {
   const evidence = (id: string, confidence: Findings["confidence"], verdict: Findings["verdict"] = "single") =>
     ({ id, confidence, verdict }) as Evidence;
 
-  it("of the highest confidence leads, the newest of equal ones, one that settles nothing last", () => {
+  it("is ranked by confidence, then newest", () => {
     expect(strongestEvidence([evidence("1", "low"), evidence("2", "high"), evidence("3", "medium")])?.id).toBe("2");
     expect(strongestEvidence([evidence("1", "high"), evidence("2", "high")])?.id).toBe("2");
     expect(strongestEvidence([evidence("1", "medium"), evidence("2", "medium", "inconclusive")])?.id).toBe("1");
     expect(strongestEvidence([])).toBeNull();
   });
 
-  it("of low confidence is no surer in its title", () => {
+  it("qualifies titles of low confidence", () => {
     expect(verdictOf(evidence("1", "high"))).toBe("One change did it");
     expect(verdictOf(evidence("1", "low"))).toBe("One change did it, as far as was tested");
     expect(verdictOf(evidence("1", "low", "inconclusive"))).toBe("Not settled");
   });
 
-  it("says what it took", () => {
+  it("states its cost", () => {
     const probes = [{ repeats: 5 }, { repeats: 2 }];
     const findings = { probes, replays_cached: 7, replays_live: 0, steps_executed: 12, live_calls: 0, cost_usd: null };
     expect(costSentence(findings as Findings)).toBe(
@@ -123,7 +123,7 @@ describe("evidence", () => {
     expect(costSentence({ ...findings, replays_cached: 5 } as Findings)).toContain("; 2 more could not run");
   });
 
-  it("says what would settle it, and asks the same question for it", () => {
+  it("keeps the question in the deciding proof", () => {
     const cheapest = { text: "Repeat.", replays: 10, live_calls: 30, cost_usd: 0.5 };
     expect(experimentCost(cheapest)).toBe("10 replays, 30 live calls, about $0.5.");
     expect(experimentCost({ ...cheapest, live_calls: 0 })).toBe("10 replays, 0 live calls, free.");
@@ -133,7 +133,7 @@ describe("evidence", () => {
     expect(request.budget).toMatchObject({ live_calls: 30, repeats: 10 });
   });
 
-  it("gives the counts behind a word about chance only where something was repeated", () => {
+  it("gives chance counts only after repeats", () => {
     const gate = { reason: "not needed", base_n: 0, candidate_n: 0, p: null } as NoiseGate;
     expect(chanceSentence(gate)).toBe("Not needed.");
     const repeatsGate = {

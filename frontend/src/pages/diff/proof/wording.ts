@@ -1,4 +1,4 @@
-/** The closed vocabularies of evidence, as a reader meets them. */
+/** Descriptions of the enums of evidence. */
 import type {
   CheapestExperiment,
   AtomEvidence,
@@ -40,7 +40,7 @@ const VERDICTS: Record<Findings["verdict"], string> = {
 
 const CAUSES: readonly Findings["verdict"][] = ["single", "joint", "over_determined"];
 
-/** What was found, no surer than it is. */
+/** The verdict, qualified if its confidence is low. */
 export function verdictOf({ verdict, confidence }: Pick<Findings, "verdict" | "confidence">): string {
   const open = confidence === "low" && CAUSES.includes(verdict);
   return `${VERDICTS[verdict]}${open ? ", as far as was tested" : ""}`;
@@ -83,12 +83,12 @@ export interface Answer {
   sign: "yes" | "no" | "unknown";
 }
 
-/** Whether the change alone is enough, in a word. */
+/** Whether the change alone is sufficient. */
 export function sufficientAnswer(atom: AtomEvidence): Answer {
   return answerOf(atom.sufficient);
 }
 
-/** Whether the candidate's outcome needs the change, in a word; a certificate says that it does not. */
+/** Whether the candidate's outcome requires the change. A certificate means that it does not. */
 export function necessaryAnswer(atom: AtomEvidence): Answer {
   return answerOf(atom.necessary ?? (atom.certificate ? false : null));
 }
@@ -98,7 +98,7 @@ function answerOf(result: boolean | null): Answer {
   return result ? { words: "yes", sign: "yes" } : { words: "no", sign: "no" };
 }
 
-/** What a probe replayed, as one sentence; `whole` are all changes that can be made, which is the candidate itself. */
+/** What a probe replayed, as one sentence. `allChanges` are all changes that can be applied. */
 export function probeWords(
   probe: ProbeEvidence,
   titles: ReadonlyMap<string, string>,
@@ -117,7 +117,7 @@ function runOf(probe: ProbeEvidence, titles: ReadonlyMap<string, string>, allCha
   return `${side} with only: ${probe.applied.map((id) => titles.get(id) ?? id).join(", ")}`;
 }
 
-/** What two changes do together beyond each alone, as a sentence and as the figure behind it. */
+/** The interaction of two changes, as a sentence and its figure. */
 export function interactionWords(
   { one, other, value }: Interaction,
   titles: ReadonlyMap<string, string>,
@@ -131,7 +131,7 @@ export function interactionWords(
   };
 }
 
-/** Every change followed by its parts, with its depth. */
+/** All changes, each followed by its parts, with their depth. */
 export function atomTree(atoms: readonly AtomEvidence[]): { atom: AtomEvidence; depth: number }[] {
   const ids = new Set(atoms.map(({ id }) => id));
   const childrenOf = (parent: string | null, depth: number): { atom: AtomEvidence; depth: number }[] =>
@@ -141,20 +141,20 @@ export function atomTree(atoms: readonly AtomEvidence[]): { atom: AtomEvidence; 
   return childrenOf(null, 0);
 }
 
-/** Whether a change belongs to a smallest set that is enough. */
+/** Whether a change belongs to a smallest sufficient set. */
 export function isPrimary(findings: Findings, atom: AtomEvidence): boolean {
   return findings.primary.some((causes) => causes.includes(atom.id));
 }
 
 const STRENGTH: Record<Findings["confidence"], number> = { high: 3, medium: 2, noise: 2, low: 1 };
 
-/** The evidence that the report's verdict rests on: the strongest, of equal ones the newest. */
+/** The evidence behind the report's verdict: the strongest, and the newest of equals. */
 export function strongestEvidence(evidence: readonly Evidence[]): Evidence | null {
   const order = (item: Evidence) => STRENGTH[item.confidence] - (item.verdict === "inconclusive" ? 1 : 0);
   return evidence.reduce<Evidence | null>((best, item) => (!best || order(item) >= order(best) ? item : best), null);
 }
 
-/** What the whole took, as one line. */
+/** The total effort of a proof, as one line. */
 export function costSentence(findings: Findings): string {
   const replays = findings.replays_cached + findings.replays_live;
   const skippedReplays = findings.probes.reduce((sum, { repeats }) => sum + repeats, 0) - replays;
@@ -167,7 +167,7 @@ export function costSentence(findings: Findings): string {
   return `${pluralize(replays, "replay")} (${split}), ${steps} run again, ${calls}, ${cost}${skippedNote}`;
 }
 
-/** What an experiment would take, as one sentence. */
+/** The cost of an experiment, as one sentence. */
 export function experimentCost({ replays, live_calls: calls, cost_usd: cost }: CheapestExperiment): string {
   const price = calls === 0 ? "free" : cost === null ? "cost unknown" : `about ${money(cost)}`;
   return `${pluralize(replays, "replay")}, ${pluralize(calls, "live call")}, ${price}.`;

@@ -26,7 +26,7 @@ function side(doc: string, label: string) {
   return { doc, extensions };
 }
 
-/** Two texts in CodeMirror's merge view, unchanged parts folded. */
+/** Two texts in CodeMirror's merge view, with unchanged parts collapsed. */
 export default function MergeEditor({ base, candidate }: { base: string; candidate: string }): ReactElement {
   const host = useRef<HTMLDivElement>(null);
   useEffect(() => {

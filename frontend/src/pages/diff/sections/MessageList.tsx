@@ -5,7 +5,7 @@ import { pluralize } from "@/ui/format/numbers";
 import { TextDiffView } from "./TextDiffView";
 import classes from "./MessageList.module.css";
 
-/** Changes unfolded from the start; a long conversation keeps the rest one click away. */
+/** Changes that start expanded, and the messages to show at first. */
 const OPEN = 3;
 const FIRST = 30;
 
@@ -15,7 +15,7 @@ const SIGN: Record<MessageChange["op"], { sign: string; words: string }> = {
   changed: { sign: "≠", words: "changed" },
 };
 
-/** What changed in a list of messages, message by message. */
+/** Changes in a list of messages. */
 export function MessageList(props: { changes: readonly MessageChange[]; isUnified: boolean }): ReactElement {
   const [showAll, setShowAll] = useState(false);
   const visible = showAll ? props.changes : props.changes.slice(0, FIRST);
@@ -60,7 +60,7 @@ function Message(props: { change: MessageChange; isUnified: boolean; startOpen: 
   );
 }
 
-/** Messages are counted from 1, as people do. */
+/** Message numbers start at 1. */
 function place({ base_index: base, candidate_index: candidate }: MessageChange): string {
   if (base !== null && candidate !== null && base !== candidate) return `${base + 1} → ${candidate + 1}`;
   return String((base ?? candidate ?? 0) + 1);

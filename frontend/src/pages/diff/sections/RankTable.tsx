@@ -5,7 +5,7 @@ import { inRankOrder, movement } from "./values";
 import classes from "./ValueTable.module.css";
 import own from "./RankTable.module.css";
 
-/** How a ranking changed, in the candidate's order. */
+/** Changes of a ranking, in the candidate's order. */
 export function RankTable({ ranks }: { ranks: RankComparison }): ReactElement {
   return (
     <div className={own.block}>

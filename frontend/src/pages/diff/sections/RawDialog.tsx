@@ -7,10 +7,10 @@ import { ErrorState } from "@/ui/ErrorState";
 import { payloadOf, rawText, type Payload } from "./rawPayloads";
 import classes from "./RawDialog.module.css";
 
-// The editor is large and few readers need it: it comes when asked for.
+// The editor is large and rarely used, so it is loaded on demand.
 const MergeEditor = lazy(() => import("./MergeEditor"));
 
-/** The whole recorded payloads of two steps, untouched, in one editor. */
+/** The complete recorded payloads of two steps, in one editor. */
 export function RawDialog(props: {
   kind: string;
   base: StepRef;

@@ -14,7 +14,7 @@ import { ValueTable } from "./ValueTable";
 import { RELATION, titleWithoutKind } from "../wording";
 import classes from "./SectionItemCard.module.css";
 
-/** One thing that changed, with every comparison that applies to it. */
+/** One difference, with every comparison that applies to it. */
 export function SectionItemCard({ item, isUnified }: { item: SectionItem; isUnified: boolean }): ReactElement {
   const { report, hasLinks } = useReport();
   const [raw, rawDialog] = useDisclosure(false);

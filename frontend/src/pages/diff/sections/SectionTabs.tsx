@@ -15,7 +15,7 @@ interface Props {
   onSearch: (change: Partial<DiffSearch>) => void;
 }
 
-/** The six sections of the report; the selected pair of steps narrows all of them. */
+/** The six sections of the report. Selecting a pair of steps filters all of them. */
 export function SectionTabs({ search, onSearch }: Props): ReactElement {
   const { sections } = useReport().report;
   const isNarrow = useMediaQuery("(max-width: 720px)");
@@ -73,7 +73,7 @@ function PairFilter({ pair, onClear }: { pair: string; onClear: () => void }): R
   );
 }
 
-/** Differences drawn before the rest is asked for: each may hold long texts. */
+/** Differences to render at first. Each may contain long texts. */
 const FIRST = 12;
 
 function SectionBody(props: { section: Section; pair: string | undefined; isUnified: boolean }): ReactElement {
@@ -105,7 +105,7 @@ function emptyMessage(section: Section, pair: string | undefined): string {
     : "No differences in this section.";
 }
 
-/** What the report could not compare, and why: never a silent gap. */
+/** What the report could not compare, and why. */
 function UnavailableList({ section }: { section: Section }): ReactElement {
   return (
     <div className={classes.unavailable}>

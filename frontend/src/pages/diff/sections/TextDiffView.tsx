@@ -5,10 +5,10 @@ import { pluralize } from "@/ui/format/numbers";
 import { elide, foldRows, textRows, wordCount, type Segment, type TextBlock, type TextRow } from "./textDiff";
 import classes from "./TextDiffView.module.css";
 
-/** Blocks drawn before the rest is asked for. */
+/** Blocks to render at first. */
 const FIRST = 200;
 
-/** A word-level diff: lines that both sides share stand beside each other, unchanged stretches are folded. */
+/** A word-level diff with common lines aligned and unchanged stretches collapsed. */
 export function TextDiffView({ diff, isUnified }: { diff: TextDiff; isUnified: boolean }): ReactElement {
   const blocks = useMemo(() => foldRows(textRows(diff.spans)), [diff.spans]);
   const [limit, setLimit] = useState(FIRST);

@@ -6,10 +6,10 @@ import { LongText } from "@/ui/TextView";
 import { readablePath, readableValue, typeMatters, typeName } from "./values";
 import classes from "./ValueTable.module.css";
 
-/** Rows drawn before the rest is asked for. */
+/** Rows to render at first. */
 const FIRST = 100;
 
-/** Differences between two JSON values, one path a row. */
+/** Differences between two JSON values, one row per path. */
 export function ValueTable({ changes }: { changes: readonly ValueChange[] }): ReactElement {
   const [limit, setLimit] = useState(FIRST);
   const remaining = changes.length - limit;

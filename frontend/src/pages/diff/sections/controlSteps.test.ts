@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { DiffReport } from "@/api/schema";
 import { stepsChangedByReplay } from "./controlSteps";
 
-test("only steps that differ without the changes are marked", () => {
+test("marks steps that differ without changes", () => {
   const steps = [
     { base: { id: "a" }, without_changes: "same", with_changes: "changed" },
     { base: { id: "b" }, without_changes: "changed", with_changes: "changed" },

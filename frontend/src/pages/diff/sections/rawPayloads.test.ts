@@ -13,7 +13,7 @@ test.each([
   expect(payloadOf(kind)).toBe(payload);
 });
 
-test("a text stays as it is and a value is indented in its own order", () => {
+test("keeps text verbatim and indents values", () => {
   const step = { input: { b: 1, a: 2 }, output: "over\r\nlimit " } as unknown as StepDetail;
   expect(rawText(step, "input")).toBe('{\n  "b": 1,\n  "a": 2\n}');
   expect(rawText(step, "output")).toBe("over\r\nlimit ");

@@ -11,7 +11,7 @@ const join = (segments: { text: string }[]) => segments.map((segment) => segment
 describe("textRows", () => {
   const spans = [equal("Dear Ada,\nthe refund of "), remove("420.00"), insert("42.00"), equal(" EUR\nBye")];
 
-  it("keeps lines beside each other and marks the changed one", () => {
+  it("aligns lines and marks changes", () => {
     const rows = textRows(spans);
     expect(rows.map((row) => [join(row.base), join(row.candidate), row.changed])).toEqual([
       ["Dear Ada,", "Dear Ada,", false],
@@ -20,7 +20,7 @@ describe("textRows", () => {
     ]);
   });
 
-  it("shows every character of either side exactly once", () => {
+  it("shows every character exactly once", () => {
     const rows = textRows([...spans, insert("\nP.S.\n"), equal("\n\nend")]);
     expect(rows.map((row) => join(row.candidate)).join("\n")).toBe(
       sideText([...spans, insert("\nP.S.\n"), equal("\n\nend")], "candidate"),
@@ -28,18 +28,18 @@ describe("textRows", () => {
     expect(rows.map((row) => join(row.base)).join("\n")).toBe(sideText([...spans, equal("\n\nend")], "base"));
   });
 
-  it("puts a text that exists on one side only on that side", () => {
+  it("puts one-sided text on its side", () => {
     const [row] = textRows([insert("all new\nin two lines")]);
     expect(row).toMatchObject({ base: [], candidate: [{ op: "insert" }], changed: true });
   });
 
-  it("has one empty row for an empty text", () => {
+  it("has one empty row for empty text", () => {
     expect(textRows([])).toHaveLength(1);
   });
 });
 
 describe("foldRows", () => {
-  it("folds what is far from a change and keeps the context", () => {
+  it("folds rows far from a change", () => {
     const rows = textRows([equal("1\n2\n3\n4\n5\n"), insert("new"), equal("\n7\n8\n9\n10")]);
     const shape = foldRows(rows, 1).map((block) =>
       block.kind === "fold" ? `fold ${block.rows.length}` : join(block.row.candidate),
@@ -52,7 +52,7 @@ describe("foldRows", () => {
     expect(foldRows(rows, 1).every((block) => block.kind === "row")).toBe(true);
   });
 
-  it("folds everything when nothing changed", () => {
+  it("folds everything without changes", () => {
     expect(foldRows(textRows([equal("a\nb\nc")]))).toHaveLength(1);
   });
 });
@@ -60,7 +60,7 @@ describe("foldRows", () => {
 describe("elide", () => {
   const long = "word ".repeat(400);
 
-  it("cuts the middle of a long equal passage without losing a character", () => {
+  it("cuts long passages without losing characters", () => {
     const parts = elide([
       { op: "equal", text: long },
       { op: "insert", text: "new" },
@@ -70,7 +70,7 @@ describe("elide", () => {
     expect(join(parts)).toBe(`${long}new${long}`);
   });
 
-  it("leaves short passages and changes whole", () => {
+  it("keeps short passages and changes", () => {
     const segments = [
       { op: "equal" as const, text: "short" },
       { op: "insert" as const, text: long },

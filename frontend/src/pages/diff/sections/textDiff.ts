@@ -1,4 +1,4 @@
-/** A text diff cut into rows that both sides can be read along. */
+/** A text diff split into rows that align both sides. */
 import type { TextSpan } from "@/api/schema";
 
 export interface Segment {
@@ -9,14 +9,14 @@ export interface Segment {
 export interface TextRow {
   base: Segment[];
   candidate: Segment[];
-  /** Both sides in one, in reading order. */
+  /** Both sides merged in reading order. */
   bothSides: Segment[];
   changed: boolean;
 }
 
 export type TextBlock = { kind: "row"; row: TextRow } | { kind: "fold"; rows: TextRow[] };
 
-/** Rows end at line breaks that both sides share, so equal lines stay beside each other. */
+/** Rows end at line breaks that both sides share, so that equal lines stay aligned. */
 export function textRows(spans: readonly TextSpan[]): TextRow[] {
   const rows: TextRow[] = [];
   let row = emptyRow();
@@ -49,13 +49,13 @@ function push(row: TextRow, segment: Segment): void {
   if (segment.op !== "equal") row.changed = true;
 }
 
-/** Rows far from any change, taken together; `context` rows stay in sight on either side of a change. */
+/** Collapse rows far from any change. `context` rows stay visible on either side of a change. */
 export function foldRows(rows: readonly TextRow[], context = 2): TextBlock[] {
   const nearby = nearChange(rows, context);
   const blocks: TextBlock[] = [];
   let hiddenRows: TextRow[] = [];
   const flush = () => {
-    // A fold of one row would take as much room as the row.
+    // Collapsing a single row would save no space.
     if (hiddenRows.length > 1) blocks.push({ kind: "fold", rows: hiddenRows });
     else blocks.push(...hiddenRows.map((row) => ({ kind: "row" as const, row })));
     hiddenRows = [];
@@ -77,10 +77,10 @@ function nearChange(rows: readonly TextRow[], context: number): boolean[] {
   return nearby;
 }
 
-/** How much of an unbroken equal passage stays in sight beside a change. */
+/** Characters of a long equal passage that stay visible next to a change. */
 const EDGE_LENGTH = 160;
 
-/** Cuts the middle out of long equal passages of a changed row; the gap keeps its text, so that it can be opened. */
+/** Cut the middle out of long equal passages of a changed row. The gap keeps its text, so it can be opened. */
 export function elide(segments: readonly Segment[]): Segment[] {
   return segments.flatMap((segment, index) => {
     const head = index === 0 ? 0 : EDGE_LENGTH;
@@ -96,7 +96,7 @@ export function elide(segments: readonly Segment[]): Segment[] {
   });
 }
 
-/** One side of the diff as it reads. */
+/** The text of one side. */
 export function sideText(spans: readonly TextSpan[], side: "base" | "candidate"): string {
   const opposite = side === "base" ? "insert" : "delete";
   return spans

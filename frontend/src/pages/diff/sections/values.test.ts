@@ -16,13 +16,13 @@ describe("readablePath", () => {
 });
 
 describe("readableValue", () => {
-  it("shows texts bare, short values on a line and long ones indented", () => {
+  it("formats values by type and length", () => {
     expect(readableValue("over limit")).toBe("over limit");
     expect(readableValue({ amount: 42 })).toBe('{"amount":42}');
     expect(readableValue({ text: "x".repeat(80) })).toContain("\n");
   });
 
-  it("notices a number that became a text", () => {
+  it("detects a number that became text", () => {
     expect(typeMatters(42, "42")).toBe(true);
     expect(typeMatters(42, 43)).toBe(false);
     expect(typeMatters(null, "null")).toBe(true);
@@ -45,13 +45,13 @@ describe("ranks", () => {
     candidate_score: null,
   });
 
-  it("says which way a document moved", () => {
+  it("describes the movement of a document", () => {
     expect(movement(change("a", "moved", 4, 1))).toEqual({ words: "up 3", places: 3 });
     expect(movement(change("a", "moved", 1, 2))).toEqual({ words: "down 1", places: -1 });
     expect(movement(change("a", "added", null, 2)).words).toBe("new");
   });
 
-  it("lists the candidate's ranking with what is gone in its old place", () => {
+  it("keeps removed documents in their old place", () => {
     const rows = inRankOrder([
       change("gone", "removed", 1, null),
       change("b", "moved", 2, 1),

@@ -1,7 +1,7 @@
-/** JSON value changes and ranks, in the words of a reader. */
+/** Descriptions of JSON value changes and rank changes. */
 import type { JsonValue, RankChange } from "@/api/schema";
 
-/** A JSON pointer as one would write the access: `/items/0/price` is `items[0].price`. */
+/** A JSON pointer in accessor notation: `/items/0/price` becomes `items[0].price`. */
 export function readablePath(pointer: string): string {
   if (pointer === "") return "(whole value)";
   return pointer
@@ -13,20 +13,20 @@ export function readablePath(pointer: string): string {
 
 function accessor(part: string, first: boolean): string {
   if (/^\d+$/.test(part)) return `[${part}]`;
-  // A label in words needs no quotes where nothing stands before it.
+  // A label in words needs no quotes at the start of a path.
   if (first && /^[\p{L}\p{N} _-]+$/u.test(part)) return part;
   if (/^[\p{L}_$][\p{L}\p{N}_$-]*$/u.test(part)) return first ? part : `.${part}`;
   return `[${JSON.stringify(part)}]`;
 }
 
-/** A value on one line where it is short, indented where it is not; texts as they are, without quotes. */
+/** A value as text: short values on one line, longer ones indented, strings without quotes. */
 export function readableValue(value: JsonValue): string {
   if (typeof value === "string") return value;
   const line = JSON.stringify(value);
   return line.length <= 72 ? line : JSON.stringify(value, null, 2);
 }
 
-/** Whether a reader could take the value for another type, so that its type should stand beside it. */
+/** Whether both values read the same although their types differ, so that the type must be shown. */
 export function typeMatters(base: JsonValue, candidate: JsonValue): boolean {
   return typeName(base) !== typeName(candidate) && readableValue(base) === readableValue(candidate);
 }
@@ -38,11 +38,11 @@ export function typeName(value: JsonValue): string {
 
 export interface Movement {
   words: string;
-  /** Places gained (positive) or lost. */
+  /** Ranks gained (positive) or lost. */
   places: number;
 }
 
-/** How a document moved between the two rankings. */
+/** The movement of a document between the two rankings. */
 export function movement(change: RankChange): Movement {
   switch (change.op) {
     case "added":
@@ -62,7 +62,7 @@ export function movement(change: RankChange): Movement {
   }
 }
 
-/** Ranking rows in the candidate's order; what is gone stands where it was. */
+/** Rows in the candidate's order. Removed documents keep their old place. */
 export function inRankOrder(changes: readonly RankChange[]): RankChange[] {
   const place = (change: RankChange) => change.candidate_rank ?? (change.base_rank ?? 0) + 0.5;
   return [...changes].sort((a, b) => place(a) - place(b));

@@ -10,7 +10,7 @@ import { SecretField } from "@/ui/SecretField";
 import { AUDIENCES, EXPIRIES, linkState, linkTerms } from "./shareLinks";
 import classes from "./ShareDialog.module.css";
 
-/** Makes links to this report, says who may open them, and takes them back. */
+/** Create and revoke links to this report. */
 export function ShareDialog({ diff, onClose }: { diff: string; onClose: () => void }): ReactElement {
   const { data } = useQuery(sharesQuery(diff));
   return (

@@ -57,7 +57,7 @@ function Header({ report }: { report: DiffReport }): ReactElement {
   );
 }
 
-/** Unknown, expired, revoked, used up or meant for others: the reader of the link is not told which. */
+/** Unknown, expired, revoked, used up or not addressed to the reader. The page does not reveal which. */
 function isGone(error: Error): boolean {
   return error instanceof ProblemError && [401, 403, 404, 410].includes(error.problem.status);
 }
@@ -81,7 +81,7 @@ function ReportSkeleton(): ReactElement {
   );
 }
 
-/** The server says the same in a header; this is for copies of the page. */
+/** The server sends the same in a header. The meta tag covers saved copies of the page. */
 function useNoIndex(): void {
   useEffect(() => {
     const meta = document.createElement("meta");

@@ -29,7 +29,7 @@ test.each([
   expect(linkState({ ...link, ...changes }, NOW).alive).toBe(alive);
 });
 
-test("a link says whom it is for and how often it opens", () => {
+test("describes audience and views of a link", () => {
   expect(linkTerms(link)).toBe("for anyone with the link · 0 views");
   expect(linkTerms({ ...link, audience: "people", people: ["Ada", "Eve"], views: 1, max_views: 5 })).toBe(
     "for Ada, Eve · 1 of 5 views",

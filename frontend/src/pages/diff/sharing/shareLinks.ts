@@ -1,4 +1,4 @@
-/** What can be said of a share link. */
+/** Descriptions of share links. */
 import type { ShareView } from "@/api/schema";
 import { timeAgo, pluralize } from "@/ui/format/numbers";
 
@@ -17,7 +17,7 @@ export const AUDIENCES: { value: ShareView["audience"]; label: string }[] = [
   { value: "people", label: "named people" },
 ];
 
-/** Who a link is for, and how often it opens, in a few words. */
+/** The audience and number of views of a link. */
 export function linkTerms(link: Pick<ShareView, "audience" | "people" | "views" | "max_views">): string {
   const views =
     link.max_views === null ? pluralize(link.views, "view") : `${link.views} of ${pluralize(link.max_views, "view")}`;

@@ -17,7 +17,7 @@ interface Props {
   onOpen: (row: PairRow) => void;
 }
 
-/** The rows in a list of their own: only those in sight are drawn, moves are joined by a curve. */
+/** The aligned rows as a virtualized list. Curves connect moved steps. */
 export function AlignedRows({ rows, selectedPair, onSelect, onOpen }: Props): ReactElement {
   const { report } = useReport();
   const scroller = useRef<HTMLDivElement>(null);
@@ -121,7 +121,7 @@ function tooltip(row: Exclude<PairRow, { kind: "fold" }>): string {
     : description;
 }
 
-/** Curves from where moved steps were to where they are. */
+/** Curves between the old and the new place of moved steps. */
 function Connectors({
   rows,
   selectedPair,

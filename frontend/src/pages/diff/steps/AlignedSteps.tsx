@@ -17,7 +17,7 @@ interface Props {
   onSearch: (change: Partial<DiffSearch>) => void;
 }
 
-/** Both runs beside each other, step by step; selecting a pair narrows the sections to it. */
+/** Both runs side by side, step by step. Selecting a pair filters the sections. */
 export function AlignedSteps({ search, onSearch }: Props): ReactElement {
   const { report } = useReport();
   const [openFolds, setOpenFolds] = useState<ReadonlySet<string>>(new Set());

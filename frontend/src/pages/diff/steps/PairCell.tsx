@@ -5,7 +5,7 @@ import { markOf, markWord, reasonSentence } from "@/domain/steps/labels";
 import type { Side } from "../reportContext";
 import classes from "./PairCell.module.css";
 
-/** One side of a row: label, number, what kind of step, what it did. */
+/** One side of a row: label, number, type and summary of a step. */
 export function PairCell(props: { step: StepRef | null; side: Side; relation: AlignedPair["relation"] }): ReactElement {
   const { step, side, relation } = props;
   if (!step) return <span className={classes.empty} data-relation={relation} />;

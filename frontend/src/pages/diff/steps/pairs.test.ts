@@ -40,30 +40,30 @@ const shape = (rows: PairRow[]) =>
   rows.map((row) => (row.kind === "fold" ? `fold ${row.count}` : `${row.kind} ${pairKey(row.pair)}`));
 
 describe("pairRows", () => {
-  it("keeps every pair in order when all are wanted", () => {
+  it("keeps all pairs in order", () => {
     const pairs = [pair(1, 1), pair(2, null, "removed"), pair(3, 2), pair(null, 3, "added")];
     expect(shape(pairRows(pairs, false, NONE))).toEqual(["pair 1-1", "pair 2-", "pair 3-2", "pair -3"]);
   });
 
-  it("gives a move a row where it left and a row where it arrived", () => {
+  it("gives a move two rows", () => {
     const pairs = [pair(1, 1), pair(2, 4, "moved"), pair(3, 2), pair(4, 3), pair(5, 5)];
     const rows = pairRows(pairs, false, NONE);
     expect(shape(rows)).toEqual(["pair 1-1", "moved-from 2-4", "pair 3-2", "pair 4-3", "moved-to 2-4", "pair 5-5"]);
     expect(connectors(rows)).toEqual([{ key: "2-4", startRow: 1, endRow: 4 }]);
   });
 
-  it("finds both ends wherever the report listed the move, at the end of the runs too", () => {
+  it("finds both ends of a move anywhere", () => {
     const pairs = [pair(1, 2), pair(2, 3), pair(3, 1, "moved")];
     expect(shape(pairRows(pairs, false, NONE))).toEqual(["moved-to 3-1", "pair 1-2", "pair 2-3", "moved-from 3-1"]);
   });
 
-  it("folds what is unchanged and opens it again by its first pair", () => {
+  it("folds unchanged pairs and reopens them", () => {
     const pairs = [1, 2, 3, 4, 5].map((n) => pair(n, n)).concat(pair(6, 6, "changed"));
     expect(shape(pairRows(pairs, true, NONE))).toEqual(["fold 4", "pair 5-5", "pair 6-6"]);
     expect(pairRows(pairs, true, new Set(["1-1"]))).toHaveLength(6);
   });
 
-  it("folds two equal runs into one line", () => {
+  it("folds two equal runs into one row", () => {
     expect(shape(pairRows([pair(1, 1), pair(2, 2)], true, NONE))).toEqual(["fold 2"]);
   });
 });
@@ -75,7 +75,7 @@ describe("differences", () => {
     expect(differences(rows)).toEqual(["2-3", "4-4"]);
   });
 
-  it("goes round in both directions", () => {
+  it("wraps around in both directions", () => {
     const keys = differences(rows);
     expect(nextDifference(keys, null, 1)).toBe("2-3");
     expect(nextDifference(keys, "4-4", 1)).toBe("2-3");
@@ -99,7 +99,7 @@ describe("concerns", () => {
     messages: [],
   });
 
-  it("takes the item of the very pair, and one that knows only one of its sides", () => {
+  it("matches items by one or both sides", () => {
     expect(concerns(item(5, 6), "5-6")).toBe(true);
     expect(concerns(item(5, null), "5-6")).toBe(true);
     expect(concerns(item(5, 7), "5-6")).toBe(false);
@@ -109,7 +109,7 @@ describe("concerns", () => {
 });
 
 describe("relationCounts", () => {
-  it("counts each kind", () => {
+  it("counts pairs by relation", () => {
     expect(relationCounts([pair(1, 1), pair(2, 2, "changed"), pair(3, null, "removed")])).toMatchObject({
       same: 1,
       changed: 1,

@@ -1,4 +1,4 @@
-/** The aligned step lists as rows: moves split in two ends, unchanged stretches folded. */
+/** The aligned steps as rows: a move has two rows, unchanged stretches are collapsed. */
 import type { AlignedPair, SectionItem, StepRef } from "@/api/schema";
 
 export type PairRow =
@@ -7,7 +7,7 @@ export type PairRow =
   | { kind: "moved-to"; pair: AlignedPair; base: null; candidate: StepRef }
   | { kind: "fold"; count: number; pairs: AlignedPair[] };
 
-/** Names a pair by the numbers of its steps: `5-5`, `7-`, `-8`. Stable, short, and fit for a URL. */
+/** The key of a pair by its step numbers: `5-5`, `7-`, `-8`. Stable and safe in URLs. */
 export function pairKey(pair: { base: StepRef | null; candidate: StepRef | null }): string {
   return `${pair.base?.sequence_no ?? ""}-${pair.candidate?.sequence_no ?? ""}`;
 }
@@ -16,7 +16,7 @@ function isDifference(pair: AlignedPair): boolean {
   return pair.relation !== "same";
 }
 
-/** Rows in the order of both runs. A moved pair has a row at either end, joined by a connector. */
+/** Rows in the order of both runs. A moved pair has two rows, joined by a connector. */
 export function pairRows(
   pairs: readonly AlignedPair[],
   changedOnly: boolean,
@@ -60,7 +60,7 @@ function number(step: StepRef | null): number {
   return step?.sequence_no ?? 0;
 }
 
-/** Same pairs kept in sight on either side of a difference. */
+/** Unchanged pairs that stay visible on either side of a difference. */
 const CONTEXT = 1;
 
 function foldSame(rows: readonly PairRow[], openFolds: ReadonlySet<string>): PairRow[] {
@@ -92,13 +92,13 @@ export function rowKey(row: PairRow): string {
   return `${row.kind} ${pairKey(row.pair)}`;
 }
 
-/** The pairs that differ, each once, in the order of their rows. */
+/** Keys of the differing pairs, without duplicates, in row order. */
 export function differences(rows: readonly PairRow[]): string[] {
   const keys = rows.flatMap((row) => (row.kind !== "fold" && isDifference(row.pair) ? [pairKey(row.pair)] : []));
   return [...new Set(keys)];
 }
 
-/** The difference after (or before) the selected one, going round at the end. */
+/** The difference after or before the current one, wrapping around. */
 export function nextDifference(keys: readonly string[], current: string | null, step: 1 | -1): string | null {
   if (keys.length === 0) return null;
   const index = current === null ? -1 : keys.indexOf(current);
@@ -112,7 +112,7 @@ export interface Connector {
   endRow: number;
 }
 
-/** Both ends of every move, as row numbers. */
+/** The row numbers of both ends of every move. */
 export function connectors(rows: readonly PairRow[]): Connector[] {
   const starts = new Map<string, number>();
   rows.forEach((row, index) => row.kind === "moved-from" && starts.set(pairKey(row.pair), index));
@@ -124,7 +124,7 @@ export function connectors(rows: readonly PairRow[]): Connector[] {
   });
 }
 
-/** Whether an item of a section speaks about this pair. */
+/** Whether an item of a section belongs to this pair. */
 export function concerns(item: SectionItem, key: string): boolean {
   const [base, candidate] = key.split("-");
   const isBase = item.base !== null && String(item.base.sequence_no) === base;

@@ -8,7 +8,7 @@ interface Props {
   draft: MatrixDraft;
   onChange: (draft: MatrixDraft) => void;
   models: readonly string[];
-  /** The recorded system prompt, to begin a variant with. */
+  /** The recorded system prompt, as the start of a variant. */
   system: string;
 }
 
@@ -19,7 +19,7 @@ const hints: Record<AxisDraft["kind"], string> = {
   overrides: "Override lists as JSON, as shown in the fork panel.",
 };
 
-/** The axes of the matrix: every combination of their values becomes a row. */
+/** The axes of the matrix. Every combination of their values becomes a row. */
 export function AxesEditor({ draft, onChange, models, system }: Props): ReactElement {
   const replaceAxis = (position: number, axis: AxisDraft | null) =>
     onChange({
@@ -77,7 +77,7 @@ export function AxesEditor({ draft, onChange, models, system }: Props): ReactEle
   );
 }
 
-/** Values that are texts of their own, each with a name. */
+/** Named text values of an axis. */
 function Texts(props: {
   axis: AxisDraft;
   system: string;

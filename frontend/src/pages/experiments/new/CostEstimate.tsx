@@ -25,7 +25,7 @@ interface Props {
   onChange: (draft: MatrixDraft) => void;
 }
 
-/** How often, with which limits, and the price of the whole before anything runs. */
+/** Samples, limits, and the estimated cost before anything runs. */
 export function CostEstimate({ run, fork, base, draft, onChange }: Props): ReactElement {
   const navigate = useNavigate();
   const problem = draftProblem(draft);
@@ -36,7 +36,7 @@ export function CostEstimate({ run, fork, base, draft, onChange }: Props): React
   const lastRequest = useRef({ text: "", key: "" });
   const start = useMutation({
     mutationFn: () => {
-      // One key for one content: a second click, or a retry after a lost answer, gives the same experiment.
+      // One key per request body: a second click or a retry after a lost response returns the same experiment.
       const text = JSON.stringify(request);
       if (lastRequest.current.text !== text) lastRequest.current = { text, key: crypto.randomUUID() };
       return startExperiment(request, lastRequest.current.key);

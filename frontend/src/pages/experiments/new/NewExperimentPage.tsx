@@ -21,7 +21,7 @@ import classes from "../Experiments.module.css";
 
 const route = getRouteApi("/experiments/new");
 
-/** The matrix builder: what varies, how often, what is checked, and what all of it would cost. */
+/** Set up an experiment: axes, samples, checks and cost. */
 export function NewExperimentPage(): ReactElement {
   useDocumentTitle("New experiment");
   const { run: ref, step: fork = 1 } = route.useSearch();
@@ -68,7 +68,7 @@ function Builder({ run, fork, model, providers }: Props): ReactElement {
     defaultValue: firstDraft(names.filter((name) => model !== null && name.startsWith(`${model.provider}: `))),
     getInitialValueInEffect: false,
   });
-  // What the fork panel holds for this run: the base of every row.
+  // The fork panel's draft for this run is the base of every row.
   const [base, changeBase] = useSessionStorage<Draft>({
     key: `fork:${run.id}`,
     defaultValue: emptyDraft,
@@ -112,7 +112,7 @@ function Builder({ run, fork, model, providers }: Props): ReactElement {
   );
 }
 
-/** Every configured model with its provider, and the recording. */
+/** All configured models with their providers, and the recorded one. */
 function modelNames(model: StepDetail | null, providers: readonly ProviderView[]): string[] {
   const models = providers.flatMap(({ name, models }) => models.map((model) => `${name}: ${model}`));
   const recordedModel = model && `${model.provider}: ${model.model}`;
@@ -120,7 +120,7 @@ function modelNames(model: StepDetail | null, providers: readonly ProviderView[]
   return [...first, ...models.filter((name) => name !== recordedModel), RECORDED_VALUE];
 }
 
-/** The first model call from the fork on: what the matrix varies. */
+/** The first model call from the fork on. */
 function useFirstModel(
   run: string | undefined,
   fork: number,

@@ -22,14 +22,14 @@ describe("the matrix of an experiment", () => {
     ]);
   });
 
-  it("asks again, whatever the fork's policy says", () => {
+  it("always calls the model again", () => {
     const request = toExperiment("r", 4, { overrides: [], policy: { order: "reuse", strict: true } }, draft);
     expect(request.policy).toEqual({ order: "reexecute", strict: true });
   });
 
   it("has a row for every combination and sample", () => expect(rowCount(draft)).toBe(12));
 
-  it("leaves out checks that say nothing", () => {
+  it("omits empty checks", () => {
     const checks = [
       { kind: "contains" as const, text: " " },
       { kind: "json_schema" as const, text: '{"type":"object"}' },
@@ -44,5 +44,5 @@ describe("the matrix of an experiment", () => {
     [{ axes: [{ kind: "prompt" as const, values: [{ name: " ", text: "x" }] }] }, /name/],
     [{ axes: [{ kind: "overrides" as const, values: [{ name: "v", text: "[{}]" }] }] }, /match/],
     [{ checks: [{ kind: "json_schema" as const, text: "[" }] }, /JSON object/],
-  ])("says what is not finished", (change, words) => expect(draftProblem({ ...draft, ...change })).toMatch(words));
+  ])("names what is incomplete", (change, words) => expect(draftProblem({ ...draft, ...change })).toMatch(words));
 });

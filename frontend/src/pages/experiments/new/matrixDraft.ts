@@ -1,4 +1,4 @@
-// The matrix as it is being edited, and the request that it stands for.
+// A matrix while it is edited, and the request made of it.
 import type { SparseExperiment } from "@/api/replays/experiments";
 import { checksOf, checksProblem, type CheckDraft } from "@/domain/checks/draft";
 import { parseOverrides, type Draft, type SparseOverride } from "@/domain/overrides/draft";
@@ -7,7 +7,7 @@ import { parseModelName } from "@/domain/overrides/modelName";
 export const RECORDED_VALUE = "as recorded";
 type AxisKind = "model" | "temperature" | "prompt" | "overrides";
 
-/** `text` is a model, a number, a system prompt or an override list; null: as recorded. */
+/** `text` is a model, a number, a system prompt or an override list. Null means "as recorded". */
 interface ValueDraft {
   name: string;
   text: string | null;
@@ -39,7 +39,7 @@ const axisName: Record<AxisKind, string> = {
 };
 export const axisKinds: readonly AxisKind[] = ["model", "temperature", "prompt", "overrides"];
 
-/** The models to begin with: the recorded one, and what else its provider has. */
+/** The models to start with: the recorded one and others of its provider. */
 export function firstDraft(models: readonly string[]): MatrixDraft {
   const values = models.length > 0 ? models.slice(0, 4).map(valueDraft) : [{ name: RECORDED_VALUE, text: null }];
   return {
@@ -59,12 +59,12 @@ export function valueDraft(text: string): ValueDraft {
   return text === RECORDED_VALUE ? { name: RECORDED_VALUE, text: null } : { name: text, text };
 }
 
-/** The rows that the matrix has. */
+/** Number of rows of the matrix. */
 export function rowCount(draft: MatrixDraft): number {
   return draft.axes.reduce((rows, axis) => rows * Math.max(1, axis.values.length), draft.samples);
 }
 
-/** What cannot be sent yet, in one sentence; null when all of it can. */
+/** Why the draft cannot be sent, in one sentence. Null if it can. */
 export function draftProblem(draft: MatrixDraft): string | null {
   for (const { kind, values } of draft.axes) {
     for (const { name, text } of values) {
@@ -80,7 +80,7 @@ export function draftProblem(draft: MatrixDraft): string | null {
   return checksProblem(draft.checks);
 }
 
-/** The body of a preview or start. Checks that say nothing yet, and axes without values, are left out. */
+/** The body of a preview or start, without empty checks and axes. */
 export function toExperiment(run: string, step: number, base: Draft, draft: MatrixDraft): SparseExperiment {
   const budget = {
     ...(draft.maxCost !== null && { max_cost_usd: draft.maxCost }),
@@ -91,7 +91,7 @@ export function toExperiment(run: string, step: number, base: Draft, draft: Matr
     fork_step: step,
     ...(draft.name.trim() && { name: draft.name.trim() }),
     overrides: { overrides: base.overrides },
-    // Samples that reuse a recorded answer would all be the same.
+    // Samples that reuse a recorded answer would all be equal.
     policy: { ...base.policy, order: "reexecute" },
     axes: draft.axes
       .filter(({ values }) => values.length > 0)

@@ -8,7 +8,7 @@ import classes from "../Experiments.module.css";
 
 type Spread = CellView["ars"];
 
-/** Each combination with the mean of its samples; least and most beneath, where they differ. */
+/** The mean of each combination, with minimum and maximum below if they differ. */
 export function CellsTable({ cells, hasChecks }: { cells: readonly CellView[]; hasChecks: boolean }): ReactElement {
   return (
     <div className={list.scroll} tabIndex={0} role="group" aria-label="Combinations, scrollable">

@@ -39,7 +39,7 @@ const helper = createColumnHelper<typeof features, ExperimentRowView>();
 type CellRenderer = (row: ExperimentRowView) => ReactNode;
 type Value = string | number | undefined;
 
-/** The cells need to know what is chosen; the columns themselves never change, so that a focused cell stays mounted. */
+/** The selection, passed by context: the columns are constant so that a focused cell stays mounted. */
 const Choice = createContext<Pick<Props, "selection" | "onChoose">>({ selection: [], onChoose: () => undefined });
 
 const column = (id: string, title: string, value: (row: ExperimentRowView) => Value, draw: CellRenderer) =>
@@ -109,7 +109,7 @@ const withChecks = helper.columns(columns);
 const withoutChecks = helper.columns(columns.filter(({ id }) => id !== "checks"));
 const FIGURES = new Set(["ars", "similarity", "tokens", "cost", "latency", "checks"]);
 
-/** One line for each row as it finishes; any two can be chosen for a diff. */
+/** One row per finished replay. Any two can be selected for a diff. */
 export function ResultsTable({ rows, hasChecks, selection, onChoose }: Props): ReactElement {
   const navigate = useNavigate();
   const data = useMemo(() => [...rows], [rows]);

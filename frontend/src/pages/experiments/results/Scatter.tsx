@@ -18,7 +18,7 @@ import { paths } from "@/app/paths";
 import { bestMeasure, cellName, measureOf, measureTitle, type Measure } from "../measures";
 import classes from "../Experiments.module.css";
 
-// Shape and colour together: never colour alone.
+// Shape and colour together, never colour alone.
 const SHAPES = ["circle", "square", "triangle", "diamond", "star", "cross", "wye"] as const;
 const COLOURS = ["--accent", "--exact", "--simulated", "--cached", "--failed", "--live"] as const;
 const format: Record<Measure, (value: number) => string> = { cost: money, tokens, latency: duration };
@@ -30,7 +30,7 @@ interface Point {
   row: ExperimentRowView;
 }
 
-/** What each row cost against how like the source its answers are. The table holds the same figures. */
+/** Cost of each row against its similarity to the source. The table contains the same figures. */
 export default function Scatter({ rows }: { rows: readonly ExperimentRowView[] }): ReactElement {
   const [pickedMeasure, setPickedMeasure] = useState<Measure | null>(null);
   const measure = pickedMeasure ?? bestMeasure(rows);

@@ -1,7 +1,7 @@
 import type { ExperimentRowView } from "@/api/schema";
 import type { Mark } from "@/domain/steps/labels";
 
-/** The state of a row in a word, with the mark that goes with it. */
+/** The state of a row and its mark. */
 export function rowWords(row: ExperimentRowView): { title: string; mark: Mark | "accent" } {
   switch (row.status) {
     case "pending":

@@ -4,7 +4,7 @@ import { useLive } from "@/api/live";
 import type { ExperimentView } from "@/api/schema";
 import { applyMessage } from "../measures";
 
-/** An experiment as it happens; the socket goes on where the answer ended. */
+/** An experiment with live updates, starting at the sequence number of the response. */
 export function useExperiment(id: string): {
   view: ExperimentView | undefined;
   error: Error | null;

@@ -32,7 +32,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** The right region: what to change from the fork on, and what a replay would then do. */
+/** The right region: edit a fork and preview its replay. */
 export function ForkPanel({
   run,
   fork,
@@ -44,7 +44,7 @@ export function ForkPanel({
   onClose,
 }: Props): ReactElement {
   const [asJson, setAsJson] = useState(false);
-  // The key that opens the panel is answered by its frame; the form, with its many fields, follows in the next one.
+  // The panel renders its frame first, so that the key responds at once. The form follows in the next frame.
   const hasFrame = useDeferredValue(true, false);
   const { draft, change, plan } = fork;
   const refusals = plan?.refusals ?? [];

@@ -4,7 +4,7 @@ import CodeView from "@/ui/CodeView";
 import { parseOverrides, type Draft } from "@/domain/overrides/draft";
 import classes from "./Fork.module.css";
 
-/** The override list as the document that files and REST take. A whole, well-formed text applies at once. */
+/** The override list as JSON, in the format of files and REST. Valid text applies immediately. */
 export default function OverridesJson({
   draft,
   onChange,

@@ -7,7 +7,7 @@ const step = { sequence_no: 5, type: "model" } as const;
 const stepMatch = matchFor("step", step);
 const typeMatch = matchFor("type", step);
 
-test("an edit appears as one entry and disappears when it is taken back", () => {
+test("removing an edit removes its entry", () => {
   const draft = setField(
     setField(emptyDraft, typeMatch, "model", "temperature", 0),
     typeMatch,
@@ -28,12 +28,12 @@ test("an edit appears as one entry and disappears when it is taken back", () => 
   expect(back.overrides).toEqual([]);
 });
 
-test("zero, empty and null are values, not absence", () => {
+test("treats zero, empty and null as values", () => {
   const draft = setPart(setField(emptyDraft, stepMatch, "prompt", "system", ""), stepMatch, "output", null);
   expect(draft.overrides).toEqual([{ match: { step: 5 }, prompt: { system: "" }, output: null }]);
 });
 
-test("edits of one step and of every step stand beside each other", () => {
+test("keeps step and type edits apart", () => {
   const draft = setField(setField(emptyDraft, stepMatch, "model", "model", "m1"), typeMatch, "model", "model", "m2");
   expect(draft.overrides.map(describeMatch)).toEqual(["step 5", "every model step"]);
   expect(removeEntry(draft, 0).overrides.map(describeSettings)).toEqual(["m2"]);

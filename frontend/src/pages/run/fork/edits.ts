@@ -1,8 +1,8 @@
-// Edits of a fork's draft: set a field, set a part, take either back.
+// Edits of a fork's draft: set a field, set a part, remove either.
 import type { Match, StepType } from "@/api/schema";
 import type { Draft, SparseOverride } from "@/domain/overrides/draft";
 
-/** Whether an edit applies to the one step or to all steps of its type from the fork on. */
+/** Whether an edit applies to one step, or to all steps of its type from the fork on. */
 export type Scope = "step" | "type";
 
 export function matchFor(scope: Scope, step: { sequence_no: number; type: StepType }): Partial<Match> {
@@ -18,7 +18,7 @@ export function entryFor(draft: Draft, match: Partial<Match>): SparseOverride | 
   return draft.overrides.find((entry) => sameMatch(entry.match, match));
 }
 
-/** The draft with one entry changed; an entry without any setting left is dropped. */
+/** The draft with one entry changed. Entries without settings are removed. */
 function changeEntry(draft: Draft, match: Partial<Match>, change: (entry: SparseOverride) => SparseOverride): Draft {
   const previous = entryFor(draft, match);
   const changedEntry = change(previous ?? { match });
@@ -35,7 +35,7 @@ function hasSettings(entry: SparseOverride): boolean {
 
 type Part = "prompt" | "model" | "retrieval";
 
-/** Sets one field of one part; `undefined` goes back to the recording. */
+/** Set one field of a part. `undefined` restores the recorded value. */
 export function setField<P extends Part, F extends keyof NonNullable<SparseOverride[P]>>(
   draft: Draft,
   match: Partial<Match>,
@@ -50,7 +50,7 @@ export function setField<P extends Part, F extends keyof NonNullable<SparseOverr
   });
 }
 
-/** Sets or drops a part that is a single value. */
+/** Set or remove a part that is a single value. */
 export function setPart<P extends "arguments" | "tool" | "output" | "messages">(
   draft: Draft,
   match: Partial<Match>,

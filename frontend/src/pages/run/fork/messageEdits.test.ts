@@ -5,7 +5,7 @@ import { deleteMessage, editMessage, insertedMessages, insertMessages } from "./
 
 const match = { step: 5 };
 
-test("a message has one edit at most", () => {
+test("a message has at most one edit", () => {
   const draft = deleteMessage(editMessage(editMessage(emptyDraft, match, 2, "a"), match, 2, "b"), match, 1);
   expect(draft.overrides[0]?.messages).toEqual([
     { op: "delete", index: 1 },
@@ -14,7 +14,7 @@ test("a message has one edit at most", () => {
   expect(editMessage(editMessage(emptyDraft, match, 2, "a"), match, 2, undefined).overrides).toEqual([]);
 });
 
-test("messages are put in beside the edit of the message after them", () => {
+test("keeps insertions beside another edit", () => {
   const draft = editMessage(emptyDraft, match, 2, "Shorter");
   const added = insertMessages(draft, match, 2, [{ text: "By the way", role: "user" }]);
   expect(added.overrides[0]?.messages).toHaveLength(2);
@@ -22,12 +22,12 @@ test("messages are put in beside the edit of the message after them", () => {
   expect(insertMessages(added, match, 2, [])).toEqual(draft);
 });
 
-test("each message edit is a phrase of its chip", () => {
+test("describes every message edit", () => {
   const draft = insertMessages(deleteMessage(emptyDraft, match, 3), match, 5, [{ text: "Hi", role: "system" }]);
   expect(draft.overrides.map(describeSettings)).toEqual(["message 4 removed, new system message: “Hi”"]);
 });
 
-test("an unedited inserted message stays as the server wrote it", () => {
+test("keeps unedited inserted messages", () => {
   const call = { role: "assistant", content: null, tool_calls: [{ id: "c1", name: "pay", arguments: {} }] };
   const messages = [{ op: "insert" as const, index: 2, message: call }];
   const draft = { overrides: [{ match: match, messages }], policy: {} };

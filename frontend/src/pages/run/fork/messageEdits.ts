@@ -3,7 +3,7 @@ import type { JsonValue, Match } from "@/api/schema";
 import type { Draft, JsonObject, SparseOverride } from "@/domain/overrides/draft";
 import { entryFor, setPart } from "./edits";
 
-/** Replaces the content of one recorded message; `undefined` takes the edit back. */
+/** Replace the content of a recorded message. `undefined` removes the edit. */
 export function editMessage(draft: Draft, match: Partial<Match>, index: number, content: JsonValue | undefined): Draft {
   const previous = entryFor(draft, match)?.messages ?? [];
   const otherEdits = previous.filter((edit) => edit.index !== index || edit.op === "insert");
@@ -20,14 +20,14 @@ export function deleteMessage(draft: Draft, match: Partial<Match>, index: number
   return setPart(draft, match, "messages", edits);
 }
 
-/** A message that is put in; `whole` has what else it says, as the calls that it makes. */
+/** An inserted message. `original` has its other fields, such as tool calls. */
 export interface InsertedMessage {
   text: string;
   role: string;
   original?: JsonObject;
 }
 
-/** The messages that are put in before one recorded message, or after the last, in the order of the list. */
+/** The messages inserted before a recorded message, or after the last, in list order. */
 export function insertedMessages(edits: SparseOverride["messages"], index: number): InsertedMessage[] {
   const inserts = (edits ?? []).filter((edit) => edit.op === "insert" && edit.index === index);
   return inserts.map(({ content, role, message }) => {
@@ -45,7 +45,7 @@ function textOf(content: JsonValue | undefined): string {
   return typeof content === "string" ? content : JSON.stringify(content ?? null);
 }
 
-/** Replaces everything that is put in before one recorded message. */
+/** Replace all messages that are inserted before a recorded message. */
 export function insertMessages(
   draft: Draft,
   match: Partial<Match>,
@@ -67,7 +67,7 @@ export function insertMessages(
   return setPart(draft, match, "messages", edits.length > 0 ? edits : undefined);
 }
 
-/** Structured content keeps its structure unless its text was edited. */
+/** Structured content is preserved unless its text was edited. */
 function originalUnlessEdited(content: JsonValue | undefined, text: string): JsonValue {
   return content !== undefined && textOf(content) === text ? content : text;
 }

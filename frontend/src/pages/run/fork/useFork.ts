@@ -14,14 +14,14 @@ export interface Fork {
   change: (draft: Draft) => void;
   plan: Plan | undefined;
   stepPlans: StepPlans | null;
-  /** The plan on screen belongs to an earlier edit. */
+  /** The displayed plan belongs to an earlier edit. */
   stale: boolean;
   error: Error | null;
   launch: () => void;
   launching: boolean;
 }
 
-/** The fork being prepared, kept over a reload, with the plan that follows each edit. */
+/** The fork being edited, kept across reloads, with the plan for each edit. */
 export function useFork(run: string, fork: number | null): Fork {
   const [draft, change] = useSessionStorage<Draft>({
     key: `fork:${run}`,
@@ -35,7 +35,7 @@ export function useFork(run: string, fork: number | null): Fork {
   const start = useMutation({
     mutationFn: () => {
       const request = toRequest(run, fork ?? 1, draft);
-      // One key for one content: a second click, or a retry after a lost answer, gives the same session.
+      // One key per request body: a second click or a retry after a lost response returns the same session.
       const text = JSON.stringify(request);
       if (lastLaunch.current.request !== text) lastLaunch.current = { request: text, key: crypto.randomUUID() };
       return launch(request, lastLaunch.current.key);

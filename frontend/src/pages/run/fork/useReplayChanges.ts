@@ -4,12 +4,12 @@ import { sessionQuery } from "@/api/replays/replays";
 import { draftOf, type Draft } from "@/domain/overrides/draft";
 
 export interface ReplayChanges {
-  /** The changes of a replay are on their way into the draft. */
+  /** The replay's changes are being loaded into the draft. */
   pending: boolean;
   error: Error | null;
 }
 
-/** Fills the draft with what a replay had changed, once, and says when it has. */
+/** Load a replay's changes into the draft once, then call `onLoad`. */
 export function useReplayChanges(
   session: string | null,
   change: (draft: Draft) => void,

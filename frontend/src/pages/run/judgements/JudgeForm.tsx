@@ -6,13 +6,13 @@ import classes from "./Judgements.module.css";
 
 interface Props {
   step: number | null;
-  /** Why nothing can be judged; empty when it can. */
+  /** Why the step or run cannot be judged. Empty if it can. */
   refusal: string;
   pending: boolean;
   onJudge: (body: JudgementRequest) => void;
 }
 
-/** Pass, fail, a note or a score, for a run or one of its steps. */
+/** Record a pass, fail, note or score for a run or step. */
 export function JudgeForm({ step, refusal, pending, onJudge }: Props): ReactElement {
   const [text, setText] = useState("");
   const [name, setName] = useState("");

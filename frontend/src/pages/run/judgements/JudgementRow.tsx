@@ -18,12 +18,12 @@ const marks: Record<JudgementView["kind"], { shape: Icon; colour: string }> = {
 
 interface Props {
   judgement: JudgementView;
-  /** The run, where the row names the step that was judged. */
+  /** The run, if the row should name the judged step. */
   run?: string;
   onDelete: (id: string) => void;
 }
 
-/** One judgement with its source; its author can delete it. */
+/** A judgement with its source. Its author can delete it. */
 export function JudgementRow({ judgement, run, onDelete }: Props): ReactElement {
   const { shape: Shape, colour } = marks[judgement.kind];
   return (

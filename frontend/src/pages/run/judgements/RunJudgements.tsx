@@ -15,7 +15,7 @@ import { JudgementRow } from "./JudgementRow";
 import classes from "./Judgements.module.css";
 import { useJudgements } from "./useJudgements";
 
-/** The outcome of the run; it opens what decided it, and the form to judge it. */
+/** The outcome of the run. Opens its judgements and the form to add one. */
 export function RunJudgements({ run }: { run: RunDetail }): ReactElement {
   const [opened, { toggle, open, close }] = useDisclosure(false);
   const { data } = useQuery({ ...judgementsQuery(run.id), enabled: opened });
@@ -73,7 +73,7 @@ export function RunJudgements({ run }: { run: RunDetail }): ReactElement {
   );
 }
 
-/** Why the caller cannot judge a run; empty when they can. */
+/** Why the caller cannot judge a run. Empty if they can. */
 export function useRefusal(isSealed: boolean): string {
   const { data: access } = useQuery(accessQuery);
   if (!isSealed) return "The run is still being recorded. You can judge it after it ends.";

@@ -11,7 +11,7 @@ import { useRefusal } from "./RunJudgements";
 import { useJudgements } from "./useJudgements";
 import { judgementsOfStep } from "./wording";
 
-/** What was judged of one step, and the form to judge it. */
+/** Judgements of a step, and the form to add one. */
 export function StepJudgements({ run, step }: { run: string; step: number }): ReactElement {
   const [isFormOpen, setFormOpen] = useState(false);
   const { data } = useQuery(judgementsQuery(run));

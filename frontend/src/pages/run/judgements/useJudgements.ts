@@ -3,12 +3,12 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { judge, withdraw } from "@/api/runs/judgements";
 import type { JudgementRequest } from "@/api/schema";
 
-/** Makes and takes back judgements of a run; what shows its outcome is read again. */
+/** Add and delete judgements of a run, and refetch its outcome. */
 export function useJudgements(run: string) {
   const client = useQueryClient();
   const refresh = () =>
     Promise.all([
-      // addresses may name the run by another of its ids
+      // Addresses may contain another id of the run.
       client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] === "run" && queryKey.length === 2 }),
       client.invalidateQueries({ queryKey: ["run", run, "judgements"] }),
       client.invalidateQueries({ queryKey: ["runs"] }),

@@ -1,4 +1,4 @@
-// Judgements in words.
+// Descriptions of judgements.
 import type { JudgementView } from "@/api/schema";
 
 const sources: Record<JudgementView["source"], string> = {
@@ -9,13 +9,13 @@ const sources: Record<JudgementView["source"], string> = {
   model: "model",
 };
 
-/** Who or what made it: "ada", "imported", "imported, from ada". */
+/** The source of a judgement: "ada", "imported", "imported, from ada". */
 export function authorWords(judgement: Pick<JudgementView, "source" | "by">): string {
   if (judgement.source === "person") return judgement.by || "person";
   return judgement.by ? `${sources[judgement.source]}, from ${judgement.by}` : sources[judgement.source];
 }
 
-/** What it states besides its comment: "pass", "0.5", "did not run". */
+/** The verdict or value of a judgement: "pass", "0.5", "did not run". */
 export function statedWords(judgement: Pick<JudgementView, "kind" | "value">): string {
   switch (judgement.kind) {
     case "score":
@@ -27,7 +27,7 @@ export function statedWords(judgement: Pick<JudgementView, "kind" | "value">): s
   }
 }
 
-/** Judgements of one step, or of the run itself. */
+/** Judgements of one step, or of the run. */
 export function judgementsOfStep<T extends Pick<JudgementView, "step">>(
   judgements: readonly T[],
   step: number | null,

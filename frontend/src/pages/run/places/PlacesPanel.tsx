@@ -18,7 +18,7 @@ interface Props {
   onSelect: (sequenceNo: number) => void;
 }
 
-/** Where to look in a run that failed. None of the places is a cause, and the panel says so. */
+/** Places to check in a failed run. The panel states that none is a proven cause. */
 export function PlacesPanel(props: Props): ReactElement | null {
   const isShown = needsPlaces(props.run);
   const { data } = useQuery({ ...placesQuery(props.run.id), enabled: isShown });
@@ -134,7 +134,7 @@ function Remarks({ places }: { places: RunPlaces }): ReactElement | null {
   return remarks.length > 0 ? <p className={`muted ${classes.remarks}`}>{remarks.join(" ")}</p> : null;
 }
 
-/** One click to a diff with the nearest run that passed. */
+/** Compare with the nearest run that passed. */
 function Compare({ places }: { places: RunPlaces }): ReactElement | null {
   const navigate = useNavigate();
   const compare = useMutation({

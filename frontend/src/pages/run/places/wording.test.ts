@@ -5,27 +5,27 @@ import { needsPlaces, kindChoices, measurementWords, placesOfKind, precision } f
 const kind: PlaceKindView = { kind: "loop", title: "Loops", places: 2, measured: [], seen: [] };
 const figures = { source: "a benchmark", places: 4, exact: 2, near: 3, low: 0.301, high: 0.954 };
 
-test("kinds without figures say so", () => {
+test("marks kinds without measurements", () => {
   expect(precision(kind)).toBe("not measured");
   expect(precision({ ...kind, kind: "judgement" })).toBe("");
   expect(measurementWords(kind)).toBe("Not measured on labelled failures.");
 });
 
-test("figures come with count and interval", () => {
+test("shows counts and interval", () => {
   const measuredKind = { ...kind, measured: [figures] };
   expect(precision(measuredKind)).toBe("right in 3 of 4");
   expect(measurementWords(measuredKind)).toContain("3 of 4 places");
   expect(measurementWords(measuredKind)).toContain("30 % to 95 %");
 });
 
-test("only runs that did not pass get the panel", () => {
+test("only failed runs get the panel", () => {
   expect(needsPlaces({ outcome: "failed", status: "completed", sealed: true })).toBe(true);
   expect(needsPlaces({ outcome: "unknown", status: "failed", sealed: true })).toBe(true);
   expect(needsPlaces({ outcome: "passed", status: "completed", sealed: true })).toBe(false);
   expect(needsPlaces({ outcome: "failed", status: "failed", sealed: false })).toBe(false);
 });
 
-test("places are shown by kind", () => {
+test("filters places by kind", () => {
   const place = { step: 1, path: "", title: "", text: "", related: [] };
   const places: PlaceView[] = [
     { ...place, kind: "loop" },

@@ -1,25 +1,25 @@
-// Places to look at, in words: what there is, and what is known of how much it helps.
+// Descriptions of places, and how well each kind finds failures.
 import type { PassingRun, PlaceKindView, PlaceView, RunSummary } from "@/api/schema";
 import { pluralize } from "@/ui/format/numbers";
 
 type RunOutcomeFields = Pick<RunSummary, "outcome" | "status" | "sealed">;
 
-/** Whether a run gets the panel: only one that failed, or whose checks did not run. */
+/** Whether a run gets the panel: only if it failed or its checks did not run. */
 export function needsPlaces(run: RunOutcomeFields): boolean {
   return run.sealed && (run.outcome === "failed" || run.outcome === "unverified" || run.status === "failed");
 }
 
-/** The places of one kind; of all kinds where none is chosen. */
+/** The places of one kind, or of all kinds. */
 export function placesOfKind(places: readonly PlaceView[], kind: string | null): readonly PlaceView[] {
   return kind === null ? places : places.filter((place) => place.kind === kind);
 }
 
-/** The choices of the filter by kind. */
+/** The options of the kind filter. */
 export function kindChoices(kinds: readonly PlaceKindView[]): { value: string; label: string }[] {
   return kinds.map((kind) => ({ value: kind.kind, label: `${kind.title} (${kind.places})` }));
 }
 
-/** How often a kind helped on labelled failures, or that it was not measured. */
+/** How often a kind was right on labelled failures, or that this was not measured. */
 export function measurementWords(kind: PlaceKindView): string {
   const figures = kind.measured.map(
     (figure) =>
@@ -34,7 +34,7 @@ export function measurementWords(kind: PlaceKindView): string {
   return [...(figures.length > 0 ? figures : ["Not measured on labelled failures."]), ...occurrences].join("\n");
 }
 
-/** The share of a kind's places that were blamed, in short; a judgement is what people said themselves. */
+/** The share of a kind's places that reviewers blamed, in short. */
 export function precision(kind: PlaceKindView): string {
   if (kind.kind === "judgement") return "";
   const [first] = kind.measured;

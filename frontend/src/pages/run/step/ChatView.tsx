@@ -8,7 +8,7 @@ import { originOf, type ModelInput } from "@/domain/steps/content";
 import { MessageCard } from "./MessageCard";
 import classes from "./Step.module.css";
 
-/** Messages drawn at once when a history is unfolded. */
+/** Messages to render when a history is expanded. */
 const BATCH = 100;
 
 interface Props {
@@ -17,7 +17,7 @@ interface Props {
   onSelect: (sequenceNo: number) => void;
 }
 
-/** A model request as a chat: the history that the previous call already had is folded. */
+/** A model request as a chat. The history of the previous call is collapsed. */
 export function ChatView({ step, request, onSelect }: Props): ReactElement {
   const inheritedCount = Math.min(step.inherited_messages, request.messages.length);
   const [history, setHistory] = useState(0);

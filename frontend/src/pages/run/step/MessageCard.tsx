@@ -19,7 +19,7 @@ interface Props {
   origin?: Origin | null;
   onSelect?: (sequenceNo: number) => void;
 }
-/** System prompts are long and rarely what one looks for: they open on demand. */
+/** System prompts are long and rarely needed, so they open on demand. */
 const FOLDED_AT = 900;
 
 export function MessageCard({ message, isNew, isQuiet, mark, origin, onSelect }: Props): ReactElement {

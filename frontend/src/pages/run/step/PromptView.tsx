@@ -7,7 +7,7 @@ import { readMessages, readText, templatePieces } from "@/domain/steps/content";
 import { MessageCard } from "./MessageCard";
 import classes from "./Step.module.css";
 
-/** A prompt: the template with its variables marked, their values, and what came out. */
+/** A prompt: the template with highlighted variables, their values and the result. */
 export function PromptView({ input, output }: { input: Record<string, JsonValue>; output: JsonValue }): ReactElement {
   const template = typeof input["template"] === "string" ? input["template"] : "";
   const variables = isObject(input["variables"]) ? input["variables"] : {};

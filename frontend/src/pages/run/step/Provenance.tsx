@@ -7,7 +7,7 @@ import classes from "./Step.module.css";
 
 const VISIBLE_LIMIT = 8;
 
-/** Where this input came from and where this output went; each is a link. */
+/** Sources of this input and consumers of this output, as links. */
 export function Provenance({
   step,
   onSelect,

@@ -9,7 +9,7 @@ const history = [
   { role: "user", content: "Where is my order?" },
 ];
 
-test("only what is new since the previous call is unfolded", () => {
+test("expands only new messages", () => {
   const step = aStepDetail({
     sequence_no: 7,
     input: { messages: [...history, { role: "tool", content: "shipped", tool_call_id: "c1" }] },
@@ -23,7 +23,7 @@ test("only what is new since the previous call is unfolded", () => {
   expect(screen.getByText("Where is my order?")).toBeTruthy();
 });
 
-test("a tool message leads to the step that answered", () => {
+test("links a tool message to its step", () => {
   const select = vi.fn();
   const step = aStepDetail({
     sequence_no: 7,
@@ -46,14 +46,14 @@ test("a tool message leads to the step that answered", () => {
   expect(select).toHaveBeenCalledWith(6);
 });
 
-test("a long text is folded behind a button, markup stays text", () => {
+test("collapses long text and escapes markup", () => {
   const text = `<img src=x onerror=alert(1)> ${"word ".repeat(3000)}`;
   renderInApp(<StepBody step={aStepDetail({ sequence_no: 2, type: "output", output: text })} onSelect={vi.fn()} />);
   expect(document.querySelector("img")).toBeNull();
   expect(screen.getByText(/more characters/)).toBeTruthy();
 });
 
-test("documents come ranked with their scores", () => {
+test("lists documents with rank and score", () => {
   const documents = [
     { id: "d1", content: "Refunds within 30 days.", score: 0.91 },
     { id: "d2", content: "Shipping takes 3 days.", score: 0.5 },
@@ -71,7 +71,7 @@ test("documents come ranked with their scores", () => {
   ]);
 });
 
-test("what was not recorded is said", () => {
+test("reports content that was not recorded", () => {
   renderInApp(
     <StepBody
       step={aStepDetail({ sequence_no: 2, type: "tool", input: { id: 1 }, output: null })}
@@ -81,7 +81,7 @@ test("what was not recorded is said", () => {
   expect(screen.getByText("Not recorded.")).toBeTruthy();
 });
 
-test("a lost message is marked among the others", () => {
+test("marks a lost message", () => {
   const lostMessage = {
     $unavailable: "ab12",
     role: "unavailable",

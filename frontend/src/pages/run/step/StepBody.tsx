@@ -15,7 +15,7 @@ interface Props {
   onSelect: (sequenceNo: number) => void;
 }
 
-/** The payloads of a step as what they are. */
+/** The payloads of a step, rendered by type. */
 export function StepBody({ step, onSelect }: Props): ReactElement {
   const isLost = (field: string): boolean => step.lost.some((payload) => payload.field === field);
   const request = step.type === "model" ? readModelInput(step.input) : null;
@@ -62,11 +62,11 @@ function Part({ title, children }: { title: string; children: ReactNode }): Reac
 interface PayloadProps {
   value: JsonValue;
   mark?: StepDetail["label"];
-  /** It was recorded, and cannot be read. */
+  /** The payload was recorded but cannot be read. */
   isUnavailable?: boolean;
 }
 
-/** A value as messages, text, or a JSON tree, whichever it is. */
+/** A value as messages, text or a JSON tree. */
 function Payload({ value, mark, isUnavailable }: PayloadProps): ReactElement {
   if (value === null) return <p className="muted">{isUnavailable ? "Unavailable." : "Not recorded."}</p>;
   const answer = readAnswer(value);

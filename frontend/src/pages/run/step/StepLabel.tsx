@@ -7,7 +7,7 @@ import { actionWord, type StepPlan } from "../stepPlans";
 import { factName, factWords, hookFacts } from "./facts";
 import classes from "./Step.module.css";
 
-/** How this output was obtained and why; in a fork also what the plan would do with it. */
+/** How the output was obtained and why. In a fork, also the planned action. */
 export function StepLabel(props: {
   step: StepSummary;
   detail: StepDetail["detail"] | undefined;

@@ -25,7 +25,7 @@ interface Props {
   onFork: () => void;
 }
 
-/** The middle region: one step, whole. */
+/** The middle region: one step in full. */
 export function StepPanel({ step, plan, onSelect, onFork }: Props): ReactElement {
   const [raw, setRaw] = useState(false);
   const link = useClipboard();
@@ -88,7 +88,7 @@ export function StepPanel({ step, plan, onSelect, onFork }: Props): ReactElement
   );
 }
 
-/** Whether a payload with a lost part still shows the others. */
+/** Whether a payload with a missing part still contains others. */
 function isPartial(step: StepDetail, field: string): boolean {
   const payloads: Record<string, unknown> = { input: step.input, output: step.output, attributes: step.attributes };
   return payloads[field] !== null && Object.keys(payloads[field] ?? {}).length > 0;

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import { factName, factWords, hookFacts } from "./facts";
 
-test("lists are told in full, codes as sentences", () => {
+test("shows lists in full and codes as sentences", () => {
   expect(factWords(["messages", "model"])).toBe("messages, model");
   expect(factWords("signature_mismatch")).toBe("Something the answer depends on differs from the recording.");
   expect(factWords("desk-small-1")).toBe("desk-small-1");
   expect(factWords({ similarity: 0.87 })).toBe("{ similarity: 0.87 }");
 });
 
-test("a hook that changed arguments shows what was asked", () => {
+test("shows original arguments changed by a hook", () => {
   const hook = { name: "right", action: "modify_args", asked: { order_id: "B-9" } };
   expect(hookFacts("hook", hook)).toEqual([
     ["hook", "right changed the arguments"],
@@ -22,6 +22,6 @@ test("a hook that changed arguments shows what was asked", () => {
   expect(hookFacts("differs", ["messages"])).toBeNull();
 });
 
-test("names read as words", () => {
+test("formats fact names", () => {
   expect([factName("differs"), factName("served_model")]).toEqual(["what differs", "served model"]);
 });

@@ -1,4 +1,4 @@
-// What a label rests on, as the server records it with the step, in words.
+// The facts behind a label, as the server records them with the step.
 import type { JsonValue } from "@/api/schema";
 import { isBranch, preview } from "@/ui/format/json";
 import { reasonSentence } from "@/domain/steps/labels";
@@ -14,7 +14,7 @@ export function factName(name: string): string {
   return names[name] ?? name.replaceAll("_", " ");
 }
 
-/** What a hook did about a call, or put into a request: `[name, in words]`. */
+/** What a hook did with a call or request, as name and description. */
 export function hookFacts(name: string, value: JsonValue): [string, string][] | null {
   const decisions = name === "hook" ? [value] : name === "hooks" && Array.isArray(value) ? value : null;
   if (!decisions) return null;
@@ -44,7 +44,7 @@ function text(value: JsonValue | undefined): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Lists of plain values in full, a known code as its sentence, everything else in short. */
+/** Lists of plain values in full, known codes as sentences, anything else shortened. */
 export function factWords(value: JsonValue): string {
   if (Array.isArray(value) && value.length > 0 && !value.some(isBranch)) return value.map(String).join(", ");
   if (typeof value === "string") return /^[a-z]+(_[a-z]+)+$/.test(value) ? reasonSentence(value) : value;

@@ -18,7 +18,7 @@ interface Props {
 const WIDTH = 18;
 const BAND = 8;
 
-/** The whole run beside the list: errors and the fork stand out, press or drag to go there. The keys `e` and `g` do the same. */
+/** The whole run next to the list, with errors and the fork highlighted. Click or drag to jump, like `e` and `g`. */
 export function Minimap(props: Props): ReactElement {
   const { rows, selectedNumber, fork, plans, first, last } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -35,9 +35,9 @@ export function Minimap(props: Props): ReactElement {
     const share = Math.max(0, Math.min(1, (event.clientY - box.top) / Math.min(box.height, rows.length * BAND)));
     props.onJump(Math.round(share * (rows.length - 1)));
   };
-  // A short run fills only the top: its bands do not grow beyond a readable height.
+  // A short run fills only the top: bands have a maximum height.
   const usedHeight = Math.min(height, rows.length * BAND);
-  // The selection is no part of the drawing: to move it costs nothing.
+  // The selection is not part of the drawing, so that moving it is cheap.
   const selectedIndex = rows.findIndex((row) => row.step.sequence_no === selectedNumber);
   const place = (index: number) => (usedHeight * index) / Math.max(1, rows.length);
   return (
@@ -49,7 +49,7 @@ export function Minimap(props: Props): ReactElement {
   );
 }
 
-/** One band a row, or one a pixel where there are more rows than pixels; what matters is drawn last. */
+/** One band per row, or per pixel if there are more rows. Important rows are drawn last. */
 function draw(canvas: HTMLCanvasElement, world: Pick<Props, "rows" | "fork" | "plans">, height: number): void {
   const { rows, plans } = world;
   const scale = window.devicePixelRatio || 1;

@@ -21,7 +21,7 @@ function tally<T>(values: T[]): [T, number][] {
   return [...counts];
 }
 
-/** Filter by what kinds of steps this run has, and by how their outputs were obtained. */
+/** Filter by type, label and status of the run's steps. */
 export function StepFilterMenu({ steps, filter, onChange }: Props): ReactElement {
   const types = useMemo(() => tally(steps.map((step) => step.type)), [steps]);
   const marks = useMemo(() => tally<Mark>(steps.map(markOf)), [steps]);

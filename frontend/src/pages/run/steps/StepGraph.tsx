@@ -43,7 +43,7 @@ const WIDTH = 220;
 const HEIGHT = 42;
 const VISIBLE_LIMIT = 12;
 
-/** How each kind of provenance is drawn: the surer, the more of a line. */
+/** Line style by kind of provenance: the more certain, the more solid. */
 const dashes: Record<RunEdge["kind"], string | undefined> = {
   tool_call_id: undefined,
   link: "12 4",
@@ -53,7 +53,7 @@ const dashes: Record<RunEdge["kind"], string | undefined> = {
   value: "1 10",
 };
 
-/** The steps as a graph: what is inside what, what follows what, and at the right what fed what. */
+/** The steps as a graph: containment and order, with the data flow on the right. */
 export default function StepGraph({ run, rows, selectedNumber, fork, plans, onSelect }: Props): ReactElement {
   const scheme = useComputedColorScheme("light");
   const start = firstVisible(rows, selectedNumber);
@@ -132,14 +132,14 @@ export default function StepGraph({ run, rows, selectedNumber, fork, plans, onSe
   );
 }
 
-/** What is in sight at first: a readable number of steps, the selected one in the middle. */
+/** The nodes that are visible at first, centred on the selected one. */
 function initialNodes(nodes: readonly GraphNode[], selectedNumber: number | null): { id: string }[] {
   const index = nodes.findIndex(({ sequenceNo }) => sequenceNo === selectedNumber);
   const first = Math.max(0, Math.min(index - VISIBLE_LIMIT / 2, nodes.length - VISIBLE_LIMIT));
   return nodes.slice(first, first + VISIBLE_LIMIT).map(({ sequenceNo }) => ({ id: String(sequenceNo) }));
 }
 
-/** Moves the drawing when a key has selected a step that is out of sight. */
+/** Move the view when the selected step is off screen. */
 function FollowSelection({ node }: { node: GraphNode | undefined }): null {
   const flow = useReactFlow();
   const store = useStoreApi();
@@ -242,7 +242,7 @@ function StepNode({ data, selected }: NodeProps<StepFlowNode>): ReactElement {
 }
 const nodeTypes = { step: StepNode };
 
-/** An arc at the right of the column, the further the longer, so that lines of neighbours lie apart. */
+/** An arc on the right of the column. Longer distances reach further out, so that lines do not overlap. */
 function FedEdge({ sourceX, sourceY, targetX, targetY, style, markerEnd }: EdgeProps): ReactElement {
   const right = Math.max(sourceX, targetX) + 18 + Math.min(120, Math.abs(targetY - sourceY) * 0.3);
   const path = `M${sourceX},${sourceY} C${right},${sourceY} ${right},${targetY} ${targetX},${targetY}`;

@@ -16,7 +16,7 @@ interface Props {
   isFolded: boolean;
   isSelected: boolean;
   forkHere: boolean;
-  /** Lies before the fork that is being prepared. */
+  /** Before the fork that is being edited. */
   isInherited: boolean;
   plan: StepPlan | null;
   onSelect: (sequenceNo: number) => void;
@@ -31,7 +31,7 @@ export const StepRow = memo(function StepRow(props: Props): ReactElement {
   const bar = waterfall(step, props.spanMs);
   const failed = isFailed(step.status);
   const title = step.name || step.type;
-  // A tool's summary is its call: the name stands before it already.
+  // A tool's summary starts with its name, which is already shown.
   const summary = step.summary.startsWith(title) ? step.summary.slice(title.length) : step.summary;
   return (
     <div

@@ -9,7 +9,7 @@ import type { Node } from "./tree";
 
 interface Props {
   rows: Node[];
-  /** All steps of the run that are here, in sight or not. */
+  /** All loaded steps of the run, visible or not. */
   total: number;
   spanMs: number;
   foldedSteps: ReadonlySet<number>;
@@ -19,10 +19,10 @@ interface Props {
   plans: StepPlans | null;
   onSelect: (sequenceNo: number) => void;
   onToggle: (sequenceNo: number) => void;
-  /** By so many rows, up or down. */
+  /** Move by a number of rows, up or down. */
   onMove: (offset: number) => void;
 }
-/** What the arrows do while the tree has the focus; elsewhere they scroll. */
+/** Arrow keys while the tree has the focus. Elsewhere they scroll. */
 const moves: Record<string, number> = {
   ArrowDown: 1,
   ArrowUp: -1,
@@ -32,12 +32,12 @@ const moves: Record<string, number> = {
   End: Infinity,
 };
 
-/** The tree, drawn only where it is visible. */
+/** The tree, rendered only where it is visible. */
 export function StepTree(props: Props): ReactElement {
   const { rows, selectedNumber } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const rowHeight = window.matchMedia("(pointer: coarse)").matches ? 40 : 28;
-  // A new function would make the list measure all rows again, at each key press.
+  // A new function would make the list measure all rows again at each key press.
   const keyOf = useCallback((index: number) => rows[index]?.step.sequence_no ?? index, [rows]);
   const virtual = useVirtualizer({
     count: rows.length,
@@ -53,7 +53,7 @@ export function StepTree(props: Props): ReactElement {
     const top = scrollTo(index, rowHeight, { top: list.scrollTop, height: list.clientHeight });
     if (top !== null) list.scrollTop = top;
   });
-  // Also when the rest of a long run arrives: the step of the address may be in it.
+  // Also when the rest of a long run arrives, which may contain the step of the address.
   useEffect(() => reveal(), [selectedNumber, props.total]);
 
   const items = virtual.getVirtualItems();

@@ -31,18 +31,18 @@ const StepGraph = lazy(() => import("./StepGraph"));
 interface Props {
   run: string;
   steps: StepSummary[];
-  /** The other steps are still on their way. */
+  /** More steps are still loading. */
   partial: boolean;
   selectedNumber: number | null;
   fork: number | null;
-  /** What the plan of the fork would do, by step. */
+  /** The planned actions of the fork. */
   plans: StepPlans | null;
   view: LeftView;
   onView: (view: LeftView) => void;
   onSelect: (sequenceNo: number) => void;
 }
 
-/** The left region: all steps as a tree or a graph, with what finds one among many. */
+/** The left region: all steps as a tree or graph, with search and filters. */
 export function StepsPanel(props: Props): ReactElement {
   const { steps, selectedNumber, fork, onSelect, view } = props;
   const [foldedSteps, setFoldedSteps] = useState<ReadonlySet<number>>(new Set());

@@ -5,7 +5,7 @@ import { indexSteps, noFilter, visibleRows } from "./tree";
 
 const rowsOf = (steps: ReturnType<typeof aStep>[]) => visibleRows(indexSteps(steps), new Set(), noFilter);
 
-test("the first step inside hangs on its parent, the others on their predecessor", () => {
+test("connects children to parent or predecessor", () => {
   const { edges } = layout(
     rowsOf([1, 2, 3].map((sequence_no) => aStep({ sequence_no, parent: sequence_no === 1 ? null : 1 }))),
   );
@@ -15,13 +15,13 @@ test("the first step inside hangs on its parent, the others on their predecessor
   ]);
 });
 
-test("a long run is cut and says by how much", () => {
+test("truncates a long run", () => {
   const rows = rowsOf(Array.from({ length: NODE_LIMIT + 7 }, (_, index) => aStep({ sequence_no: index + 1 })));
   expect(layout(rows)).toMatchObject({ hidden: 7 });
   expect(layout(rows).nodes).toHaveLength(NODE_LIMIT);
 });
 
-test("of a long run the part is drawn that holds the selected step, up to its end", () => {
+test("shows the part around the selected step", () => {
   const rows = rowsOf(Array.from({ length: 3 * NODE_LIMIT }, (_, index) => aStep({ sequence_no: index + 1 })));
   for (const selectedNumber of [1, 299, 300, 301, 777, 3 * NODE_LIMIT]) {
     const numbers = layout(rows, firstVisible(rows, selectedNumber)).nodes.map(({ sequenceNo }) => sequenceNo);
@@ -33,7 +33,7 @@ test("of a long run the part is drawn that holds the selected step, up to its en
   expect(firstVisible(rows.slice(0, 9), 9)).toBe(0);
 });
 
-test("provenance is drawn between steps in sight, once for each pair, by what is known best", () => {
+test("draws the best edge per visible pair", () => {
   const { nodes } = layout(rowsOf([2, 3, 5].map((sequence_no) => aStep({ sequence_no }))));
   const edges = [
     { producer: 2, consumer: 3, kind: "text" as const },

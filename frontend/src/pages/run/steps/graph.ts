@@ -1,11 +1,11 @@
-// The visible rows of the tree as nodes and edges: indented by depth, time downwards.
+// The visible rows of the tree as nodes and edges, indented by depth, with time downwards.
 import type { RunEdge } from "@/api/schema";
 import type { Node } from "./tree";
 
-/** More than this is neither readable nor quick. */
+/** Larger graphs are slow and hard to read. */
 export const NODE_LIMIT = 400;
 
-/** The first row that is drawn: the selected one is in sight, and a step to the next seldom moves the others. */
+/** The first row to draw. Keeps the selected one visible, and moves rarely as the selection moves. */
 export function firstVisible(rows: readonly Node[], selectedNumber: number | null): number {
   const index = rows.findIndex((row) => row.step.sequence_no === selectedNumber);
   const half = NODE_LIMIT / 2;
@@ -22,16 +22,16 @@ export interface GraphNode {
 export interface GraphEdge {
   source: number;
   target: number;
-  /** A step inside another, or the next one beside it. */
+  /** A step inside another, or the next sibling. */
   kind: "inside" | "next";
 }
-/** The steps between which provenance is drawn. */
+/** The range of steps for which provenance is drawn. */
 export function spanOf(nodes: readonly GraphNode[]): { first: number; last: number } {
   const numbers = nodes.map(({ sequenceNo }) => sequenceNo);
   return numbers.length === 0 ? { first: 1, last: 0 } : { first: Math.min(...numbers), last: Math.max(...numbers) };
 }
 
-/** The edges between steps in sight, one for each pair: the first is the one that is known best. */
+/** The edges between visible steps, the most certain one per pair. */
 export function provenance(edges: readonly RunEdge[], nodes: readonly GraphNode[]): RunEdge[] {
   const visibleNumbers = new Set(nodes.map(({ sequenceNo }) => sequenceNo));
   const best = new Map<string, RunEdge>();
@@ -44,13 +44,13 @@ export function provenance(edges: readonly RunEdge[], nodes: readonly GraphNode[
   return [...best.values()];
 }
 
-/** How an edge is known, the surest first. */
+/** Kinds of edges, most certain first. */
 export const STRENGTH: readonly RunEdge["kind"][] = ["tool_call_id", "link", "history", "digest", "text", "value"];
 
 const COLUMN = 64;
 const ROW = 58;
 
-/** The rows from `start` on, as many as can be drawn. */
+/** As many rows from `start` on as can be drawn. */
 export function layout(rows: readonly Node[], start = 0): { nodes: GraphNode[]; edges: GraphEdge[]; hidden: number } {
   const visible = rows.slice(start, start + NODE_LIMIT);
   const visibleNumbers = new Set(visible.map((row) => row.step.sequence_no));

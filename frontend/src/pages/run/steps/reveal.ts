@@ -1,9 +1,9 @@
-/** Rows kept in sight around the one that was moved to. */
+/** Rows that stay visible around the target. */
 const CONTEXT = 2;
 
 /**
- * Where to scroll so that a row is in sight: nowhere if it is, by little if it is near, to its middle if it is far.
- * All in pixels; `null` leaves the list where it is.
+ * The scroll position that makes a row visible: minimal if the row is near, centred if it is far. Null if no scrolling
+ * is needed. All values are in pixels.
  */
 export function scrollTo(row: number, size: number, view: { top: number; height: number }): number | null {
   const top = row * size;

@@ -25,7 +25,7 @@ const index = indexSteps(steps);
 const numbers = (foldedSteps: ReadonlySet<number>, filter = noFilter) =>
   visibleRows(index, foldedSteps, filter).map((node) => [node.step.sequence_no, node.depth]);
 
-test("children stand under their parents, whatever the order they were recorded in", () => {
+test("places children under their parents", () => {
   const parallel = indexSteps([
     aStep({ sequence_no: 1 }),
     aStep({ sequence_no: 2, parent: 1 }),
@@ -35,7 +35,7 @@ test("children stand under their parents, whatever the order they were recorded 
   expect(visibleRows(parallel, new Set(), noFilter).map((node) => node.step.sequence_no)).toEqual([1, 2, 4, 3]);
 });
 
-test("a folded step hides all below it and says how many failed there", () => {
+test("a folded step counts hidden failures", () => {
   expect(numbers(new Set([2]))).toEqual([
     [1, 0],
     [2, 1],
@@ -46,14 +46,14 @@ test("a folded step hides all below it and says how many failed there", () => {
   expect(index.bySequence.get(1)).toMatchObject({ size: 5, failed: 1 });
 });
 
-test("folding all leaves the roots, and a step can be brought back into sight", () => {
+test("folds all and reveals a step", () => {
   const foldedSteps = foldAll(index);
   expect(numbers(foldedSteps)).toEqual([[1, 0]]);
   expect(numbers(unfoldTo(index, foldedSteps, 3)).map(([number]) => number)).toEqual([1, 2, 3, 4, 5]);
   expect(toggleFold(new Set([2]), 2).has(2)).toBe(false);
 });
 
-test("a filter shows matches even inside folded steps", () => {
+test("a filter finds matches in folded steps", () => {
   const foldedSteps = foldAll(index);
   const matchingSteps = new Set([6]);
   expect(numbers(foldedSteps, { ...noFilter, text: "shelf", matchingSteps }).map(([number]) => number)).toEqual([6]);
@@ -64,18 +64,18 @@ test("a filter shows matches even inside folded steps", () => {
   expect(matchesFilter(aStep({ sequence_no: 9 }), { ...noFilter, types: ["tool"] })).toBe(false);
 });
 
-test("errors are visited round and round, in both directions", () => {
+test("cycles through errors in both directions", () => {
   const two = [...steps, aStep({ sequence_no: 7, status: "timeout" })];
   expect([nextFailed(two, 1), nextFailed(two, 4), nextFailed(two, 7), nextFailed(two, 7, -1)]).toEqual([4, 7, 4, 4]);
   expect(nextFailed([aStep({ sequence_no: 1 })], 1)).toBeNull();
 });
 
-test("bars stand at their time; untimed steps have none", () => {
+test("only timed steps have bars", () => {
   expect(waterfall(steps[5] ?? expect.fail(), index.spanMs)).toEqual({ left: 50, width: 25 });
   expect(waterfall(steps[2] ?? expect.fail(), index.spanMs)).toBeNull();
 });
 
-test("a hundred thousand steps are indexed and listed without recursion", () => {
+test("handles a hundred thousand steps", () => {
   const many = Array.from({ length: 100_000 }, (_, position) =>
     aStep({ sequence_no: position + 1, parent: position === 0 ? null : position }),
   );

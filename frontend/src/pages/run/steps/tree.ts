@@ -1,4 +1,4 @@
-// The steps of a run as the rows of a tree: pure, one pass for the index, one for the visible rows.
+// The steps of a run as rows of a tree. Pure: one pass for the index, one for the visible rows.
 import type { StepStatus, StepSummary, StepType } from "@/api/schema";
 import { isFailed, markOf, type Mark } from "@/domain/steps/labels";
 
@@ -6,14 +6,14 @@ export interface Node {
   step: StepSummary;
   depth: number;
   children: Node[];
-  /** Steps below this one, and how many of them failed. */
+  /** Number of steps below this one, and how many of them failed. */
   size: number;
   failed: number;
 }
 export interface StepIndex {
   roots: Node[];
   bySequence: Map<number, Node>;
-  /** Run time covered by the waterfall; 0 when nothing was timed. */
+  /** Run time that the waterfall covers. 0 without timing. */
   spanMs: number;
 }
 export interface StepFilter {
@@ -21,12 +21,12 @@ export interface StepFilter {
   types: readonly StepType[];
   marks: readonly Mark[];
   statuses: readonly StepStatus[];
-  /** The steps that hold the text in what the list does not show: payloads, attributes, errors. */
+  /** Steps whose payloads, attributes or errors contain the text. */
   matchingSteps?: ReadonlySet<number>;
 }
 export const noFilter: StepFilter = { text: "", types: [], marks: [], statuses: [] };
 
-/** Steps come in sequence order, parents before their children; a missing parent makes a root. */
+/** Steps come in sequence order, parents before children. A step with a missing parent becomes a root. */
 export function indexSteps(steps: readonly StepSummary[]): StepIndex {
   const bySequence = new Map<number, Node>();
   const roots: Node[] = [];
@@ -65,7 +65,7 @@ export function matchesFilter(step: StepSummary, filter: StepFilter): boolean {
   );
 }
 
-/** The rows to draw: what is not folded away, or everything that matches a filter, flat. */
+/** The rows to draw: unfolded ones, or a flat list of matches. */
 export function visibleRows(index: StepIndex, foldedSteps: ReadonlySet<number>, filter: StepFilter): Node[] {
   const rows: Node[] = [];
   if (isFilterOn(filter)) {
@@ -84,14 +84,14 @@ export function visibleRows(index: StepIndex, foldedSteps: ReadonlySet<number>, 
   return rows;
 }
 
-/** Folds every step that has children, at one level or on all. */
+/** Fold every step that has children. */
 export function foldAll(index: StepIndex): Set<number> {
   const foldedSteps = new Set<number>();
   for (const node of index.bySequence.values()) if (node.children.length > 0) foldedSteps.add(node.step.sequence_no);
   return foldedSteps;
 }
 
-/** The same set without the steps above one step, so that it can be seen. */
+/** The folded steps without the ancestors of one step, so that it is visible. */
 export function unfoldTo(index: StepIndex, foldedSteps: ReadonlySet<number>, sequenceNo: number): ReadonlySet<number> {
   const next = new Set(foldedSteps);
   let parent = index.bySequence.get(sequenceNo)?.step.parent ?? null;
@@ -108,7 +108,7 @@ export function toggleFold(foldedSteps: ReadonlySet<number>, sequenceNo: number)
   return next;
 }
 
-/** The first failed step after one step, starting over at the end; null when none failed. */
+/** The next failed step, wrapping around. Null if none failed. */
 export function nextFailed(steps: readonly StepSummary[], after: number, direction: 1 | -1 = 1): number | null {
   const failed = steps.filter((step) => isFailed(step.status)).map((step) => step.sequence_no);
   if (failed.length === 0) return null;
@@ -122,7 +122,7 @@ export interface Bar {
   width: number;
 }
 
-/** A step's place in the run's time, in percent; null where the recording has no times. */
+/** A step's position in the run's time, in percent. Null without recorded times. */
 export function waterfall(step: StepSummary, spanMs: number): Bar | null {
   if (step.offset_ms === null || spanMs <= 0) return null;
   const left = Math.min(99, (Math.max(0, step.offset_ms) / spanMs) * 100);

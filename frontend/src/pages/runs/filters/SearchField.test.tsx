@@ -37,14 +37,14 @@ beforeEach(() => {
 });
 afterEach(() => vi.useRealTimers());
 
-test("one question is asked for a word typed in one go", () => {
+test("debounces typing into one query", () => {
   renderInApp(<Page />);
   for (const text of ["l", "la", "lam", "lamp"]) type(text);
   wait(200);
   expect(queries).toEqual(["lamp"]);
 });
 
-test("typing on is not undone by the answer to what was typed before", () => {
+test("an earlier result does not undo typing", () => {
   renderInApp(<Page />);
   type("la");
   wait(200);

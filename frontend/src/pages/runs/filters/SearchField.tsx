@@ -5,14 +5,14 @@ import { useState, type ReactElement, type Ref } from "react";
 import { Kbd } from "@/ui/keyboard/Kbd";
 
 interface Props {
-  /** What the address says. */
+  /** The value in the address. */
   value: string;
   onChange: (text: string) => void;
   className: string | undefined;
   ref: Ref<HTMLInputElement>;
 }
 
-/** Search as one types; the address follows shortly after, and leads when it changes for another reason. */
+/** Search while typing. The address follows with a delay, and wins when it changes for another reason. */
 export function SearchField({ value, onChange, className, ref }: Props): ReactElement {
   const [text, setText] = useState(value);
   const [lastSent, setLastSent] = useState(value);
@@ -23,7 +23,7 @@ export function SearchField({ value, onChange, className, ref }: Props): ReactEl
   }, 150);
   if (value !== lastSeen) {
     setLastSeen(value);
-    // Not the echo of our own typing, which may be further on by now.
+    // Ignore the echo of our own typing, which may have continued since.
     if (value !== lastSent) setText(value);
   }
   return (

@@ -8,17 +8,17 @@ test("relative times count back from now", () => {
   expect(toInstant("7d", "since", now)).toBe("2026-11-14T12:00:00.000Z");
 });
 
-test("an end day is included whole", () => {
+test("includes the whole end day", () => {
   const start = Date.parse(toInstant("2026-11-01", "since") ?? "");
   const end = Date.parse(toInstant("2026-11-01", "until") ?? "");
   expect(end - start).toBe(86_400_000);
 });
 
-test("what is no time is not sent", () => {
+test("drops invalid times", () => {
   expect([toInstant("soon", "since"), toInstant("2026-13-45", "since")]).toEqual([null, null]);
 });
 
-test("times in words", () => {
+test("describes time ranges", () => {
   expect(timeWords("7d", undefined)).toBe("last 7 days");
   expect(timeWords("2026-11-01", "2026-11-03")).toBe("from 2026-11-01 until 2026-11-03");
   expect(localDay("7d")).toBe("");

@@ -1,4 +1,4 @@
-// Times of the filter: presets stay relative in the address, so that a saved link keeps meaning "the last day".
+// Time filters. Presets stay relative in the address, so that a saved link keeps meaning "the last day".
 
 export const presets = [
   { value: "1h", label: "1 hour" },
@@ -9,7 +9,7 @@ export const presets = [
 
 const unitMs: Record<string, number> = { h: 3_600_000, d: 86_400_000 };
 
-/** A time of the address as the server takes it: relative ones are counted back from `now`. */
+/** A time of the address for the server. Relative times count back from `now`. */
 export function toInstant(value: string, edge: "since" | "until", now: number = Date.now()): string | null {
   const relative = /^(\d+)([hd])$/.exec(value);
   if (relative) return new Date(now - Number(relative[1]) * (unitMs[relative[2] ?? "h"] ?? 0)).toISOString();
@@ -20,7 +20,7 @@ export function toInstant(value: string, edge: "since" | "until", now: number = 
   return day.toISOString();
 }
 
-/** The value for a date field: empty for relative times. */
+/** The value of a date field. Empty for relative times. */
 export function localDay(value: string | undefined): string {
   return value !== undefined && /^\d{4}-/.test(value) ? value.slice(0, 10) : "";
 }

@@ -2,7 +2,7 @@ import { IconFileImport } from "@tabler/icons-react";
 import { useEffect, useEffectEvent, useState, type ReactElement } from "react";
 import classes from "./Import.module.css";
 
-/** Takes files dropped anywhere on the page, folders included as far as the browser hands them over. */
+/** Accept files dropped anywhere on the page, and folders as far as the browser supports them. */
 export function DropOverlay({ onFiles }: { onFiles: (files: File[]) => void }): ReactElement | null {
   const [isDragging, setDragging] = useState(false);
   const onDrop = useEffectEvent(onFiles);

@@ -9,10 +9,10 @@ import { importWords } from "./importStream";
 import classes from "./Import.module.css";
 import type { Import } from "./useImport";
 
-/** More results than this are counted, not listed. */
+/** Results to list. Others are counted. */
 const LISTED_LIMIT = 200;
 
-/** What became of each file; stays open until it was read. */
+/** The result of each file. Stays open until closed. */
 export function ImportDialog({ imports }: { imports: Import }): ReactElement {
   const { state, cancel, dismiss } = imports;
   const navigate = useNavigate();

@@ -14,7 +14,7 @@ const run: ImportedRun = {
   lost: [],
 };
 
-test("lines arrive whole however the stream is cut", async () => {
+test("joins lines across chunks", async () => {
   const chunks = ['{"a"', ':"é', '"}\n{"b":2}\n', '{"c":3}'].map((text) => new TextEncoder().encode(text));
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
@@ -29,7 +29,7 @@ test("lines arrive whole however the stream is cut", async () => {
 
 const read = (state: typeof idle, line: object) => applyLine(state, parseLine(JSON.stringify(line)) ?? expect.fail());
 
-test("progress is followed until the report", () => {
+test("follows progress until the report", () => {
   const half = read(idle, { type: "progress", path: "runs.jsonl", done: 450, total: 904 });
   expect(half.progress).toEqual({ path: "runs.jsonl", done: 450, total: 904 });
   const skippedFiles = [{ path: "x.bin", reason: "no known format", where: "byte 0" }];
@@ -40,7 +40,7 @@ test("progress is followed until the report", () => {
   });
 });
 
-test("a problem of the whole import says what and where", () => {
+test("reports a failed import", () => {
   const state = read(idle, {
     type: "problem",
     code: "payload_too_large",
@@ -51,7 +51,7 @@ test("a problem of the whole import says what and where", () => {
   expect(parseLine("  ")).toBeNull();
 });
 
-test("the outcome in words", () => {
+test("summarises the outcome", () => {
   expect(importWords({ runs: [run, { ...run, created: false }], skippedFiles: [] })).toBe(
     "1 run imported, 1 already here",
   );

@@ -51,7 +51,7 @@ export function importWords({ runs, skippedFiles }: Pick<ImportState, "runs" | "
   return parts.filter(Boolean).join(", ");
 }
 
-/** Cuts a stream of text into its lines. */
+/** Split a stream of text into lines. */
 export async function* lines(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   const reader = body.getReader();

@@ -11,7 +11,7 @@ export interface Import {
   dismiss: () => void;
 }
 
-/** Sends files to the server and follows what it says about each. */
+/** Upload files and follow the progress of each. */
 export function useImport(): Import {
   const [state, setState] = useState(idle);
   const abort = useRef<AbortController>(null);

@@ -26,7 +26,7 @@ interface Props {
   onMore: () => void;
 }
 
-/** The list, drawn only where it is visible; `j` and `k` move the focus from run to run. */
+/** The run list, rendered only where it is visible. `j` and `k` move the focus. */
 export function RunsTable(props: Props): ReactElement {
   const { runs, selection, onToggle, cards, hasMore, loadingMore, onMore } = props;
   const scroller = useRef<HTMLDivElement>(null);

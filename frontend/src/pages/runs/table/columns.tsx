@@ -24,7 +24,7 @@ const helper = createColumnHelper<typeof features, RunSummary>();
 
 export const template = "24px 96px minmax(240px, 1fr) minmax(90px, 150px) 68px 92px 112px 56px 44px 62px 60px 92px";
 
-/** What the cells need besides their run; the columns themselves never change, so that a focused cell stays mounted. */
+/** Data of the cells besides their run. The columns are constant so that a focused cell stays mounted. */
 export const RunRows = createContext<RunRowContext>({ selection: [], onToggle: () => undefined, longest: 0 });
 
 const column = (id: string, title: string, draw: (run: RunSummary) => ReactNode) =>

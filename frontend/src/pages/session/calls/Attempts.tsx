@@ -6,7 +6,7 @@ import { attemptsByCall, secondsUntilRetry } from "./callAttempts";
 import { useNow } from "../useNow";
 import classes from "./Attempts.module.css";
 
-/** The live calls, attempt by attempt, with the wait before the next. */
+/** Live calls by attempt, with the delay before the next one. */
 export function Attempts({ attempts }: { attempts: readonly AttemptView[] }): ReactElement | null {
   if (attempts.length === 0) return null;
   const calls = attemptsByCall(attempts);

@@ -8,7 +8,7 @@ import { paths } from "@/app/paths";
 import { outcomeWords } from "./hooks";
 import classes from "./Attempts.module.css";
 
-/** What hooks decided about this replay, and where they failed. */
+/** Decisions and failures of hooks in this replay. */
 export function HookOutcomes({ session }: { session: SessionView }): ReactElement | null {
   const { data } = useQuery(outcomesQuery(session.id, session.resolved_steps));
   if (!data || data.outcomes.length === 0) return null;

@@ -5,7 +5,7 @@ import type { SessionView } from "@/api/schema";
 import { UsageTable } from "@/features/runs/UsageTable";
 import classes from "./Attempts.module.css";
 
-/** What the new run used so far, turn by turn. */
+/** Usage of the new run by turn. */
 export function Usage({ session }: { session: SessionView }): ReactElement | null {
   const { data } = useQuery({
     ...usageQuery(session.run ?? "", session.resolved_steps),

@@ -20,12 +20,12 @@ function attempt(id: number, changes: Partial<AttemptView> = {}): AttemptView {
 describe("secondsUntilRetry", () => {
   const now = Date.parse("2026-11-21T10:00:00Z");
 
-  it("counts whole seconds down to zero and no further", () => {
+  it("counts down to zero", () => {
     expect(secondsUntilRetry(attempt(1, { retry_at: "2026-11-21T10:00:01.200Z" }), now)).toBe(2);
     expect(secondsUntilRetry(attempt(1, { retry_at: "2026-11-21T09:59:00Z" }), now)).toBe(0);
   });
 
-  it("is nothing when no retry is planned", () => {
+  it("is null without a planned retry", () => {
     expect(secondsUntilRetry(attempt(1), now)).toBeNull();
   });
 });
@@ -33,7 +33,7 @@ describe("secondsUntilRetry", () => {
 describe("waitingAttempt", () => {
   const waiting = attempt(1, { retry_at: "2026-11-21T10:00:02Z" });
 
-  it("is the failed attempt that will be repeated", () => {
+  it("is the failed attempt awaiting a retry", () => {
     expect(waitingAttempt([waiting])).toBe(waiting);
   });
 
@@ -43,7 +43,7 @@ describe("waitingAttempt", () => {
 });
 
 describe("attemptsByCall", () => {
-  it("puts the attempts of one call together", () => {
+  it("groups attempts by call", () => {
     const calls = attemptsByCall([attempt(1), attempt(2, { status: "succeeded" }), attempt(3, { sequence_no: 8 })]);
     expect(calls.map((call) => call.map((entry) => entry.id))).toEqual([[1, 2], [3]]);
   });

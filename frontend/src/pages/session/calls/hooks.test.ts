@@ -13,7 +13,7 @@ const OUTCOME: HookOutcomeView = {
   at: "2026-11-22T02:00:00Z",
 };
 
-test("a denial says why", () => {
+test("a denial shows its reason", () => {
   expect(outcomeWords(OUTCOME)).toEqual({
     action: "denied the call",
     message: "not today",
@@ -22,11 +22,11 @@ test("a denial says why", () => {
   });
 });
 
-test("changed arguments stand beside those that were asked", () => {
+test("changed arguments show the original ones", () => {
   const words = outcomeWords({ ...OUTCOME, decision: { action: "modify_args", args: { order_id: "A-1" } } });
   expect([words.message, words.request]).toEqual(['{ order_id: "A-1" }', '{ order_id: "B-9" }']);
 });
 
-test("a hook that only failed decided nothing", () => {
+test("a failed hook made no decision", () => {
   expect(outcomeWords({ ...OUTCOME, hook: "", decision: { action: "continue" } }).action).toBe("did not answer");
 });

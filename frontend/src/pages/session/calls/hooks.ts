@@ -1,13 +1,13 @@
-// What hooks did in a replay, in words.
+// Descriptions of hook outcomes.
 import type { HookOutcomeView } from "@/api/schema";
 import { isBranch, preview } from "@/ui/format/json";
 
 export interface HookWords {
-  /** The decision, or that there was none. */
+  /** The decision, or a note that there was none. */
   action: string;
-  /** The text or the arguments that the hook gave. */
+  /** The message or arguments that the hook returned. */
   message: string;
-  /** The original arguments of the agent, if the hook replaced them. */
+  /** The agent's original arguments, if the hook replaced them. */
   request: string;
   tone: "failed" | "simulated" | "plain";
 }

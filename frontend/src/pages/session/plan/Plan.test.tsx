@@ -4,7 +4,7 @@ import { aSession, aStep } from "@/testing/factories";
 import { renderInApp } from "@/testing/render";
 import { Plan } from "./Plan";
 
-test("assumed steps stand beside the score", () => {
+test("shows assumed steps", () => {
   const steps = [
     aStep({ sequence_no: 1, label: "exact", reason: "source_output_reused" }),
     aStep({ sequence_no: 2, label: "simulated", reason: "assumed_unaffected" }),
@@ -17,7 +17,7 @@ test("assumed steps stand beside the score", () => {
   expect(screen.getByText("Assumed unaffected").nextSibling?.textContent).toBe("1 step");
 });
 
-test("without assumed steps there is no such line", () => {
+test("hides the line without assumed steps", () => {
   const session = aSession({
     policy: { allow: [], fallback: "simulate" } as unknown as ReturnType<typeof aSession>["policy"],
   });

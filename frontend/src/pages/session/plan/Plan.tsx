@@ -8,7 +8,7 @@ import { LongText } from "@/ui/TextView";
 import { describeOverride } from "@/domain/overrides/details";
 import classes from "./Plan.module.css";
 
-/** What was changed for this replay, and how near it is to the recording. */
+/** The changes of this replay, and its determinism. */
 export function Plan({ session, steps }: { session: SessionView; steps: readonly StepSummary[] }): ReactElement {
   const { determinism } = session;
   const assumedCount = assumedSteps(steps);
@@ -47,7 +47,7 @@ export function Plan({ session, steps }: { session: SessionView; steps: readonly
   );
 }
 
-/** The names under which the changes and the policy are stored, where they have one. */
+/** Names of the saved profile and policy that the replay uses. */
 function Names({ session }: { session: SessionView }): ReactElement {
   const { data: profiles } = useQuery(profilesQuery);
   const { data: policies } = useQuery(policiesQuery);

@@ -14,7 +14,7 @@ const outcomes = (["ok", "error", "timeout", "partial", "denied"] as const).map(
   label: callOutcome[value],
 }));
 
-/** A call that waits: the operator says what the tool says, lets it run where it would, or lets the replay go on. */
+/** A call that waits for the operator: give a result, run it if allowed, or continue with the fallback. */
 export function Question({ session }: { session: SessionView }): ReactElement | null {
   const { question } = session;
   return question && <Form key={question.sequence_no} session={session.id} question={question} />;

@@ -6,7 +6,7 @@ import { pluralize, fullTime } from "@/ui/format/numbers";
 import { paths } from "@/app/paths";
 import classes from "./Findings.module.css";
 
-/** The error if there is one, deviations from the plan, and recorded calls that were no longer made. */
+/** The error, deviations from the plan, and recorded calls that were no longer made. */
 export function Findings({ session }: { session: SessionView }): ReactElement | null {
   const { error, error_code: code, divergences, unused_calls: unusedCalls, takeovers } = session;
   if (!error && !code && divergences.length === 0 && unusedCalls.length === 0 && takeovers.length === 0) return null;
@@ -46,14 +46,14 @@ export function Findings({ session }: { session: SessionView }): ReactElement | 
   );
 }
 
-/** Which steps were kept, and which were discarded because they may be incomplete. */
+/** Where a replay resumed, and how many incomplete steps were discarded. */
 function takeoverWords({ at, kept_to: keptTo, taken_back: takenBack }: SessionView["takeovers"][number]): string {
   const lossWords =
     takenBack === 0 ? "no steps were discarded" : `${pluralize(takenBack, "step")} after it were discarded`;
   return `${fullTime(at)}: resumed after step ${keptTo}; ${lossWords}.`;
 }
 
-/** Lines in sight from the start. */
+/** Lines to show at first. */
 const VISIBLE_LIMIT = 6;
 
 function Lines({ lines }: { lines: readonly string[] }): ReactElement {

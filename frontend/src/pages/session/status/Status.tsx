@@ -18,7 +18,7 @@ interface Props {
   attempts: readonly AttemptView[];
 }
 
-/** Where the replay stands: state, what it does now, labels so far, and what it used of its budget. */
+/** The state of the replay: current activity, labels so far, and budget used. */
 export function Status({ session, connection, attempts }: Props): ReactElement {
   const words = statusWords(session.status);
   const isFinished = hasEnded(session);
@@ -122,7 +122,7 @@ interface MeterProps {
   gauge: Gauge;
   show: (value: number) => string;
   unknown?: boolean;
-  /** A limit that ends the replay when it is reached. */
+  /** A limit that ends the replay. */
   budget?: boolean;
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { gauge, progress } from "./progress";
 
 describe("gauge", () => {
-  it("has no share without a limit and never more than the whole", () => {
+  it("limits the share to the whole", () => {
     expect(gauge("Cost", 3, null).share).toBeNull();
     expect(gauge("Cost", 3, 2).share).toBe(1);
     expect(gauge("Cost", 0, 0).share).toBe(0);
@@ -11,7 +11,7 @@ describe("gauge", () => {
 });
 
 describe("progress", () => {
-  it("is measured against the plan while it lasts, and whole when it is done", () => {
+  it("is complete when the replay ends", () => {
     const steps = { resolved_steps: 14, planned_steps: 33 };
     expect(progress({ ...steps, status: "running" })).toMatchObject({ value: 14, limit: 33 });
     expect(progress({ ...steps, status: "completed_mixed" }).limit).toBeNull();

@@ -14,7 +14,7 @@ interface Props {
   steps: readonly StepSummary[];
 }
 
-/** What the model is saying at this moment; when it is over, the answer that came out. */
+/** The current text of the model, then the final answer. */
 export function LiveText({ session, streaming, steps }: Props): ReactElement | null {
   const box = useRef<HTMLDivElement>(null);
   const length = streaming?.text.length;
@@ -30,7 +30,7 @@ export function LiveText({ session, streaming, steps }: Props): ReactElement | n
         <h2 id="live-text">{streaming ? `Model, step ${streaming.sequenceNo}` : isFinished ? "Answer" : "Model"}</h2>
         {streaming && <span className={`chip simulated ${classes.chip}`}>live</span>}
       </header>
-      {/* A screen reader hears the state of the replay, not every piece of text. */}
+      {/* Screen readers announce the state of the replay, not every piece of text. */}
       <div
         ref={box}
         className={isFinished ? classes.text : classes.live}
@@ -47,7 +47,7 @@ export function LiveText({ session, streaming, steps }: Props): ReactElement | n
   );
 }
 
-/** The whole answer; its summary stands in until it is read. */
+/** The full answer. Its summary is shown while it loads. */
 function Answer({ step }: { step: StepSummary }): ReactElement {
   const { data } = useQuery(stepQuery(step.id));
   return <>{(data && answerText(data.output)) ?? step.summary}</>;

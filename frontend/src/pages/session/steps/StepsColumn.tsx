@@ -17,7 +17,7 @@ import classes from "./StepsColumn.module.css";
 const ROW = 30;
 const NONE: readonly StepSummary[] = [];
 
-/** The steps as they resolve, with those that the recording lets one expect below them. */
+/** The resolved steps, followed by the ones expected from the recording. */
 export function StepsColumn({ session, steps }: { session: SessionView; steps: readonly StepSummary[] }): ReactElement {
   const [showInherited, setShowInherited] = useState(false);
   const running = !hasEnded(session);
@@ -142,11 +142,11 @@ function Row(props: { row: SessionRow; session: SessionView; onShowInherited: ()
 
 function currentWords({ status, current }: SessionView): string {
   if (status === "awaiting_operator") return "waits for your answer";
-  // The number of the step stands before it already.
+  // The step number is already shown.
   return current.replace(/^step \d+: /, "") || "next step";
 }
 
-/** A model step is known by the model that answered, which may be another than the recorded one. */
+/** The name of a model step is the model that answered, which may differ from the recorded one. */
 function nameOf(step: StepSummary): string {
   return (step.type === "model" && step.model) || step.name || step.type;
 }

@@ -39,7 +39,7 @@ const shape = (rows: ReturnType<typeof sessionRows>) =>
 describe("sessionRows", () => {
   const base = { forkAt: 3, source, unusedNumbers: [], showInherited: false };
 
-  it("lists steps that were open at the fork and end differently", () => {
+  it("lists open steps that end differently", () => {
     const [agent, ...rest] = replaySteps(1, 2, 3);
     if (!agent) throw new Error("there are three steps");
     const resolvedSteps = [{ ...agent, label: "simulated" as const }, ...rest];
@@ -51,22 +51,22 @@ describe("sessionRows", () => {
     ]);
   });
 
-  it("shows what was inherited, what is done, what is under way and what is expected", () => {
+  it("shows inherited, done, current and expected steps", () => {
     const rows = sessionRows({ ...base, resolvedSteps: replaySteps(1, 2, 3), running: true });
     expect(shape(rows)).toEqual(["inherited 2", "fork 3", "done 3", "current 4", "expected 5", "expected 6"]);
   });
 
-  it("expects nothing more once it is over, however much the recording had", () => {
+  it("expects no steps after the end", () => {
     const rows = sessionRows({ ...base, resolvedSteps: [1, 2, 3].map((n) => step(n)), running: false });
     expect(shape(rows)).toEqual(["inherited 2", "fork 3", "done 3"]);
   });
 
-  it("goes on past the end of the recording", () => {
+  it("continues past the end of the recording", () => {
     const rows = sessionRows({ ...base, resolvedSteps: [...replaySteps(1, 2, 3, 4, 5, 6), step(7)], running: true });
     expect(shape(rows).at(-1)).toBe("current 8");
   });
 
-  it("goes on from the recorded step it has come to, without the calls that are gone", () => {
+  it("skips recorded calls that are gone", () => {
     const ahead = [...replaySteps(1, 2), step(3, "answers at once", "id-5-step 5")];
     const rows = sessionRows({ ...base, resolvedSteps: ahead, running: true });
     expect(rows.find((row) => row.kind === "current")).toMatchObject({ sequenceNo: 4, expected: { sequence_no: 6 } });
@@ -82,7 +82,7 @@ describe("sessionRows", () => {
     });
   });
 
-  it("opens the inherited steps on request and has none for a fork at the start", () => {
+  it("shows inherited steps on request", () => {
     expect(shape(sessionRows({ ...base, resolvedSteps: [step(1)], running: false, showInherited: true }))).toEqual([
       "done 1",
       "fork 3",
@@ -92,7 +92,7 @@ describe("sessionRows", () => {
 });
 
 describe("mergeSteps", () => {
-  it("takes the step that was resolved again in place of the one that was rolled back", () => {
+  it("replaces a rolled-back step", () => {
     const steps = mergeSteps([step(1), step(2, "old")], [step(2, "new"), step(3)]);
     expect(steps.map((entry) => entry.name)).toEqual(["step 1", "new", "step 3"]);
   });

@@ -1,4 +1,4 @@
-/** The list of a replay's steps: those resolved, and those that the recording lets one expect. */
+/** The rows of a replay's steps: resolved ones and those expected from the recording. */
 import type { StepSummary } from "@/api/schema";
 
 export type SessionRow =
@@ -18,13 +18,13 @@ interface Progress {
   showInherited: boolean;
 }
 
-/** Rows in order. What is expected is what the recording did from here on, until the replay goes another way. */
+/** The rows in order. Expected steps are the recorded ones that follow, until the replay diverges. */
 export function sessionRows(progress: Progress): SessionRow[] {
   const { forkAt, resolvedSteps, running, showInherited } = progress;
   const inheritedSteps = resolvedSteps.filter((step) => step.sequence_no < forkAt);
   const replayedSteps = resolvedSteps.filter((step) => step.sequence_no >= forkAt);
   const rows: SessionRow[] = [];
-  // Agents and turns that were open at the fork may end differently; the rest is as recorded.
+  // Agents and turns that were open at the fork may end differently. Other steps are as recorded.
   const visibleInherited = showInherited ? inheritedSteps : inheritedSteps.filter((step) => step.label !== "exact");
   const count = inheritedSteps.length - visibleInherited.length;
   if (count > 0) rows.push({ kind: "inherited", count });
@@ -41,7 +41,7 @@ export function sessionRows(progress: Progress): SessionRow[] {
   return rows;
 }
 
-/** Recorded steps after the last one that the replay has come to, without the calls it no longer makes. */
+/** Recorded steps after the last one that the replay has reached, without calls that it no longer makes. */
 function expectedSteps(
   { source, forkAt, unusedNumbers }: Progress,
   replayedSteps: readonly StepSummary[],
@@ -55,7 +55,7 @@ function expectedSteps(
   return source.filter((step) => step.sequence_no > last && !unusedSet.has(step.sequence_no));
 }
 
-/** Newly read steps in place of those that had their numbers, in order. */
+/** Replace steps by newly read ones with the same numbers, in order. */
 export function mergeSteps(previous: readonly StepSummary[], newSteps: readonly StepSummary[]): StepSummary[] {
   const byNumber = new Map(previous.map((step) => [step.sequence_no, step]));
   for (const step of newSteps) byNumber.set(step.sequence_no, step);

@@ -16,7 +16,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** What a retriever asks, and a query to try it with. */
+/** The source of a retriever, and a form to test it. */
 export function RetrieverDialog({ retriever, isAdmin, onClose }: Props): ReactElement {
   return (
     <Modal opened onClose={onClose} title={retriever.name} size="lg" closeButtonProps={{ "aria-label": "Close" }}>

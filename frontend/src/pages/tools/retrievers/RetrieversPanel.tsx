@@ -11,7 +11,7 @@ import { RetrieverDialog } from "./RetrieverDialog";
 import { servesWords } from "./wording";
 import classes from "../ToolsPage.module.css";
 
-/** The configured retrievers, in the order in which they are asked whether they serve a step. */
+/** The configured retrievers, in the order in which they are matched with a step. */
 export function RetrieversPanel({ isAdmin }: { isAdmin: boolean }): ReactElement {
   const listing = useQuery(retrieversQuery);
   return (

@@ -9,7 +9,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Asks before a tool that looks like a side effect may run in replays. */
+/** Confirm a tool that looks like a side effect before replays may run it. */
 export function ConfirmSafe({ tool, onConfirm, onClose }: Props): ReactElement {
   return (
     <Modal opened onClose={onClose} title={`Mark ${tool.name} as safe?`} closeButtonProps={{ "aria-label": "Close" }}>

@@ -137,7 +137,7 @@ const OPTIONS = [
   { safe: null, words: "Not reviewed" },
 ] as const;
 
-/** One of three, each at a fixed place; pressing what holds already does nothing. */
+/** The three states of a review at fixed places. Selecting the current one does nothing. */
 function Decision({ tool, isAdmin, onDecide }: Pick<RowProps, "tool" | "isAdmin" | "onDecide">): ReactElement {
   return (
     <div className={classes.decision} role="group" aria-label={`Decision about ${tool.name}`}>

@@ -15,13 +15,13 @@ const tool = (name: string, safe: boolean | null, isSuspected = true): ToolView 
   executor: "",
 });
 
-test("a reviewed tool keeps its row, and a new one comes last", () => {
+test("keeps rows and appends new tools", () => {
   const sortedByServer = [tool("pay", null), tool("wire", null), tool("send", true)];
   const names = inDisplayOrder(sortedByServer, ["send", "pay"]).map(({ name }) => name);
   expect(names).toEqual(["send", "pay", "wire"]);
 });
 
-test("only the first time that a suspected side effect becomes safe is asked about", () => {
+test("confirms a suspected side effect once", () => {
   const reviewedTool: ToolView = { ...tool("send", null), history: [{ safe: true, by: "local", via: "page", at: "" }] };
   expect(needsConfirmation(tool("send", null), true)).toBe(true);
   expect(needsConfirmation(tool("send", false), true)).toBe(true);
@@ -31,7 +31,7 @@ test("only the first time that a suspected side effect becomes safe is asked abo
   expect(needsConfirmation(tool("get", null, false), true)).toBe(false);
 });
 
-test("undoing restores exactly what changed", () => {
+test("undo restores exactly what changed", () => {
   const before = [tool("get", true), tool("send", null), tool("pay", false)];
   const after = [tool("get", true), tool("send", true), tool("pay", null), tool("wire", true)];
   expect(decisionsToUndo(before, after)).toEqual([

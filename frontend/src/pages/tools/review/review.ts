@@ -1,19 +1,19 @@
-// Rules of the tool review that the page must keep: rows stay where they are, and nothing unsafe happens by one click.
+// Rules of the tool review: rows keep their places, and one click never allows anything unsafe.
 import type { ToolChoice, ToolView } from "@/api/schema";
 
-/** The tools in the order in which they were first shown; tools that are new since then come last. */
+/** The tools in the order in which they were first shown, with new ones last. */
 export function inDisplayOrder(tools: readonly ToolView[], order: readonly string[]): readonly ToolView[] {
   const place = new Map(order.map((name, index) => [name, index]));
   const placeOf = (tool: ToolView) => place.get(tool.name) ?? order.length;
   return tools.toSorted((a, b) => placeOf(a) - placeOf(b));
 }
 
-/** Whether a decision lets a suspected side effect run for the first time. */
+/** Whether a decision allows a suspected side effect for the first time. */
 export function needsConfirmation(tool: ToolView, safe: boolean | null): boolean {
   return safe === true && !tool.suggestion.safe && tool.safe !== true && !tool.history.some((entry) => entry.safe);
 }
 
-/** The decisions that take `after` back to `before`; tools that `before` does not know were not reviewed. */
+/** The decisions that restore `before`. Tools that it does not contain become unreviewed. */
 export function decisionsToUndo(before: readonly ToolView[], after: readonly ToolView[]): ToolChoice[] {
   const decisionsBefore = new Map(before.map(({ name, safe }) => [name, safe]));
   return after

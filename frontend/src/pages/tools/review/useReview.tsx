@@ -9,7 +9,7 @@ import { stateWords } from "../search";
 
 const UNDO_MS = 12_000;
 
-/** The two ways to decide about tools, one by one and by file; each decision can be undone. */
+/** Review tools one by one or by file. Every decision can be undone. */
 export function useReview() {
   const client = useQueryClient();
   const decision = useMutation({
@@ -45,7 +45,7 @@ function decisionWords(choices: ToolChoice[]): string {
   return `${firstChoice.name}: ${stateWords(firstChoice)}`;
 }
 
-/** Show the tools as they stand now, and offer the way back. */
+/** Show the updated tools and offer to undo the change. */
 function accept(client: QueryClient, tools: ToolList, before: ToolList["tools"], message: string): void {
   client.setQueryData(toolsQuery.queryKey, tools);
   const choices = decisionsToUndo(before, tools.tools);

@@ -7,11 +7,11 @@ import { withArgument, type Arguments, type Field } from "./schemaForm";
 interface Props {
   fields: readonly Field[];
   values: Arguments;
-  /** `invalid` names a field that holds no JSON yet. */
+  /** Called with the field, and whether its JSON is invalid. */
   onChange: (values: Arguments, field: { name: string; isInvalid: boolean }) => void;
 }
 
-/** The arguments of a tool, field by field; what is left empty is left out. */
+/** The arguments of a tool as form fields. Empty ones are omitted. */
 export function ArgumentsForm({ fields, values, onChange }: Props): ReactElement {
   return (
     <>

@@ -4,13 +4,13 @@ import type { JsonValue } from "@/api/schema";
 import { readJson } from "./schemaForm";
 import classes from "../ToolsPage.module.css";
 
-/** A field for any JSON value; what is not JSON yet is said beneath, and `onChange` gets `null`. */
+/** A field for a JSON value. Invalid JSON shows an error, and `onChange` gets `null`. */
 export function JsonArea(props: {
   label: string;
   description?: string;
   placeholder?: string;
   isRequired?: boolean;
-  /** What is wrong with a value, if anything. */
+  /** Why a value is invalid. Null if it is valid. */
   check?: (value: JsonValue) => string | null;
   onChange: (input: { value: JsonValue | undefined } | null) => void;
 }): ReactElement {

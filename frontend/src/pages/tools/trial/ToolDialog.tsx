@@ -13,7 +13,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** What a decision rests on: the words of the tool, what runs it, and what was decided before. */
+/** The basis of a review: description, executor, parameters and earlier decisions. */
 export function ToolDialog({ tool, isAdmin, onClose }: Props): ReactElement {
   return (
     <Modal opened onClose={onClose} title={tool.name} size="lg" closeButtonProps={{ "aria-label": "Close" }}>

@@ -20,7 +20,7 @@ const tool: ToolView = {
 const button = () => screen.getByRole("button", { name: "Test call" });
 const isOff = () => button().getAttribute("aria-disabled") === "true";
 
-test("a reviewed tool can be called as soon as its required arguments are there", () => {
+test("a reviewed tool needs only required arguments", () => {
   renderInApp(<ToolTrial tool={tool} />);
   expect(isOff()).toBe(true);
   fireEvent.change(screen.getByLabelText(/order_id/), { target: { value: "A-1" } });
@@ -28,7 +28,7 @@ test("a reviewed tool can be called as soon as its required arguments are there"
   expect(screen.queryByRole("checkbox")).toBeNull();
 });
 
-test("an unreviewed tool has to be confirmed, and so has a side effect", () => {
+test("unreviewed tools and side effects need confirmation", () => {
   renderInApp(<ToolTrial tool={{ ...tool, parameters: null, safe: null }} />);
   expect(screen.getByText(/Not reviewed as safe/)).toBeTruthy();
   expect(isOff()).toBe(true);

@@ -11,7 +11,7 @@ import { fieldsOf, missingFields, type Arguments } from "./schemaForm";
 import classes from "../ToolsPage.module.css";
 import { TrialHistory, TrialResult } from "./TrialResult";
 
-/** Runs a tool once, outside of any replay, to see whether it is configured as it should be. */
+/** Run a tool once, outside of replays, to test its configuration. */
 export function ToolTrial({ tool }: { tool: ToolView }): ReactElement {
   const client = useQueryClient();
   const [values, setValues] = useState<Arguments>({});
@@ -87,7 +87,7 @@ export function ToolTrial({ tool }: { tool: ToolView }): ReactElement {
   );
 }
 
-/** Why it cannot be called yet; empty when it can. */
+/** Why the tool cannot be called. Empty if it can. */
 function callBlocker(
   tool: ToolView,
   isConfirmed: boolean,

@@ -13,7 +13,7 @@ import { DocumentsTable } from "@/features/steps/DocumentsTable";
 import classes from "../ToolsPage.module.css";
 import { trialWords } from "./wording";
 
-/** What a call came to: its answer, or why there is none. */
+/** The result of a trial, or why there is none. */
 export function TrialResult({ id }: { id: string }): ReactElement {
   const { data, error } = useQuery(trialQuery(id));
   if (error) return <p className="failed">{error.message}</p>;
@@ -60,7 +60,7 @@ function Output({ trial }: { trial: TrialView }): ReactElement {
   return typeof trial.output === "string" ? <TextView text={trial.output} /> : <JsonView value={trial.output} />;
 }
 
-/** Who tried it before, and what came of it. */
+/** Earlier trials with their author and result. */
 export function TrialHistory(props: {
   kind: TrialView["kind"];
   name: string;

@@ -14,7 +14,7 @@ const schema = {
   required: ["order_id"],
 };
 
-test("each property of a schema is a field of its kind", () => {
+test("maps schema properties to fields", () => {
   const fields = fieldsOf(schema) ?? [];
   expect(fields.map(({ name, kind }) => `${name} ${kind}`)).toEqual([
     "order_id text",
@@ -32,13 +32,13 @@ test("a schema without properties has no form", () => {
   for (const schema of schemas) expect(fieldsOf(schema)).toBeNull();
 });
 
-test("0, false and an empty text are values; only what is left out is missing", () => {
+test("only omitted fields are missing", () => {
   const fields = fieldsOf({ properties: { a: {}, b: {}, c: {} }, required: ["a", "b", "c"] }) ?? [];
   expect(missingFields(fields, { a: 0, b: false })).toEqual(["c"]);
   expect(missingFields(fields, withArgument({ a: 0, b: "" }, "a", undefined))).toEqual(["a", "c"]);
 });
 
-test("JSON that is not complete yet is said, and an empty field is no value", () => {
+test("reports incomplete JSON", () => {
   expect(readJson(" ")).toEqual({ value: undefined });
   expect(readJson('{"a": 1}')).toEqual({ value: { a: 1 } });
   expect(readJson('{"a": ')).toHaveProperty("error");

@@ -1,11 +1,11 @@
-// The form of a tool's arguments, made from the JSON schema with which models are offered it.
+// A form for a tool's arguments, derived from its JSON schema.
 import type { JsonValue } from "@/api/schema";
 import { isObject } from "@/ui/format/json";
 
 export interface Field {
   name: string;
   kind: "text" | "number" | "integer" | "boolean" | "choice" | "json";
-  /** Of a choice. */
+  /** The options of a choice. */
   options: string[];
   isRequired: boolean;
   description: string;
@@ -13,7 +13,7 @@ export interface Field {
 
 export type Arguments = Record<string, JsonValue>;
 
-/** One field for each property; null where the schema says nothing about properties. */
+/** One field per property. Null if the schema has no properties. */
 export function fieldsOf(schema: JsonValue): Field[] | null {
   if (!isObject(schema) || !isObject(schema["properties"])) return null;
   const requiredNames = Array.isArray(schema["required"]) ? schema["required"] : [];
@@ -42,18 +42,18 @@ function kindOf(property: JsonValue): Pick<Field, "kind" | "options"> {
   }
 }
 
-/** The arguments with one of them given, or left out. */
+/** Set or remove an argument. */
 export function withArgument(values: Arguments, name: string, value: JsonValue | undefined): Arguments {
   const { [name]: _, ...rest } = values;
   return value === undefined ? rest : { ...rest, [name]: value };
 }
 
-/** The names of required fields that have no value yet. */
+/** Required fields without a value. */
 export function missingFields(fields: readonly Field[], values: Arguments): string[] {
   return fields.filter(({ name, isRequired }) => isRequired && !(name in values)).map(({ name }) => name);
 }
 
-/** What was typed as JSON: its value, nothing where the field is empty, or what is wrong with it. */
+/** Parse a JSON field: its value, undefined if empty, or the error. */
 export function readJson(text: string): { value: JsonValue | undefined } | { error: string } {
   if (text.trim() === "") return { value: undefined };
   try {

@@ -3,7 +3,7 @@ import { pluralize } from "@/ui/format/numbers";
 import type { Mark } from "@/domain/steps/labels";
 import { readDocuments } from "@/domain/steps/content";
 
-/** How a trial went, in a word or two. */
+/** The state of a trial, in a word or two. */
 export function trialWords(trial: Pick<TrialView, "kind" | "status" | "output" | "output_status">): {
   mark: Mark;
   words: string;

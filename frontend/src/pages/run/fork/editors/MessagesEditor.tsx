@@ -10,13 +10,13 @@ import { FieldHead } from "./fields";
 import { LazyDetails } from "@/ui/LazyDetails";
 import type { EditorProps } from "./types";
 
-/** The newest messages are what one wants to change; the others come on demand. */
+/** Messages to show at first: the newest are the ones people usually change. */
 const NEWEST = 4;
 const roles = ["user", "assistant", "system"];
 
 type Props = EditorProps & { request: ModelInput };
 
-/** Every message of one request, to change or leave out, with places for new ones between them. */
+/** All messages of a request, to edit, omit or insert. */
 export function MessagesEditor(props: Props): ReactElement {
   const { step, draft, request } = props;
   const [showAll, setShowAll] = useState(false);
@@ -99,7 +99,7 @@ function RecordedMessage({
   );
 }
 
-/** What is put in before one recorded message, and the way to put more in. */
+/** Messages inserted before a recorded message, with a button to insert another. */
 function InsertedMessages({ step, draft, onChange, request, index }: Props & { index: number }): ReactElement {
   const match = { step: step.sequence_no };
   const messages = insertedMessages(entryFor(draft, match)?.messages, index);

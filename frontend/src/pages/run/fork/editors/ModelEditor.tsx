@@ -22,7 +22,7 @@ const numbers: { name: NumberName; label: string; max?: number; step: number; is
   { name: "seed", label: "Seed", step: 1, isInteger: true },
 ];
 
-/** Model, parameters, system prompt, messages and the answer of a model step. */
+/** Edit the model, parameters, system prompt, messages and answer of a model step. */
 export function ModelEditor(props: EditorProps & { request: ModelInput }): ReactElement {
   const { step, draft, onChange, request } = props;
   const [scope, setScope] = useState<Scope>(() => {

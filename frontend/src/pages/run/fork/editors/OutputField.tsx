@@ -3,7 +3,7 @@ import { JsonField } from "./fields";
 import type { EditorProps } from "./types";
 import type { ReactElement } from "react";
 
-/** Overrides the step's output: a what-if. */
+/** Override the output of a step. */
 export function OutputField({ step, draft, onChange }: EditorProps): ReactElement {
   const match = { step: step.sequence_no };
   const entry = entryFor(draft, match);

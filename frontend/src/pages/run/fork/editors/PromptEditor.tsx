@@ -5,7 +5,7 @@ import { JsonField, TextField } from "./fields";
 import { OutputField } from "./OutputField";
 import { type EditorProps } from "./types";
 
-/** Template and variables of a prompt step. */
+/** Edit the template and variables of a prompt step. */
 export function PromptEditor(props: EditorProps): ReactElement {
   const { step, draft, onChange } = props;
   const input = isObject(step.input) ? step.input : {};

@@ -25,7 +25,7 @@ interface Props {
   setFields: (fields: RequestEdits) => void;
 }
 
-/** What else a model is asked with: the tools that it is offered, the form of its answer, further parameters. */
+/** Edit the remaining parts of a model request: offered tools, response format, other parameters. */
 export function RequestEditor({ request, model, setFields }: Props): ReactElement {
   const edits = model.tools ?? model.response_format ?? model.parameters ?? model.unset;
   const offeredTools = new Set((model.tools ?? request.tools).map(nameOf));

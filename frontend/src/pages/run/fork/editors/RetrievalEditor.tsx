@@ -12,7 +12,7 @@ import { FieldHead, JsonField, TextField } from "./fields";
 import classes from "../Fork.module.css";
 import type { EditorProps } from "./types";
 
-/** The candidate list itself, or the question that finds it. */
+/** Edit a retrieval: its documents, or the query that finds them. */
 export function RetrievalEditor({
   step,
   draft,

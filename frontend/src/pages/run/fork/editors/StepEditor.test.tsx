@@ -27,7 +27,7 @@ const type = (label: string | RegExp, text: string) =>
 
 const unfold = (summary: string | RegExp) => fireEvent.click(screen.getByText(summary));
 
-test("another tool answer is an override; what is not JSON yet is said and not applied", () => {
+test("a changed tool result becomes an override", () => {
   renderInApp(
     <Desk step={aStepDetail({ sequence_no: 6, type: "tool", tool_name: "get_order", output: { total: 420 } })} />,
   );
@@ -38,7 +38,7 @@ test("another tool answer is an override; what is not JSON yet is said and not a
   expect(last.overrides[0]?.tool?.output).toEqual({ total: 42 });
 });
 
-test("a tool is called with other arguments, and the recorded ones typed again are no override", () => {
+test("retyping recorded arguments removes the override", () => {
   const step = aStepDetail({ sequence_no: 6, type: "tool", tool_name: "get_order", input: { id: 1 }, output: "lost" });
   renderInApp(<Desk step={step} />);
   type("Arguments of get_order", '{"id": 2}');
@@ -47,7 +47,7 @@ test("a tool is called with other arguments, and the recorded ones typed again a
   expect(last.overrides).toEqual([]);
 });
 
-test("the recorded answer typed again is no override", () => {
+test("retyping the recorded result removes the override", () => {
   renderInApp(
     <Desk step={aStepDetail({ sequence_no: 6, type: "tool", tool_name: "get_order", output: { total: 420 } })} />,
   );
@@ -56,7 +56,7 @@ test("the recorded answer typed again is no override", () => {
   expect(last.overrides).toEqual([]);
 });
 
-test("JSON that a tool gave as text is edited laid out and stays text", () => {
+test("edits JSON text indented and keeps it text", () => {
   renderInApp(
     <Desk step={aStepDetail({ sequence_no: 6, type: "tool", tool_name: "get_order", output: '{"total": 420}' })} />,
   );
@@ -80,7 +80,7 @@ const model = aStepDetail({
   output: { message: { role: "assistant", content: "Hello" } },
 });
 
-test("a system prompt changes for every model step from the fork on, unless only this one is meant", () => {
+test("a system prompt applies to all or one step", () => {
   renderInApp(<Desk step={model} />);
   type("System prompt", "Be brief.");
   expect(last.overrides).toEqual([{ match: { type: "model" }, prompt: { system: "Be brief." } }]);
@@ -89,7 +89,7 @@ test("a system prompt changes for every model step from the fork on, unless only
   expect(last.overrides.at(-1)).toEqual({ match: { step: 5 }, prompt: { system: "Be very brief." } });
 });
 
-test("a message of one request can be changed and left out", () => {
+test("edits and omits a message", () => {
   renderInApp(<Desk step={model} />);
   unfold(/^Messages of step 5/);
   type("Message 2, user", "Hello there");
@@ -100,12 +100,12 @@ test("a message of one request can be changed and left out", () => {
   expect(last.overrides).toEqual([{ match: { step: 5 }, messages: [{ op: "delete", index: 1 }] }]);
 });
 
-test("a recorded parameter is shown as what stays when nothing is typed", () => {
+test("shows recorded parameters as placeholders", () => {
   renderInApp(<Desk step={model} />);
   expect(screen.getByLabelText("Temperature").getAttribute("placeholder")).toBe("0.2");
 });
 
-test("the tools that a model is offered, its response format and other parameters can be changed", () => {
+test("edits tools, response format and parameters", () => {
   const tools = [{ name: "get_order" }, { name: "pay" }];
   const request = { ...(model.input as object), tools, parameters: { temperature: 0.2, tool_choice: "auto" } };
   renderInApp(<Desk step={{ ...model, input: request }} />);
@@ -124,7 +124,7 @@ test("the tools that a model is offered, its response format and other parameter
   expect(screen.getByText(/^Not applied: this must be a list of tools/)).toBeTruthy();
 });
 
-test("fields that are seldom needed are drawn when they are unfolded, and what is changed there is in sight", () => {
+test("renders rare fields when unfolded or edited", () => {
   renderInApp(<Desk step={model} />);
   const fold = screen.getByText(/^Messages of step 5/).closest("details");
   expect(screen.queryByLabelText("Message 2, user")).toBeNull();

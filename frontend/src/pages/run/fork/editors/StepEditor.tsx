@@ -8,7 +8,7 @@ import { ToolEditor } from "./ToolEditor";
 import type { EditorProps } from "./types";
 import { OutputField } from "./OutputField";
 
-/** What can be changed in one step, by its type. */
+/** The editor of a step, by its type. */
 export function StepEditor(props: EditorProps): ReactElement {
   const { step } = props;
   return (

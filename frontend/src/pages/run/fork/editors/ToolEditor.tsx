@@ -11,12 +11,12 @@ const statuses = (Object.keys(callOutcome) as ToolOverride["status"][]).map((val
   label: callOutcome[value],
 }));
 
-/** What the tool is called with, or what it answers in the fork: then the call itself is not made. */
+/** Edit the arguments of a tool, or its result. With a new result, the call itself is not made. */
 export function ToolEditor({ step, draft, onChange }: EditorProps): ReactElement {
   const match = { step: step.sequence_no };
   const tool = entryFor(draft, match)?.tool;
   const recordedStatus = statuses.find(({ value }) => value === step.status)?.value ?? "error";
-  // An answer and a status that are both as recorded are no override.
+  // A result and status that both equal the recording are no override.
   const setAnswer = (output: JsonValue, status: ToolOverride["status"]) => {
     const asRecorded = status === recordedStatus && JSON.stringify(output) === JSON.stringify(step.output);
     onChange(setPart(draft, match, "tool", asRecorded ? undefined : { output, status }));

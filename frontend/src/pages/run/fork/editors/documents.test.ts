@@ -4,12 +4,12 @@ import { addDocument, needsNewSearch, changeDocument, moveDocument, profilesOf }
 const documents = [{ id: "a" }, { id: "b" }, { id: "c" }];
 const ids = (list: { id?: unknown }[]) => list.map(({ id }) => id).join("");
 
-test("documents change places and stop at the ends", () => {
+test("moves documents within the list", () => {
   expect([ids(moveDocument(documents, 0, 1)), ids(moveDocument(documents, 2, -1))]).toEqual(["bac", "acb"]);
   expect([ids(moveDocument(documents, 0, -1)), ids(moveDocument(documents, 2, 1))]).toEqual(["abc", "abc"]);
 });
 
-test("changing one text leaves the others and the original alone", () => {
+test("changes one document without mutation", () => {
   expect(changeDocument(documents, 1, "new")).toEqual([{ id: "a" }, { id: "b", content: "new" }, { id: "c" }]);
   expect(documents[1]).toEqual({ id: "b" });
 });
@@ -20,7 +20,7 @@ test("an added document has a unique name", () => {
   expect(addDocument(documentsPlusOne).at(-1)).toEqual({ id: "added-2", content: "" });
 });
 
-test("another query, profile or filter has to be searched for, and more documents than recorded; fewer do not", () => {
+test("changed queries and more documents need a search", () => {
   expect(needsNewSearch({ query: "other" }, 3)).toBe(true);
   expect(needsNewSearch({ filters: {} }, 3)).toBe(true);
   expect([needsNewSearch({ top_k: 0 }, 3), needsNewSearch({ top_k: 3 }, 3), needsNewSearch({ top_k: 4 }, 3)]).toEqual([
@@ -32,7 +32,7 @@ test("another query, profile or filter has to be searched for, and more document
   expect(needsNewSearch(undefined, 3)).toBe(false);
 });
 
-test("a profile that two retrievers have is offered once", () => {
+test("lists a shared profile once", () => {
   const small = { name: "small", by: "small of openai" };
   expect(profilesOf([{ embeddings: [small] }, { embeddings: [small, { name: "mini", by: "here" }] }])).toEqual([
     "small",

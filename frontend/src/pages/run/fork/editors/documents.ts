@@ -14,7 +14,7 @@ export function changeDocument(documents: readonly Candidate[], index: number, c
   return documents.map((document, position) => (position === index ? { ...document, content } : document));
 }
 
-/** One more at the end, under a name that no other has. */
+/** Add a document with a unique name. */
 export function addDocument(documents: readonly Candidate[]): Candidate[] {
   const ids = new Set(documents.map(({ id }) => id));
   let number = 1;
@@ -22,12 +22,12 @@ export function addDocument(documents: readonly Candidate[]): Candidate[] {
   return [...documents, { id: `added-${number}`, content: "" }];
 }
 
-/** The embedding profiles that some retriever has, each once. */
+/** The embedding profiles of all retrievers, without duplicates. */
 export function profilesOf(retrievers: readonly Pick<RetrieverView, "embeddings">[]): string[] {
   return [...new Set(retrievers.flatMap(({ embeddings }) => embeddings.map(({ name }) => name)))];
 }
 
-/** Whether only a new search can say what these settings find; fewer documents are the head of the recorded ones. */
+/** Whether these settings require a new search. Fewer documents are a prefix of the recorded ones. */
 export function needsNewSearch(retrieval: SparseOverride["retrieval"] | undefined, recordedCount: number): boolean {
   if (!retrieval || retrieval.documents != null) return false;
   const { top_k: topK, ...rest } = retrieval;

@@ -4,7 +4,7 @@ import type { JsonValue } from "@/api/schema";
 import classes from "../Fork.module.css";
 import { indentJson, restoreStyle, styleOf } from "./jsonText";
 
-/** A label with the way back to what was recorded. */
+/** A label with a button that restores the recorded value. */
 export function FieldHead(props: {
   id?: string;
   label: ReactNode;
@@ -28,14 +28,14 @@ export function FieldHead(props: {
 interface TextProps {
   label: string;
   recordedText: string;
-  /** `undefined`: as recorded. */
+  /** `undefined` means "as recorded". */
   value: string | undefined;
   onChange: (value: string | undefined) => void;
   maxRows?: number;
   placeholder?: string;
 }
 
-/** A text that starts as recorded; typing the recorded text again takes the edit back. */
+/** A text field that starts with the recorded text. Typing that text again removes the edit. */
 export function TextField({
   label,
   recordedText,
@@ -69,7 +69,7 @@ interface JsonProps {
   recordedValue: JsonValue;
   value: JsonValue | undefined;
   onChange: (value: JsonValue | undefined) => void;
-  /** What is wrong with a value, if anything. */
+  /** Why a value is invalid. Null if it is valid. */
   check?: (value: JsonValue) => string | null;
   rows?: number;
 }
@@ -79,7 +79,7 @@ function toText(value: JsonValue): string {
   return JSON.stringify(value, null, 2);
 }
 
-/** What is typed, read as the recorded value was: text stays text, everything else must be JSON. */
+/** Parse input in the format of the recorded value: text stays text, anything else must be JSON. */
 function parseInput(text: string, recordedValue: JsonValue): { value: JsonValue } | { error: string } {
   const style = typeof recordedValue === "string" ? styleOf(recordedValue) : null;
   if (typeof recordedValue === "string" && !style) return { value: text };
@@ -91,14 +91,14 @@ function parseInput(text: string, recordedValue: JsonValue): { value: JsonValue 
   }
 }
 
-/** A JSON value to edit; what is not JSON yet is said beneath and not applied. */
+/** A JSON field. Invalid JSON shows an error and is not applied. */
 export function JsonField({ label, recordedValue, value, onChange, check, rows = 3 }: JsonProps): ReactElement {
   const id = useId();
   const [text, setText] = useState(() => toText(value ?? recordedValue));
   const [error, setError] = useState("");
   const json = JSON.stringify(value);
   const [lastJson, setLastJson] = useState(json);
-  // An edit that was made or taken back elsewhere, as by its chip, is seen in the field too.
+  // Reflect edits that are made or removed elsewhere, for example by a chip.
   if (json !== lastJson) {
     setLastJson(json);
     const input = parseInput(text, recordedValue);

@@ -1,9 +1,9 @@
-// Tools often answer JSON as one line of text. It is edited laid out, and goes back in the very style it came in.
+// Tools often return JSON as one line of text. It is edited indented and restored to its original style.
 import type { JsonValue } from "@/api/schema";
 
 type Style = "spaced" | "compact";
 
-/** JSON as Python's json.dumps writes it: a space after each comma and colon. */
+/** JSON in the style of Python's json.dumps: a space after each comma and colon. */
 function spacedJson(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map(spacedJson).join(", ")}]`;
   if (typeof value === "object" && value !== null) {
@@ -18,7 +18,7 @@ function write(value: JsonValue, style: Style): string {
   return style === "compact" ? JSON.stringify(value) : spacedJson(value);
 }
 
-/** The style that gives exactly this text again; null where none does, so that the text is edited as it is. */
+/** The style that reproduces this text exactly. Null if none does, so that the text is edited verbatim. */
 export function styleOf(text: string): Style | null {
   if (!/^\s*[[{]/.test(text)) return null;
   let value: JsonValue;

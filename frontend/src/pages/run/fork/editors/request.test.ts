@@ -17,7 +17,7 @@ const request: ModelInput = {
   rest: { response_format: { type: "text" } },
 };
 
-test("a tool is taken out of what is offered and put back in its place", () => {
+test("restores a tool to its place", () => {
   const editsWithoutTool = offerTool(request, {}, "get_order", false);
   expect(editsWithoutTool).toEqual({ tools: [tools[1]] });
   expect(offerTool(request, editsWithoutTool, "get_order", true)).toEqual({ tools: undefined });
@@ -25,7 +25,7 @@ test("a tool is taken out of what is offered and put back in its place", () => {
   expect(offerTool(request, edits, "get_order", true)).toEqual({ tools: [tools[0], edits.tools[0]] });
 });
 
-test("further parameters are changed by value, and left out when their name is gone", () => {
+test("edits and omits other parameters", () => {
   const model = parameterEdits(request, { unset: ["tools"] }, { tool_choice: "none" });
   expect(model).toEqual({ parameters: { tool_choice: "none" }, unset: ["tools", "n"] });
   expect(editedParameters(request, model)).toEqual({ tool_choice: "none" });
@@ -33,11 +33,11 @@ test("further parameters are changed by value, and left out when their name is g
   expect(editedParameters(request, {})).toBeUndefined();
 });
 
-test("what a request says can be left out", () => {
+test("lists fields that can be omitted", () => {
   expect(optionalFields(request)).toEqual(["tools", "response_format", "temperature", "tool_choice", "n"]);
 });
 
-test("an invalid list of tools and a parameter with its own field are refused", () => {
+test("rejects invalid tools and duplicate parameters", () => {
   expect(toolsProblem([{ description: "without a name" }])).toContain("list of tools");
   expect(toolsProblem(tools)).toBeNull();
   expect(parametersProblem({ seed: 1 })).toBe("seed has its own field");

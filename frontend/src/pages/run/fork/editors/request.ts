@@ -1,4 +1,4 @@
-// What a model is asked with beside its messages: tools, response format, further parameters, and what is left out.
+// Edits of a model request besides its messages: tools, response format, other parameters, omitted fields.
 import type { JsonValue, ModelOverride } from "@/api/schema";
 import type { ModelInput } from "@/domain/steps/content";
 
@@ -6,15 +6,15 @@ type JsonObject = Record<string, JsonValue>;
 type RequestFields = Pick<ModelOverride, "tools" | "response_format" | "parameters" | "unset">;
 export type RequestEdits = { [F in keyof RequestFields]?: RequestFields[F] | undefined };
 
-/** Parameters that have a field of their own. */
+/** Parameters with their own form field. */
 const OWN = new Set(["temperature", "top_p", "max_tokens", "max_completion_tokens", "seed", "stop", "stop_sequences"]);
 
-/** The recorded parameters without a field of their own. */
+/** The recorded parameters without their own form field. */
 export function otherParameters(request: ModelInput): JsonObject {
   return Object.fromEntries(Object.entries(request.parameters).filter(([name]) => !OWN.has(name)));
 }
 
-/** They as the draft has them. */
+/** The same parameters with the draft's edits applied. */
 export function editedParameters(request: ModelInput, model: RequestEdits): JsonObject | undefined {
   const recordedParameters = otherParameters(request);
   const unset = new Set(model.unset ?? []);
@@ -23,7 +23,7 @@ export function editedParameters(request: ModelInput, model: RequestEdits): Json
   return Object.fromEntries(Object.entries(parameters).filter(([name]) => !unset.has(name)));
 }
 
-/** What makes the recorded ones these: values that differ, and names that are left out. */
+/** The edits that turn the recorded parameters into these: changed values and omitted names. */
 export function parameterEdits(
   request: ModelInput,
   model: RequestEdits,
@@ -42,13 +42,13 @@ export function parameterEdits(
   };
 }
 
-/** What a request says that it can do without. */
+/** Fields of a request that can be omitted. */
 export function optionalFields(request: ModelInput): string[] {
   const format = request.rest["response_format"] == null ? [] : ["response_format"];
   return [...(request.tools.length > 0 ? ["tools"] : []), ...format, ...Object.keys(request.parameters)];
 }
 
-/** The tools with one of the recorded ones offered, or not. */
+/** Offer a recorded tool, or stop offering it. */
 export function offerTool(request: ModelInput, model: RequestEdits, name: string, isOffered: boolean): RequestEdits {
   const current = model.tools ?? (request.tools as JsonObject[]);
   const offeredNames = new Set(current.map(nameOf).filter((item) => item !== name || isOffered));
@@ -65,7 +65,7 @@ export function nameOf(tool: JsonValue): string {
   return typeof name === "string" ? name : "";
 }
 
-/** What is wrong with a list of tools, if anything. */
+/** Why a list of tools is invalid. Null if it is valid. */
 export function toolsProblem(value: JsonValue): string | null {
   const isValid = Array.isArray(value) && value.every((tool) => nameOf(tool) !== "");
   return isValid ? null : "this must be a list of tools, each with a name";
@@ -76,7 +76,7 @@ export function objectProblem(value: JsonValue): string | null {
   return isValid ? null : "this must be a JSON object";
 }
 
-/** What is wrong with further parameters, if anything. */
+/** Why other parameters are invalid. Null if they are valid. */
 export function parametersProblem(value: JsonValue): string | null {
   const problem = objectProblem(value);
   if (problem) return problem;

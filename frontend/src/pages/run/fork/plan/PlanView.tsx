@@ -13,12 +13,12 @@ import type { Fork } from "../useFork";
 import { planPrice, planLines } from "./wording";
 import { sentence } from "@/ui/format/text";
 
-/** Blocked steps listed by name; more are counted. */
+/** Blocked steps to list by name. Others are counted. */
 const LISTED_LIMIT = 4;
 
 interface Props {
   fork: Fork;
-  /** Refusals that are about no single override. */
+  /** Refusals that concern no single override. */
   orphans: PlanRefusal[];
   onSelect: (sequenceNo: number) => void;
 }
@@ -85,7 +85,7 @@ function PlanSummary({
   );
 }
 
-/** Steps that the change may reach without a trace, with what can be done. */
+/** Steps that the change may reach without a trace, and how to handle them. */
 function AssumedSteps({ plan, onSelect }: { plan: Plan; onSelect: (step: number) => void }): ReactElement {
   const steps = plan.steps.filter((step) => step.reason === "assumed_unaffected").slice(0, LISTED_LIMIT);
   return (
@@ -98,7 +98,7 @@ function AssumedSteps({ plan, onSelect }: { plan: Plan; onSelect: (step: number)
   );
 }
 
-/** Steps with messages that a person typed after an answer that changes. */
+/** Steps with user messages that follow a changed answer. */
 function DeterminismTypes({ plan, onSelect }: { plan: Plan; onSelect: (step: number) => void }): ReactElement | null {
   const steps = plan.steps.filter((step) => step.typed.length > 0);
   if (steps.length === 0) return null;
@@ -124,7 +124,7 @@ function StepLink({ step, onSelect }: { step: number; onSelect: (step: number) =
   );
 }
 
-/** Kurral's replay type and determinism score, with what they rest on. */
+/** Kurral's replay type and determinism score, with their inputs. */
 function Kind(props: { type: Plan["replay_type"]; determinism: Determinism; assumedCount: number }): ReactElement {
   const { type, determinism, assumedCount } = props;
   const factors = Object.entries(determinism.factors).map(([name, value]) => `${name} ${value.toFixed(2)}`);

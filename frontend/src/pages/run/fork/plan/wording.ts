@@ -1,4 +1,4 @@
-// What a plan would do and cost, in words.
+// Descriptions of a plan's actions and cost.
 import type { Plan } from "@/api/schema";
 import type { PlanAction } from "@/domain/steps/labels";
 import { pluralize, duration, money } from "@/ui/format/numbers";
@@ -15,7 +15,7 @@ const lines: Record<PlanAction, (count: number) => string> = {
 
 const order: readonly PlanAction[] = ["inherited", "reuse", "cache", "live", "simulate", "blocked", "unreached"];
 
-/** The plan as a short list, in the order of how sure each answer is. */
+/** The plan as a short list, most certain answers first. */
 export function planLines(plan: Plan): { action: PlanAction; text: string }[] {
   return order.flatMap((action) => {
     const count = plan.actions[action] ?? 0;
@@ -23,7 +23,7 @@ export function planLines(plan: Plan): { action: PlanAction; text: string }[] {
   });
 }
 
-/** "≤ $0.013 · about 3 s", honest about what is unknown. */
+/** "≤ $0.013 · about 3 s". Names what is unknown. */
 export function planPrice(plan: Plan): string {
   if (plan.live_calls === 0) return "free, no live calls";
   const cost = plan.cost_usd === null ? "cost unknown" : `≤ ${money(plan.cost_usd)}`;

@@ -22,7 +22,7 @@ interface Limit {
   label: string;
   min?: number;
   max?: number;
-  /** Fractions in steps of this size; whole numbers without. */
+  /** Step size of fractions. Whole numbers have none. */
   step?: number;
   defaultValue?: number;
   value: (policy: SparsePolicy) => number | null | undefined;
@@ -74,7 +74,7 @@ function retries(name: keyof typeof DEFAULTS.retries, label: string, bounds: Par
   };
 }
 
-/** What few replays need: single tools, likeness, limits, retries. */
+/** Rarely needed settings: individual tools, similarity, limits, retries. */
 export function PolicyDetails({ policy, onChange }: Props): ReactElement {
   const names = useQuery(toolsQuery).data?.tools.map(({ name }) => name) ?? [];
   return (

@@ -17,7 +17,7 @@ interface Props {
   onChange: (draft: Draft) => void;
 }
 
-/** The policy; what is not set here keeps the server's defaults. */
+/** Edit the policy. Fields that are not set use the server's defaults. */
 export function PolicyEditor({ draft, onChange: changeDraft }: Props): ReactElement {
   const { policy } = draft;
   const onChange = (next: SparsePolicy) => changeDraft({ ...draft, policy: next });

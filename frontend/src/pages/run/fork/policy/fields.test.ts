@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { details, withField, withPart } from "./fields";
 
-test("a part that says nothing any more is gone with its last field", () => {
+test("removes a part with its last field", () => {
   const policy = withPart({ order: "reuse" }, "tools", { block: ["drop_*"], ask: [] });
   expect(policy).toEqual({ order: "reuse", tools: { block: ["drop_*"] } });
   expect(withPart(policy, "tools", { block: [] })).toEqual({ order: "reuse" });
@@ -10,11 +10,11 @@ test("a part that says nothing any more is gone with its last field", () => {
   expect(withPart(budgetPolicy, "budget", { max_steps: null })).toEqual({ budget: { deadline_s: 60 } });
 });
 
-test("a field that is taken back leaves the policy as it was", () => {
+test("removing a field restores the policy", () => {
   expect(withField(withField({ strict: true }, "max_turns", 3), "max_turns", undefined)).toEqual({ strict: true });
 });
 
-test("only what is not as usual is told", () => {
+test("describes only changed settings", () => {
   const retries = { max: 3, initial_s: 1, base: 2, cap_s: 60 };
   const usual = { semantic_threshold: 0.85, max_turns: 25, tools: { allow: [], block: [], ask: [] }, retries };
   expect(details({})).toEqual([]);

@@ -1,8 +1,8 @@
-// The fields of a policy as they are being edited.
+// Fields of a policy while they are edited.
 import type { Policy } from "@/api/schema";
 import type { Part, SparsePolicy } from "@/domain/overrides/policy";
 
-/** What holds where a policy says nothing. */
+/** Defaults of fields that a policy does not set. */
 export const DEFAULTS = {
   semantic_threshold: 0.85,
   determinism_threshold: 0.8,
@@ -10,7 +10,7 @@ export const DEFAULTS = {
   retries: { max: 3, initial_s: 1, base: 2, cap_s: 60 },
 } as const;
 
-/** One field set, or taken out where it says nothing. */
+/** Set a field, or remove it if the value is empty. */
 export function withField<F extends keyof SparsePolicy>(
   policy: SparsePolicy,
   field: F,
@@ -20,7 +20,7 @@ export function withField<F extends keyof SparsePolicy>(
   return value === undefined ? rest : { ...policy, [field]: value };
 }
 
-/** Fields of a part set, or taken out where they say nothing; the part goes with its last one. */
+/** Set fields of a part, or remove empty ones. A part without fields is removed. */
 export function withPart<P extends Part>(
   policy: SparsePolicy,
   part: P,
@@ -36,7 +36,7 @@ function isSet(value: unknown): boolean {
   return value != null && !(Array.isArray(value) && value.length === 0);
 }
 
-/** What a policy says beyond what may go live, in which order and for how much. */
+/** Policy settings other than live calls, order and budget, in words. */
 export function details({ tools, budget, retries, ...policy }: SparsePolicy): string[] {
   const { semantic_threshold: likeness, determinism_threshold: score, max_turns: turns } = policy;
   return [

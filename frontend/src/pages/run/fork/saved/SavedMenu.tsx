@@ -14,17 +14,17 @@ interface SavedItem {
 }
 
 interface Props {
-  /** What is stored here, as "profile" or "policy". */
+  /** The kind of item, "profile" or "policy". */
   noun: string;
   items: readonly SavedItem[];
-  /** The name of what the draft is at the moment, if it is stored. */
+  /** The name of the saved item that equals the draft. */
   current: string | undefined;
-  /** Why there is nothing to save; nothing when there is. */
+  /** Why there is nothing to save. Undefined if there is. */
   saveBlocker: string | null;
   onSave: (name: string) => Promise<unknown>;
 }
 
-/** Loads what was stored under a name, and stores what is set now. */
+/** Load a saved item, or save the current one under a name. */
 export function SavedMenu({ noun, items, current, saveBlocker, onSave }: Props): ReactElement {
   return (
     <div className={classes.stored}>

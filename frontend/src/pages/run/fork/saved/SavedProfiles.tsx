@@ -13,7 +13,7 @@ interface Props {
   onChange: (draft: Draft) => void;
 }
 
-/** Stored override profiles: by name, with what each changes. */
+/** Saved override profiles with their changes. */
 export function SavedProfiles({ draft, onChange }: Props): ReactElement {
   const profiles = useQuery(profilesQuery).data?.profiles ?? [];
   return (
@@ -30,13 +30,13 @@ export function SavedProfiles({ draft, onChange }: Props): ReactElement {
           load: () => onChange({ ...draft, overrides }),
         };
       })}
-      // The schema lists every field; absent ones stay absent.
+      // The schema lists every field. Absent fields stay absent.
       onSave={(name) => saveProfile({ name, profile: { overrides: draft.overrides } } as SaveProfile)}
     />
   );
 }
 
-/** Stored policies: by name, with what each says. */
+/** Saved policies with their settings. */
 export function SavedPolicies({ draft, onChange }: Props): ReactElement {
   const policies = useQuery(policiesQuery).data?.policies ?? [];
   return (

@@ -9,25 +9,25 @@ const brief = {
 } as unknown as StoredProfile;
 const careful = { digest: "p1", names: ["careful"], policy: { budget: { max_steps: 9 }, order: "reuse" } };
 
-test("a draft is the stored profile that makes the same changes, in whatever order they are written", () => {
+test("matches a profile regardless of order", () => {
   const overrides = [{ model: { seed: 1, temperature: 0 }, match: { type: "model" as const } }];
   expect(matchingProfile({ overrides, policy: {} }, [brief])?.names).toEqual(["brief"]);
   expect(matchingProfile({ overrides: [...overrides, ...overrides], policy: {} }, [brief])).toBeUndefined();
   expect(matchingProfile({ overrides: [], policy: {} }, [{ ...brief, profile: { overrides: [] } }])).toBeUndefined();
 });
 
-test("a draft's policy is the stored one that says the same", () => {
+test("matches an equal policy", () => {
   const policies = [careful as unknown as StoredPolicy];
   const policy = { order: "reuse" as const, budget: { max_steps: 9 } };
   expect(matchingPolicy({ overrides: [], policy }, policies)?.digest).toBe("p1");
   expect(matchingPolicy({ overrides: [], policy: {} }, policies)).toBeUndefined();
 });
 
-test("a stored profile becomes the draft's changes as they were written", () => {
+test("loads a saved profile unchanged", () => {
   expect(overridesOf(brief)).toEqual(brief.profile.overrides);
 });
 
-test("names that cannot be given say why", () => {
+test("explains invalid names", () => {
   expect(nameProblem("brief-2.answers")).toBeNull();
   expect(nameProblem("Brief")).toMatch(/lower-case/);
   expect(nameProblem("deadbeef")).toMatch(/digest/);

@@ -1,15 +1,15 @@
-// Which stored profile or policy a draft is, and whether a name can be given. Names are checked again by the server.
+// Matching a draft with saved profiles and policies, and validating names. The server validates names again.
 import type { StoredPolicy, StoredProfile } from "@/api/schema";
 import { parseOverrides, type Draft, type SparseOverride } from "@/domain/overrides/draft";
 import type { SparsePolicy } from "@/domain/overrides/policy";
 
-/** The stored profile that makes exactly the draft's changes. */
+/** The saved profile with exactly the draft's changes. */
 export function matchingProfile(draft: Draft, profiles: readonly StoredProfile[]): StoredProfile | undefined {
   const canonical = canonicalJson({ overrides: draft.overrides });
   return draft.overrides.length > 0 ? profiles.find(({ profile }) => canonicalJson(profile) === canonical) : undefined;
 }
 
-/** The stored policy that says exactly what the draft's does. */
+/** The saved policy that equals the draft's. */
 export function matchingPolicy(draft: Draft, policies: readonly StoredPolicy[]): StoredPolicy | undefined {
   const canonical = canonicalJson(draft.policy);
   return Object.keys(draft.policy).length > 0
@@ -26,14 +26,14 @@ export function policyOfSaved(policy: StoredPolicy): SparsePolicy {
   return policy.policy;
 }
 
-/** Why a name cannot be given; nothing when it can. */
+/** Why a name is invalid. Null if it is valid. */
 export function nameProblem(name: string): string | null {
   if (name === "") return null;
   if (!/^[a-z0-9][a-z0-9._-]{0,79}$/.test(name)) return "Use lower-case letters, digits, dots and dashes.";
   return /^[0-9a-f]{8,64}$/.test(name) ? "This looks like a digest: add another letter or a dash." : null;
 }
 
-/** The same text for equal values, whatever the order of their keys. */
+/** Canonical text of a value, independent of key order. */
 function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) =>
     typeof part === "object" && part !== null && !Array.isArray(part)
