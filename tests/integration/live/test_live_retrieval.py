@@ -270,7 +270,7 @@ def test_embedding_a_query_costs_what_the_provider_asks(settings: Settings) -> N
     ("entry", "says"),
     [
         ({}, "give exactly one of `chroma`"),
-        ({"http": {"url": "http://a/"}, "embeddings": {"a": {"local": "all-MiniLM-L6-v2"}}}, "leave out `embeddings`"),
+        ({"http": {"url": "http://a/"}, "embeddings": {"a": {"local": "all-MiniLM-L6-v2"}}}, "omit `embeddings`"),
         ({"chroma": {"url": "http://a/", "collection": "c"}}, "`embeddings` is empty"),
         ({"chroma": {"url": "http://a/", "collection": "c"}, "embeddings": {"a": {"engine": "x"}}}, "only Qdrant"),
         ({"chroma": {"url": "http://a/", "collection": "c"}, "embeddings": {"a": {}}}, "['embeddings']['a']"),
@@ -279,7 +279,7 @@ def test_embedding_a_query_costs_what_the_provider_asks(settings: Settings) -> N
             "is 'x', which is not a configured provider",
         ),
         ({"pgvector": {"table": "t"}, "embeddings": {"a": {"local": "all-MiniLM-L6-v2"}}}, "['pgvector']['url_env']"),
-        ({"http": {"url": "http://a/"}, "embedding": "b"}, "none of []"),
+        ({"http": {"url": "http://a/"}, "embedding": "b"}, "not one of []"),
     ],
 )
 def test_a_mistake_in_the_configuration_is_named_at_start(settings: Settings, entry: Any, says: str) -> None:
