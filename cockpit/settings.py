@@ -52,37 +52,38 @@ def _make_home() -> None:
         home.make_home(HOME)
     except OSError as error:
         raise ImproperlyConfigured(
-            f"FORKPOINT_HOME is {HOME}, where nothing can be kept ({error.strerror}): set it to a folder of yours."
+            f"FORKPOINT_HOME is {HOME}, which is not writable ({error.strerror}): set it to a writable folder."
         ) from error
 
 
 def _secret_key() -> str:
-    """The given key, else one made once and kept in the home folder, readable by its owner only."""
-    given: str = env.str("FORKPOINT_SECRET_KEY", default="")
-    if given:
-        if len(given) < 32:
-            raise ImproperlyConfigured("FORKPOINT_SECRET_KEY is too short: give it at least 32 characters.")
-        return given
+    """Return the configured key, or one generated once in the home folder and readable only by its owner."""
+    configured_key: str = env.str("FORKPOINT_SECRET_KEY", default="")
+    if configured_key:
+        if len(configured_key) < 32:
+            raise ImproperlyConfigured("FORKPOINT_SECRET_KEY is too short: use at least 32 characters.")
+        return configured_key
     path = HOME / "secret_key"
     if not path.exists() or not path.stat().st_size:
         _make_home()
         path.touch(mode=0o600)
         with path.open("r+") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)  # of several processes that begin at once, one makes it
+            # Only one of several processes that start at once generates the key.
+            fcntl.flock(file, fcntl.LOCK_EX)
             if not file.read():
                 file.write(secrets.token_urlsafe(48))
     return path.read_text()
 
 
-def _by_name(variable: str, what: str) -> dict[str, dict[str, Any]]:
-    """JSON: an object of objects, which whoever uses them checks further."""
+def _by_name(variable: str, title: str) -> dict[str, dict[str, Any]]:
+    """Parse a variable as a JSON object of objects. Its users validate the contents."""
     text = env.str(variable, default="{}")
     try:
         value = json.loads(text)
     except ValueError as error:
         raise ImproperlyConfigured(f"{variable} is not JSON ({error}).") from error
     if not isinstance(value, dict) or not all(isinstance(item, dict) for item in value.values()):
-        raise ImproperlyConfigured(f"{variable} must be an object of {what} by name.")
+        raise ImproperlyConfigured(f"{variable} must be an object of {title} by name.")
     return value
 
 
@@ -204,7 +205,7 @@ SHARING = _switch("FORKPOINT_SHARING")
 SECRET_KEY = _secret_key()
 DEBUG = False
 LOOPBACK = HOST in {"127.0.0.1", "localhost", "::1"}
-# On loopback only names of this machine: another site's name pointed here (DNS rebinding) is refused.
+# On loopback, only names of this machine are accepted; this refuses other sites' names (DNS rebinding).
 ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"] if EMBEDDED and LOOPBACK else ["*"]
 LOGIN_REQUIRED = not (EMBEDDED and LOOPBACK)
 ROOT_URLCONF = "cockpit.urls"

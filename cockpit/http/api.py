@@ -41,12 +41,12 @@ def _check_broker() -> None:
 _CHECKS = {"database": _check_database, "broker": _check_broker, "storage": artifact_files.check}
 
 
-def _outcome(name: str, *, told: bool) -> str:
+def _outcome(name: str, *, with_details: bool) -> str:
     try:
         _CHECKS[name]()
-    except Exception as error:  # noqa: BLE001  # whatever is wrong with a dependency is the answer here
+    except Exception as error:  # noqa: BLE001  # any error of a dependency is the result
         log.warning("not_ready", dependency=name, error=f"{type(error).__name__}: {error}")
-        return f"{type(error).__name__}: {error}" if told else "does not answer; the server's log says why"
+        return f"{type(error).__name__}: {error}" if with_details else "unavailable; see the server log"
     return "ok"
 
 
@@ -55,7 +55,7 @@ def _caller(request: Request) -> auth.Caller | None:
 
 
 def _may_see_inside(request: Request) -> bool:
-    """Errors of dependencies tell where they are and who asks them. Without a database nobody is known."""
+    """Errors of dependencies reveal addresses and users, so only admins see them; nobody during a database outage."""
     try:
         caller = _caller(request)
     except DatabaseError:
@@ -66,16 +66,16 @@ def _may_see_inside(request: Request) -> bool:
 class HealthView(APIView):
     @extend_schema(operation_id="health", responses=Health)
     def get(self, request: Request) -> Response:
-        """The process is alive."""
+        """Report that the process is alive."""
         return Response(Health(status="ok", version=settings.VERSION))
 
 
 class ReadyView(APIView):
     @extend_schema(operation_id="ready", responses={200: Readiness, 503: Readiness})
     def get(self, request: Request) -> Response:
-        """The database, the broker and the artifact storage answer. What is wrong with one is told to admins only."""
-        told = _may_see_inside(request)
-        checks = {name: _outcome(name, told=told) for name in _CHECKS}
+        """Check the database, the broker and the artifact storage. Only admins see the errors."""
+        with_details = _may_see_inside(request)
+        checks = {name: _outcome(name, with_details=with_details) for name in _CHECKS}
         ready = set(checks.values()) == {"ok"}
         return Response(Readiness(ready=ready, checks=checks), 200 if ready else 503)
 
@@ -92,7 +92,7 @@ def _access(request: Request) -> Access:
 class AccessView(APIView):
     @extend_schema(operation_id="access", responses=Access)
     def get(self, request: Request) -> Response:
-        """Who the caller is. Also sets the CSRF cookie."""
+        """Return the caller's identity. Also sets the CSRF cookie."""
         get_token(request)
         return Response(_access(request))
 

@@ -17,7 +17,7 @@ from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import CsrfViewMiddleware
 
 from cockpit.http import tokens
-from cockpit.http.errors import Trouble, problem_page
+from cockpit.http.errors import ErrorDescription, problem_page
 from cockpit.http.schemas import Role
 from traces.http.throttling import TooManyRequests, Window
 
@@ -95,59 +95,60 @@ def _csrf_refusal(request: HttpRequest) -> str | None:
     return None if refusal is None else "The CSRF token is missing or wrong: send it back as X-CSRFToken."
 
 
-def _refusal(request: HttpRequest) -> Trouble | None:
+def _refusal(request: HttpRequest) -> ErrorDescription | None:
     method = request.method or "GET"
     if method not in _SAFE:
         if foreign_origin(request.headers.get("Origin"), request.get_host()):
-            return Trouble("auth_forbidden", 403, "This request came from a page of another site.")
+            return ErrorDescription("auth_forbidden", 403, "This request came from a page of another site.")
         if csrf := _csrf_refusal(request):
-            return Trouble("auth_forbidden", 403, csrf)
+            return ErrorDescription("auth_forbidden", 403, csrf)
     role = required_role(method, request.path)
     if role is None and not request.path.startswith(_KNOWN_CALLER):
         return None
     caller = caller_of({key.lower(): value for key, value in request.headers.items()}, request.session)
     if role is None:
-        request.caller_name = caller.name if caller else ""  # type: ignore[attr-defined]  # some links are for those who are signed in
+        request.caller_name = caller.name if caller else ""  # type: ignore[attr-defined]  # used by links for signed-in users
         return None
     if caller is None:
         if "authorization" in request.headers:
             count_guess(request)
-        return Trouble("auth_required", 401, "Log in, or send a token as `Authorization: Bearer …`.")
-    request.caller_name = caller.name  # type: ignore[attr-defined]  # for whatever records who did it
+        return ErrorDescription("auth_required", 401, "Log in, or send a token as `Authorization: Bearer …`.")
+    request.caller_name = caller.name  # type: ignore[attr-defined]  # recorded as the author
     if not may(caller, role):
-        return Trouble("auth_forbidden", 403, f"This needs the role {role}; {caller.name} is {caller.role}.")
+        return ErrorDescription("auth_forbidden", 403, f"This needs the role {role}; {caller.name} is {caller.role}.")
     return None
 
 
 def access_control(get_response: Handler) -> Handler:
-    """Let through what the caller may do, before any view runs."""
+    """Check the caller's permissions before any view runs."""
 
     def handle(request: HttpRequest) -> HttpResponse:
-        refused = _refused(request)
-        return get_response(request) if refused is None else refused
+        refusal = _refusal_response(request)
+        return get_response(request) if refusal is None else refusal
 
     return handle
 
 
 def early_refusal(scope: dict[str, Any]) -> tuple[int, list[tuple[bytes, bytes]], bytes] | None:
-    """Return what a request is refused with by its headers alone: a body that nobody may send is not read."""
+    """Return the refusal of a request by its headers, so that the body of a refused request is not read."""
     request = WSGIRequest(cast(Any, build_environ(cast(Any, scope), cast(Any, io.BytesIO()))))
     SessionMiddleware(lambda _: HttpResponse()).process_request(request)
     try:
-        response = _refused(request)
+        response = _refusal_response(request)
     except (SuspiciousOperation, DatabaseError):
-        return None  # is answered where every error is
+        # The error is handled with the request.
+        return None
     if response is None:
         return None
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.items()]
     return response.status_code, headers, response.content
 
 
-def _refused(request: HttpRequest) -> HttpResponse | None:
+def _refusal_response(request: HttpRequest) -> HttpResponse | None:
     try:
         refusal = _refusal(request)
     except TooManyRequests as error:
-        response = problem_page(request, Trouble("rate_limited", error.status, error.detail, retryable=True))
+        response = problem_page(request, ErrorDescription("rate_limited", error.status, error.detail, retryable=True))
         response["Retry-After"] = str(error.wait)
         return response
     if refusal is None:
@@ -159,16 +160,16 @@ def _refused(request: HttpRequest) -> HttpResponse | None:
 
 
 def address_of(request: HttpRequest) -> str:
-    """The address that a request comes from, as a trusted proxy or else the connection has it."""
+    """Return the client address from a trusted proxy, or from the connection."""
     return str(request.META.get("REMOTE_ADDR", ""))
 
 
 def count_guess(request: HttpRequest) -> None:
-    """Count a wrong token; raises `TooManyRequests` where that is too many."""
+    """Count a wrong token; raises `TooManyRequests` above the limit."""
     GUESSES.count(address_of(request), _TOO_MANY_GUESSES)
 
 
 def check_guesses(request: HttpRequest) -> None:
-    """Raise `TooManyRequests` where too many wrong tokens came from this address."""
+    """Raise `TooManyRequests` if too many wrong tokens came from this address."""
     if GUESSES.is_full(address_of(request)):
         raise TooManyRequests(_TOO_MANY_GUESSES, wait=GUESSES.seconds)

@@ -19,23 +19,23 @@ from replay.hooks import configuration as hooks
 from replay.live import retrieval, tools
 from replay.live.providers import configuration as providers
 
-# A password may hold any sign, unescaped too; libraries also take one among the options.
+# A password may contain any character, even unescaped; libraries also accept one as a query option.
 _PASSWORD: Final = re.compile(r"(//[^/@:]*):[^?]*@")
 _SECRET_OPTION: Final = re.compile(r"([?&][^=&]*(?:pass|secret|token|key)[^=&]*=)[^&]*", re.IGNORECASE)
 
 
 def effective() -> Configuration:
-    """Raises `ImproperlyConfigured` where a variable says something wrong."""
+    """Return the configuration in effect; raises `ImproperlyConfigured` for an invalid variable."""
     return Configuration(
         mode="embedded" if settings.EMBEDDED else "distributed",
         home=str(settings.HOME),
         host=settings.HOST,
         port=settings.PORT,
-        # Of the server: a command on this machine needs no login.
+        # Applies to the server: local commands need no login.
         login_required=not (settings.EMBEDDED and settings.LOOPBACK),
         sharing=settings.SHARING,
-        database=_masked(settings.DATABASE_URL) or f"sqlite: {settings.DATABASES['default']['NAME']}",
-        redis=_masked(settings.REDIS_URL) or None,
+        database=_without_secrets(settings.DATABASE_URL) or f"sqlite: {settings.DATABASES['default']['NAME']}",
+        redis=_without_secrets(settings.REDIS_URL) or None,
         artifacts=_artifacts(cast(dict[str, Any], settings.STORAGES["artifacts"])["OPTIONS"]),
         semantic=find_spec("sentence_transformers") is not None,
         providers=_providers(),
@@ -64,14 +64,14 @@ def _providers() -> list[ProviderSetting]:
 def _retrievers() -> list[RetrieverSetting]:
     return [
         RetrieverSetting(
-            name=one.name,
-            asks=one.place,
-            serves=list(one.entry.serves or []),
-            stores=one.entry.stores,
-            embeddings={name: embedding.summary for name, embedding in one.entry.embeddings.items()},
-            variables={name: _key(name, os.environ.get(name, "")) for name in one.variables},
+            name=retriever.name,
+            asks=retriever.place,
+            serves=list(retriever.entry.serves or []),
+            stores=retriever.entry.stores,
+            embeddings={name: embedding.summary for name, embedding in retriever.entry.embeddings.items()},
+            variables={name: _key(name, os.environ.get(name, "")) for name in retriever.variables},
         )
-        for one in retrieval.configured_retrievers().values()
+        for retriever in retrieval.configured_retrievers().values()
     ]
 
 
@@ -100,6 +100,6 @@ def _artifacts(options: dict[str, Any]) -> str:
     return str(options["location"])
 
 
-def _masked(url: str) -> str:
-    """A URL without the secrets in it."""
+def _without_secrets(url: str) -> str:
+    """Remove the secrets from a URL."""
     return _SECRET_OPTION.sub(r"\1***", _PASSWORD.sub(r"\1:***@", url))

@@ -1,4 +1,4 @@
-"""Every error leaves as `application/problem+json`, with a code, a place and the request's id."""
+"""Errors as `application/problem+json`, with a code, a location and the request id."""
 
 import sys
 from collections.abc import Mapping
@@ -20,27 +20,27 @@ _CODES = frozenset(get_args(ErrorCode))
 _LONGEST = 2_000
 
 
-class Trouble(NamedTuple):
-    """What is known of an exception once it is put in the words of the interface."""
+class ErrorDescription(NamedTuple):
+    """An exception described for the API."""
 
     code: ErrorCode
     status: int
     detail: str
-    where: str = ""
+    location: str = ""
     retryable: bool = False
 
 
-def _of_own(error: Exception) -> Trouble | None:
-    """Our own exceptions carry `code` and `status`; see `traces.errors`."""
+def _from_own(error: Exception) -> ErrorDescription | None:
+    """Describe one of our own exceptions, which have `code` and `status` (see `traces.errors`)."""
     code, status = getattr(error, "code", None), getattr(error, "status", None)
     if code not in _CODES or not isinstance(status, int):
         return None
-    return Trouble(
+    return ErrorDescription(
         cast(ErrorCode, code), status, str(error), getattr(error, "where", ""), bool(getattr(error, "retryable", False))
     )
 
 
-def _of_drf(error: drf.APIException) -> Trouble:
+def _from_drf(error: drf.APIException) -> ErrorDescription:
     codes: dict[int, ErrorCode] = {
         401: "auth_required",
         403: "auth_forbidden",
@@ -51,7 +51,7 @@ def _of_drf(error: drf.APIException) -> Trouble:
         503: "dependency_unavailable",
     }
     fallback: ErrorCode = "validation_error" if error.status_code < 500 else "internal_error"
-    return Trouble(
+    return ErrorDescription(
         codes.get(error.status_code, fallback),
         error.status_code,
         str(error.detail),
@@ -60,44 +60,48 @@ def _of_drf(error: drf.APIException) -> Trouble:
     )
 
 
-def describe(error: Exception) -> Trouble:
-    """What to tell the caller. What is not known tells nothing of the inside."""
-    if own := _of_own(error):
+def describe(error: Exception) -> ErrorDescription:
+    """Describe an exception for the caller. Unknown exceptions reveal no internals."""
+    if own := _from_own(error):
         return own
     match error:
         case drf.APIException():
-            return _of_drf(error)
+            return _from_drf(error)
         case Http404() | ObjectDoesNotExist():
-            return Trouble("not_found", 404, str(error) or "There is nothing at this address.")
+            return ErrorDescription("not_found", 404, str(error) or "There is nothing at this address.")
         case PermissionDenied():
-            return Trouble("auth_forbidden", 403, str(error) or "This is not allowed.")
+            return ErrorDescription("auth_forbidden", 403, str(error) or "This is not allowed.")
         case RequestDataTooBig():
-            return Trouble("payload_too_large", 413, "The request is larger than this server accepts.")
+            return ErrorDescription("payload_too_large", 413, "The request is larger than this server accepts.")
         case UnreadablePostError():
-            return Trouble("validation_error", 400, "The body of the request broke off, or did not come in time.")
+            return ErrorDescription(
+                "validation_error", 400, "The request body was incomplete or did not arrive in time."
+            )
         case SuspiciousOperation():
-            return Trouble("validation_error", 400, "The request is malformed.")
+            return ErrorDescription("validation_error", 400, "The request is malformed.")
         case OperationalError() | InterfaceError():
-            return Trouble("dependency_unavailable", 503, "The database did not answer.", "", retryable=True)
+            return ErrorDescription("dependency_unavailable", 503, "The database did not respond.", "", retryable=True)
         case redis.ConnectionError() | redis.TimeoutError():
-            return Trouble("dependency_unavailable", 503, "Redis did not answer.", "", retryable=True)
-    return Trouble("internal_error", 500, "Something went wrong on the server; its log has this request's id.")
+            return ErrorDescription("dependency_unavailable", 503, "Redis did not respond.", "", retryable=True)
+    return ErrorDescription(
+        "internal_error", 500, "An internal error occurred; the server log contains this request id."
+    )
 
 
-def _problem(trouble: Trouble, request_id: str) -> Problem:
+def _problem(description: ErrorDescription, request_id: str) -> Problem:
     return Problem(
-        title=HTTPStatus(trouble.status).phrase,
-        status=trouble.status,
-        code=trouble.code,
-        detail=_clipped(trouble.detail),
-        where=_clipped(trouble.where),
-        retryable=trouble.retryable,
+        title=HTTPStatus(description.status).phrase,
+        status=description.status,
+        code=description.code,
+        detail=_truncate(description.detail),
+        where=_truncate(description.location),
+        retryable=description.retryable,
         request_id=request_id,
     )
 
 
-def _clipped(text: str) -> str:
-    """Details quote what was sent, which can be long."""
+def _truncate(text: str) -> str:
+    """Truncate details, which may quote long input."""
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
@@ -106,22 +110,22 @@ def request_id(request: Any) -> str:
 
 
 def problem_response(error: Exception, context: Mapping[str, Any]) -> HttpResponse:
-    """REST framework's exception handler. A problem is JSON, whatever else the view can write."""
-    trouble = describe(error)
-    if trouble.status >= 500:
-        log.error("request_failed", code=trouble.code, exc_info=error)
-    response = problem_page(getattr(context["request"], "_request", None), trouble)
+    """Exception handler of REST framework. A problem is always JSON, whatever the view renders."""
+    description = describe(error)
+    if description.status >= 500:
+        log.error("request_failed", code=description.code, exc_info=error)
+    response = problem_page(getattr(context["request"], "_request", None), description)
     if wait := getattr(error, "wait", None):
         response["Retry-After"] = str(int(wait))
     return response
 
 
-def problem_page(request: HttpRequest | None, trouble: Trouble) -> HttpResponse:
-    return HttpResponse(in_json(trouble, request_id(request)), status=trouble.status, content_type=CONTENT_TYPE)
+def problem_page(request: HttpRequest | None, description: ErrorDescription) -> HttpResponse:
+    return HttpResponse(in_json(description, request_id(request)), status=description.status, content_type=CONTENT_TYPE)
 
 
-def in_json(trouble: Trouble, request_id: str = "") -> bytes:
-    return _problem(trouble, request_id).model_dump_json().encode()
+def in_json(description: ErrorDescription, request_id: str = "") -> bytes:
+    return _problem(description, request_id).model_dump_json().encode()
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -129,14 +133,14 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    return problem_page(request, Trouble("auth_forbidden", 403, reason))
+    return problem_page(request, ErrorDescription("auth_forbidden", 403, reason))
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return problem_page(request, Trouble("not_found", 404, f"There is nothing at {request.path}."))
+    return problem_page(request, ErrorDescription("not_found", 404, f"There is nothing at {request.path}."))
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """For what was raised before a view ran, or in one that is not REST framework's."""
+    """Handle errors outside of REST framework's views."""
     error = sys.exception()
     return problem_page(request, describe(error if isinstance(error, Exception) else Exception()))

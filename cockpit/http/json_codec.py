@@ -1,4 +1,4 @@
-"""JSON in and out of the REST interface."""
+"""JSON parser and renderer of the REST API."""
 
 from collections.abc import Mapping
 from typing import IO, Any
@@ -23,13 +23,13 @@ def _plain(value: Any) -> Any:
 
 
 class TooDeep(ProblemError):
-    """A body that is nested deeper than anything that can be stored."""
+    """The body exceeds the maximum nesting depth."""
 
     status = 422
 
 
 class RepeatedKey(ProblemError):
-    """An object of a body that has a key twice: one of the two would be lost."""
+    """An object of the body has a duplicate key; one of the values would be lost."""
 
     status = 422
 
@@ -48,7 +48,7 @@ class OrjsonRenderer(BaseRenderer):
 
 
 class OrjsonParser(BaseParser):
-    """Strict JSON without NaN, of bounded depth; broken text names its place."""
+    """Parses strict JSON without NaN and with a maximum depth; errors name their position."""
 
     media_type = "application/json"
 
@@ -63,8 +63,8 @@ class OrjsonParser(BaseParser):
             value: Any = orjson.loads(body) if body else {}
         except orjson.JSONDecodeError as error:
             raise ParseError(f"The body is not JSON: {error}") from error
-        if (where := find_deep_part(value, MAX_DEPTH)) is not None:
-            raise TooDeep(f"The body is nested deeper than {MAX_DEPTH} levels.", where=where)
+        if (pointer := find_deep_part(value, MAX_DEPTH)) is not None:
+            raise TooDeep(f"The body is nested deeper than {MAX_DEPTH} levels.", where=pointer)
         if (twice := duplicate_keys.find(body, value)) is not None:
             raise RepeatedKey(f"In the body, {twice}.", where=twice.pointer or "/")
         return value

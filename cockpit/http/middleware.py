@@ -1,4 +1,4 @@
-"""Around every request: an id, a log line without payload, and the headers that keep a browser safe."""
+"""Middleware: request ids, logging without payloads, and security headers."""
 
 import re
 import time
@@ -8,15 +8,15 @@ from collections.abc import Callable
 import structlog
 from django.http import HttpRequest, HttpResponse
 
-from cockpit.http.errors import Trouble, problem_page
+from cockpit.http.errors import ErrorDescription, problem_page
 
-# Longer than any address that the cockpit makes; the database is not asked for more.
+# Longer than any address that the cockpit uses.
 _LONGEST_QUERY = 32_768
 log = structlog.get_logger("cockpit.request")
 Handler = Callable[[HttpRequest], HttpResponse]
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
-# Styles may be inline: component libraries set them on elements. Scripts may not.
+# Inline styles are allowed, because component libraries set them on elements; inline scripts are not.
 _POLICY = "; ".join(
     (
         "default-src 'self'",
@@ -34,11 +34,11 @@ _POLICY = "; ".join(
 
 
 def request_ids(get_response: Handler) -> Handler:
-    """Give each request an id, kept from the caller when it is well formed, and log how it went."""
+    """Assign each request an id (the caller's, if valid) and log the request."""
 
     def handle(request: HttpRequest) -> HttpResponse:
-        given = request.headers.get("X-Request-ID", "")
-        request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+        header = request.headers.get("X-Request-ID", "")
+        request_id = header if _REQUEST_ID.fullmatch(header) else uuid.uuid4().hex
         request.request_id = request_id  # type: ignore[attr-defined]  # ours, read by cockpit.http.errors
         began = time.perf_counter()
         with structlog.contextvars.bound_contextvars(request_id=request_id):
@@ -57,20 +57,20 @@ def request_ids(get_response: Handler) -> Handler:
 
 
 def bounded_queries(get_response: Handler) -> Handler:
-    """Refuse addresses whose query is longer than any that means something."""
+    """Refuse overlong query strings."""
 
     def handle(request: HttpRequest) -> HttpResponse:
         length = len(request.META.get("QUERY_STRING", ""))
         if length > _LONGEST_QUERY:
-            detail = f"The query of this address has {length} characters: {_LONGEST_QUERY} are the most."
-            return problem_page(request, Trouble("validation_error", 414, detail))
+            detail = f"The query string has {length} characters; the maximum is {_LONGEST_QUERY}."
+            return problem_page(request, ErrorDescription("validation_error", 414, detail))
         return get_response(request)
 
     return handle
 
 
 def security_headers(get_response: Handler) -> Handler:
-    """No inline script, no framing, no sniffing, no referrer to other sites; cookies given over TLS stay on it."""
+    """Set security headers: no inline scripts, framing, sniffing or cross-site referrers; secure cookies over TLS."""
 
     def handle(request: HttpRequest) -> HttpResponse:
         response = get_response(request)

@@ -1,4 +1,4 @@
-"""The socket's messages, in the same OpenAPI file as the REST interface: the browser's types come from one place."""
+"""OpenAPI schema of the REST API and of the socket's messages, so that the frontend's types have one source."""
 
 from functools import cache
 from typing import Any
@@ -11,12 +11,12 @@ from rest_framework.request import Request
 
 from cockpit.http.schemas import LiveMessage
 
-# What the published schema of override profiles says about a match beyond its fields: clients' types cannot say it.
+# Rules of the published override schema that client types cannot express.
 _RULES = ("anyOf", "if", "then")
 
 
 def add_live_messages(result: dict[str, Any], **context: Any) -> dict[str, Any]:
-    """A postprocessing hook of drf-spectacular."""
+    """Add the socket's messages (postprocessing hook of drf-spectacular)."""
     schema = LiveMessage.model_json_schema(ref_template="#/components/schemas/{model}", mode="serialization")
     components = result["components"].setdefault("schemas", {})
     for name, part in schema.pop("$defs").items():
@@ -29,16 +29,17 @@ def add_live_messages(result: dict[str, Any], **context: Any) -> dict[str, Any]:
 
 
 class SchemaView(SpectacularAPIView):
-    """The description of the interface, which anybody may read: it takes seconds to make, and is made once."""
+    """Public OpenAPI description. It takes seconds to build, so it is cached."""
 
     @extend_schema(exclude=True)
     def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
         media_type = request.accepted_renderer.media_type
-        return HttpResponse(_written(media_type), content_type=media_type)
+        return HttpResponse(_render(media_type), content_type=media_type)
 
 
 @cache
-def _written(media_type: str) -> str | bytes:
-    form = next(each for each in SchemaView.renderer_classes if each.media_type == media_type)
-    generator: Any = SchemaGenerator  # untyped
+def _render(media_type: str) -> str | bytes:
+    form = next(renderer for renderer in SchemaView.renderer_classes if renderer.media_type == media_type)
+    # drf-spectacular's generator is untyped.
+    generator: Any = SchemaGenerator
     return form().render(generator().get_schema(public=True), renderer_context={})

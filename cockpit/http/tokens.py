@@ -1,4 +1,4 @@
-"""Making, finding and revoking API tokens."""
+"""Create, find and revoke API tokens."""
 
 import hashlib
 from datetime import timedelta
@@ -16,48 +16,48 @@ from traces.http.idempotency import Key, derive_secret, make_once
 
 PREFIX = "fp_"
 _KIND = "token"
-# Last use is a hint for people: writing it for every request would make every read a write.
+# The time of last use is only informative; updating it on each request would turn every read into a write.
 USE_NOTED_EVERY = timedelta(minutes=1)
 
 
 class NameTaken(ProblemError):
-    """Two tokens of one name cannot be told apart, neither in a list nor in what was done with them."""
+    """Token names must be unique, because lists and audit records identify tokens by name."""
 
     code = "conflict"
     status = 409
 
 
 def _digest(secret: str) -> str:
-    # A plain hash is enough: the secret has 256 random bits, there is nothing to guess.
+    # A plain hash is sufficient, because the secret has 256 random bits.
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def create(*, name: str, role: Role) -> str:
-    """A new token; the only time that its secret is seen."""
+    """Create a token and return its secret, which cannot be retrieved later."""
     secret = issue(TokenRequest(name=name, role=role)).secret
-    assert secret is not None  # it was made just now
+    assert secret is not None
     return secret
 
 
-def issue(asked: TokenRequest, key: Key | None = None) -> TokenView:
-    """A new token with its secret, which nobody sees again but who repeats the request with its key."""
-    wanted = asked.model_dump(mode="json")
-    secret = PREFIX + derive_secret(_KIND, key, wanted)
+def issue(request: TokenRequest, key: Key | None = None) -> TokenView:
+    """Create a token with its secret. Only repeating the request with the same key returns the secret again."""
+    content = request.model_dump(mode="json")
+    secret = PREFIX + derive_secret(_KIND, key, content)
 
     def make() -> str:
-        name = asked.name.strip()
+        name = request.name.strip()
         try:
             with transaction.atomic():
-                return str(ApiToken.objects.create(name=name, role=asked.role, digest=_digest(secret)).id)
+                return str(ApiToken.objects.create(name=name, role=request.role, digest=_digest(secret)).id)
         except IntegrityError as error:
             detail = f"A token named {name!r} is in use: choose another name, or revoke that token first."
             raise NameTaken(detail, where="/name") from error
 
-    return _view(ApiToken.objects.get(id=make_once(_KIND, key, wanted, make)), secret)
+    return _view(ApiToken.objects.get(id=make_once(_KIND, key, content, make)), secret)
 
 
 def in_force() -> TokenList:
-    """Every token that opens something, the newest first."""
+    """Return all valid tokens, newest first."""
     return TokenList(tokens=[_view(token) for token in ApiToken.objects.filter(revoked_at=None).order_by("-id")])
 
 
@@ -73,15 +73,15 @@ def _view(token: ApiToken, secret: str | None = None) -> TokenView:
 
 
 def find(secret: str) -> ApiToken | None:
-    return _used(ApiToken.objects.filter(digest=_digest(secret), revoked_at=None).first())
+    return _note_use(ApiToken.objects.filter(digest=_digest(secret), revoked_at=None).first())
 
 
 def find_by_id(token_id: str | UUID) -> ApiToken | None:
-    return _used(ApiToken.objects.filter(id=token_id, revoked_at=None).first())
+    return _note_use(ApiToken.objects.filter(id=token_id, revoked_at=None).first())
 
 
 def revoke(token_id: UUID) -> bool:
-    """True when a token was in force and is not any more."""
+    """Revoke a token; return False if it was not valid."""
     return bool(ApiToken.objects.filter(id=token_id, revoked_at=None).update(revoked_at=timezone.now()))
 
 
@@ -89,7 +89,7 @@ def any_in_force() -> bool:
     return ApiToken.objects.filter(revoked_at=None).exists()
 
 
-def _used(token: ApiToken | None) -> ApiToken | None:
+def _note_use(token: ApiToken | None) -> ApiToken | None:
     if token is not None:
         now = timezone.now()
         stale = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_NOTED_EVERY)

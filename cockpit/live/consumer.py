@@ -1,7 +1,7 @@
 """The websocket `/ws/live`: typed messages, in order, resumable.
 
-A wake-up carries no data. The consumer keeps how far it has sent, and on connect, on each wake-up and every few
-seconds reads what comes after; so order, gaps, repeats and late joiners are one question with one answer.
+A wake-up carries no data. The consumer remembers its last position and reads all newer messages on connect, on each
+wake-up and every few seconds. Order, gaps, repeats and late subscribers therefore need no special cases.
 """
 
 import asyncio
@@ -36,12 +36,12 @@ from traces.models import Run, Step
 from traces.runs.queries import as_uuid
 
 log = structlog.get_logger("cockpit.live.consumer")
-# Heals a lost wake-up.
+# Recovers from a lost wake-up.
 CATCH_UP_S = 5.0
-# A burst of wake-ups becomes one read.
+# Combines a burst of wake-ups into one read.
 PAUSE_S = 0.02
-# Of what has numbered changes: where it is, and what changed after a number.
-_NUMBERED: dict[str, tuple[QuerySet[Any], Callable[[UUID, int], Sequence[Any]]]] = {
+# Feeds with numbered messages: their rows, and a function that returns the messages after a number.
+_NUMBERED_FEEDS: dict[str, tuple[QuerySet[Any], Callable[[UUID, int], Sequence[Any]]]] = {
     "replay": (ReplaySession.objects.all(), replays.messages_after),
     "experiment": (Experiment.objects.all(), experiments.messages_after),
     "bisection": (Bisection.objects.all(), bisections.changed_after),
@@ -50,57 +50,57 @@ BAD_REQUEST, NO_ACCESS, NOT_FOUND, SERVER_ERROR, TRY_LATER = 4400, 4401, 4404, 1
 
 
 class Feed(Protocol):
-    """What one socket follows."""
+    """The subject that a socket follows."""
 
     group: str
 
     def exists(self) -> bool: ...
 
-    def read(self, *, woken: bool) -> Sequence[BaseModel]:
-        """What has not been sent yet."""
+    def read(self, *, is_wake_up: bool) -> Sequence[BaseModel]:
+        """Return the messages that were not sent yet."""
 
 
 class NumberedFeed:
-    """What changed in one thing, whose changes have numbers of their own."""
+    """Numbered messages of one session, experiment or bisection."""
 
     def __init__(self, name: str, id: UUID, after: int) -> None:
         self.group = f"{name}.{id}"
-        self._rows, self._after = _NUMBERED[name]
+        self._rows, self._after = _NUMBERED_FEEDS[name]
         self._id = id
-        self._sent = after
+        self._last_seq = after
 
     def exists(self) -> bool:
         return self._rows.filter(id=self._id).exists()
 
-    def read(self, *, woken: bool) -> Sequence[BaseModel]:
-        messages = self._after(self._id, self._sent)
+    def read(self, *, is_wake_up: bool) -> Sequence[BaseModel]:
+        messages = self._after(self._id, self._last_seq)
         if messages:
-            self._sent = messages[-1].seq
+            self._last_seq = messages[-1].seq
         return messages
 
 
 class RunFeed:
-    """Tells that one run, or the list of runs, changed; the client fetches again."""
+    """Notifies that a run, or the list of runs, changed; the client fetches it again."""
 
     def __init__(self, run: UUID | None) -> None:
         self.group = f"run.{run}" if run else "runs"
         self._run = run
         self._seq = 0
-        self._seen: object = None
+        self._last_state: object = None
 
     def exists(self) -> bool:
         return self._run is None or Run.objects.filter(id=self._run).exists()
 
-    def read(self, *, woken: bool) -> Sequence[BaseModel]:
+    def read(self, *, is_wake_up: bool) -> Sequence[BaseModel]:
         state = self._state()
-        if not woken and state == self._seen:
+        if not is_wake_up and state == self._last_state:
             return []
-        self._seen = state
+        self._last_state = state
         self._seq += 1
         return [RunsMessage(seq=self._seq, run=self._run)]
 
     def _state(self) -> object:
-        """What a lost wake-up would have been about."""
+        """State whose change reveals a lost wake-up."""
         if self._run is None:
             return Run.objects.order_by("-id").values_list("id", "sealed_at").first()
         steps = Step.objects.filter(run=self._run).order_by("-sequence_no").values_list("sequence_no", flat=True)
@@ -108,7 +108,7 @@ class RunFeed:
 
 
 class DiffFeed:
-    """Tells that a diff report got new evidence."""
+    """Notifies that a diff report has new evidence."""
 
     def __init__(self, diff: UUID) -> None:
         self.group = f"diff.{diff}"
@@ -118,15 +118,15 @@ class DiffFeed:
     def exists(self) -> bool:
         return DiffReport.objects.filter(id=self._diff).exists()
 
-    def read(self, *, woken: bool) -> Sequence[BaseModel]:
-        if not woken:
+    def read(self, *, is_wake_up: bool) -> Sequence[BaseModel]:
+        if not is_wake_up:
             return []
         self._seq += 1
         return [DiffTouched(seq=self._seq, diff=self._diff)]
 
 
 def feed_for(query: str) -> Feed:
-    """The feed that a query string names; raises ValueError saying what is wrong with it."""
+    """Return the feed for a query string; raises ValueError with the problem."""
     values = {key: items[-1] for key, items in parse_qs(query).items()}
     after = _number(values.pop("after", "0"))
     match list(values.items()):
@@ -136,13 +136,13 @@ def feed_for(query: str) -> Feed:
             return RunFeed(_id("run", run))
         case [("diff", diff)]:
             return DiffFeed(_id("diff", diff))
-        case [(name, text)] if name in _NUMBERED:
+        case [(name, text)] if name in _NUMBERED_FEEDS:
             return NumberedFeed(name, _id(name, text), after)
-    raise ValueError("name one of run=, replay=, experiment=, bisection=, diff= or runs=1")
+    raise ValueError("use one of run=, replay=, experiment=, bisection=, diff= or runs=1")
 
 
-class _ReaderLeft(Exception):
-    """Nobody is there any more to send to; `disconnect` cleans up."""
+class _ReaderDisconnected(Exception):
+    """The client has disconnected; `disconnect` cleans up."""
 
 
 def _number(text: str) -> int:
@@ -152,38 +152,39 @@ def _number(text: str) -> int:
 
 
 def _id(name: str, text: str) -> UUID:
-    if (found := as_uuid(text)) is None:
+    if (id := as_uuid(text)) is None:
         raise ValueError(f"{name} must be an id")
-    return found
+    return id
 
 
 class LiveConsumer(AsyncWebsocketConsumer):
-    """One socket following one feed. It outlives the channel layer, which Channels' own wiring would not."""
+    """A socket that follows one feed. Unlike Channels' own wiring, it survives an outage of the channel layer."""
 
     channel_layer_alias = "none"
     _pump: asyncio.Task[None] | None = None
-    _let_in_at = float("-inf")
+    _checked_at = float("-inf")
 
     async def connect(self) -> None:
-        self._woken = asyncio.Event()
-        await self.accept()  # refusals come after: a browser sees the close code of an accepted socket only
+        self._wake_up_event = asyncio.Event()
+        # Accept before refusing: a browser sees the close code only of an accepted socket.
+        await self.accept()
         try:
             self._feed = feed_for(self.scope["query_string"].decode("latin1"))
         except ValueError as error:
             await self.close(BAD_REQUEST, str(error))
             return
         try:
-            await self._begin()
+            await self._start()
         except DatabaseError as error:
-            await self._put_off(error)
+            await self._close_for_retry(error)
 
-    async def _begin(self) -> None:
+    async def _start(self) -> None:
         if not await self._may_read():
             await self.close(NO_ACCESS, "log in first")
         elif not await database_sync_to_async(self._feed.exists)():
-            await self.close(NOT_FOUND, "there is no such thing to follow")
+            await self.close(NOT_FOUND, "not found")
         else:
-            self._wake_ups = Subscription(self._feed.group, self._woken)
+            self._wake_ups = Subscription(self._feed.group, self._wake_up_event)
             await self._wake_ups.start()
             self._pump = asyncio.create_task(self._follow())
 
@@ -193,56 +194,57 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self._wake_ups.stop()
 
     async def _may_read(self) -> bool:
-        """Asked again every few seconds: the end of a token or a login closes the sockets that it opened."""
-        if time.monotonic() - self._let_in_at > CATCH_UP_S:
-            if not await database_sync_to_async(self._allowed)():
+        """Check access every few seconds: revoking a token or logging out closes its sockets."""
+        if time.monotonic() - self._checked_at > CATCH_UP_S:
+            if not await database_sync_to_async(self._has_access)():
                 return False
-            self._let_in_at = time.monotonic()
+            self._checked_at = time.monotonic()
         return True
 
-    def _allowed(self) -> bool:
+    def _has_access(self) -> bool:
         headers = {key.decode("latin1"): value.decode("latin1") for key, value in self.scope["headers"]}
         session = self.scope["session"]
-        return auth.caller_of(headers, session.__class__(session.session_key)) is not None  # as it is stored now
+        # A new session object reads the stored state.
+        return auth.caller_of(headers, session.__class__(session.session_key)) is not None
 
     async def _follow(self) -> None:
-        woken = True
+        is_wake_up = True
         try:
             while await self._may_read():
-                await self._send_new(woken)
+                await self._send_new(is_wake_up)
                 await asyncio.sleep(PAUSE_S)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(CATCH_UP_S):
-                        await self._woken.wait()
-                woken = self._woken.is_set()
-                self._woken.clear()
+                        await self._wake_up_event.wait()
+                is_wake_up = self._wake_up_event.is_set()
+                self._wake_up_event.clear()
             await self.close(NO_ACCESS, "log in again")
         except DatabaseError as error:
-            await self._put_off(error)
-        except _ReaderLeft:
+            await self._close_for_retry(error)
+        except _ReaderDisconnected:
             return
         except Exception as error:
             log.error("feed_failed", group=self._feed.group, exc_info=error)
             await self.close(SERVER_ERROR)
 
-    async def _put_off(self, error: Exception) -> None:
-        """The database is away: the client comes back after what it has seen."""
+    async def _close_for_retry(self, error: Exception) -> None:
+        """Close during a database outage; the client reconnects at its last position."""
         log.warning("feed_waits", group=self._feed.group, error=str(error).partition("\n")[0])
         await self.close(TRY_LATER)
 
-    async def _send_new(self, woken: bool) -> None:
+    async def _send_new(self, is_wake_up: bool) -> None:
         read = database_sync_to_async(self._feed.read)
-        while messages := await read(woken=woken):
-            woken = False
+        while messages := await read(is_wake_up=is_wake_up):
+            is_wake_up = False
             for message in messages:
                 try:
                     await self.send(message.model_dump_json())
-                except OSError as error:  # what ASGI servers raise for a socket that is closed
-                    raise _ReaderLeft from error
+                except OSError as error:  # raised by ASGI servers for a closed socket
+                    raise _ReaderDisconnected from error
 
 
 class SameOrigin:
-    """Refuses sockets that a page of another site opens, and hosts that are not ours."""
+    """Refuses sockets from pages of other sites, and unknown hosts."""
 
     def __init__(self, application: Any) -> None:
         self._application = application
@@ -250,7 +252,7 @@ class SameOrigin:
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> Any:
         headers = {key.decode("latin1"): value.decode("latin1") for key, value in scope["headers"]}
         host = headers.get("host", "")
-        known = validate_host(split_domain_port(host)[0], settings.ALLOWED_HOSTS)
-        if not known or auth.foreign_origin(headers.get("origin"), host):
+        is_our_host = validate_host(split_domain_port(host)[0], settings.ALLOWED_HOSTS)
+        if not is_our_host or auth.foreign_origin(headers.get("origin"), host):
             return await WebsocketDenier()(scope, receive, send)
         return await self._application(scope, receive, send)

@@ -1,4 +1,4 @@
-"""The home folder: made, and readable by its owner alone, because recordings and keys lie in it."""
+"""The home folder. Only its owner can read it, because it contains recordings and keys."""
 
 import errno
 import os
@@ -9,25 +9,26 @@ from typing import Final
 
 _PRIVATE_FOLDER: Final = 0o700
 _PRIVATE_FILE: Final = 0o600
-# What Forkpoint itself keeps there: a home may be a folder that holds other things of its owner.
+# Forkpoint's own files: the home may be a folder with other files of its owner.
 _CONTENTS: Final = ("artifacts", "files", "forkpoint.sqlite3*", "secret_key", "serve.lock")
 
 
 def make_home(folder: Path) -> None:
-    """Make the folder and take away what others may do in it; raises OSError where nothing can be kept."""
+    """Create the folder and remove the permissions of others; raises OSError if it is not writable."""
     folder.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     status = folder.stat()
-    shared = status.st_mode & stat.S_ISVTX or status.st_uid != os.geteuid()
-    if not shared and stat.S_IMODE(status.st_mode) != _PRIVATE_FOLDER:
+    is_shared = status.st_mode & stat.S_ISVTX or status.st_uid != os.geteuid()
+    if not is_shared and stat.S_IMODE(status.st_mode) != _PRIVATE_FOLDER:
         for path in _contents(folder):
             _make_private(path)
-        folder.chmod(_PRIVATE_FOLDER)  # last: a repair that broke off begins again
+        # Last, so that an interrupted repair starts again.
+        folder.chmod(_PRIVATE_FOLDER)
 
 
 def make_private_file(path: Path) -> None:
-    """Make an empty file for its owner alone, if there is none; SQLite gives its journals the mode of the database."""
+    """Create an empty file for its owner, if missing. SQLite's journals inherit the mode of the database."""
     path.touch(mode=_PRIVATE_FILE)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import structlog
 
-_SHARED: list[Any] = [
+_PROCESSORS: list[Any] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
@@ -16,35 +16,39 @@ _SHARED: list[Any] = [
 
 
 _OURS = ("cockpit", "diffing", "replay", "traces")
-_Raised = tuple[type[BaseException], BaseException, TracebackType | None]
+_ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None]
 
 
-def _stack(raised: _Raised) -> str:
-    """Where an exception came from, through all its causes, without values.
+def _stack(exc_info: _ExcInfo) -> str:
+    """Format the stack of an exception and its causes, without values.
 
-    Messages of foreign exceptions quote what they fail on: a database its rows, a parser its text. Our own, and those
-    of the operating system, name what and where.
+    Messages of foreign exceptions quote data: a database its rows, a parser its text. Our own messages, and those of
+    the operating system, do not.
     """
     lines: list[str] = []
-    error: BaseException | None = raised[1]
+    error: BaseException | None = exc_info[1]
     while error is not None:
         kind = type(error)
         name = f"{kind.__module__}.{kind.__qualname__}"
-        told = isinstance(error, OSError) or kind.__module__.partition(".")[0] in _OURS
-        lines = [*traceback.format_tb(error.__traceback__), f"{name}: {error}\n" if told else f"{name}\n", *lines]
+        has_own_message = isinstance(error, OSError) or kind.__module__.partition(".")[0] in _OURS
+        lines = [
+            *traceback.format_tb(error.__traceback__),
+            f"{name}: {error}\n" if has_own_message else f"{name}\n",
+            *lines,
+        ]
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return "".join(lines).rstrip()
 
 
 def format_exception(logger: Any, method: str, event: dict[str, Any]) -> dict[str, Any]:
-    """A processor of structlog: `exception` in place of `exc_info`."""
-    raised = event.pop("exc_info", None)
-    if isinstance(raised, BaseException):
-        raised = (type(raised), raised, raised.__traceback__)
-    elif raised and not isinstance(raised, tuple):
-        raised = sys.exc_info()
-    if raised and raised[1] is not None:
-        event["exception"] = _stack(raised)
+    """Structlog processor: replace `exc_info` by `exception`."""
+    exc_info = event.pop("exc_info", None)
+    if isinstance(exc_info, BaseException):
+        exc_info = (type(exc_info), exc_info, exc_info.__traceback__)
+    elif exc_info and not isinstance(exc_info, tuple):
+        exc_info = sys.exc_info()
+    if exc_info and exc_info[1] is not None:
+        event["exception"] = _stack(exc_info)
     return event
 
 
@@ -52,7 +56,7 @@ def configure() -> None:
     """Send structlog's events through the standard library, where handlers and levels are set."""
     structlog.configure(
         processors=[
-            *_SHARED,
+            *_PROCESSORS,
             structlog.stdlib.PositionalArgumentsFormatter(),
             structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
         ],
@@ -72,7 +76,7 @@ def config(level: str) -> dict[str, Any]:
         "formatters": {
             "structured": {
                 "()": structlog.stdlib.ProcessorFormatter,
-                "foreign_pre_chain": _SHARED,
+                "foreign_pre_chain": _PROCESSORS,
                 "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, format_exception, renderer],
             }
         },

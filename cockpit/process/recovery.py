@@ -1,4 +1,4 @@
-"""Every worker looks after the others: work whose worker is gone, or whose message is lost, goes on by itself."""
+"""Recovery of abandoned work: sessions of dead workers, and work whose queue message was lost."""
 
 import threading
 from datetime import timedelta
@@ -25,11 +25,11 @@ log = structlog.get_logger("cockpit.process.recovery")
 
 
 def look_after(observer: leases.Observer) -> None:
-    """Take over what was abandoned, and queue again what waits and is in no queue."""
+    """Take over abandoned sessions, and queue waiting work that is in no queue."""
     replays.take_over(observer)
-    queued = enqueue.length()
-    replays.requeue_unfinished(queued)
-    experiments.requeue_unfinished(queued)
+    queue_length = enqueue.length()
+    replays.requeue_unfinished(queue_length)
+    experiments.requeue_unfinished(queue_length)
     bisections.requeue_unfinished()
     proofs.requeue_unfinished()
     attach.attach_forgotten()
@@ -39,32 +39,32 @@ def look_after(observer: leases.Observer) -> None:
 
 
 def at_start() -> None:
-    """What an earlier process left is gone on with at once: nobody else can be at work on it."""
+    """Resume the work of an earlier process at once: no other process can own it."""
     replays.take_over(leases.Observer())
-    requeued = replays.requeue_unfinished() + experiments.requeue_unfinished() + bisections.requeue_unfinished()
-    requeued += proofs.requeue_unfinished(waiting_for=timedelta(0))
-    requeued += diffs.requeue_unfinished(waiting_for=timedelta(0))
-    requeued += export_worker.requeue_unfinished() + calibrations.requeue_unfinished()
-    if requeued:
-        log.info("requeued", count=requeued)
+    count = replays.requeue_unfinished() + experiments.requeue_unfinished() + bisections.requeue_unfinished()
+    count += proofs.requeue_unfinished(waiting_for=timedelta(0))
+    count += diffs.requeue_unfinished(waiting_for=timedelta(0))
+    count += export_worker.requeue_unfinished() + calibrations.requeue_unfinished()
+    if count:
+        log.info("requeued", count=count)
 
 
 class RecoveryThread(threading.Thread):
-    """Looks every few seconds, until it is stopped."""
+    """Runs the recovery every few seconds until it is stopped."""
 
     def __init__(self) -> None:
         super().__init__(name="recovery", daemon=True)
-        self._done = threading.Event()
+        self._stop_event = threading.Event()
         self._observer = leases.Observer()
 
     def run(self) -> None:
         while True:
             self._look()
-            if self._done.wait(settings.TAKEOVER_S / 3):
+            if self._stop_event.wait(settings.TAKEOVER_S / 3):
                 return
 
     def stop(self) -> None:
-        self._done.set()
+        self._stop_event.set()
         self.join()
 
     def _look(self) -> None:
@@ -73,28 +73,28 @@ class RecoveryThread(threading.Thread):
         except (Error, KombuError, OperationalError, OSError) as error:
             self._observer.forget()
             log.warning("recovery_waits", error=str(error).partition("\n")[0])
-        except Exception as error:  # noqa: BLE001  # nobody would start it again
+        except Exception as error:  # noqa: BLE001  # the thread must survive
             log.error("recovery_failed", exc_info=error)
         finally:
             connection.close()
 
 
 class Recovery(bootsteps.StartStopStep):
-    """The watchman of a Celery worker, in its main process."""
+    """Runs the recovery thread in the main process of a Celery worker."""
 
     requires = ("celery.worker.components:Pool",)
 
     def __init__(self, parent: Any, **options: Any) -> None:
         super().__init__(parent, **options)
-        self._watchman: RecoveryThread | None = None
+        self._thread: RecoveryThread | None = None
 
     def start(self, parent: Any) -> None:
-        self._watchman = RecoveryThread()
-        self._watchman.start()
+        self._thread = RecoveryThread()
+        self._thread.start()
 
     def stop(self, parent: Any) -> None:
-        if self._watchman is not None:
-            self._watchman.stop()
-            self._watchman = None
+        if self._thread is not None:
+            self._thread.stop()
+            self._thread = None
 
     terminate = stop

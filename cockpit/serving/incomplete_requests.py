@@ -1,8 +1,8 @@
-"""Connections that send no whole request: they are closed in time, and leave room for everybody else.
+"""Connections with incomplete requests: they are closed after a deadline and cannot exhaust the server.
 
-A connection waits for a header from when it opens until the header is complete, and again when the next request on it
-begins. Each wait has a deadline. Where too many wait, those that have waited longest go first, so that a client which
-sends its header at once is always served.
+A connection waits for a header from its start until the header is complete, and again for each further request. Each
+wait has a deadline. If too many connections wait, the oldest are closed, so a client that sends its header at once is
+always served.
 """
 
 import asyncio
@@ -17,19 +17,19 @@ log = structlog.get_logger("cockpit.serving.incomplete_requests")
 HEADER_S: Final = 10.0
 WAITING_LIMIT: Final = 512  # connections of all addresses together
 WAITING_LIMIT_PER_ADDRESS: Final = 128
-# Of descriptors, for what is not a connection: the database, artifacts, model providers, a look at the logs.
+# Descriptors reserved for other uses: the database, artifacts, model providers, logs.
 _RESERVE: Final = 256
 _WANTED_DESCRIPTORS: Final = 65_536
 
 
 def raise_descriptor_limit() -> int:
-    """Raise the limit of open files as far as the system lets us; return it."""
+    """Raise the limit of open files as far as permitted; return it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    unlimited = hard == resource.RLIM_INFINITY
-    wanted = _WANTED_DESCRIPTORS if unlimited else min(hard, _WANTED_DESCRIPTORS)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-        soft = wanted
+    has_no_limit = hard == resource.RLIM_INFINITY
+    target = _WANTED_DESCRIPTORS if has_no_limit else min(hard, _WANTED_DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < target:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (target, hard))
+        soft = target
     return _WANTED_DESCRIPTORS if soft == resource.RLIM_INFINITY else soft
 
 
@@ -46,7 +46,7 @@ class Waiting:
         return len(self._connections)
 
     def add(self, connection: "GuardedProtocol") -> None:
-        """Register a connection, and close the oldest where that makes too many."""
+        """Register a connection; close the oldest one if there are too many."""
         siblings = self._by_address.setdefault(connection.address, {})
         self._connections[connection] = siblings[connection] = None
         if len(siblings) > self.per_address:
@@ -63,7 +63,7 @@ class Waiting:
 
 
 class GuardedProtocol(H11Protocol):
-    """HTTP/1.1 as uvicorn speaks it, with a deadline for each header and a bound on open connections."""
+    """Uvicorn's HTTP/1.1 protocol with a deadline for each header and a limit of open connections."""
 
     waiting = Waiting()
     header_s = HEADER_S
@@ -71,13 +71,13 @@ class GuardedProtocol(H11Protocol):
 
     address = ""
     _deadline: asyncio.TimerHandle | None = None
-    _upgraded = False  # to a websocket, which another protocol reads from then on
+    _is_websocket = False  # read by another protocol
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
         self.address = self.client[0] if self.client else ""
         if len(self.connections) > self.most_open and not self._make_room():
-            log.warning("connection_refused", why="too many are open", open=len(self.connections))
+            log.warning("connection_refused", reason="too many are open", open=len(self.connections))
             transport.abort()
             return
         self._await_header()
@@ -86,8 +86,9 @@ class GuardedProtocol(H11Protocol):
         super().data_received(data)
         if self._has_request():
             self._stop_waiting()
-        elif self._deadline is None and not self._upgraded and not self.transport.is_closing():
-            self._await_header()  # the next request of a connection that is kept alive has begun
+        elif self._deadline is None and not self._is_websocket and not self.transport.is_closing():
+            # The next request of a keep-alive connection has started.
+            self._await_header()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
@@ -95,19 +96,23 @@ class GuardedProtocol(H11Protocol):
 
     def handle_websocket_upgrade(self, event: Any) -> None:
         self._stop_waiting()
-        self._upgraded = True
+        self._is_websocket = True
         super().handle_websocket_upgrade(event)
 
-    def give_up(self, why: str) -> None:
+    def give_up(self, reason: str) -> None:
         """Close a connection that waits for its header."""
-        log.info("connection_closed", why=why, address=self.address)
+        log.info("connection_closed", reason=reason, address=self.address)
         self._stop_waiting()
         self.transport.abort()
 
     def _make_room(self) -> bool:
-        """Close a connection on which nothing is asked; False where there is none."""
-        others = (one for one in self.connections if isinstance(one, GuardedProtocol) and one is not self)
-        idle = next((one for one in others if not one._has_request()), None)
+        """Close an idle connection; return False if there is none."""
+        candidates = (
+            connection
+            for connection in self.connections
+            if isinstance(connection, GuardedProtocol) and connection is not self
+        )
+        idle = next((connection for connection in candidates if not connection._has_request()), None)
         if idle is not None:
             idle.give_up("too many connections are open")
         return idle is not None
@@ -116,7 +121,7 @@ class GuardedProtocol(H11Protocol):
         return self.cycle is not None and not self.cycle.response_complete
 
     def _await_header(self) -> None:
-        self._deadline = self.loop.call_later(self.header_s, self.give_up, "its header did not come in time")
+        self._deadline = self.loop.call_later(self.header_s, self.give_up, "header timeout")
         self.waiting.add(self)
 
     def _stop_waiting(self) -> None:
@@ -127,7 +132,7 @@ class GuardedProtocol(H11Protocol):
 
 
 def guarded_protocol() -> type[GuardedProtocol]:
-    """Return a protocol for one server, bounded by the descriptors that this process may have."""
+    """Return a protocol class for one server, limited by the descriptors of this process."""
     most_open = max(16, raise_descriptor_limit() - _RESERVE)
     limits = {"most_open": most_open, "waiting": Waiting(total=min(WAITING_LIMIT, most_open // 2))}
     return type("GuardedProtocol", (GuardedProtocol,), limits)

@@ -1,7 +1,7 @@
 """The SQLite backend with a fair queue for writers.
 
-SQLite's busy wait is unfair: one writer of several can wait for seconds. Inside one process write
-transactions therefore queue first come, first served; BEGIN IMMEDIATE still guards against other processes.
+SQLite's busy wait is unfair: one of several writers can wait for seconds. Write transactions of one process therefore
+queue in order of arrival; BEGIN IMMEDIATE still guards against other processes.
 """
 
 import threading
@@ -12,17 +12,17 @@ from django.db.backends.sqlite3 import base
 
 
 class _FifoLock:
-    """A lock that is handed to whoever waited longest. Invariant: held while its queue is not empty."""
+    """A lock that goes to the longest waiting thread. Invariant: it is locked while its queue is not empty."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._waiting: deque[threading.Lock] = deque()
-        self._held = False
+        self._is_locked = False
 
     def acquire(self) -> None:
         with self._guard:
-            if not self._held:
-                self._held = True
+            if not self._is_locked:
+                self._is_locked = True
                 return
             turn = threading.Lock()
             turn.acquire()
@@ -34,7 +34,7 @@ class _FifoLock:
             raise
 
     def _leave(self, turn: threading.Lock) -> None:
-        """Give a place in the queue up, or the lock on, where the turn had come already."""
+        """Leave the queue; if the lock was already handed over, release it."""
         with self._guard:
             if turn in self._waiting:
                 self._waiting.remove(turn)
@@ -46,14 +46,14 @@ class _FifoLock:
             if self._waiting:
                 self._waiting.popleft().release()
             else:
-                self._held = False
+                self._is_locked = False
 
 
 _locks: defaultdict[str, _FifoLock] = defaultdict(_FifoLock)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Holds the lock of its database from BEGIN to COMMIT or ROLLBACK."""
+    """Locks its database from BEGIN to COMMIT or ROLLBACK."""
 
     _has_turn = False
 

@@ -1,6 +1,6 @@
-"""The order desk: a small real agent, recorded by our own SDK.
+"""The order desk: a small real agent, recorded with our SDK.
 
-It searches the policies, then lets the model call the shop's tools until it answers, and checks the answer.
+It searches the policies, lets the model call the shop's tools until it answers, and checks the answer.
 """
 
 import json
@@ -33,17 +33,17 @@ class Desk:
     recorder: Recorder
     model: str
     provider: str
-    shop: Connection = field(default_factory=shop.opened)
+    shop: Connection = field(default_factory=shop.new_shop)
     messages: list[dict[str, Any]] = field(default_factory=list)
     results: list[dict[str, Any]] = field(default_factory=list)
     problem: str = ""
 
-    def handle(self, said: list[str], *, with_tools: bool = True) -> str:
-        """Answer the customer, one turn after the other; returns the last answer."""
+    def handle(self, user_messages: list[str], *, with_tools: bool = True) -> str:
+        """Answer the customer's messages one after the other; return the last answer."""
         answer = ""
-        with self.recorder.agent("order desk", input={"task": said[0]}) as agent:
-            self.messages.append({"role": "system", "content": self._prompt(said[0])})
-            for text in said:
+        with self.recorder.agent("order desk", input={"task": user_messages[0]}) as agent:
+            self.messages.append({"role": "system", "content": self._prompt(user_messages[0])})
+            for text in user_messages:
                 answer = self._turn({"role": "user", "content": text}, with_tools)
             agent.output = {"text": answer}
             self.problem = self._check(answer)
@@ -53,12 +53,12 @@ class Desk:
         return answer
 
     def _prompt(self, question: str) -> str:
-        with self.recorder.retrieval("policies", query=question, top_k=_TOP_K) as found:
-            found.output = policies.search(question, _TOP_K)
-        listed = "\n".join(f"[{document['id']}] {document['content']}" for document in found.output)
-        variables = {"today": TODAY, "policies": listed}
+        with self.recorder.retrieval("policies", query=question, top_k=_TOP_K) as retrieval:
+            retrieval.output = policies.search(question, _TOP_K)
+        policy_lines = "\n".join(f"[{document['id']}] {document['content']}" for document in retrieval.output)
+        variables = {"today": TODAY, "policies": policy_lines}
         with self.recorder.prompt("desk.system", template=TEMPLATE, version="4", variables=variables) as prompt:
-            prompt.link(found)
+            prompt.link(retrieval)
             prompt.output = TEMPLATE.format(**variables)
         return str(prompt.output)
 
@@ -84,7 +84,7 @@ class Desk:
         return answer
 
     def _call(self, call: dict[str, Any]) -> dict[str, Any]:
-        """Run one tool; what goes wrong is told to the model."""
+        """Run one tool. The model receives its errors."""
         name, arguments = call["function"]["name"], json.loads(call["function"]["arguments"])
         with self.recorder.tool(name, arguments, call_id=call["id"]) as tool:
             try:
@@ -93,25 +93,25 @@ class Desk:
                 tool.fail(error)
                 tool.output = {"error": str(error)}
         self.results.append({"tool": name, "arguments": arguments, "result": tool.output})
-        return {"role": "tool", "tool_call_id": call["id"], "content": shop.as_said(tool.output)}
+        return {"role": "tool", "tool_call_id": call["id"], "content": shop.as_text(tool.output)}
 
     def _check(self, answer: str) -> str:
-        """Why the money that was asked for does not fit the order, or the answer not what was done."""
-        asked = [call for call in self.results if call["tool"] == "issue_refund"]
-        if not asked:
+        """Return the problem if the refund does not match the order, or the answer not the refund."""
+        refunds = [call for call in self.results if call["tool"] == "issue_refund"]
+        if not refunds:
             return ""
         order = next(call["result"] for call in self.results if call["tool"] == "get_order")
-        wanted, total = float(asked[-1]["arguments"]["amount"]), order["total"] / 100
-        problem = self._problem(wanted, total, asked[-1]["result"], answer)
-        about = {"order_total_eur": total, "refund_asked_eur": wanted, "answer": answer}
-        with self.recorder.validator("refund fits the order", input=about) as check:
+        amount, total = float(refunds[-1]["arguments"]["amount"]), order["total"] / 100
+        problem = self._problem(amount, total, refunds[-1]["result"], answer)
+        facts = {"order_total_eur": total, "refund_asked_eur": amount, "answer": answer}
+        with self.recorder.validator("refund fits the order", input=facts) as check:
             check.decide(not problem, problem)
         return problem
 
     @staticmethod
-    def _problem(wanted: float, total: float, result: dict[str, Any], answer: str) -> str:
-        if wanted > total:
-            return f"a refund of {wanted:.2f} EUR was asked for, but the order cost {total:.2f} EUR"
-        if result.get("status") == "refunded" and f"{wanted:.2f}" not in _AMOUNT.findall(answer):
-            return f"the answer does not name the {wanted:.2f} EUR that were refunded"
+    def _problem(amount: float, total: float, result: dict[str, Any], answer: str) -> str:
+        if amount > total:
+            return f"a refund of {amount:.2f} EUR was asked for, but the order cost {total:.2f} EUR"
+        if result.get("status") == "refunded" and f"{amount:.2f}" not in _AMOUNT.findall(answer):
+            return f"the answer does not name the {amount:.2f} EUR that were refunded"
         return ""

@@ -1,4 +1,4 @@
-"""Puts the demo into the store: the recordings, and the fork that mends the run which went wrong."""
+"""Load the demo: the recordings, and the fork that fixes the failed run."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -24,12 +24,12 @@ from traces.runs import queries
 from traces.runs import services as traces
 from traces.storage import artifacts
 
-MENDED: Final = "Order totals are in cents, refunds are in euros: convert before you refund."
+UNIT_INSTRUCTION: Final = "Order totals are in cents, refunds are in euros: convert before you refund."
 log = structlog.get_logger("cockpit.demo")
 
 
 def load() -> None:
-    """Load what is not there yet. Beside a server that serves already: a failure is logged and harms nothing."""
+    """Load the demo in the background of a running server. A failure is logged and has no other effect."""
     try:
         put_in_store()
     except Exception:
@@ -39,10 +39,10 @@ def load() -> None:
 
 
 def put_in_store() -> ReplaySession:
-    """Import the recordings and start the fork; doing it again changes nothing and takes up what was left."""
+    """Import the recordings and start the fork. Idempotent: a second call resumes unfinished work."""
     provider.start()
-    for recorded in _recordings():
-        traces.record(recorded)
+    for recording in _recordings():
+        traces.record(recording)
     failed = Run.objects.get(app=APP, external_id=_recording(REFUND).external_id)
     session = services.launch(_fork(failed), Key(text=failed.external_id, caller="demo"))
     if session.run_id is not None and session.ended_at is not None and session.diff_id is None:
@@ -51,19 +51,19 @@ def put_in_store() -> ReplaySession:
 
 
 def _fork(failed: Run) -> ReplayRequest:
-    """From the first model call on, with a system prompt that says what the model overlooked."""
+    """Fork at the first model call, with a system prompt that states what the model overlooked."""
     steps = queries.steps(failed.id)
     first = next(step for step in steps if step.type == StepType.MODEL)
     prompt = next(step for step in steps if step.type == StepType.PROMPT)
-    said = artifacts.payload(prompt.output_ref)
-    text = said["text"] if isinstance(said, dict) else said
-    mended = Override(match=Match(type=StepType.MODEL), prompt=PromptOverride(system=f"{text}\n\n{MENDED}"))
-    overrides = OverrideProfile(overrides=[mended])
+    output = artifacts.payload(prompt.output_ref)
+    text = output["text"] if isinstance(output, dict) else output
+    override = Override(match=Match(type=StepType.MODEL), prompt=PromptOverride(system=f"{text}\n\n{UNIT_INSTRUCTION}"))
+    overrides = OverrideProfile(overrides=[override])
     return ReplayRequest(run=str(failed.id), fork_step=first.sequence_no, overrides=overrides)
 
 
 def _recordings() -> Iterator[RecordedRun]:
-    """The run that went wrong comes last, so that the list of runs begins with it."""
+    """Yield the recordings. The failed run comes last, so it is the first in the list of runs."""
     return (_recording(scenario.slug) for scenario in reversed(SCENARIOS))
 
 

@@ -1,6 +1,6 @@
-"""Makes the demo's recordings: `python -m cockpit.demo.agent.record`.
+"""Create the demo's recordings: `python -m cockpit.demo.agent.record`.
 
-Every scenario is really run: the desk asks the local model over HTTP, and the SDK records what happens.
+Every scenario really runs: the desk calls the local model over HTTP, and the SDK records the run.
 """
 
 from pathlib import Path
@@ -17,22 +17,22 @@ RECORDINGS: Final = Path(__file__).parent / "recordings"
 
 
 def record(scenario: Scenario, file: Path, base_url: str) -> str:
-    """Run one scenario and record it to a file; answers the desk's last answer."""
+    """Run one scenario and record it to a file; return the desk's last answer."""
     recorder = Recorder(file, app=APP, environment="demo")
     with OpenAI(api_key="none", base_url=base_url, max_retries=0) as client:
         facts = {"scenario": scenario.slug, "model_is": "a local deterministic program, not an LLM"}
-        with recorder.run(scenario.slug, input=list(scenario.said), tags=["demo"], metadata=facts) as run:
+        with recorder.run(scenario.slug, input=list(scenario.user_messages), tags=["demo"], metadata=facts) as run:
             desk = Desk(client=client, recorder=recorder, model=scenario.model, provider="local")
-            run.output = desk.handle(list(scenario.said), with_tools=scenario.with_tools)
+            run.output = desk.handle(list(scenario.user_messages), with_tools=scenario.with_tools)
             if desk.problem:
                 run.fail(desk.problem)
     if not recorder.flush() or recorder.dropped_events:
-        raise RuntimeError(f"{scenario.slug} was not recorded whole")
+        raise RuntimeError(f"{scenario.slug} was not recorded completely")
     return str(run.output)
 
 
 def main() -> None:
-    """Record every scenario afresh."""
+    """Record all scenarios again."""
     RECORDINGS.mkdir(exist_ok=True)
     base_url = server.start()
     for scenario in SCENARIOS:

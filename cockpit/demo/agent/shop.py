@@ -1,4 +1,4 @@
-"""The shop behind the order desk: a small database, and the tools that work on it."""
+"""The shop behind the order desk: a small database and its tools."""
 
 import json
 import sqlite3
@@ -41,8 +41,8 @@ class CarrierDown(Exception):
     """The carrier's service did not answer."""
 
 
-def opened() -> sqlite3.Connection:
-    """A fresh shop."""
+def new_shop() -> sqlite3.Connection:
+    """Create a shop database in memory."""
     database = sqlite3.connect(":memory:")
     database.row_factory = sqlite3.Row
     database.executescript(_SCHEMA)
@@ -99,7 +99,7 @@ def send_email(shop: sqlite3.Connection, to: str, subject: str, body: str) -> di
 
 @dataclass(frozen=True, kw_only=True)
 class ShopTool:
-    """A tool as the model is told of it, and what it does."""
+    """A tool: its implementation and the schema for the model."""
 
     run: Callable[..., dict[str, Any]]
     description: str
@@ -112,8 +112,8 @@ class ShopTool:
 
     @property
     def schema(self) -> dict[str, Any]:
-        required = [name for name in self.parameters if name not in self.optional]
-        properties = {"type": "object", "properties": self.parameters, "required": required}
+        required_names = [name for name in self.parameters if name not in self.optional]
+        properties = {"type": "object", "properties": self.parameters, "required": required_names}
         function = {"name": self.name, "description": self.description, "parameters": properties}
         return {"type": "function", "function": function}
 
@@ -146,6 +146,6 @@ TOOLS: Final = {
 }
 
 
-def as_said(result: Any) -> str:
+def as_text(result: Any) -> str:
     """A tool's result as the model reads it."""
     return json.dumps(result, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""What the local model takes from its instructions: the few rules that it knows how to follow."""
+"""Instructions that the local model can follow."""
 
 import re
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _NOT: Final = r"\b(never|not|don't|no)\b"
 
 @dataclass(frozen=True, kw_only=True)
 class Instructions:
-    """`refund_limit` is in euros; `sentences` is the most that an answer may have."""
+    """Rules from the prompt. `refund_limit` is in euros, `sentences` the maximum per answer."""
 
     totals_in_cents: bool
     refunds_in_cents: bool
@@ -35,10 +35,10 @@ class Instructions:
     today: date | None
 
 
-def understood(request: Request, *, careful: bool) -> Instructions:
-    """The rules in force; a careful model also reads what the tools and documents say about units and limits."""
+def read_instructions(request: Request, *, careful: bool) -> Instructions:
+    """Extract the rules. A careful model also reads units and limits from tools and documents."""
     system = request.system
-    tools = " ".join(tool.told for tool in request.tools) if careful else ""
+    tools = " ".join(tool.text for tool in request.tools) if careful else ""
     documents = " ".join(document.text for document in request.documents) if careful else ""
     refuse = says(system, _NOT, r"\brefunds?\b") and not says(
         system, _NOT, r"\brefunds?\b", f"{_LIMITING}|confirm|before"
@@ -57,8 +57,8 @@ def understood(request: Request, *, careful: bool) -> Instructions:
         apologise=not says(system, _NOT, r"apolog|sorry"),
         by_name=says(system, r"\bby (their |the customer's |first )*name\b"),
         sentences=_most_sentences(system),
-        signature=found[1].strip() if (found := _SIGN.search(system)) else "",
-        today=day_in(found[1]) if (found := _TODAY.search(system)) else None,
+        signature=match[1].strip() if (match := _SIGN.search(system)) else "",
+        today=day_in(match[1]) if (match := _TODAY.search(system)) else None,
     )
 
 
@@ -74,6 +74,6 @@ def _limit(text: str) -> float | None:
 
 
 def _most_sentences(system: str) -> int | None:
-    if found := _LENGTH.search(system):
-        return _COUNTS.get(found[1].lower()) or int(found[1])
+    if match := _LENGTH.search(system):
+        return _COUNTS.get(match[1].lower()) or int(match[1])
     return 2 if says(system, r"\b(brief|briefly|short|concise)\b") else None

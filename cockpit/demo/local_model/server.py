@@ -1,6 +1,6 @@
-"""Serves the local deterministic model over HTTP, in the OpenAI and the Anthropic protocol.
+"""HTTP server of the local deterministic model, with the OpenAI and the Anthropic protocol.
 
-`python -m cockpit.demo.local_model.server --port 8123` serves it on its own.
+`python -m cockpit.demo.local_model.server --port 8123` runs it alone.
 """
 
 import argparse
@@ -14,14 +14,16 @@ from typing import Any, Final
 from cockpit.demo.local_model import wire
 from cockpit.demo.local_model.model import DESCRIPTION, MODELS
 
-_PACE_S: Final = 0.012  # between two words of a stream, so that a person sees it come
+# Pause between two words of a stream, so that people can watch it.
+_PACE_S: Final = 0.012
 _LARGEST: Final = 64 * 1024 * 1024
-_lock = threading.Lock()  # held while the one server of this process starts or stops
+# Guards starting and stopping the only server of this process.
+_lock = threading.Lock()
 _running: "ThreadingHTTPServer | None" = None
 
 
 def start(port: int = 0) -> str:
-    """Serve on loopback from a thread of this process; answers the base URL for the OpenAI protocol."""
+    """Serve on loopback in a thread of this process; return the base URL for the OpenAI protocol."""
     global _running
     with _lock:
         if _running is None:
@@ -33,7 +35,7 @@ def start(port: int = 0) -> str:
 
 
 def stop() -> None:
-    """Stop serving; does nothing when nothing is served."""
+    """Stop the server, if it is running."""
     global _running
     with _lock:
         server, _running = _running, None
@@ -62,18 +64,19 @@ class _Handler(BaseHTTPRequestHandler):
             kind = "not_found_error" if problem.status == 404 else "invalid_request_error"
             self._send(problem.status, {"type": "error", "error": {"message": str(problem), "type": kind}})
         except (BrokenPipeError, ConnectionResetError):
-            self.close_connection = True  # whoever asked has gone
+            # The client has disconnected.
+            self.close_connection = True
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing: what is asked here may be private."""
+        """Log nothing: requests may be private."""
 
     def _answer(self, body: dict[str, Any]) -> None:
         if self.path == "/v1/chat/completions":
-            told = wire.from_chat(body)
-            self._tell(told, wire.chat_stream(told) if told.streams else None, wire.chat_completion)
-        elif self.path in {"/v1/messages", "/v1/v1/messages"}:  # a base URL with /v1 serves both SDKs
-            told = wire.from_messages(body)
-            self._tell(told, wire.message_stream(told) if told.streams else None, wire.message)
+            answer = wire.from_chat(body)
+            self._respond(answer, wire.chat_stream(answer) if answer.streams else None, wire.chat_completion)
+        elif self.path in {"/v1/messages", "/v1/v1/messages"}:  # the Anthropic SDK appends /v1 to its base URL
+            answer = wire.from_messages(body)
+            self._respond(answer, wire.message_stream(answer) if answer.streams else None, wire.message)
         else:
             raise wire.BadRequest(f"There is nothing at {self.path}.", 404)
 
@@ -90,9 +93,9 @@ class _Handler(BaseHTTPRequestHandler):
             raise wire.BadRequest("the body must be an object")
         return body
 
-    def _tell(self, told: wire.Told, events: Iterable[wire.Event] | None, whole: Any) -> None:
+    def _respond(self, answer: wire.ProtocolAnswer, events: Iterable[wire.Event] | None, whole: Any) -> None:
         if events is None:
-            self._send(200, whole(told))
+            self._send(200, whole(answer))
             return
         self._head(200, "text/event-stream", "transfer-encoding", "chunked")
         for event, data in events:
@@ -122,9 +125,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=f"Serves a {DESCRIPTION}.")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8123)
-    given = parser.parse_args()
-    with ThreadingHTTPServer((given.host, given.port), _Handler) as server:
-        print(f"http://{given.host}:{server.server_port}/v1", flush=True)  # noqa: T201 - the command's output
+    options = parser.parse_args()
+    with ThreadingHTTPServer((options.host, options.port), _Handler) as server:
+        print(f"http://{options.host}:{server.server_port}/v1", flush=True)  # noqa: T201 - the command's output
         try:
             server.serve_forever()
         except KeyboardInterrupt:

@@ -33,7 +33,7 @@ def test_what_is_wrong_with_a_dependency_is_told_to_admins_only(settings: Settin
     said = {role: Client().get("/api/v1/ready", headers=sent).json()["checks"] for role, sent in bearer.items()}
     said["nobody"] = Client().get("/api/v1/ready").json()["checks"]
     assert "nowhere" in said.pop("admin")["storage"]
-    hidden = {"database": "ok", "broker": "ok", "storage": "does not answer; the server's log says why"}
+    hidden = {"database": "ok", "broker": "ok", "storage": "unavailable; see the server log"}
     assert said == dict.fromkeys(("viewer", "debugger", "nobody"), hidden)
 
 

@@ -24,11 +24,11 @@ class _Refused(Exception):
         self.where = where
 
 
-def test_own_exceptions_speak_for_themselves() -> None:
-    trouble = describe(_Refused("/overrides/0"))
-    assert trouble.code == "override_before_fork"
-    assert (trouble.status, trouble.where) == (409, "/overrides/0")
-    assert trouble.detail == "step 3 lies before the fork"
+def test_own_exceptions_keep_code_and_detail() -> None:
+    description = describe(_Refused("/overrides/0"))
+    assert description.code == "override_before_fork"
+    assert (description.status, description.location) == (409, "/overrides/0")
+    assert description.detail == "step 3 lies before the fork"
 
 
 def test_a_code_outside_the_contract_is_not_passed_on() -> None:
@@ -40,14 +40,14 @@ def test_a_code_outside_the_contract_is_not_passed_on() -> None:
 def test_a_body_that_does_not_fit_is_the_callers_error() -> None:
     with pytest.raises(InvalidBody) as caught:
         parse_body(ReplayRequest, {"run": "last", "policy": {"max_turns": "many"}})
-    trouble = describe(caught.value)
-    assert (trouble.code, trouble.status, trouble.where) == ("validation_error", 422, "/policy/max_turns")
+    description = describe(caught.value)
+    assert (description.code, description.status, description.location) == ("validation_error", 422, "/policy/max_turns")
 
 
 def test_a_pointer_escapes_what_json_pointers_escape() -> None:
     with pytest.raises(InvalidBody) as caught:
         parse_body(ShareRequest, {"a/b~c": 1})
-    assert describe(caught.value).where == "/a~1b~0c"
+    assert describe(caught.value).location == "/a~1b~0c"
 
 
 def test_what_does_not_fit_inside_is_ours() -> None:
@@ -68,8 +68,8 @@ def test_what_does_not_fit_inside_is_ours() -> None:
     ],
 )
 def test_known_exceptions_have_their_code(error: Exception, code: str, status: int, retryable: bool) -> None:
-    trouble = describe(error)
-    assert (trouble.code, trouble.status, trouble.retryable) == (code, status, retryable)
+    description = describe(error)
+    assert (description.code, description.status, description.retryable) == (code, status, retryable)
 
 
 def test_an_unexpected_error_tells_nothing_of_the_inside() -> None:
