@@ -40,8 +40,8 @@ def test_a_code_outside_the_contract_is_not_passed_on() -> None:
 def test_a_body_that_does_not_fit_is_the_callers_error() -> None:
     with pytest.raises(InvalidBody) as caught:
         parse_body(ReplayRequest, {"run": "last", "policy": {"max_turns": "many"}})
-    description = describe(caught.value)
-    assert (description.code, description.status, description.location) == ("validation_error", 422, "/policy/max_turns")
+    error = describe(caught.value)
+    assert (error.code, error.status, error.location) == ("validation_error", 422, "/policy/max_turns")
 
 
 def test_a_pointer_escapes_what_json_pointers_escape() -> None:
