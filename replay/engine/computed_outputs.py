@@ -25,7 +25,7 @@ def compute_answer(parts: ReplayParts, call: Call) -> Answer:
         or call.edits is not NO_EDITS
     ):
         return stored_answer or parts.chain.resolve(call)
-    if call.changed and (rerun := parts.subagents.opened(node)) is not None:
+    if call.changed and (rerun := parts.subagents.rerun_answer(node)) is not None:
         return rerun
     if call.changed and node.no in context.graph.children:
         return _provisional(node)

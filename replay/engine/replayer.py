@@ -42,7 +42,7 @@ class Replayer:
         self._parts = parts = replay_parts(context, hooks)
         self.state = parts.state
         self._reused_ranges = ReusedRanges(parts.state, parts.reach)
-        self._outputs = ContainerOutputs(context, parts.state, parts.results, parts.implicit, parts.handed)
+        self._outputs = ContainerOutputs(context, parts.state, parts.results, parts.implicit, parts.handed_results)
 
     @property
     def unreviewed_calls(self) -> list[Call]:
@@ -54,9 +54,9 @@ class Replayer:
         """Which overrides the plan depends on."""
         return self._parts.foresight.dependence
 
-    def heed_start(self, outcome: Outcome) -> None:
+    def apply_start_outcome(self, outcome: Outcome) -> None:
         """Apply a hook's decision about the start of the agent."""
-        self._parts.points.heed_start(outcome)
+        self._parts.points.apply_start_outcome(outcome)
 
     def run(self) -> Iterator[Event]:
         """Yield the events in order; live calls are made when the replay reaches them."""
@@ -112,7 +112,7 @@ class Replayer:
         if node.type is StepType.MODEL:
             loop = loops.key_of(node)
             if loop not in points.stops:
-                points.turn_started(loop, loops.before(node), self.state.next_number)
+                points.start_turn(loop, loops.before(node), self.state.next_number)
             if loop not in points.stops:
                 yield from self._resolve_model(node)
                 return
@@ -146,7 +146,7 @@ class Replayer:
             yield self._unseen(node, edits, repeats=False)
             return
         request = self.context.recorded_request(node)
-        hook_messages = parts.points.take(parts.loops.key_of(node))
+        hook_messages = parts.points.take_messages(parts.loops.key_of(node))
         is_unchanged = not hook_messages and self._keeps_messages(node, edits)
         if is_unchanged:
             # The input is the recorded object itself, whose digest is cached.
@@ -161,7 +161,7 @@ class Replayer:
         if unknowable:
             call = unknown_request(call, self.state)
         answer = with_hook_detail(self._with_recorded_ids(node, parts.chain.resolve(call)), hook_messages)
-        parts.points.answered(call, answer)
+        parts.points.record_model_answer(call, answer)
         yield StepResolved(call=call, answer=answer)
         parts.results.settle(node, answer)
         if not is_unchanged:
@@ -200,7 +200,9 @@ class Replayer:
             return False
         state = self.state
         # Assume that the model requests its recorded tool calls; steps that consume only those stay known.
-        links = (link for link in self._parts.handed.links(node.no) if not link.producer_path.startswith(_CALLS))
+        links = (
+            link for link in self._parts.handed_results.links(node.no) if not link.producer_path.startswith(_CALLS)
+        )
         return any(
             link.producer in state.histories.unknowable
             or (link.producer in state.changes and not state.changes[link.producer].is_known)

@@ -160,7 +160,7 @@ def _replay(session_id: UUID, owner: str, make_execution: ExecutionFactory) -> b
         environment = execution.environment(checkpoints, journal, payloads, committed_steps)
         fork = build_fork(graph, overrides, policy, payloads)
         replayer = Replayer(fork.context(environment, ignoring), hooks)
-        replayer.heed_start(start_outcome)
+        replayer.apply_start_outcome(start_outcome)
         writer.follow(replayer, execution.inspect)
     writer.finish()
     session_lifecycle.ended(session_id)

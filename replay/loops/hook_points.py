@@ -1,4 +1,4 @@
-"""The points of a walk at which hooks are asked, and what they made of its loops. Pure."""
+"""Hook points of a replay: where hooks are called, and how their decisions affect loops. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -13,18 +13,19 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import HookEvent, Label, Reason, StepStatus
 from traces.payloads.messages import ModelAnswer
 
-_FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT, StepStatus.DENIED})
+_PREFIX: Final = "[Forkpoint] "
+_FAILURE_STATUSES: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT, StepStatus.DENIED})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What hooks say before a tool call: other arguments, or an answer in its place; `detail` names the hook."""
+    """Decision of hooks before a tool call: other arguments or a denial; `detail` names the hook."""
 
     arguments: JSONValue
     denial: str | None = None
     detail: JSONObject
 
-    def denied(self) -> Answer | None:
+    def denial_answer(self) -> Answer | None:
         if self.denial is None:
             return None
         return Answer(
@@ -34,17 +35,17 @@ class Verdict:
             output=self.denial,
             status=StepStatus.DENIED,
             detail={**label_key(), **self.detail},
-            note=self.denial.removeprefix(_SAYS),
+            note=self.denial.removeprefix(_PREFIX),
         )
 
-    def on(self, answer: Answer) -> Answer:
-        """The answer, with what hooks had to do with it."""
+    def annotate(self, answer: Answer) -> Answer:
+        """Add the hook's detail to an answer."""
         return replace(answer, detail={**answer.detail, **self.detail}) if self.detail else answer
 
 
 @dataclass(frozen=True, kw_only=True)
 class HookMessage:
-    """A message that a hook puts into the next model request of a loop."""
+    """A message that a hook adds to the next model request of a loop."""
 
     message: JSONObject
     hook: str
@@ -60,63 +61,61 @@ class _Turn:
 
 
 class HookPoints:
-    """Where one walk asks. Turns are told in a stack, because an agent's tool can be an agent with turns of its own.
-
-    A loop is named by what holds it in the source run, and by the conversation that it is.
-    """
+    """Calls the hooks of one replay; turns form a stack, because an agent's tool can be an agent with its own turns."""
 
     def __init__(self, hooks: Hooks) -> None:
         self.hooks = hooks
         self.active = hooks.active
         self.stops: dict[LoopKey, Outcome] = {}
-        self._waiting: dict[LoopKey, list[HookMessage]] = {}
-        # For the first model request, whatever its loop
-        self._early: list[HookMessage] = []
-        self._early_stop: Outcome | None = None
-        self._open: list[_Turn] = []
-        self._turns: dict[LoopKey, int] = {}
+        self._pending: dict[LoopKey, list[HookMessage]] = {}
+        # Messages for the first model request of any loop.
+        self._start_messages: list[HookMessage] = []
+        self._start_stop: Outcome | None = None
+        self._open_turns: list[_Turn] = []
+        self._last_turn_numbers: dict[LoopKey, int] = {}
 
-    def heed_start(self, outcome: Outcome) -> None:
-        """What a hook said to the agent's start waits for the first model step that is resolved anew."""
+    def apply_start_outcome(self, outcome: Outcome) -> None:
+        """Apply a hook's decision about the agent's start to the first model step that is resolved."""
         if isinstance(outcome.decision, Stop):
-            self._early_stop = outcome
+            self._start_stop = outcome
         else:
-            self._early += _added(outcome)
+            self._start_messages += _hook_messages(outcome)
 
-    def turn_started(self, loop: LoopKey, number: int, step: int) -> None:
-        """A model is about to be asked; `number` counts the loop's model calls from 0."""
+    def start_turn(self, loop: LoopKey, number: int, step: int) -> None:
+        """Start a turn before a model call; `number` counts the loop's model calls from 0."""
         if not self.active:
             return
-        if self._early_stop is not None:
-            self.stops[loop], self._early_stop = self._early_stop, None
+        if self._start_stop is not None:
+            self.stops[loop], self._start_stop = self._start_stop, None
             return
-        number = max(number, self._turns.get(loop, -1) + 1)
-        self._turns[loop] = number
+        number = max(number, self._last_turn_numbers.get(loop, -1) + 1)
+        self._last_turn_numbers[loop] = number
         outcome = self.hooks.fire(HookEvent.TURN_START, {"turn": number}, step=step)
-        self._open.append(_Turn(loop=loop, number=number))
-        self._heed(loop, outcome)
+        self._open_turns.append(_Turn(loop=loop, number=number))
+        self._apply(loop, outcome)
         if loop in self.stops:
-            self.turn_ended(step - 1)
+            self.end_turn(step - 1)
 
-    def answered(self, call: Call, answer: Answer) -> None:
-        """The model of the innermost turn has answered."""
-        if self._open:
-            self._open[-1].call, self._open[-1].answer = call, answer
+    def record_model_answer(self, call: Call, answer: Answer) -> None:
+        """Record the model's answer in the innermost turn."""
+        if self._open_turns:
+            self._open_turns[-1].call, self._open_turns[-1].answer = call, answer
 
-    def turn_ended(self, step: int) -> None:
-        """The innermost turn is over; `step` is the last one of the derived run so far."""
-        if not self._open:
+    def end_turn(self, step: int) -> None:
+        """End the innermost turn; `step` is the latest step of the derived run."""
+        if not self._open_turns:
             return
-        turn = self._open.pop()
-        outcome = self.hooks.fire(HookEvent.TURN_END, {"turn": turn.number, **_llm(turn)}, step=step)
-        self._heed(turn.loop, outcome)
+        turn = self._open_turns.pop()
+        outcome = self.hooks.fire(HookEvent.TURN_END, {"turn": turn.number, **_model_usage(turn)}, step=step)
+        self._apply(turn.loop, outcome)
 
     @property
     def turn(self) -> LoopKey | None:
-        """The loop of the innermost open turn; None when none is open."""
-        return self._open[-1].loop if self._open else None
+        """Loop of the innermost open turn; None if no turn is open."""
+        return self._open_turns[-1].loop if self._open_turns else None
 
     def before_tool(self, step: int, tool: str, arguments: JSONValue, call_id: str) -> Verdict:
+        """Call the hooks before a tool call."""
         verdict = Verdict(arguments=arguments, detail={})
         if not self.active:
             return verdict
@@ -124,44 +123,44 @@ class HookPoints:
         outcome = self.hooks.fire(HookEvent.PRE_TOOL_USE, payload, step=step)
         match outcome.decision:
             case Deny(message=message):
-                why = f": {message}" if message else ""
-                said = f"{_SAYS}Tool '{tool}' was denied by the hook '{outcome.hook}'{why}"
+                reason_text = f": {message}" if message else ""
+                denial = f"{_PREFIX}Tool '{tool}' was denied by the hook '{outcome.hook}'{reason_text}"
                 detail: JSONObject = {"hook": {"name": outcome.hook, "action": "deny", "message": message}}
-                return Verdict(arguments=arguments, denial=said, detail=detail)
-            case ModifyArgs(args=changed) if changed != arguments:
+                return Verdict(arguments=arguments, denial=denial, detail=detail)
+            case ModifyArgs(args=new_arguments) if new_arguments != arguments:
                 detail = {"hook": {"name": outcome.hook, "action": "modify_args", "asked": arguments}}
-                return Verdict(arguments=changed, detail=detail)
+                return Verdict(arguments=new_arguments, detail=detail)
             case _:
                 return verdict
 
     def after_tool(self, loop: LoopKey, call: Call, answer: Answer) -> None:
-        """Tell how a tool call ended: `post_tool_use` where it succeeded, else the failure alone."""
+        """Report the end of a tool call: `post_tool_use` on success, `post_tool_use_failure` on failure."""
         if not self.active:
             return
         payload: JSONObject = {"tool_name": call.callee, "args": call.input}
-        if answer.status in _FAILED:
+        if answer.status in _FAILURE_STATUSES:
             error = answer.error or answer.output or str(answer.status)
-            payload |= {"error": _text(error)}
+            payload |= {"error": _error_text(error)}
             event = HookEvent.POST_TOOL_USE_FAILURE
         else:
             payload |= {"result": answer.output}
             event = HookEvent.POST_TOOL_USE
-        self._heed(loop, self.hooks.fire(event, {**payload, "tool_use_id": call.call_id}, step=call.no))
+        self._apply(loop, self.hooks.fire(event, {**payload, "tool_use_id": call.call_id}, step=call.no))
 
-    def waits(self, loop: LoopKey, *, model: bool) -> bool:
-        """Whether something was said to this loop's next model request, or the loop was stopped."""
-        return (model and loop in self._waiting) or loop in self.stops
+    def affects_next_step(self, loop: LoopKey, *, model: bool) -> bool:
+        """True if a hook stopped this loop or added messages to its next model request."""
+        return (model and loop in self._pending) or loop in self.stops
 
-    def take(self, loop: LoopKey) -> list[HookMessage]:
-        """What hooks put into the request that is about to be made."""
-        early, self._early = self._early, []
-        return [*early, *self._waiting.pop(loop, ())]
+    def take_messages(self, loop: LoopKey) -> list[HookMessage]:
+        """Take the messages that hooks added to the request under construction."""
+        start_messages, self._start_messages = self._start_messages, []
+        return [*start_messages, *self._pending.pop(loop, ())]
 
-    def _heed(self, loop: LoopKey, outcome: Outcome) -> None:
+    def _apply(self, loop: LoopKey, outcome: Outcome) -> None:
         if isinstance(outcome.decision, Stop):
             self.stops.setdefault(loop, outcome)
-        elif added := _added(outcome):
-            self._waiting.setdefault(loop, []).extend(added)
+        elif messages := _hook_messages(outcome):
+            self._pending.setdefault(loop, []).extend(messages)
 
 
 def stop_text(outcome: Outcome) -> str:
@@ -170,8 +169,8 @@ def stop_text(outcome: Outcome) -> str:
 
 
 def stop_answer(outcome: Outcome) -> Answer:
-    """What stands for a stopped loop's last answer."""
-    text = f"{_SAYS}{stop_text(outcome)}"
+    """Last answer of a loop that a hook stopped."""
+    text = f"{_PREFIX}{stop_text(outcome)}"
     return Answer(
         action="blocked",
         label=Label.SIMULATED,
@@ -183,25 +182,28 @@ def stop_answer(outcome: Outcome) -> Answer:
 
 
 def error_answer(error: str) -> Answer:
-    """How a tool call ended that ends the replay."""
+    """Answer of a tool call whose failure ends the replay."""
     return Answer(action="live", label=Label.SIMULATED, reason=Reason.LIVE_TOOL, status=StepStatus.ERROR, error=error)
 
 
-def with_messages(slots: Slots, added: Iterable[HookMessage]) -> Slots:
-    """The messages with what hooks said at their end, where later requests of the conversation keep it."""
-    messages: list[JSONValue] = [one.message for one in added]
+def with_messages(slots: Slots, hook_messages: Iterable[HookMessage]) -> Slots:
+    """Append hook messages to the messages, so that later requests of the conversation contain them."""
+    messages: list[JSONValue] = [message.message for message in hook_messages]
     if not messages:
         return slots
     return [*slots[:-1], [*slots[-1], *messages]] if slots else [messages]
 
 
-def with_hook_detail(answer: Answer, added: Iterable[HookMessage]) -> Answer:
-    """The answer to a request into which hooks put something: the step says what, and whose it is."""
-    said: list[JSONValue] = [{"name": one.hook, "action": one.action, "text": one.message["content"]} for one in added]
-    return replace(answer, detail={**answer.detail, "hooks": said}) if said else answer
+def with_hook_detail(answer: Answer, hook_messages: Iterable[HookMessage]) -> Answer:
+    """Record the hook messages of a request, with their hooks, in the answer's detail."""
+    entries: list[JSONValue] = [
+        {"name": message.hook, "action": message.action, "text": message.message["content"]}
+        for message in hook_messages
+    ]
+    return replace(answer, detail={**answer.detail, "hooks": entries}) if entries else answer
 
 
-def _added(outcome: Outcome) -> list[HookMessage]:
+def _hook_messages(outcome: Outcome) -> list[HookMessage]:
     match outcome.decision:
         case SystemMessage(text=text, action=action):
             return [HookMessage(message={"role": "system", "content": text}, hook=outcome.hook, action=action)]
@@ -211,8 +213,8 @@ def _added(outcome: Outcome) -> list[HookMessage]:
             return []
 
 
-def _llm(turn: _Turn) -> JSONObject:
-    """What the model was and used, which Krabs's own events do not say."""
+def _model_usage(turn: _Turn) -> JSONObject:
+    """Model, usage and cost of a turn, which Krabs's own events omit."""
     call, answer = turn.call, turn.answer
     if call is None or answer is None:
         return {}
@@ -234,10 +236,7 @@ def _llm(turn: _Turn) -> JSONObject:
     }
 
 
-def _text(value: JSONValue) -> str:
-    """An error as text: a tool's own words for it, where it has some."""
-    said = value.get("error") if isinstance(value, dict) else value
-    return said if isinstance(said, str) else as_json(value).decode()
-
-
-_SAYS: Final = "[Forkpoint] "
+def _error_text(value: JSONValue) -> str:
+    """Error as text: the tool's own message if it has one."""
+    text = value.get("error") if isinstance(value, dict) else value
+    return text if isinstance(text, str) else as_json(value).decode()

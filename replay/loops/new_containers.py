@@ -22,19 +22,19 @@ class NewContainers:
         self._first = first
 
     @property
-    def of_models(self) -> tuple[int, ...]:
+    def model_path(self) -> tuple[int, ...]:
         """Containers around the loop's model steps."""
         return self._loop.containers.get(self._loop.models[-1].no, ())
 
-    def of_calls(self, at: Node, matched: Sequence[Node]) -> tuple[int, ...]:
+    def call_path(self, at: Node, recorded_calls: Sequence[Node]) -> tuple[int, ...]:
         """Containers for a new call: those of the calls in its place, else of any call."""
-        following = (model.no for model in self._loop.models if model.no > at.no)
-        end = next(following, self._loop.last + 1)
-        here = [call for call in self._loop.calls if at.no < call.no < end and not self._calls.is_used(call)]
-        near = matched or here or list(self._loop.calls)
-        return self._loop.containers.get(near[0].no, ()) if near else ()
+        later_models = (model.no for model in self._loop.models if model.no > at.no)
+        end = next(later_models, self._loop.last + 1)
+        unused_calls = [call for call in self._loop.calls if at.no < call.no < end and not self._calls.is_used(call)]
+        candidates = recorded_calls or unused_calls or list(self._loop.calls)
+        return self._loop.containers.get(candidates[0].no, ()) if candidates else ()
 
-    def opened(self, path: Sequence[int], at: Node) -> Generator[DriverEvent, None, int | None]:
+    def open(self, path: Sequence[int], at: Node) -> Generator[DriverEvent, None, int | None]:
         """Open containers, recorded or new; returns the number of the innermost."""
         state = self._state
         parent = state.parent_of(self._loop.parent)
@@ -43,14 +43,14 @@ class NewContainers:
             if no < self._graph.fork:
                 parent = no
             elif state.queue.is_done(container) or no < at.no:
-                parent = yield from self._another(container, parent, at)
+                parent = yield from self._create(container, parent, at)
             else:
                 state.queue.release([container])
                 yield Advance(before=no + 1)
                 parent = state.parent_of(no)
         return parent
 
-    def _another(self, container: Node, parent: int | None, at: Node) -> Generator[DriverEvent, None, int]:
+    def _create(self, container: Node, parent: int | None, at: Node) -> Generator[DriverEvent, None, int]:
         """Create a container that is not in the recording."""
         call = Call(
             no=self._state.take_number(),
@@ -69,7 +69,7 @@ class NewContainers:
                 label=label,
                 reason=reason,
                 detail={**label_key(), "divergence": "new"},
-                note="Holds steps that were not recorded",
+                note="Contains new steps",
             ),
         )
         return call.no

@@ -24,7 +24,7 @@ class ReplayParts:
     context: ReplayContext
     state: ReplayState
     implicit: ImplicitCalls
-    handed: HandedResults
+    handed_results: HandedResults
     foresight: Foresight
     results: StepResults
     calls: CallBuilder
@@ -38,20 +38,20 @@ class ReplayParts:
 def replay_parts(context: ReplayContext, hooks: Hooks) -> ReplayParts:
     """Wire the parts of a new replay."""
     state, implicit, points = ReplayState(context), ImplicitCalls(context), HookPoints(hooks)
-    handed = HandedResults(context, state, implicit)
-    reach, subagents = Reach(context, state, implicit, handed), SubAgents(context, state)
+    handed_results = HandedResults(context, state, implicit)
+    reach, subagents = Reach(context, state, implicit, handed_results), SubAgents(context, state)
     foresight = Foresight(context, state)
     chain = ResolverChain(context.policy, context.environment, subagents.answer, context.ignoring, reach.assumption)
-    calls = CallBuilder(context, state, handed, foresight)
+    calls = CallBuilder(context, state, handed_results, foresight)
     return ReplayParts(
         context=context,
         state=state,
         implicit=implicit,
-        handed=handed,
+        handed_results=handed_results,
         foresight=foresight,
         calls=calls,
         reach=reach,
-        results=StepResults(context, state, handed),
+        results=StepResults(context, state, handed_results),
         subagents=subagents,
         chain=chain,
         points=points,

@@ -26,20 +26,20 @@ class SubAgents:
         self._context = context
         self._graph = context.graph
         self._state = state
-        # Why the last call could not be answered so
-        self.refused = ""
+        # Why no sub-agent can answer the last call.
+        self.refusal = ""
 
     def answer(self, call: Call) -> Answer | None:
         """Provisional answer of a sub-agent call with new arguments, until its steps have run."""
-        self.refused = ""
+        self.refusal = ""
         if call.node is None or not call.changed or (first := self._first_model(call.node)) is None:
             return None
-        self.refused = self._problem(self._task(call, call.node), first)
-        if self.refused:
+        self.refusal = self._problem(self._task(call, call.node), first)
+        if self.refusal:
             return None
-        return _ran(call.node)
+        return _provisional_answer(call.node)
 
-    def called(self, call: Call, answer: Answer) -> Iterator[StepSkipped]:
+    def enter_call(self, call: Call, answer: Answer) -> Iterator[StepSkipped]:
         """Re-run or skip the steps inside an answered tool call."""
         node = call.node
         if node is None or answer.label is Label.EXACT or node.no not in self._graph.children:
@@ -47,34 +47,34 @@ class SubAgents:
         if answer.detail.get(RERUN):
             self._begin(call, node, answer)
         else:
-            inside = self._graph.descendants(node.no)
-            yield from self._state.skip(inside, f"Step {node.no} is answered as a whole", is_reported=True)
+            steps = self._graph.descendants(node.no)
+            yield from self._state.skip(steps, f"Step {node.no} is answered as a whole", is_reported=True)
 
     def can_answer(self, implicit: ImplicitCall, arguments: JSONValue) -> bool:
-        """True if an agent or search without a tool step can run with new arguments; else `refused` says why."""
-        node, task = implicit.node, _other(implicit, arguments)
+        """True if an agent or search without a tool step can run with new arguments; if not, `refusal` explains why."""
+        node, task = implicit.node, _argument_change(implicit, arguments)
         first = self._first_model(node)
         if first is not None:
-            self.refused = self._problem(task, first)
+            self.refusal = self._problem(task, first)
         else:
-            recorded = self._context.recorded_request(node)
-            told = replace_outputs(recorded, [task]) != recorded
-            self.refused = "" if told else f"the recording does not show how its arguments reach step {node.no}"
-        return not self.refused
+            request = self._context.recorded_request(node)
+            is_reached = replace_outputs(request, [task]) != request
+            self.refusal = "" if is_reached else f"the recording does not show how its arguments reach step {node.no}"
+        return not self.refusal
 
-    def begin_without_tool(self, implicit: ImplicitCall, arguments: JSONValue) -> None:
+    def begin_implicit(self, implicit: ImplicitCall, arguments: JSONValue) -> None:
         """Re-run an agent or search without a tool step with new arguments."""
         node, first = implicit.node, self._first_model(implicit.node)
         steps = (node, *self._graph.descendants(node.no))
-        self._state.tasks.assign(_other(implicit, arguments), steps, first, caller=implicit.caller)
+        self._state.tasks.assign(_argument_change(implicit, arguments), steps, first, caller=implicit.caller)
         if first is not None:
-            self._state.containers.open_rerun(node, _ran(node))
+            self._state.containers.open_rerun(node, _provisional_answer(node))
 
-    def opened(self, node: Node) -> Answer | None:
+    def rerun_answer(self, node: Node) -> Answer | None:
         """Provisional answer of a container whose steps run for a new task."""
         if not self._state.tasks.has(node) or node.no not in self._graph.children:
             return None
-        return _ran(node)
+        return _provisional_answer(node)
 
     def _begin(self, call: Call, node: Node, answer: Answer) -> None:
         """Re-run the steps inside a call with its new arguments."""
@@ -101,16 +101,16 @@ class SubAgents:
 
 
 def as_rerun(call: Call, node: Node) -> Call:
-    """A new call as a call of the recorded sub-agent in its place."""
+    """Turn a new call into a call of the recorded sub-agent that it replaces."""
     return replace(call, node=node, name=node.name, changed=True, differs=("arguments",))
 
 
-def _other(implicit: ImplicitCall, arguments: JSONValue) -> Change:
+def _argument_change(implicit: ImplicitCall, arguments: JSONValue) -> Change:
     """Change of the recorded arguments."""
     return Change(node=implicit.call, original=implicit.arguments, current=arguments)
 
 
-def _ran(node: Node) -> Answer:
+def _provisional_answer(node: Node) -> Answer:
     return Answer(
         action="simulate",
         label=Label.SIMULATED,
@@ -119,5 +119,5 @@ def _ran(node: Node) -> Answer:
         is_known=False,
         source=node,
         detail={**label_key(), RERUN: True},
-        note="Run anew for another task",
+        note="Run again with another task",
     )

@@ -1,4 +1,4 @@
-"""Tool calls of a diverged loop: match them with recorded ones, and format their results. Pure."""
+"""Tool calls of a diverged loop: match them with recorded calls and format their results. Pure."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -19,8 +19,8 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepStatus, StepType
 from traces.payloads.messages import Message
 
-# Calls that nobody made or answered: such a one again repeats nothing.
-_NOT_MADE: Final = frozenset(
+# Calls without a real outcome: repeating one is no duplicate.
+_NOT_MADE_REASONS: Final = frozenset(
     {
         Reason.SIDE_EFFECT_BLOCKED,
         Reason.POLICY_FALLBACK,
@@ -32,213 +32,224 @@ _NOT_MADE: Final = frozenset(
 
 
 class TurnCalls:
-    """Calls made so far in a turn, and recorded calls from `start` on that may answer new ones."""
+    """Calls made so far in a turn, and recorded calls after `start` that may answer new ones."""
 
     def __init__(self, parts: ReplayParts, loop: Loop, start: Node, template: JSONObject) -> None:
         self._context = parts.context
         self._state = parts.state
         self._implicit = parts.implicit
-        self._handed = parts.handed
+        self._handed_results = parts.handed_results
         self._subagents = parts.subagents
         self._resolvers = parts.chain
         self._loop = loop
-        self._tools = _list(template.get("tools"))
+        self._tools = _as_list(template.get("tools"))
         self._control = ReplayControl()
-        self._recorded: RecordedCalls[Node] = RecordedCalls(
+        self._recorded_calls: RecordedCalls[Node] = RecordedCalls(
             lambda tool, arguments: parts.context.ignoring.reduce(StepType.TOOL, tool, arguments)
         )
-        # Agents and searches
-        self._without_tool: RecordedCalls[Node] = RecordedCalls(self._recorded.reduced)
-        self._later = [node for node in loop.calls if node.no > start.no]
-        # Recorded calls in whose place another one was told
-        self._paired: set[int] = set()
-        self._used: set[int] = set()
-        # Calls by name and arguments, in whatever turn
-        self._made: set[str] = set()
-        # Those that answer another call of the same turn
-        self._reserved: set[Node] = set()
-        # By call id: the recorded result and its place
-        self._messages: dict[str, tuple[int, JSONObject]] = {}
-        self._learn(start)
+        # Recorded agents and searches that answer a call without a tool step.
+        self._implicit_calls: RecordedCalls[Node] = RecordedCalls(self._recorded_calls.reduced)
+        self._later_calls = [node for node in loop.calls if node.no > start.no]
+        # Recorded calls that a divergence reports as replaced.
+        self._replaced: set[int] = set()
+        self._used_numbers: set[int] = set()
+        # Keys of all calls made, in any turn.
+        self._made_keys: set[str] = set()
+        # Recorded calls that answer another call of the same turn.
+        self._reserved_nodes: set[Node] = set()
+        # Recorded result message and its position, by call id.
+        self._recorded_messages: dict[str, tuple[int, JSONObject]] = {}
+        self._load(start)
 
-    def in_order(self, asked: Sequence[JSONObject]) -> list[tuple[JSONObject, Node | None]]:
-        """Order the calls of one answer like the recorded calls they match; returns them in pairs."""
-        taken: set[int] = set()
-        found: list[tuple[JSONObject, Node | None]] = []
-        for call in asked:
-            asked_for = str(call.get("name", "")), call.get("arguments")
-            waiting = [*self._recorded.waiting(*asked_for), *self._without_tool.waiting(*asked_for)]
-            node = next((one for one in waiting if one.no not in taken), None)
-            taken.update(() if node is None else (node.no,))
-            found.append((call, node))
-        self._reserved = {node for _, node in found if node is not None}
-        recorded = iter(sorted((pair for pair in found if pair[1] is not None), key=_recorded_number))
-        return [pair if pair[1] is None else next(recorded) for pair in found]
+    def in_order(self, requests: Sequence[JSONObject]) -> list[tuple[JSONObject, Node | None]]:
+        """Order the calls of one answer like the recorded calls they match; returns each with its match."""
+        taken_numbers: set[int] = set()
+        pairs: list[tuple[JSONObject, Node | None]] = []
+        for call in requests:
+            tool_and_arguments = str(call.get("name", "")), call.get("arguments")
+            unused = [
+                *self._recorded_calls.waiting(*tool_and_arguments),
+                *self._implicit_calls.waiting(*tool_and_arguments),
+            ]
+            match = next((node for node in unused if node.no not in taken_numbers), None)
+            taken_numbers.update(() if match is None else (match.no,))
+            pairs.append((call, match))
+        self._reserved_nodes = {match for _, match in pairs if match is not None}
+        ordered = iter(sorted((pair for pair in pairs if pair[1] is not None), key=_recorded_number))
+        return [pair if pair[1] is None else next(ordered) for pair in pairs]
 
     def match(self, tool: str, arguments: JSONValue) -> Node | None:
-        found = self._recorded.exact(tool, arguments)
-        return found.call if found else None
+        match = self._recorded_calls.exact(tool, arguments)
+        return match.call if match else None
 
     def use(self, node: Node) -> bool:
         """Use a recorded call; False if it already answered another one."""
-        if node.no in self._used:
+        if node.no in self._used_numbers:
             return False
-        self._used.add(node.no)
-        self._recorded.use(node)
-        self._without_tool.use(node)
+        self._used_numbers.add(node.no)
+        self._recorded_calls.use(node)
+        self._implicit_calls.use(node)
         return True
 
     def is_used(self, node: Node) -> bool:
-        return node.no in self._used
+        return node.no in self._used_numbers
 
-    def is_paired(self, node: Node) -> bool:
-        return node.no in self._paired
+    def is_replaced(self, node: Node) -> bool:
+        return node.no in self._replaced
 
-    def without_tool(self, asked: JSONObject, at: Node) -> ImplicitCall | None:
+    def implicit_call(self, request: JSONObject, at: Node) -> ImplicitCall | None:
         """Agent or search that answers a call without a tool step, reused or re-run."""
-        tool, arguments = str(asked.get("name", "")), asked.get("arguments")
-        if (found := self._without_tool.exact(tool, arguments)) is not None:
-            return self._implicit.call_of(found.call)
+        tool, arguments = str(request.get("name", "")), request.get("arguments")
+        if (match := self._implicit_calls.exact(tool, arguments)) is not None:
+            return self._implicit.call_of(match.call)
         skipped = self._control.should_skip(tool, arguments, self._spec(tool)).skip
-        node = None if skipped or self._resolvers.is_listed(tool) else self._in_place(tool, at)
+        node = None if skipped or self._resolvers.is_listed(tool) else self._next_unused(tool, at)
         implicit = None if node is None else self._implicit.call_of(node)
         can = implicit is not None and self._subagents.can_answer(implicit, arguments)
         return implicit if can else None
 
     def answer(self, call: Call, at: Node) -> Answer:
         """Resolve a call: recorded calls in order, then duplicate suppression, then the resolver chain."""
-        self._subagents.refused = ""
-        resumed = self._context.environment.committed_answer(call.no)
-        if resumed is not None or call.node is not None or call.edits is not NO_EDITS:
-            return resumed or self._resolvers.resolve(call)
+        self._subagents.refusal = ""
+        stored_answer = self._context.environment.committed_answer(call.no)
+        if stored_answer is not None or call.node is not None or call.edits is not NO_EDITS:
+            return stored_answer or self._resolvers.resolve(call)
         spec = self._spec(call.callee)
         decision = self._control.should_skip(call.callee, call.input, spec)
         if decision.skip:
             self._control.record_denied(call.callee, call.input, spec)
-            return _denied(call, decision.step)
+            return _duplicate_answer(call, decision.step)
 
-        def anew(asked: Call) -> Answer | None:
-            place = self.in_its_place(asked, at)
+        def rerun(new_call: Call) -> Answer | None:
+            place = self.replaced_call(new_call, at)
             if place is not None and place.type in KINDS:
-                # Says why it is not
-                self.without_tool({"name": asked.callee, "arguments": asked.input}, at)
+                # Sets the refusal.
+                self.implicit_call({"name": new_call.callee, "arguments": new_call.input}, at)
                 return None
-            return None if place is None else self._subagents.answer(as_rerun(asked, place))
+            return None if place is None else self._subagents.answer(as_rerun(new_call, place))
 
-        kept = self._is_made(call) and spec is not None and not spec.idempotent
-        return self._resolvers.resolve_tool(call, self._repeated, self._similar, anew, from_others=not kept)
+        is_repeat = self._was_made(call) and spec is not None and not spec.idempotent
+        return self._resolvers.resolve_tool(
+            call, self._exhausted_match, self._similar_match, rerun, from_others=not is_repeat
+        )
 
-    def came(self, call: Call, answer: Answer) -> None:
+    def record_outcome(self, call: Call, answer: Answer) -> None:
         """Record how a call ended, for calls that repeat it."""
-        status = StepStatus.DENIED if answer.reason in _NOT_MADE else answer.status
-        self._outcome(call.callee, call.input, status, call.no)
+        status = StepStatus.DENIED if answer.reason in _NOT_MADE_REASONS else answer.status
+        self._record_status(call.callee, call.input, status, call.no)
         if status is not StepStatus.DENIED:
-            self._made.add(self._key(call.callee, call.input))
+            self._made_keys.add(self._key(call.callee, call.input))
 
-    def in_its_place(self, call: Call, at: Node) -> Node | None:
+    def replaced_call(self, call: Call, at: Node) -> Node | None:
         """First unused recorded call of the same tool before the next recorded model step."""
-        return self._in_place(call.callee, at)
+        return self._next_unused(call.callee, at)
 
-    def _in_place(self, tool: str, at: Node) -> Node | None:
-        following = (model.no for model in self._loop.models if model.no > at.no)
-        end = next(following, self._loop.last + 1)
-        for node in self._later:
-            free = node not in self._reserved and node.no not in self._used | self._paired
-            if at.no < node.no < end and free and self._asked(node)[0] == tool:
+    def _next_unused(self, tool: str, at: Node) -> Node | None:
+        later_models = (model.no for model in self._loop.models if model.no > at.no)
+        end = next(later_models, self._loop.last + 1)
+        for node in self._later_calls:
+            free = node not in self._reserved_nodes and node.no not in self._used_numbers | self._replaced
+            if at.no < node.no < end and free and self._request_of(node)[0] == tool:
                 return node
         return None
 
-    def said_of_new(self, call: Call, at: Node) -> str:
+    def describe_new(self, call: Call, at: Node) -> str:
         """Describe how a new call differs from the recorded one in its place."""
-        node = self.in_its_place(call, at)
+        node = self.replaced_call(call, at)
         if node is None:
             return wording.new_call(call.no, call.callee)
-        self._paired.add(node.no)
-        return wording.changed_arguments(call.no, call.callee, self._asked(node)[1], call.input)
+        self._replaced.add(node.no)
+        return wording.changed_arguments(call.no, call.callee, self._request_of(node)[1], call.input)
 
-    def message(self, call: Call, answer: Answer, source: Node | None) -> JSONObject:
+    def result_message(self, call: Call, answer: Answer, source: Node | None) -> JSONObject:
         """Format a result as a tool message, in the recorded style if that is known."""
         implicit = None if source is None else self._implicit.call_of(source)
-        _, recorded = self._messages.get(self._call_id(source) if source is not None else "", (0, None))
+        _, recorded_message = self._recorded_messages.get(
+            self._call_id(source) if source is not None else "", (0, None)
+        )
         if implicit is not None:
-            recorded = implicit.message
-        if recorded is None or source is None:
+            recorded_message = implicit.message
+        if recorded_message is None or source is None:
             change = None if source is None else self._state.changes.get(source.no)
             output = answer.output if change is None else change.current
             return {"role": "tool", "content": render(None, "\x00", output), "tool_call_id": call.call_id}
-        change = self._state.changes.get(source.no) if implicit is None else self._handed.change(implicit)
+        change = self._state.changes.get(source.no) if implicit is None else self._handed_results.change(implicit)
         if change is not None:
-            recorded = {**recorded, "content": tool_content(recorded.get("content"), change)}
-        return {**recorded, "tool_call_id": call.call_id} if "tool_call_id" in recorded else recorded
+            recorded_message = {**recorded_message, "content": tool_content(recorded_message.get("content"), change)}
+        return (
+            {**recorded_message, "tool_call_id": call.call_id}
+            if "tool_call_id" in recorded_message
+            else recorded_message
+        )
 
-    def handed_over(self, results: Sequence[tuple[Node | None, JSONObject]]) -> list[JSONValue]:
+    def in_recorded_order(self, results: Sequence[tuple[Node | None, JSONObject]]) -> list[JSONValue]:
         """Order tool messages: those of recorded calls like the recorded messages."""
-        places = {node.no: place for node, _ in results if node is not None and (place := self._place(node))}
-        known = iter(
+        indexes = {node.no: place for node, _ in results if node is not None and (place := self._message_index(node))}
+        recorded = iter(
             sorted(
-                (pair for pair in results if pair[0] and pair[0].no in places),
-                key=lambda pair: places[pair[0].no] if pair[0] else 0,
+                (pair for pair in results if pair[0] and pair[0].no in indexes),
+                key=lambda pair: indexes[pair[0].no] if pair[0] else 0,
             )
         )
-        return [next(known)[1] if node and node.no in places else message for node, message in results]
+        return [next(recorded)[1] if node and node.no in indexes else message for node, message in results]
 
-    def _place(self, node: Node) -> int:
+    def _message_index(self, node: Node) -> int:
         """Index of a call's result among the recorded messages; 0 if it has none."""
-        return self._messages.get(self._call_id(node), (0, {}))[0]
+        return self._recorded_messages.get(self._call_id(node), (0, {}))[0]
 
-    def _learn(self, start: Node) -> None:
-        calls = [*self._earlier(), *(call for call in self._loop.calls if call.no < start.no)]
+    def _load(self, start: Node) -> None:
+        calls = [*self._calls_before_fork(), *(call for call in self._loop.calls if call.no < start.no)]
         for node in calls:
-            self._remember(node)
-        for node in self._of_this_turn(start, calls):
+            self._register_earlier(node)
+        for node in self._calls_of_turn(start, calls):
             if node.type is StepType.TOOL or self._implicit.call_of(node) is not None:
                 number = self._state.numbers.get(node.no, node.no)
-                self._outcome(*self._asked(node), self._became(node), number)
-        for node in self._later:
-            (self._without_tool if node.type in KINDS else self._recorded).add(node, *self._asked(node))
+                self._record_status(*self._request_of(node), self._current_status(node), number)
+        for node in self._later_calls:
+            (self._implicit_calls if node.type in KINDS else self._recorded_calls).add(node, *self._request_of(node))
         messages = self._context.recorded_request(self._loop.models[-1]).get("messages")
-        for place, message in enumerate(_list(messages), 1):
+        for place, message in enumerate(_as_list(messages), 1):
             if isinstance(message, dict) and isinstance(message.get("tool_call_id"), str):
-                self._messages[str(message["tool_call_id"])] = (place, message)
+                self._recorded_messages[str(message["tool_call_id"])] = (place, message)
 
-    def _became(self, node: Node) -> StepStatus:
+    def _current_status(self, node: Node) -> StepStatus:
         """Status of a recorded call in this replay."""
         _, reason = self._state.labels.get(node.no, (None, None))
-        if reason in _NOT_MADE:
+        if reason in _NOT_MADE_REASONS:
             return StepStatus.DENIED
         changed = StepStatus.OK if node.no in self._state.changes else node.status
         return self._state.statuses.get(node.no, changed)
 
-    def _remember(self, node: Node) -> None:
+    def _register_earlier(self, node: Node) -> None:
         """Register an earlier recorded call: an idempotent tool repeats its answer unless it failed or changed."""
         if node.type is not StepType.TOOL or node.no in self._state.skipped_steps:
             return
-        self._made.add(self._key(*self._asked(node)))
-        holds = node.no not in self._state.changes and node.status in {StepStatus.OK, StepStatus.PARTIAL}
-        if node.no >= self._context.graph.fork and holds:
-            self._recorded.add(node, *self._asked(node))
+        self._made_keys.add(self._key(*self._request_of(node)))
+        is_repeatable = node.no not in self._state.changes and node.status in {StepStatus.OK, StepStatus.PARTIAL}
+        if node.no >= self._context.graph.fork and is_repeatable:
+            self._recorded_calls.add(node, *self._request_of(node))
             self.use(node)
 
-    def _of_this_turn(self, start: Node, calls: Iterable[Node]) -> list[Node]:
+    def _calls_of_turn(self, start: Node, calls: Iterable[Node]) -> list[Node]:
         """Recorded calls of the current turn up to `start`, without skipped ones."""
-        turn = turn_messages(_list(self._context.recorded_request(start).get("messages")))
+        turn = turn_messages(_as_list(self._context.recorded_request(start).get("messages")))
         answers = [message for message in turn if isinstance(message, dict) and message.get("role") == "assistant"]
         models = [model.no for model in self._loop.models if model.no < start.no]
-        made = [call for call in calls if call.no not in self._state.skipped_steps]
+        run_calls = [call for call in calls if call.no not in self._state.skipped_steps]
         if len(answers) <= len(models):
-            since = models[-len(answers)] if answers else start.no
-            return [call for call in made if call.no >= since]
-        # It began before the fork: of what lies there the ids tell.
+            first = models[-len(answers)] if answers else start.no
+            return [call for call in run_calls if call.no >= first]
+        # The turn began before the fork; there, call ids identify its calls.
         ids = {"", *(str(call.get("id")) for answer in answers for call in Message(answer).calls)}
-        return [call for call in made if call.no >= self._context.graph.fork or call.call_id in ids]
+        return [call for call in run_calls if call.no >= self._context.graph.fork or call.call_id in ids]
 
-    def _earlier(self) -> list[Node]:
+    def _calls_before_fork(self) -> list[Node]:
         """Calls of this loop before the fork, including those in its closed containers."""
         graph, scope = self._context.graph, self._loop.parent
         around = {node.no for node in graph.earlier if node.parent == scope}
         return [node for node in graph.earlier_calls if node.parent == scope or node.parent in around]
 
-    def _asked(self, node: Node) -> tuple[str, JSONValue]:
+    def _request_of(self, node: Node) -> tuple[str, JSONValue]:
         """Tool and arguments of a recorded call."""
         if (implicit := self._implicit.call_of(node)) is not None:
             return implicit.tool, implicit.arguments
@@ -248,7 +259,7 @@ class TurnCalls:
         implicit = self._implicit.call_of(node)
         return node.call_id if implicit is None else implicit.call_id
 
-    def _outcome(self, tool: str, arguments: JSONValue, status: StepStatus, number: int) -> None:
+    def _record_status(self, tool: str, arguments: JSONValue, status: StepStatus, number: int) -> None:
         spec = self._spec(tool)
         match status:
             case StepStatus.OK | StepStatus.PARTIAL:
@@ -265,25 +276,25 @@ class TurnCalls:
         for schema in self._tools:
             if isinstance(schema, dict) and schema.get("name") == tool:
                 hints = schema.get("annotations")
-                said = schema.get("idempotent", hints.get("idempotentHint") if isinstance(hints, dict) else None)
-                return ToolSpec(name=tool, idempotent=said) if isinstance(said, bool) else None
+                idempotent = schema.get("idempotent", hints.get("idempotentHint") if isinstance(hints, dict) else None)
+                return ToolSpec(name=tool, idempotent=idempotent) if isinstance(idempotent, bool) else None
         return None
 
     def _key(self, tool: str, arguments: JSONValue) -> str:
-        return exact_key(tool, self._recorded.reduced(tool, arguments))
+        return exact_key(tool, self._recorded_calls.reduced(tool, arguments))
 
-    def _is_made(self, call: Call) -> bool:
-        return self._key(call.callee, call.input) in self._made
+    def _was_made(self, call: Call) -> bool:
+        return self._key(call.callee, call.input) in self._made_keys
 
-    def _repeated(self, call: Call) -> Node | None:
+    def _exhausted_match(self, call: Call) -> Node | None:
         """Last recorded call of an idempotent tool whose recordings are used up."""
         spec = self._spec(call.callee)
-        match = self._recorded.used_up(call.callee, call.input)
+        match = self._recorded_calls.used_up(call.callee, call.input)
         return match.call if match is not None and (spec is None or spec.idempotent) else None
 
-    def _similar(self, call: Call) -> Match[Node] | None:
-        return self._recorded.similar(
-            call.callee, call.input, self._context.policy.semantic_threshold, but=self._reserved
+    def _similar_match(self, call: Call) -> Match[Node] | None:
+        return self._recorded_calls.similar(
+            call.callee, call.input, self._context.policy.semantic_threshold, but=self._reserved_nodes
         )
 
 
@@ -291,7 +302,7 @@ def _recorded_number(pair: tuple[JSONObject, Node | None]) -> int:
     return pair[1].no if pair[1] is not None else 0
 
 
-def _denied(call: Call, step: int | None) -> Answer:
+def _duplicate_answer(call: Call, step: int | None) -> Answer:
     text = f"[Forkpoint] Tool '{call.callee}' was not called again: step {step} made the same call and succeeded."
     detail: JSONObject = {**label_key(), "duplicate_of": step}
     return Answer(
@@ -305,5 +316,5 @@ def _denied(call: Call, step: int | None) -> Answer:
     )
 
 
-def _list(value: JSONValue) -> list[JSONValue]:
+def _as_list(value: JSONValue) -> list[JSONValue]:
     return value if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""Turns, tool calls under hooks, and loops stopped by a hook. Pure."""
+"""Turns under hooks: end turns, make tool calls, stop loops. Pure."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,10 +25,10 @@ def end_turns(parts: ReplayParts, node: Node | None) -> None:
     """End the turns that `node` does not belong to; None ends all."""
     points = parts.points
     while (turn := points.turn) is not None:
-        inside = node is not None and node.no <= parts.loops.last(turn)
-        if inside and not (node is not None and node.type is StepType.MODEL and parts.loops.key_of(node) == turn):
+        is_inside = node is not None and node.no <= parts.loops.last(turn)
+        if is_inside and not (node is not None and node.type is StepType.MODEL and parts.loops.key_of(node) == turn):
             return
-        points.turn_ended(parts.state.next_number - 1)
+        points.end_turn(parts.state.next_number - 1)
 
 
 @contextmanager
@@ -44,7 +44,9 @@ def closing_turns(parts: ReplayParts) -> Iterator[None]:
 
 def is_awaited(parts: ReplayParts, node: Node) -> bool:
     """True if a hook's decision affects this step."""
-    return node.type in LOOP_TYPES and parts.points.waits(parts.loops.key_of(node), model=node.type is StepType.MODEL)
+    return node.type in LOOP_TYPES and parts.points.affects_next_step(
+        parts.loops.key_of(node), model=node.type is StepType.MODEL
+    )
 
 
 def make_tool_call(
@@ -52,31 +54,31 @@ def make_tool_call(
 ) -> Answer:
     """Make a tool call under hooks, and report its end to them."""
     try:
-        found = verdict.denied() or verdict.on(answer())
+        result = verdict.denial_answer() or verdict.annotate(answer())
     except ReplayFailure as stop_answer:
         parts.points.after_tool(loop, call, error_answer(str(stop_answer)))
         raise
-    parts.points.after_tool(loop, call, found)
-    return found
+    parts.points.after_tool(loop, call, result)
+    return result
 
 
 def stop_loop(parts: ReplayParts, node: Node) -> Iterator[Event]:
     """Stop a loop at a hook's decision: skip its steps from `node` to the next user message."""
     key = parts.loops.key_of(node)
     outcome = parts.points.stops.pop(key)
-    gone = [step for step in parts.loops.rest(node) if step is node or not parts.state.queue.is_done(step)]
+    stopped_steps = [step for step in parts.loops.rest(node) if step is node or not parts.state.queue.is_done(step)]
     yield Divergence(text=f"{stop_text(outcome)}; its loop ends before step {node.no} of the source.")
     parts.state.skipped_steps.add(node.no)
     yield StepSkipped(node=node, reason=stop_text(outcome), is_reported=True)
-    yield from parts.state.skip(gone, stop_text(outcome), is_reported=True)
-    models = [step for step in gone if step.type is StepType.MODEL and parts.loops.key_of(step) == key]
+    yield from parts.state.skip(stopped_steps, stop_text(outcome), is_reported=True)
+    models = [step for step in stopped_steps if step.type is StepType.MODEL and parts.loops.key_of(step) == key]
     if models:
         answer = stop_answer(outcome)
         _, base = parts.calls.messages(models[0], parts.context.recorded_request(models[0]), NO_EDITS)
-        ids = frozenset(step.call_id for step in gone if step.call_id)
-        went = DivergedHistory(base=base, tail=[ModelAnswer(answer.output).message], call_ids=ids)
+        ids = frozenset(step.call_id for step in stopped_steps if step.call_id)
+        history = DivergedHistory(base=base, tail=[ModelAnswer(answer.output).message], call_ids=ids)
         for step in models:
-            parts.state.histories.record_divergence(step.no, went)
+            parts.state.histories.record_divergence(step.no, history)
         parts.results.settle(models[-1], answer)
 
 
@@ -93,18 +95,18 @@ def resolve_tool(parts: ReplayParts, node: Node) -> Iterator[Event]:
     yield StepResolved(call=call, answer=answer)
     if not answer.detail.get(RERUN):
         parts.results.settle(node, answer)
-    yield from parts.subagents.called(call, answer)
+    yield from parts.subagents.enter_call(call, answer)
 
 
 def _with_arguments(parts: ReplayParts, call: Call, node: Node, arguments: JSONValue) -> Call:
     """Call of a recorded tool with a hook's arguments."""
-    recorded = parts.context.payload(node.input_ref)
-    same = digest(recorded) == digest(arguments)
-    signed = signature(type=call.type, name=call.name, input=arguments, tool_name=call.tool_name)
+    recorded_arguments = parts.context.payload(node.input_ref)
+    is_unchanged = digest(recorded_arguments) == digest(arguments)
+    new_signature = signature(type=call.type, name=call.name, input=arguments, tool_name=call.tool_name)
     return replace(
         call,
         input=arguments,
-        signature=node.signature if same else signed,
-        changed=not same,
-        differs=() if same else ("arguments",),
+        signature=node.signature if is_unchanged else new_signature,
+        changed=not is_unchanged,
+        differs=() if is_unchanged else ("arguments",),
     )

@@ -153,7 +153,7 @@ def test_stop_before_the_first_call_asks_no_model() -> None:
     of = anew("flat")
     listener = Listener()
     replayer = Replayer(of.context(MemoryEnvironment(payloads=of.payloads, model=as_recorded(of))), listener)
-    replayer.heed_start(SAYS[0])
+    replayer.apply_start_outcome(SAYS[0])
     assert models(list(replayer.run())) == []
     assert listener.events == []
 
