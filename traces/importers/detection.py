@@ -101,7 +101,7 @@ def is_krabs(sample: Sample) -> float:
 
 
 def is_claude_code(sample: Sample) -> float:
-    """Look for any line of a session: other lines may be damaged, and other programs' logs have no such lines."""
+    """Look for any line of a session: others may be damaged, and other logs have no such lines."""
     lines = [obj(value) for value in sample.values]
     is_message_line = any(
         text(line.get("type")) in {"user", "assistant"} and "sessionId" in line and "message" in line for line in lines
@@ -148,7 +148,7 @@ def is_chat(sample: Sample) -> float:
 
 
 def _is_conversation(messages: JSONValue) -> bool:
-    """Return whether a list named like messages contains one or is empty; other programs' lists contain other items."""
+    """Return whether a list named like messages contains a message or is empty."""
     return not messages or any(is_conversation_item(message) for message in items(messages))
 
 

@@ -77,7 +77,7 @@ class Importer:
 
 
 def detect(sample: Sample) -> Importer:
-    """Return the importer with the highest confidence. Raises `BadFile` with a description if there is none."""
+    """Return the importer with the highest confidence. Raises `BadFile` if there is none."""
     scores = [(importer.sniff(sample), importer) for importer in IMPORTERS]
     confidence, best = max(scores, key=lambda pair: pair[0])
     if confidence <= 0:

@@ -28,7 +28,7 @@ def _is_score(name: str, value: JSONValue) -> bool:
 
 
 def _annotations(annotation: JSONObject) -> Iterator[RecordedJudgement]:
-    """Yield labelled failures. A root step without a failure of its own gets the overall category."""
+    """Yield labelled failures. A root step without a separate failure gets the overall category."""
     base = annotation.get("index_base")
     shift = 1 - base if isinstance(base, int) else 0
     root = _number(annotation.get("root_step"))

@@ -120,7 +120,7 @@ def is_message(value: JSONValue) -> bool:
 
 
 def is_conversation_item(value: JSONValue) -> bool:
-    """Return whether `normalize_messages` understands `value`: it names a role, or is a bare call or result."""
+    """Return whether `normalize_messages` understands `value`: it has a role, or is a call or result."""
     item = obj(value)
     return text(first(item, "role", "type")) in _KNOWN_ROLES or _type(item) in _BARE_ITEMS or item.get("lc") == 1
 

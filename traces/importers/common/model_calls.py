@@ -1,4 +1,4 @@
-"""Model calls of every client in one normal form: request, answer, usage, sampling parameters, provider."""
+"""Model calls of every client in one normal form: request, answer, usage, parameters, provider."""
 
 import math
 from dataclasses import dataclass
@@ -196,7 +196,7 @@ def parse_token_count(value: JSONValue, location: str) -> int | None:
 
 
 def parse_cost(value: JSONValue) -> Decimal | None:
-    """Return a cost in US dollars, or None. Zero counts as unknown: programs write it without a price list."""
+    """Return a cost in US dollars, or None. Zero means unknown: programs write it if they have no price."""
     if value is None or isinstance(value, bool | list | dict):
         return None
     try:

@@ -50,7 +50,7 @@ class RunFacts:
 
 
 def build_run(facts: RunFacts, steps: Sequence[RecordedStep], *, location: str = "") -> RecordedRun:
-    """Build the run of these steps, which must be in causal order. Raises `BadFile` for no steps or too many."""
+    """Build the run of these causally ordered steps. Raises `BadFile` for no steps or too many."""
     if not steps:
         raise BadFile("this recording has no steps", location)
     if len(steps) > MOST_STEPS:

@@ -19,8 +19,9 @@ _DOCUMENT_FIELDS: Final = frozenset(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SpanFacts:
-    """A tracer's record of one span. `request` and `answer` are set if the tracer separates them from input and output.
+    """A tracer's record of one span.
 
+    `request` and `answer` are set if the tracer separates them from input and output.
     `is_open` means that the span's end was never recorded.
     """
 

@@ -1,4 +1,4 @@
-"""Steps of conversations among several agents: user turns, agents, their model and tool calls, and code executions.
+"""Steps of conversations among several agents: turns, agents, their calls, and code executions.
 
 Speakers are identified by name. An agent receives its own messages as the assistant's, and all others as user
 messages with the speaker's name. Multi-agent programs build their requests this way.

@@ -1,4 +1,4 @@
-"""Recorded times: ISO texts with or without a zone, and Unix seconds, milliseconds, microseconds or nanoseconds."""
+"""Recorded times: ISO texts with or without a zone, and Unix times from seconds to nanoseconds."""
 
 import re
 from dataclasses import dataclass

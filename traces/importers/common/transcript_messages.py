@@ -1,4 +1,4 @@
-"""Input of the transcript builder: recorded messages with their metadata, and settings of the whole transcript."""
+"""Input of the transcript builder: recorded messages with metadata, and the transcript's settings."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -63,7 +63,7 @@ class TranscriptSettings:
 
 
 def drop_unreadable(messages: Iterable[TranscriptMessage], problems: list[BadFile]) -> list[TranscriptMessage]:
-    """Drop messages and fields that cannot be read, and add each to `problems`. For logs that may be damaged."""
+    """Drop unreadable messages and fields of a log that may be damaged; add each to `problems`."""
     return [clean for message in messages for clean in _clean_message(message, problems)]
 
 

@@ -1,4 +1,4 @@
-"""Steps of a transcript between users and one agent: turns, model calls, tool calls, and the final output."""
+"""Steps of a transcript between users and one agent: turns, model calls, tool calls, final output."""
 
 from collections import defaultdict, deque
 from dataclasses import dataclass, field, replace
@@ -271,7 +271,7 @@ def _record_result(state: _Progress, entry: TranscriptMessage, message: JSONObje
 
 
 def _take_pending_call(state: _Progress, message: JSONObject) -> _PendingCall | None:
-    """Remove and return the pending call with the result's id. Without an id it is the oldest call without one."""
+    """Remove and return the pending call with the result's id, or the oldest call if neither has an id."""
     queue = state.pending.get(text(message.get("tool_call_id")))
     return queue.popleft() if queue else None
 

@@ -158,7 +158,7 @@ def _detect_encoding(data: bytes) -> str:
 
 
 def _as_utf8(stream: io.BufferedReader) -> IO[bytes]:
-    """Convert the stream to UTF-8. UTF-16 and UTF-32 are decoded as a whole: their line breaks span several bytes."""
+    """Convert a stream to UTF-8; UTF-16 and UTF-32 as a whole, since their line breaks span bytes."""
     if _detect_encoding(_peek(stream)[:4]) in {"utf-8", "utf-8-sig"}:
         return stream
     return io.BytesIO(decode_text(read_all(stream)).encode("utf-8", "surrogatepass"))
@@ -194,7 +194,7 @@ def _read_line(stream: IO[bytes], number: int, offset: int) -> bytes:
 
 
 class _ZstdStream(io.RawIOBase):
-    """The content of a zstd file, frame by frame. Unlike the library's reader, it detects a truncated frame."""
+    """The content of a zstd file by frame. Unlike the library's reader, it detects a truncated frame."""
 
     # A block of 4 bytes may decompress to 128 KiB, so small input chunks limit the output.
     _STEP: Final = 1024

@@ -40,7 +40,7 @@ class Source:
 
     @cached_property
     def is_lines(self) -> bool:
-        """Whether the file is JSON Lines: not one JSON document, but with at least one object or list on a line."""
+        """Whether the file is JSON Lines: not one document, but at least one object or list on a line."""
         try:
             return not isinstance(self.value, dict | list)
         except BadFile:
@@ -64,7 +64,7 @@ class Source:
         yield from _read_lines(file_opener.split_lines(self.data), self.problems)
 
     def entries(self) -> Iterator[tuple[JSONObject, str]]:
-        """Yield the records, and the items of records that are lists; a value that is not an object becomes `{}`."""
+        """Yield the records, or their items if they are lists; a value that is not an object becomes `{}`."""
         for record in self.records():
             if not isinstance(record.value, list):
                 yield json_reader.obj(record.value), record.location
@@ -84,7 +84,7 @@ class Source:
 
 
 def parse_records(sources: Sequence[Source], read_record: Callable[[JSONValue, str], Iterable[Item]]) -> Iterator[Item]:
-    """Yield what `read_record` returns for the records of all files; a bad file or line only adds a problem."""
+    """Yield what `read_record` returns for the records of all files; bad files and lines add a problem."""
     for source in sources:
         try:
             parsed_items = list(_parse_source(source, read_record))

@@ -30,7 +30,7 @@ class Attributes:
         return parse_embedded(self.take(*names))
 
     def take_indexed(self, prefix: str) -> JSONValue:
-        """Take the attributes `prefix.0.…`, `prefix.1.…` as a list, deeper indexes too; None if there are none."""
+        """Take the attributes `prefix.0.…`, `prefix.1.…` as a list, also deeper indexes; None without any."""
         names = [name for name in self._values if name.startswith(prefix + ".")]
         tree: JSONObject = {}
         for name in names:

@@ -231,7 +231,7 @@ def _event_answer(events: Sequence[SpanEvent]) -> JSONValue:
 
 
 def _has_content(output: JSONObject) -> bool:
-    """Return whether an answer has content or call arguments; tracers without content capture record neither."""
+    """Return whether an answer has content or call arguments, which tracers may be set not to record."""
     message = obj(output.get("message"))
     calls = [obj(call) for call in items(message.get("tool_calls"))]
     return message.get("content") is not None or any(call.get("arguments") for call in calls)

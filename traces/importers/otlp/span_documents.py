@@ -1,4 +1,4 @@
-"""Spans as JSON documents instead of OTLP: `to_json` of OpenTelemetry for Python, and exports of Phoenix.
+"""Spans as JSON documents instead of OTLP: OpenTelemetry's Python `to_json`, and Phoenix exports.
 
 OpenTelemetry's console exporter prints indented documents among a program's other output. Phoenix writes spans as
 documents, as table rows (`context.span_id`, `attributes.llm.model_name`) and in pages of its REST API. Attributes are

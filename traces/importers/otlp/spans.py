@@ -330,7 +330,7 @@ def _container(wire: WireSpan, attributes: Attributes, events: list[SpanEvent], 
 def _complete_facts(
     facts: SpanFacts, wire: WireSpan, type: StepType, attributes: Attributes, events: list[SpanEvent]
 ) -> SpanFacts:
-    """Add the facts common to all kinds of spans: parent, failure, links, and the unused attributes and events."""
+    """Add the facts common to all kinds of spans: parent, failure, links, unused attributes and events."""
     level = text(attributes.look("langfuse.observation.level"))
     exception_message = next(
         (text(event.body.get("exception.message")) for event in events if event.name == "exception"), ""

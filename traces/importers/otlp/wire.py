@@ -212,7 +212,7 @@ def _parse_id(value: JSONValue, location: str) -> str:
 
 
 def _is_plausible(request: Message, group_field: str) -> bool:
-    """Return whether the request has a span with a valid trace id, or a log record. Most bytes parse as protobuf."""
+    """Return whether a request has a span with a valid trace id or a log record; most bytes are protobuf."""
     scopes = [
         scope
         for resource in getattr(request, group_field)

@@ -1,4 +1,4 @@
-"""Canonical events of the capture SDK: one event per line; events of several runs are told apart by `run_id`.
+"""Canonical events of the capture SDK: one event per line, grouped into runs by `run_id`.
 
 A step has two events (`model_called` and `model_result`, `tool_called` and `tool_result`, `step_started` and
 `step_finished`) or one (`retrieval_executed`, `prompt_rendered`, the decisions, `final_output`). Its position is that

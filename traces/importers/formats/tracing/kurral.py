@@ -84,7 +84,7 @@ def _replay_of(artifact: JSONObject) -> JSONObject:
 
 
 def _session_times(artifact: JSONObject, tools: list[RecordedStep], location: str) -> Span:
-    """Return the session's times. `created_at` is its end, but in files of Kurral's dashboard it is the start."""
+    """Return the session's times. `created_at` is its end, but its start in files of the dashboard."""
     created_at = parse_time(artifact.get("created_at"), location)
     if created_at is None:
         return Span(start=None, end=None)
@@ -265,7 +265,7 @@ def _model(
 
 
 def _served_model(artifact: JSONObject, config: JSONObject) -> tuple[str, str]:
-    """Return the model that answered. A replay artifact repeats its original's model; its own is in its changes."""
+    """Return the model that answered; in replay artifacts it is among the changes."""
     changed = obj(obj(obj(artifact.get("inputs")).get("changes_detected")).get("llm_config"))
     model = text(obj(changed.get("model_name")).get("current")) or text(config.get("model_name"))
     provider = text(obj(changed.get("provider")).get("current")) or text(config.get("provider"))

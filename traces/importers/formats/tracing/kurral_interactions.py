@@ -49,7 +49,7 @@ def read_interactions(
 
 
 def _assign_tools(tools: list[RecordedStep], words: list[set[str]]) -> list[list[RecordedStep]]:
-    """Assign each call to the interaction with the most common words, in order, since Kurral does not record it."""
+    """Assign each call, in order, to the interaction with the most words in common."""
     groups: list[list[RecordedStep]] = [[] for _ in words]
     position = 0
     for tool in tools if words else []:

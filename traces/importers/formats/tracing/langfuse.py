@@ -1,4 +1,4 @@
-"""Langfuse ingestion batches: events in any order, with updates merged into the observations that they update.
+"""Langfuse ingestion batches: events in any order, with updates merged into their observations.
 
 A trace is a run, and its observations are the steps. A trace often spans several requests, so the files of an import
 are read together.
@@ -233,7 +233,10 @@ def _run(trace_id: str, trace: _Trace) -> RecordedRun:
 def _sort_steps(
     steps: Sequence[RecordedStep], observations: Sequence[JSONObject], *, location: str
 ) -> Sequence[RecordedStep]:
-    """Sort in causal order. Forkpoint's exports number their steps, since those of a replay have times of two runs."""
+    """Sort in causal order, by the numbers in Forkpoint's exports if present, else by time.
+
+    The steps of a replay have times of two runs.
+    """
     numbers = {
         text(observation.get("id")): _forkpoint_metadata(observation).get("sequence_no") for observation in observations
     }
@@ -307,7 +310,7 @@ def _step(body: JSONObject, tool_names: frozenset[str], location: str) -> Record
 
 
 def _type(body: JSONObject, tool_names: frozenset[str]) -> StepType:
-    """Return the type of the kind or metadata; else a tool if a model called the name, or if there is a call id."""
+    """Return the type by kind or metadata; else a tool if a model called it or it has a call id."""
     own_metadata = _forkpoint_metadata(body)
     step_type = _TYPES.get(text(body.get("kind"))) or _STEP_TYPES.get(text(own_metadata.get("step_type")))
     if step_type is not None:

@@ -1,4 +1,4 @@
-"""LangSmith feedback as judgements: feedback on the root run is about the whole run, other feedback about a step."""
+"""LangSmith feedback as judgements: of the whole run if on the root run, else of a step."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

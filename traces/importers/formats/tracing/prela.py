@@ -92,7 +92,7 @@ def keys(source: Source) -> set[str]:
 
 
 def _validate_record(value: JSONValue, location: str) -> Iterator[JSONObject]:
-    """Yield the spans of one record. Raises `BadFile` here, where the file is known, for spans that cannot be steps."""
+    """Yield the spans of one record. Raises `BadFile` for spans that cannot become steps."""
     for record, span_location in _spans(value, location):
         if not text(record.get("trace_id")) or not text(record.get("span_id")):
             raise BadFile("a Prela span needs `trace_id` and `span_id`", span_location)
@@ -101,7 +101,7 @@ def _validate_record(value: JSONValue, location: str) -> Iterator[JSONObject]:
 
 
 def _repair_times(value: JSONValue) -> JSONValue:
-    """Remove the `Z` that the HTTP exporter writes after an offset, so that times equal the file exporter's."""
+    """Remove the `Z` that the HTTP exporter, unlike the file exporter, writes after an offset."""
     if isinstance(value, str):
         return value.removesuffix("Z") if value.endswith("+00:00Z") else value
     if isinstance(value, list):
