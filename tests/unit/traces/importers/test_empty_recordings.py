@@ -1,4 +1,4 @@
-"""Recordings in which no step was recorded: refused by every importer, by one rule."""
+"""Recordings without steps, which every importer refuses."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ EMPTY: dict[str, tuple[str, Any]] = {
 
 
 @pytest.mark.parametrize(("format", "content"), EMPTY.values(), ids=EMPTY)
-def test_recording_without_step_is_refused(format: str, content: Any) -> None:
+def test_recording_without_steps_is_refused(format: str, content: Any) -> None:
     source = Source(name="empty.json", data=orjson.dumps(content))
     importer = registry.detect(fixtures.sample(source.name, source.data))
     assert importer.name == format
@@ -32,7 +32,7 @@ def test_recording_without_step_is_refused(format: str, content: Any) -> None:
     ]
 
 
-def test_empty_recording_leaves_its_neighbours() -> None:
+def test_other_recordings_are_still_imported() -> None:
     talk = {"id": "c-2", "messages": [{"role": "user", "content": "Is Dune in stock?"}]}
     source = Source(name="two.json", data=orjson.dumps([EMPTY["no message"][1], talk]))
     assert [run.external_id for run in registry.get_importer("chat").runs([source])] == ["c-2"]
@@ -40,7 +40,7 @@ def test_empty_recording_leaves_its_neighbours() -> None:
 
 
 @pytest.mark.parametrize("name", ["messages", "trajectory"])
-def test_list_without_speakers_is_no_chat(name: str) -> None:
-    listed = [{"action": "open shelf_7", "observation": "3 copies", "content": "3 copies"}]
+def test_list_without_roles_is_no_chat(name: str) -> None:
+    actions = [{"action": "open shelf_7", "observation": "3 copies", "content": "3 copies"}]
     with pytest.raises(BadFile, match="no known format has an object with the keys"):
-        registry.detect(fixtures.sample("other.json", orjson.dumps({name: listed})))
+        registry.detect(fixtures.sample("other.json", orjson.dumps({name: actions})))

@@ -1,4 +1,4 @@
-"""What each format's recordings become."""
+"""Detection of formats, and the runs that example recordings become."""
 
 import sqlite3
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ OTLP_DIALECTS = [name for name in fixtures.FORMATS if name.startswith("otlp_") a
 
 
 def shape(run: RecordedRun) -> list[tuple[str, str, str | None]]:
-    """Type, name and parent's name of every step."""
+    """Return type, name and parent name of every step."""
     names = {step.key: step.name for step in run.steps}
     return [(step.type.value, step.name, names.get(step.parent or "")) for step in run.steps]
 
@@ -30,25 +30,25 @@ def only(run: RecordedRun, type: StepType) -> RecordedStep:
 
 
 def body(value: Any) -> Any:
-    """A payload, for looking into it."""
+    """Return a payload as `Any`, for indexing."""
     return value
 
 
 @pytest.mark.parametrize("names", fixtures.examples(), ids=" ".join)
-def test_everything_that_an_example_says_is_read_as_before(names: tuple[str, ...]) -> None:
-    recorded, expected = fixtures.serialize_runs(names), fixtures.expected(names).read_bytes()
-    assert [orjson.loads(line) for line in recorded.splitlines()] == [
+def test_examples_give_stored_runs(names: tuple[str, ...]) -> None:
+    actual, expected = fixtures.serialize_runs(names), fixtures.expected(names).read_bytes()
+    assert [orjson.loads(line) for line in actual.splitlines()] == [
         orjson.loads(line) for line in expected.splitlines()
     ]
 
 
 @pytest.mark.parametrize(("name", "format"), sorted(fixtures.FORMATS.items()))
-def test_every_format_is_detected_by_its_content(name: str, format: str) -> None:
+def test_formats_are_detected_by_content(name: str, format: str) -> None:
     assert registry.detect(fixtures.sample("upload", (fixtures.FOLDER / name).read_bytes())).name == format
 
 
 @pytest.mark.parametrize(
-    ("content", "reason", "where"),
+    ("content", "reason", "location"),
     [
         ((fixtures.FOLDER / "index.json").read_bytes(), "Kurral's index of artifacts", "/"),
         (b"tools:\n  find_book: true\ndone: true\n", "side-effect review", "line 1"),
@@ -65,13 +65,13 @@ def test_every_format_is_detected_by_its_content(name: str, format: str) -> None
         (b'{"kurral_id": "x", "inputs": {"a": }}', "not JSON", "line 1 column 36"),
     ],
 )
-def test_what_is_no_recording_is_refused_by_what_it_is(content: bytes, reason: str, where: str) -> None:
+def test_other_files_are_refused_with_description(content: bytes, reason: str, location: str) -> None:
     with pytest.raises(BadFile, match=reason) as refusal:
         registry.detect(fixtures.sample("upload", content))
-    assert refusal.value.where == where
+    assert refusal.value.where == location
 
 
-def test_a_format_that_is_none_is_refused_with_the_ones_there_are() -> None:
+def test_unknown_format_error_lists_formats() -> None:
     with pytest.raises(BadFile, match="kurral, prela, otlp"):
         registry.get_importer("morse")
 
@@ -79,7 +79,7 @@ def test_a_format_that_is_none_is_refused_with_the_ones_there_are() -> None:
 # Kurral
 
 
-def test_a_kurral_session_becomes_turns_with_their_tools() -> None:
+def test_kurral_session_becomes_turns_and_tools() -> None:
     run = fixtures.run("session.kurral")
     assert (run.external_id, run.app, run.name) == (
         "11111111-2222-4333-8444-555555555555",
@@ -98,12 +98,12 @@ def test_a_kurral_session_becomes_turns_with_their_tools() -> None:
     assert model.tokens_in is None
 
 
-def test_a_kurral_file_in_windows_1252_reads_as_what_was_written() -> None:
+def test_kurral_file_in_windows_1252() -> None:
     tool = only(fixtures.run("western.kurral"), StepType.TOOL)
     assert tool.output == {"output": "3 copies · shelf 7"}
 
 
-def test_a_kurral_replay_names_the_model_that_really_answered_and_keeps_its_scores() -> None:
+def test_kurral_replay_has_answering_model_and_scores() -> None:
     run = fixtures.run("replay.kurral")
     model, tool = only(run, StepType.MODEL), only(run, StepType.TOOL)
     assert (model.model, model.provider) == ("gemini-flash", "google")
@@ -114,7 +114,7 @@ def test_a_kurral_replay_names_the_model_that_really_answered_and_keeps_its_scor
     assert tool.started_at is None
 
 
-def test_mcp_calls_are_read_without_an_artifact_around_them() -> None:
+def test_mcp_calls_without_artifact_are_read() -> None:
     run = fixtures.run("mcp_capture.json")
     tool = only(run, StepType.TOOL)
     assert (run.external_id, tool.status, tool.error) == ("mcp-7", StepStatus.ERROR, "the shelf is locked")
@@ -124,7 +124,7 @@ def test_mcp_calls_are_read_without_an_artifact_around_them() -> None:
 # Prela
 
 
-def test_prela_spans_in_completion_order_become_a_tree_in_causal_order() -> None:
+def test_prela_spans_become_causally_ordered_tree() -> None:
     assert shape(fixtures.run("prela_spans.jsonl")) == [
         ("agent", "bookshop_agent", None),
         ("planner", "plan the answer", "bookshop_agent"),
@@ -135,14 +135,14 @@ def test_prela_spans_in_completion_order_become_a_tree_in_causal_order() -> None
     ]
 
 
-def test_a_prela_trace_is_one_run_in_whatever_files_its_spans_are() -> None:
+def test_prela_trace_across_files_is_one_run() -> None:
     alone = fixtures.run("prela_spans.jsonl")
     assert fixtures.run("prela_trace.json") == alone
     assert fixtures.run("prela_spans.jsonl", "prela_http.json", "prela_trace.json") == alone
     assert fixtures.run("prela_http.json", "prela_trace.json") == alone
 
 
-def test_prela_snapshots_fill_the_payloads() -> None:
+def test_prela_snapshots_become_payloads() -> None:
     run = fixtures.run("prela_spans.jsonl")
     model, retrieval, tool = (only(run, kind) for kind in (StepType.MODEL, StepType.RETRIEVAL, StepType.TOOL))
     assert body(model.input)["parameters"] == {"temperature": 0.5, "max_tokens": 64}
@@ -157,12 +157,12 @@ def test_prela_snapshots_fill_the_payloads() -> None:
     assert (tool.status, tool.error, tool.input) == (StepStatus.TIMEOUT, "timed out after 5s", {"title": "Dune"})
 
 
-def test_an_unknown_span_type_is_kept() -> None:
+def test_unknown_span_type_becomes_attribute() -> None:
     mystery = fixtures.run("prela_spans.jsonl").steps[-1]
     assert mystery.attributes["span_type"] == "chain"
 
 
-def test_a_bad_line_among_spans_is_reported_and_the_rest_imported() -> None:
+def test_bad_line_leaves_other_spans() -> None:
     data = (fixtures.FOLDER / "prela_spans.jsonl").read_bytes() + b'not json\n{"x": 1}\n'
     source = Source(name="spans.jsonl", data=data)
     (run,) = registry.get_importer("prela").runs([source])
@@ -174,7 +174,7 @@ def test_a_bad_line_among_spans_is_reported_and_the_rest_imported() -> None:
 
 
 @pytest.mark.parametrize("name", OTLP_DIALECTS)
-def test_every_dialect_gives_the_same_run(name: str) -> None:
+def test_otlp_dialects_give_same_run(name: str) -> None:
     run = fixtures.run(name)
     first, second = fixtures.steps(run, StepType.MODEL)
     tool = only(run, StepType.TOOL)
@@ -192,24 +192,24 @@ def test_every_dialect_gives_the_same_run(name: str) -> None:
     assert run.steps[0].attributes["custom.note"] == "kept"
 
 
-def test_messages_in_log_records_join_the_spans_of_another_file() -> None:
+def test_log_records_join_spans_across_files() -> None:
     run = fixtures.run("otlp_events_traces.json", "otlp_events_logs.json")
     first, second = fixtures.steps(run, StepType.MODEL)
     assert body(second.input)["messages"] == [fixtures.SYSTEM, fixtures.REQUEST, fixtures.CALL, fixtures.RESULT]
     assert body(first.output) == {"message": fixtures.CALL, "finish_reason": "tool_calls"}
 
 
-def test_spans_whose_content_was_not_captured_have_no_payloads() -> None:
+def test_spans_without_content_have_no_payloads() -> None:
     for model in fixtures.steps(fixtures.run("otlp_events_traces.json"), StepType.MODEL):
         assert (model.input, model.output) == (None, None)
 
 
-def test_log_records_alone_still_give_the_model_calls() -> None:
+def test_log_records_alone_give_model_calls() -> None:
     run = fixtures.run("otlp_events_logs.json")
     assert [body(step.output)["message"] for step in run.steps] == [fixtures.CALL, fixtures.ANSWER]
 
 
-def test_a_bad_span_is_refused_by_its_pointer() -> None:
+def test_bad_span_is_reported_with_pointer() -> None:
     value: Any = fixtures.source("otlp_genai.json").value
     value["resourceSpans"][0]["scopeSpans"][0]["spans"][2]["traceId"] = "0" * 32
     source = Source(name="bad.json", data=orjson.dumps(value))
@@ -220,7 +220,7 @@ def test_a_bad_span_is_refused_by_its_pointer() -> None:
 # Langfuse, LangSmith
 
 
-def test_langfuse_events_in_any_order_are_merged() -> None:
+def test_langfuse_events_in_any_order_merge() -> None:
     run = fixtures.run("langfuse_batches.jsonl")
     agent, model, tool = run.steps
     assert (run.external_id, run.app, run.tags) == ("lf-1", "shop", ("demo",))
@@ -236,14 +236,14 @@ def test_langfuse_events_in_any_order_are_merged() -> None:
     assert [(score.name, score.value, score.step) for score in run.judgements] == [("helpful", 0.5, None)]
 
 
-def test_scores_without_their_trace_are_refused() -> None:
+def test_scores_without_trace_are_refused() -> None:
     data = orjson.dumps([{"id": "s", "traceId": "t-9", "name": "ok", "value": 1.0}])
     source = Source(name="scores.json", data=data)
     assert list(registry.get_importer("langfuse").runs([source])) == []
     assert "only scores of trace t-9: import them together with the Langfuse batches" in str(source.problems[0])
 
 
-def test_langsmith_batch_and_multipart_give_the_same_run() -> None:
+def test_langsmith_batch_and_multipart_are_equal() -> None:
     run = fixtures.run("langsmith_batch.json")
     assert fixtures.run("langsmith_multipart.body") == run
     assert [step.type.value for step in run.steps] == ["agent", "model", "tool", "model"]
@@ -254,7 +254,7 @@ def test_langsmith_batch_and_multipart_give_the_same_run() -> None:
 # Krabs
 
 
-def test_krabs_telemetry_in_any_order_is_paired() -> None:
+def test_krabs_telemetry_in_any_order_pairs() -> None:
     run = fixtures.run("krabs_telemetry.jsonl")
     assert shape(run) == [
         ("agent", "agent", None),
@@ -267,10 +267,10 @@ def test_krabs_telemetry_in_any_order_is_paired() -> None:
     assert run.status is RunStatus.COMPLETED
 
 
-def test_krabs_telemetry_that_breaks_off_is_a_failed_run() -> None:
+def test_truncated_krabs_telemetry_is_failed_run() -> None:
     lines = (fixtures.FOLDER / "krabs_telemetry.jsonl").read_bytes().splitlines()
-    kept = b"\n".join(line for line in lines if b"agent_stop" not in line)
-    (run,) = registry.get_importer("krabs").runs([Source(name="x", data=kept)])
+    telemetry = b"\n".join(line for line in lines if b"agent_stop" not in line)
+    (run,) = registry.get_importer("krabs").runs([Source(name="x", data=telemetry)])
     assert run.status is RunStatus.FAILED
     assert run.steps[0].status is StepStatus.PARTIAL
 
@@ -303,7 +303,7 @@ def krabs_database(*, old: bool) -> bytes:
 
 
 @pytest.mark.parametrize("old", [True, False])
-def test_a_krabs_database_of_any_version_becomes_a_run_for_each_session(old: bool) -> None:
+def test_krabs_database_versions_give_session_runs(old: bool) -> None:
     data = krabs_database(old=old)
     assert registry.detect(fixtures.sample("krabs.db", data)).name == "krabs"
     (run,) = registry.get_importer("krabs").runs([Source(name="krabs.db", data=data)])
@@ -318,7 +318,7 @@ def test_a_krabs_database_of_any_version_becomes_a_run_for_each_session(old: boo
 # Chat
 
 
-def test_a_transcript_becomes_turns_of_calls() -> None:
+def test_transcript_becomes_turns_of_calls() -> None:
     run = fixtures.runs("transcripts.jsonl")[0]
     assert [(step.type.value, step.parent, step.key) for step in run.steps] == [
         ("agent", None, "agent"),
@@ -332,7 +332,7 @@ def test_a_transcript_becomes_turns_of_calls() -> None:
     ]
 
 
-def test_a_greeting_is_context_and_no_call_and_a_simulated_users_tools_are_not_the_agents() -> None:
+def test_greeting_and_user_tools_stay_apart() -> None:
     run = fixtures.runs("transcripts.jsonl")[0]
     first, second = fixtures.steps(run, StepType.MODEL)
     assert [message["role"] for message in body(first.input)["messages"]] == ["assistant", "user"]
@@ -342,23 +342,23 @@ def test_a_greeting_is_context_and_no_call_and_a_simulated_users_tools_are_not_t
     assert simulated.attributes["requestor"] == "user"
 
 
-def test_a_transcripts_outcome_and_costs_are_kept_and_its_model_found() -> None:
+def test_transcript_has_outcome_cost_and_model() -> None:
     good, bad = fixtures.runs("transcripts.jsonl")
     assert "outcome:success" in good.tags
     assert {"outcome:failed", "annotated", "task:1"} <= set(bad.tags)
-    assert bad.status is RunStatus.COMPLETED, "the run went to its end; that its outcome was bad is another matter"
+    assert bad.status is RunStatus.COMPLETED, "a bad outcome does not mean that the run broke off"
     assert body(bad.metadata)["annotation"] == {"root_step": 4}
     first = fixtures.steps(good, StepType.MODEL)[0]
     assert (first.model, first.provider, first.cost_usd) == ("gpt-4.1-mini", "openai", Decimal("0.0005"))
     assert (good.app, good.external_id, good.name) == ("shop_bench", "gpt-4.1-mini/0", "Is Dune in stock?")
 
 
-def test_the_history_of_a_transcript_is_shared_and_not_copied() -> None:
+def test_model_inputs_share_one_history() -> None:
     first, second = fixtures.steps(fixtures.run("openai_messages.json"), StepType.MODEL)
     assert body(first.input)["messages"][1] is body(second.input)["messages"][1]
 
 
-def test_anthropic_messages_read_as_a_transcript() -> None:
+def test_anthropic_messages_form_a_transcript() -> None:
     run = fixtures.run("anthropic_messages.json")
     first, second = fixtures.steps(run, StepType.MODEL)
     assert (first.model, first.provider) == ("claude-sonnet-4-5", "anthropic")
@@ -368,13 +368,13 @@ def test_anthropic_messages_read_as_a_transcript() -> None:
     assert only(run, StepType.TOOL).output == "3 copies"
 
 
-def test_one_message_on_each_line_is_one_transcript() -> None:
+def test_message_lines_form_one_transcript() -> None:
     assert [step.type.value for step in fixtures.run("messages.jsonl").steps] == ["agent", "turn", "model", "output"]
 
 
-def test_a_call_without_a_result_is_partial() -> None:
+def test_call_without_result_is_partial() -> None:
     earlier = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "Good morning."}]
     value = {"messages": [*earlier, {"role": "user", "content": "go"}, dict(fixtures.CALL)]}
     (run,) = registry.get_importer("chat").runs([Source(name="x", data=orjson.dumps(value))])
     assert only(run, StepType.TOOL).status is StepStatus.PARTIAL
-    assert fixtures.steps(run, StepType.OUTPUT) == [], "what was said before is not the answer to this"
+    assert fixtures.steps(run, StepType.OUTPUT) == [], "an earlier answer is not the answer to the last request"

@@ -1,4 +1,4 @@
-"""What importers hold of a conversation grows with its messages, however many calls were shown them."""
+"""Memory of imported conversations: it grows with their messages, not with messages times model calls."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -14,8 +14,8 @@ from traces.importers.formats.frameworks import langchain, langgraph
 from traces.payloads.conversation import Messages
 
 
-def _held(run: RecordedRun) -> int:
-    """How many entries the lists of messages have, those of a shared conversation once."""
+def _stored_messages(run: RecordedRun) -> int:
+    """Count the entries of all message lists; a shared conversation counts once."""
     lists: dict[int, int] = {}
     for step in run.steps:
         messages = step.input.get("messages") if isinstance(step.input, dict) else None
@@ -26,22 +26,25 @@ def _held(run: RecordedRun) -> int:
     return sum(lists.values())
 
 
-def _shown(run: RecordedRun) -> list[int]:
-    """How many messages each model call was shown."""
+def _input_lengths(run: RecordedRun) -> list[int]:
+    """Return the number of messages in the input of each model call."""
     inputs = (step.input for step in run.steps if step.type == "model")
-    return [len(each["messages"]) for each in inputs if isinstance(each, dict)]  # type: ignore[arg-type]
+    return [len(value["messages"]) for value in inputs if isinstance(value, dict)]  # type: ignore[arg-type]
 
 
 def _talk(turns: int) -> list[JSONValue]:
-    said: list[JSONValue] = []
+    messages: list[JSONValue] = []
     for turn in range(turns):
-        said += [{"role": "user", "content": f"question {turn}"}, {"role": "assistant", "content": f"answer {turn}"}]
-    return said
+        messages += [
+            {"role": "user", "content": f"question {turn}"},
+            {"role": "assistant", "content": f"answer {turn}"},
+        ]
+    return messages
 
 
 def _langchain(turns: int) -> JSONValue:
     kinds = {"user": "human", "assistant": "ai"}
-    return {"messages": [{"type": kinds[one["role"]], "content": one["content"]} for one in _talk(turns)]}  # type: ignore[index,call-overload]
+    return {"messages": [{"type": kinds[message["role"]], "content": message["content"]} for message in _talk(turns)]}  # type: ignore[index,call-overload]
 
 
 def _langgraph(turns: int) -> JSONValue:
@@ -54,7 +57,7 @@ def _tau(turns: int) -> JSONValue:
 
 
 def _inspect(turns: int) -> JSONValue:
-    """Two agents in turn; the second one does not see the beginning of the pool."""
+    """Build events of two alternating agents; the second one does not see the start of the message pool."""
     events: list[JSONValue] = []
     for turn in range(turns):
         ranges: JSONValue = [[0, 2 * turn + 1]] if turn % 2 == 0 else [[0, 1], [2, 2 * turn + 1]]
@@ -64,7 +67,7 @@ def _inspect(turns: int) -> JSONValue:
     return {"version": 2, "status": "success", "eval": {"task": "t", "model": "m"}, "samples": [sample]}
 
 
-def _parsed(parse: Callable[[Any], Iterator[RecordedRun]], value: JSONValue) -> RecordedRun:
+def _parse_run(parse: Callable[[Any], Iterator[RecordedRun]], value: JSONValue) -> RecordedRun:
     source = Source(name="file.json", data=json.dumps(value).encode())
     (run,) = parse([source] if parse is langgraph.parse else source)
     return run
@@ -75,14 +78,14 @@ def _parsed(parse: Callable[[Any], Iterator[RecordedRun]], value: JSONValue) -> 
     [(inspect_log.parse, _inspect), (langchain.parse, _langchain), (langgraph.parse, _langgraph), (tau.parse, _tau)],
     ids=["inspect", "langchain", "langgraph", "tau"],
 )
-def test_twice_the_turns_hold_twice_the_messages(
+def test_stored_messages_grow_linearly(
     parse: Callable[[Any], Iterator[RecordedRun]], document: Callable[[int], JSONValue]
 ) -> None:
-    short, long = (_parsed(parse, document(turns)) for turns in (40, 80))
-    assert _held(long) <= 2.2 * _held(short)
-    assert _held(long) <= 4 * 160
-    assert len(_shown(long)) == 80
+    short, long = (_parse_run(parse, document(turns)) for turns in (40, 80))
+    assert _stored_messages(long) <= 2.2 * _stored_messages(short)
+    assert _stored_messages(long) <= 4 * 160
+    assert len(_input_lengths(long)) == 80
 
 
-def test_calls_are_shown_what_their_ranges_name() -> None:
-    assert _shown(_parsed(inspect_log.parse, _inspect(6))) == [1, 2, 5, 6, 9, 10]
+def test_inspect_ranges_select_input_messages() -> None:
+    assert _input_lengths(_parse_run(inspect_log.parse, _inspect(6))) == [1, 2, 5, 6, 9, 10]

@@ -1,4 +1,4 @@
-"""Files from elsewhere: whatever is in them, an importer gives runs or says what is wrong, and where."""
+"""Untrusted files: any content gives runs or an error with its location."""
 
 import base64
 import gzip
@@ -69,12 +69,12 @@ fuzzing = settings(max_examples=30, deadline=None, suppress_health_check=[Health
 
 
 def odd(random_: random.Random) -> Any:
-    """A copy: the same list put in twice could be put into itself."""
+    """Return a copy, since a list inserted twice could end up inside itself."""
     return deepcopy(random_.choice(ODD_VALUES))
 
 
-def mutated(value: JSONValue, random_: random.Random, count: int) -> JSONValue:
-    """A copy of `value` with some of its parts replaced, removed, doubled or moved."""
+def mutate(value: JSONValue, random_: random.Random, count: int) -> JSONValue:
+    """Return a copy of `value` with some parts replaced, removed, duplicated or moved."""
     copy: JSONValue = json.loads(json.dumps(value))
     for _ in range(count):
         holder, key = random_.choice(list(places(copy)) or [(None, None)])
@@ -100,8 +100,8 @@ def mutate_object(holder: dict[str, JSONValue], key: str, random_: random.Random
         case 2:
             holder.pop(key, None)
         case _:
-            other = random_.choice(list(holder))
-            holder[key], holder[other] = holder[other], holder[key]
+            second_key = random_.choice(list(holder))
+            holder[key], holder[second_key] = holder[second_key], holder[key]
 
 
 def places(value: JSONValue) -> Any:
@@ -110,13 +110,13 @@ def places(value: JSONValue) -> Any:
             yield value, key
             yield from places(item)
     elif isinstance(value, list):
-        for at, item in enumerate(value):
-            yield value, at
+        for index, item in enumerate(value):
+            yield value, index
             yield from places(item)
 
 
-def parsed(importer: registry.Importer, data: bytes) -> int:
-    """How many runs the importer makes of it; every run must be such that it can be named and digested."""
+def count_runs(importer: registry.Importer, data: bytes) -> int:
+    """Count the runs of a file, and check that their steps have unique keys, known parents and valid times."""
     source = Source(name="file", data=data)
     count = 0
     for run in importer.runs([source]):
@@ -137,19 +137,19 @@ JSON_FILES = [
 @pytest.mark.parametrize("name", JSON_FILES)
 @fuzzing
 @given(seed=seeds)
-def test_a_changed_file_gives_runs_or_a_refusal(name: str, seed: int) -> None:
+def test_mutated_values_give_runs_or_error(name: str, seed: int) -> None:
     random_ = random.Random(seed)
     values = [record.value for record in fixtures.source(name).records()]
-    changed = [mutated(value, random_, random_.randrange(1, 5)) for value in values]
-    data = b"\n".join(orjson.dumps(value) for value in changed)
+    mutations = [mutate(value, random_, random_.randrange(1, 5)) for value in values]
+    data = b"\n".join(orjson.dumps(value) for value in mutations)
     with suppress(BadFile):
-        parsed(registry.get_importer(fixtures.FORMATS[name]), data)
+        count_runs(registry.get_importer(fixtures.FORMATS[name]), data)
 
 
 @pytest.mark.parametrize("name", sorted(fixtures.FORMATS))
 @fuzzing
 @given(seed=seeds)
-def test_damaged_bytes_give_runs_or_a_refusal(name: str, seed: int) -> None:
+def test_damaged_bytes_give_runs_or_error(name: str, seed: int) -> None:
     random_ = random.Random(seed)
     data = bytearray((fixtures.FOLDER / name).read_bytes())
     for _ in range(random_.randrange(1, 4)):
@@ -163,30 +163,30 @@ def test_damaged_bytes_give_runs_or_a_refusal(name: str, seed: int) -> None:
                 data[at:at] = random_.choice([b"\xff", b"\0", b"{", b"]", b'"', b"\r\n", b"NaN", b"\\ud800"])
     with suppress(BadFile):
         importer = registry.detect(fixtures.sample(name, bytes(data)))
-        parsed(importer, bytes(data))
+        count_runs(importer, bytes(data))
 
 
 @fuzzing
 @given(data=st.binary(max_size=300))
-def test_any_bytes_are_recognised_or_refused(data: bytes) -> None:
+def test_random_bytes_give_runs_or_error(data: bytes) -> None:
     with suppress(BadFile):
         importer = registry.detect(fixtures.sample("upload", data))
-        parsed(importer, data)
+        count_runs(importer, data)
 
 
 @fuzzing
 @given(seed=seeds)
-def test_damaged_protobuf_gives_runs_or_a_refusal(seed: int) -> None:
+def test_damaged_protobuf_gives_runs_or_error(seed: int) -> None:
     random_ = random.Random(seed)
     data = bytearray(otlp_protobuf("otlp_genai.json"))
     for _ in range(random_.randrange(1, 6)):
         data[random_.randrange(len(data))] = random_.randrange(256)
     with suppress(BadFile):
-        parsed(registry.detect(fixtures.sample("spans.bin", bytes(data))), bytes(data))
+        count_runs(registry.detect(fixtures.sample("spans.bin", bytes(data))), bytes(data))
 
 
 def otlp_protobuf(name: str) -> bytes:
-    """An example in OTLP/JSON as the protobuf that an exporter would send."""
+    """Convert an OTLP/JSON example to the protobuf that an exporter would send."""
     value: Any = fixtures.source(name).value
     for span in value["resourceSpans"][0]["scopeSpans"][0]["spans"]:
         for field in ("traceId", "spanId", "parentSpanId"):
@@ -195,7 +195,7 @@ def otlp_protobuf(name: str) -> bytes:
     return ParseDict(value, ExportTraceServiceRequest()).SerializeToString()
 
 
-def test_protobuf_and_json_give_the_same_run() -> None:
+def test_protobuf_and_json_give_same_run() -> None:
     data = otlp_protobuf("otlp_genai.json")
     importer = registry.detect(fixtures.sample("spans.bin", data))
     (from_bytes,) = importer.runs([Source(name="spans.bin", data=data)])
@@ -203,7 +203,7 @@ def test_protobuf_and_json_give_the_same_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "problem", "where"),
+    ("data", "problem", "location"),
     [
         (b"", "empty", "byte 0"),
         (b'{"a": NaN}', "NaN is not a JSON number", "line 1 column 7"),
@@ -213,18 +213,18 @@ def test_protobuf_and_json_give_the_same_run() -> None:
         (b'{"a":\n  }', "not JSON", "line 2 column 3"),
     ],
 )
-def test_what_is_not_json_is_refused_with_its_place(data: bytes, problem: str, where: str) -> None:
+def test_invalid_json_error_has_location(data: bytes, problem: str, location: str) -> None:
     with pytest.raises(BadFile, match=problem) as refusal:
         json_value(data)
-    assert refusal.value.where.startswith(where)
+    assert refusal.value.where.startswith(location)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252"])
-def test_text_in_any_usual_encoding_is_read(encoding: str) -> None:
+def test_usual_encodings_are_read(encoding: str) -> None:
     assert json_value('{"a": "café · 3 ×"}'.encode(encoding)) == {"a": "café · 3 ×"}
 
 
-def test_long_digits_inside_a_text_are_no_integer() -> None:
+def test_digits_inside_string_are_no_integer() -> None:
     assert json_value(b'{"id": "123456789012345678901234567890"}') == {"id": "123456789012345678901234567890"}
 
 
@@ -237,16 +237,16 @@ def test_compressed_files_are_opened(pack: Any) -> None:
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
-def test_a_bomb_is_refused_at_the_limit(pack: Any) -> None:
+def test_decompression_bomb_is_refused(pack: Any) -> None:
     with pytest.raises(BadFile, match="to more than 1 MiB"):
         file_opener.read_all(file_opener.decompress(io.BytesIO(pack(bytes(8 * 2**20)))), 2**20)
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
-def test_a_cut_off_compressed_file_is_refused(pack: Any) -> None:
-    packed = pack(random.Random(1).randbytes(200_000))
+def test_truncated_compressed_file_is_refused(pack: Any) -> None:
+    compressed_data = pack(random.Random(1).randbytes(200_000))
     with pytest.raises(BadFile, match="damaged compressed data"):
-        file_opener.read_all(file_opener.decompress(io.BytesIO(packed[: len(packed) // 2])))
+        file_opener.read_all(file_opener.decompress(io.BytesIO(compressed_data[: len(compressed_data) // 2])))
 
 
 @pytest.mark.parametrize(
@@ -260,41 +260,40 @@ def test_a_cut_off_compressed_file_is_refused(pack: Any) -> None:
         ("2026-01-01T01:00:00.123456789+01:00", "2026-01-01T00:00:00.123456+00:00"),
     ],
 )
-def test_times_in_every_notation(value: JSONValue, iso: str) -> None:
-    found = parse_time(value, "/t")
-    assert found is not None
-    assert found.isoformat() == iso
+def test_time_notations_are_parsed(value: JSONValue, iso: str) -> None:
+    time = parse_time(value, "/t")
+    assert time is not None
+    assert time.isoformat() == iso
 
 
 @pytest.mark.parametrize(
     "value",
     [-5, "yesterday", 10**30, True, "0001-01-01T00:00:00", [1], "1969-12-31T23:59:59Z", "--5", "9" * 5000, "9" * 400],
 )
-def test_a_time_that_is_none_is_refused_by_place(value: JSONValue) -> None:
+def test_invalid_time_error_has_location(value: JSONValue) -> None:
     with pytest.raises(BadFile) as refusal:
         parse_time(value, "/spans/3/started_at")
     assert refusal.value.where == "/spans/3/started_at"
 
 
-def test_parents_in_a_circle_are_refused() -> None:
+def test_parent_cycle_is_refused() -> None:
     spans: list[JSONValue] = [
         {"span_id": a, "parent_span_id": b, "trace_id": "t", "span_type": "tool", "name": a}
         for a, b in ("ab", "bc", "ca")
     ]
     with pytest.raises(BadFile, match="cycle"):
-        parsed(registry.get_importer("prela"), orjson.dumps(spans))
+        count_runs(registry.get_importer("prela"), orjson.dumps(spans))
 
 
-def test_a_chain_of_ten_thousand_parents_is_no_problem() -> None:
+def test_deep_parent_chain_is_read() -> None:
     spans: list[JSONValue] = [
         {"span_id": f"s{at}", "parent_span_id": f"s{at + 1}", "trace_id": "t", "span_type": "tool", "name": "x"}
         for at in range(10_000)
     ]
-    assert parsed(registry.get_importer("prela"), orjson.dumps(spans)) == 1
+    assert count_runs(registry.get_importer("prela"), orjson.dumps(spans)) == 1
 
 
-def test_a_database_whose_tables_are_endless_queries_is_refused() -> None:
-
+def test_endless_database_view_is_refused() -> None:
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE TABLE sessions (id TEXT, created_at INTEGER)")
     connection.execute("CREATE TABLE messages (id INTEGER, session_id TEXT)")
@@ -308,29 +307,29 @@ def test_a_database_whose_tables_are_endless_queries_is_refused() -> None:
     assert "no `sessions` and `messages`" in str(source.problems[0])
 
 
-def test_importing_the_same_bytes_gives_the_same_run() -> None:
+def test_same_bytes_give_same_run() -> None:
     for name in fixtures.FORMATS:
         first, second = fixtures.runs(name), fixtures.runs(name)
         assert first == second
         assert digest([run.external_id for run in first]) == digest([run.external_id for run in second])
 
 
-def test_padding_is_not_unpacked() -> None:
-    packed = gzip.compress(b'{"a": 1}\n' * 7_000_000, 9)
-    assert len(packed) < 2_000_000
+def test_padding_is_not_decompressed() -> None:
+    compressed_data = gzip.compress(b'{"a": 1}\n' * 7_000_000, 9)
+    assert len(compressed_data) < 2_000_000
     with pytest.raises(BadFile, match="200 times"):
-        for _ in file_opener.read_lines(file_opener.decompress(io.BytesIO(packed))):
+        for _ in file_opener.read_lines(file_opener.decompress(io.BytesIO(compressed_data))):
             pass
 
 
 @pytest.mark.parametrize("values", [b"[" + b"[]," * 2_000_000 + b"0]", b"[" + b'{"":0},' * 1_000_000 + b"0]"])
-def test_files_with_too_many_values_are_not_parsed(values: bytes) -> None:
+def test_too_many_values_are_refused(values: bytes) -> None:
     with pytest.raises(BadFile, match="too many values"):
         file_opener.check_weight(values, 250_000)
     file_opener.check_weight(values[:300_000], 250_000)
 
 
-def test_runs_beyond_the_most_are_left_out_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_beyond_limit_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_reader, "MOST_RUNS", 3)
     monkeypatch.setattr(file_reader, "RUNS_OF_MIB", 0)
     line = b'{"id":"chat-%d","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"yes"}]}'
@@ -347,7 +346,7 @@ def test_runs_beyond_the_most_are_left_out_and_named(monkeypatch: pytest.MonkeyP
     assert refusal.where == "run chat-3"
 
 
-def test_large_files_may_have_as_many_runs_as_fit_into_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_limit_grows_with_file_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_reader, "MOST_RUNS", 0)
     line = b'{"messages":[{"role":"user","content":"%d"},{"role":"assistant","content":"' + b"yes " * 40 + b'"}]}'
     lines = b"\n".join(line % number for number in range(100))
@@ -356,7 +355,7 @@ def test_large_files_may_have_as_many_runs_as_fit_into_them(monkeypatch: pytest.
     assert len([event for event in events if isinstance(event, RunRead)]) == 100
 
 
-def test_archives_in_proportion_are_opened() -> None:
+def test_padded_archive_is_refused() -> None:
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for number in range(2):

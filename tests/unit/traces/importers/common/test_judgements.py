@@ -1,4 +1,4 @@
-"""What other systems say about how a run went, read as judgements."""
+"""Scores and verdicts of other systems, imported as judgements."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -20,7 +20,10 @@ Brief = tuple[str, str, float | None, str, str | None]
 
 
 def brief(judgements: tuple[RecordedJudgement, ...] | list[RecordedJudgement]) -> list[Brief]:
-    return [(each.name, each.kind.value, each.value, each.text, each.step) for each in judgements]
+    return [
+        (judgement.name, judgement.kind.value, judgement.value, judgement.text, judgement.step)
+        for judgement in judgements
+    ]
 
 
 def runs(format: str, *values: Any) -> tuple[list[RecordedRun], list[Source]]:
@@ -30,9 +33,9 @@ def runs(format: str, *values: Any) -> tuple[list[RecordedRun], list[Source]]:
 
 def outcome(run: RecordedRun) -> str:
     verdicts = [
-        Verdict(name=each.name, kind=each.kind, source=each.source, value=each.value)
-        for each in run.judgements
-        if each.step is None
+        Verdict(name=judgement.name, kind=judgement.kind, source=judgement.source, value=judgement.value)
+        for judgement in run.judgements
+        if judgement.step is None
     ]
     return conclude(run.status, verdicts, {}).outcome
 
@@ -123,10 +126,10 @@ def test_updated_langfuse_score_counts_once() -> None:
     assert brief(run.judgements) == [("reward", "score", 1.0, "", None)]
 
 
-def test_langfuse_scores_leave_the_run_as_it_is() -> None:
+def test_langfuse_scores_leave_run_unchanged() -> None:
     (plain,), _ = runs("langfuse", _langfuse())
-    (scored,), _ = runs("langfuse", _langfuse({"name": "reward", "value": 1}))
-    assert replace(scored, judgements=()) == plain
+    (run_with_score,), _ = runs("langfuse", _langfuse({"name": "reward", "value": 1}))
+    assert replace(run_with_score, judgements=()) == plain
 
 
 def test_unreadable_score_time_is_left_out() -> None:
@@ -178,14 +181,14 @@ def test_langsmith_multipart_feedback() -> None:
     assert brief(run.judgements) == [("is_correct", "fail", None, "it was sold out", None)]
 
 
-def test_langsmith_averages_stand_for_missing_feedback() -> None:
+def test_langsmith_averages_replace_missing_feedback() -> None:
     stats: JSONObject = {
         "is_correct": {"n": 1, "avg": 0},
         "helpful": {"n": 2, "avg": 0.5},
         "none": {"n": 0, "avg": None},
     }
     (run,), _ = runs("langsmith", {"post": [{**RUN, "feedback_stats": stats}], "feedback": [FEEDBACK]})
-    assert [each.name for each in run.judgements] == ["is_correct", "helpful"]
+    assert [judgement.name for judgement in run.judgements] == ["is_correct", "helpful"]
     (plain,), _ = runs("langsmith", {"post": [RUN]})
     assert replace(run, judgements=()) == plain
 
@@ -200,9 +203,9 @@ def test_feedback_without_its_run_is_reported() -> None:
 # Kurral
 
 
-def test_kurral_scores_decide_nothing() -> None:
+def test_kurral_scores_leave_outcome_unknown() -> None:
     run = fixtures.run("replay.kurral")
     assert ("determinism_score", "score", 0.375, "", None) in brief(run.judgements)
-    assert {each.source for each in run.judgements} == {JudgementSource.IMPORT}
-    assert {each.kind for each in run.judgements} == {JudgementKind.SCORE}
+    assert {judgement.source for judgement in run.judgements} == {JudgementSource.IMPORT}
+    assert {judgement.kind for judgement in run.judgements} == {JudgementKind.SCORE}
     assert outcome(run) == "unknown"

@@ -1,4 +1,4 @@
-"""One normal form for messages, whatever client wrote them."""
+"""Normal form of messages, tools, parameters, usage and providers from every client."""
 
 from contextlib import suppress
 from typing import Any
@@ -42,7 +42,7 @@ WHOLE_CONVERSATIONS = [
 
 
 @pytest.mark.parametrize("name", WHOLE_CONVERSATIONS)
-def test_every_client_gives_the_same_messages(name: str) -> None:
+def test_clients_give_same_messages(name: str) -> None:
     first, second = fixtures.steps(fixtures.run(name), StepType.MODEL)
     assert isinstance(first.input, dict)
     assert isinstance(second.input, dict)
@@ -55,12 +55,12 @@ def test_every_client_gives_the_same_messages(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", WHOLE_CONVERSATIONS)
-def test_every_client_gives_the_same_tools_and_parameters(name: str) -> None:
-    given_to_model: Any = fixtures.steps(fixtures.run(name), StepType.MODEL)[0].input
-    (tool,) = given_to_model["tools"]
+def test_clients_give_same_tools_and_parameters(name: str) -> None:
+    model_input: Any = fixtures.steps(fixtures.run(name), StepType.MODEL)[0].input
+    (tool,) = model_input["tools"]
     assert tool["name"] == "find_book"
     assert tool["parameters"]["required"] == ["title"]
-    assert given_to_model["parameters"] == {"temperature": 0.2}
+    assert model_input["parameters"] == {"temperature": 0.2}
 
 
 ONE_CALL: list[tuple[str, JSONValue]] = [
@@ -112,15 +112,15 @@ ONE_CALL: list[tuple[str, JSONValue]] = [
 
 
 @pytest.mark.parametrize(("client", "message"), ONE_CALL)
-def test_a_tool_call_is_the_same_from_every_client(client: str, message: JSONValue) -> None:
-    (found,) = normalize_messages(message)
-    calls: Any = found["tool_calls"]
-    assert found["role"] == "assistant"
-    assert found["content"] is None
+def test_clients_give_same_tool_call(client: str, message: JSONValue) -> None:
+    (normal,) = normalize_messages(message)
+    calls: Any = normal["tool_calls"]
+    assert normal["role"] == "assistant"
+    assert normal["content"] is None
     assert (calls[0]["name"], calls[0]["arguments"]) == ("find_book", {"title": "Dune"})
 
 
-def test_tool_results_in_one_turn_become_messages_of_their_own() -> None:
+def test_tool_results_become_separate_messages() -> None:
     blocks: JSONValue = [
         {"type": "tool_result", "tool_use_id": "a", "content": [{"type": "text", "text": "one"}]},
         {"type": "tool_result", "tool_use_id": "b", "content": "two"},
@@ -133,18 +133,18 @@ def test_tool_results_in_one_turn_become_messages_of_their_own() -> None:
     ]
 
 
-@pytest.mark.parametrize("said", ['{"answer": 1,  "b": 2}', "[1, 2]", '"quoted"', "plain", "{not json"])
-def test_a_text_that_looks_like_json_stays_the_text_that_was_said(said: str) -> None:
-    answer = normalize_answer(said).output
+@pytest.mark.parametrize("content", ['{"answer": 1,  "b": 2}', "[1, 2]", '"quoted"', "plain", "{not json"])
+def test_text_resembling_json_stays_text(content: str) -> None:
+    answer = normalize_answer(content).output
     assert answer is not None
-    assert answer["message"] == {"role": "assistant", "content": said}
-    assert normalize_messages(said) == [{"role": "user", "content": said}]
+    assert answer["message"] == {"role": "assistant", "content": content}
+    assert normalize_messages(content) == [{"role": "user", "content": content}]
 
 
-def test_images_and_unknown_blocks_are_kept() -> None:
+def test_images_and_unknown_blocks_stay() -> None:
     image: JSONObject = {"type": "image_url", "image_url": {"url": "data:image/png;base64,xx"}}
-    (found,) = normalize_messages({"role": "user", "content": [{"type": "text", "text": "look"}, image]})
-    assert found["content"] == [{"type": "text", "text": "look"}, image]
+    (message,) = normalize_messages({"role": "user", "content": [{"type": "text", "text": "look"}, image]})
+    assert message["content"] == [{"type": "text", "text": "look"}, image]
 
 
 def test_system_instructions_come_first() -> None:
@@ -155,7 +155,7 @@ def test_system_instructions_come_first() -> None:
     }
 
 
-def test_tools_of_gemini_and_anthropic_look_like_those_of_openai() -> None:
+def test_tool_schemas_become_openai_schemas() -> None:
     schema: JSONObject = {"type": "object", "properties": {}}
     expected = [{"name": "f", "description": "does f", "parameters": schema}]
     assert normalize_tools([{"name": "f", "description": "does f", "input_schema": schema}]) == expected
@@ -165,12 +165,12 @@ def test_tools_of_gemini_and_anthropic_look_like_those_of_openai() -> None:
     )
 
 
-def test_an_infinite_limit_is_no_limit_and_numbers_are_numbers() -> None:
+def test_parameters_parse_numbers_and_drop_infinity() -> None:
     given_parameters: JSONObject = {"temperature": "0.2", "max_tokens": "inf", "topP": 1, "seed": "7", "stop": ["x"]}
     assert normalize_parameters(given_parameters) == {"temperature": 0.2, "top_p": 1, "seed": 7, "stop": ["x"]}
 
 
-def test_cached_tokens_are_part_of_the_input_for_every_provider() -> None:
+def test_input_tokens_include_cached_tokens() -> None:
     anthropic = normalize_usage(
         {"input_tokens": 5, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 7}, "/usage"
     )
@@ -178,19 +178,19 @@ def test_cached_tokens_are_part_of_the_input_for_every_provider() -> None:
     assert (anthropic.tokens_in, anthropic.tokens_cached) == (openai.tokens_in, openai.tokens_cached) == (112, 100)
 
 
-def test_a_cost_of_zero_is_unknown() -> None:
+def test_zero_cost_is_unknown() -> None:
     assert normalize_usage({"input_tokens": 3, "cost": 0.0}, "").cost_usd is None
 
 
 @pytest.mark.parametrize("count", [-1, 2**40, "many"])
-def test_an_impossible_token_count_is_refused_by_name(count: JSONValue) -> None:
+def test_invalid_token_count_is_refused(count: JSONValue) -> None:
     with pytest.raises(BadFile, match="token count") as refusal:
         normalize_usage({"input_tokens": count}, "/usage")
     assert refusal.value.where == "/usage"
 
 
 @pytest.mark.parametrize(
-    ("said", "model", "provider"),
+    ("name", "model", "provider"),
     [
         ("openai.chat", "", "openai"),
         ("gcp.vertex_ai", "", "google"),
@@ -200,8 +200,8 @@ def test_an_impossible_token_count_is_refused_by_name(count: JSONValue) -> None:
         ("unknown", "gpt-4", ""),
     ],
 )
-def test_providers_have_one_name(said: str, model: str, provider: str) -> None:
-    assert normalize_provider(said, model) == provider
+def test_providers_have_one_name(name: str, model: str, provider: str) -> None:
+    assert normalize_provider(name, model) == provider
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_providers_have_one_name(said: str, model: str, provider: str) -> None:
         ("video1 of 3", ""),
     ],
 )
-def test_a_model_is_read_from_a_name_only_when_it_is_the_only_one(name: str, model: str) -> None:
+def test_only_unambiguous_model_names_are_read(name: str, model: str) -> None:
     assert find_model_name(name) == model
 
 
@@ -261,7 +261,7 @@ json_values: st.SearchStrategy[Any] = st.recursive(
 
 
 @given(json_values)
-def test_any_json_becomes_messages_in_the_normal_form(value: JSONValue) -> None:
+def test_any_json_becomes_normal_messages(value: JSONValue) -> None:
     for message in normalize_messages(value):
         assert message["role"] in {"system", "user", "assistant", "tool"}
         assert message.keys() <= {"role", "content", "tool_calls", "tool_call_id", "name"}
@@ -269,13 +269,14 @@ def test_any_json_becomes_messages_in_the_normal_form(value: JSONValue) -> None:
 
 
 @given(json_values)
-def test_normal_messages_stay_as_they_are(value: JSONValue) -> None:
-    once = normalize_messages(value)
-    assert normalize_messages([dict(each) for each in once]) == once
+def test_normalizing_twice_changes_nothing(value: JSONValue) -> None:
+    messages = normalize_messages(value)
+    assert normalize_messages([dict(message) for message in messages]) == messages
 
 
 @given(json_values)
 def test_any_json_can_be_an_answer(value: JSONValue) -> None:
-    with suppress(BadFile):  # for a `usage` that cannot be one
+    # `usage` may be invalid.
+    with suppress(BadFile):
         answer = normalize_answer(value)
         assert answer.output is None or isinstance(answer.output["message"], dict)

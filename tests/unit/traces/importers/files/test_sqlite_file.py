@@ -1,4 +1,4 @@
-"""Databases that describe more than they hold."""
+"""SQLite databases that describe more content than they contain."""
 
 import sqlite3
 import tracemalloc
@@ -12,16 +12,16 @@ from traces.importers.formats.frameworks import krabs_db
 
 SESSIONS = "CREATE TABLE sessions (id TEXT, model TEXT, created_at INTEGER)"
 MESSAGES = "CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT, content TEXT)"
-ONE = ("INSERT INTO sessions VALUES ('s', 'm', 0)", "INSERT INTO messages VALUES (1, 's', 'user', 'Hi')")
-COMPUTED = (
+ROWS = ("INSERT INTO sessions VALUES ('s', 'm', 0)", "INSERT INTO messages VALUES (1, 's', 'user', 'Hi')")
+GENERATED_COLUMN = (
     "CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT,"
     " content TEXT GENERATED ALWAYS AS (hex(zeroblob(100000000))))"
 )
-# Rows that were there before a column was added have its default, which the file holds once.
-REPEATED = (
+# Rows older than a column have its default value, which the file contains once.
+LARGE_DEFAULT = (
     SESSIONS,
     "CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT)",
-    ONE[0],
+    ROWS[0],
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20000)"
     " INSERT INTO messages SELECT i, 's', 'user' FROM n",
     f"ALTER TABLE messages ADD COLUMN content TEXT DEFAULT '{'x' * 200_000}'",
@@ -40,15 +40,15 @@ def database(*statements: str) -> bytes:
     ("statements", "problem"),
     [
         (
-            (SESSIONS, COMPUTED, ONE[0], "INSERT INTO messages(id, session_id, role) VALUES (1, 's', 'user')"),
+            (SESSIONS, GENERATED_COLUMN, ROWS[0], "INSERT INTO messages(id, session_id, role) VALUES (1, 's', 'user')"),
             "generated",
         ),
-        (REPEATED, "than its bytes"),
-        ((SESSIONS, "CREATE VIRTUAL TABLE messages USING fts5(session_id, role, content)", ONE[0]), "virtual table"),
+        (LARGE_DEFAULT, "than its bytes"),
+        ((SESSIONS, "CREATE VIRTUAL TABLE messages USING fts5(session_id, role, content)", ROWS[0]), "virtual table"),
         ((SESSIONS, "CREATE VIEW messages AS SELECT 1"), "not one of Krabs"),
     ],
 )
-def test_computed_contents_are_refused(statements: Sequence[str], problem: str) -> None:
+def test_computed_content_is_refused(statements: Sequence[str], problem: str) -> None:
     data = database(*statements)
     assert len(data) < 2_000_000
     tracemalloc.start()
@@ -61,5 +61,5 @@ def test_computed_contents_are_refused(statements: Sequence[str], problem: str) 
 
 
 def test_plain_databases_are_read() -> None:
-    [run] = krabs_db.parse(Source(name="krabs.db", data=database(SESSIONS, MESSAGES, *ONE)))
+    [run] = krabs_db.parse(Source(name="krabs.db", data=database(SESSIONS, MESSAGES, *ROWS)))
     assert (run.external_id, len(run.steps) > 0) == ("s", True)

@@ -1,4 +1,4 @@
-"""Spans as documents: console output of OpenTelemetry, exports of Phoenix."""
+"""Spans as JSON documents: console output of OpenTelemetry, exports of Phoenix."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ SPAN: dict[str, Any] = {
 }
 
 
-def imported(data: bytes) -> tuple[list[RecordedRun], list[str]]:
+def import_spans(data: bytes) -> tuple[list[RecordedRun], list[str]]:
     source = Source(name="spans", data=data)
     runs = list(registry.detect(fixtures.sample("spans", data)).runs([source]))
     return runs, [str(problem) for problem in source.problems]
@@ -41,27 +41,27 @@ def test_documents_equal_their_otlp(name: str) -> None:
 
 
 def test_failed_span_keeps_its_error() -> None:
-    (run,), _ = imported(orjson.dumps(SPAN))
+    (run,), _ = import_spans(orjson.dumps(SPAN))
     (step,) = run.steps
     assert (step.status, step.error, step.input) == (StepStatus.ERROR, "the shelf is full", {"shelf": 7})
     assert (run.status, run.external_id) == (RunStatus.FAILED, "ab")
 
 
 def test_broken_console_span_is_reported() -> None:
-    indented = orjson.dumps(SPAN, option=orjson.OPT_INDENT_2)
-    lines = indented.split(b"\n")
+    document = orjson.dumps(SPAN, option=orjson.OPT_INDENT_2)
+    lines = document.split(b"\n")
     cut_off = b"\n".join(lines[:8])
     no_time = orjson.dumps({**SPAN, "start_time": "noon"}, option=orjson.OPT_INDENT_2)
-    runs, problems = imported(b"\n".join([cut_off, indented, b"[WARN] {", no_time, cut_off]))
+    runs, problems = import_spans(b"\n".join([cut_off, document, b"[WARN] {", no_time, cut_off]))
     assert len(runs) == 1
     places = [f"document at line {number}," for number in (1, 2 * len(lines) + 10)]
     assert [place in problem for place, problem in zip(places, problems[:2], strict=True)] == [True, True]
     assert problems[2] == f"'noon' is not a time (line {len(lines) + 10})"
 
 
-@pytest.mark.parametrize("holder", ["data", "spans"])
-def test_pages_of_spans_are_read(holder: str) -> None:
-    (run,), problems = imported(orjson.dumps({holder: [SPAN], "next_cursor": None}))
+@pytest.mark.parametrize("field", ["data", "spans"])
+def test_pages_of_spans_are_read(field: str) -> None:
+    (run,), problems = import_spans(orjson.dumps({field: [SPAN], "next_cursor": None}))
     assert ([step.type for step in run.steps], problems) == ([StepType.TOOL], [])
 
 
@@ -71,7 +71,7 @@ def test_json_values_stay_whole() -> None:
         "metadata": {"shop": {"floor": 2}},
         "session": {"id": "s-1"},
     }
-    (run,), _ = imported(orjson.dumps({**SPAN, "span_kind": "TOOL", "attributes": attributes}))
+    (run,), _ = import_spans(orjson.dumps({**SPAN, "span_kind": "TOOL", "attributes": attributes}))
     assert run.steps[0].input == {"shelf": {"number": 7}}
     assert run.metadata["metadata"] == {"shop": {"floor": 2}}
     assert run.metadata["session.id"] == "s-1"

@@ -1,4 +1,4 @@
-"""Kurral files with unusual content: streams that broke off, runs that called nothing."""
+"""Kurral files with unusual content: interrupted streams, runs without calls."""
 
 from typing import Any
 
@@ -17,9 +17,9 @@ def read(artifact: dict[str, Any]) -> RecordedRun:
     return run
 
 
-def streamed(*events: tuple[str, Any], **more: Any) -> RecordedStep:
-    listed = [{"event_type": kind, "data": data} for kind, data in events]
-    call = {"id": "c", "tool_name": "count_books", "arguments": {}, "was_sse": True, "events": listed, **more}
+def streaming_call(*events: tuple[str, Any], **more: Any) -> RecordedStep:
+    event_list = [{"event_type": kind, "data": data} for kind, data in events]
+    call = {"id": "c", "tool_name": "count_books", "arguments": {}, "was_sse": True, "events": event_list, **more}
     (tool,) = fixtures.steps(read({"mcp_session_id": "m", "mcp_tool_calls": [call]}), StepType.TOOL)
     return tool
 
@@ -40,17 +40,17 @@ def streamed(*events: tuple[str, Any], **more: Any) -> RecordedStep:
         (("progress", {"done": 0.5}), ({"done": 0.5}, "", StepStatus.PARTIAL)),
     ],
 )
-def test_a_stream_without_result_takes_its_last_event(last: tuple[str, Any], expected: tuple[Any, ...]) -> None:
-    tool = streamed(("start", {}), last)
+def test_stream_without_result_uses_last_event(last: tuple[str, Any], expected: tuple[Any, ...]) -> None:
+    tool = streaming_call(("start", {}), last)
     assert (tool.output, tool.error, tool.status) == expected
 
 
-def test_a_result_counts_more_than_events() -> None:
-    assert streamed(("complete", {"books": 3}), result={"books": 4}).output == {"books": 4}
-    failed = streamed(("complete", {"books": 3}), error={"message": "locked"})
+def test_result_takes_precedence_over_events() -> None:
+    assert streaming_call(("complete", {"books": 3}), result={"books": 4}).output == {"books": 4}
+    failed = streaming_call(("complete", {"books": 3}), error={"message": "locked"})
     assert (failed.status, failed.error, failed.output) == (StepStatus.ERROR, "locked", None)
 
 
-def test_a_run_that_called_nothing_imports() -> None:
+def test_run_without_calls_is_imported() -> None:
     run = read({"kurral_id": "k", "tool_calls": [], "inputs": {}, "outputs": {}})
     assert (run.external_id, [step.type for step in run.steps]) == ("k", [StepType.AGENT])

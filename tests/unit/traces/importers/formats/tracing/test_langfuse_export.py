@@ -1,4 +1,4 @@
-"""Exports of Langfuse: traces of its interface, pages, tables."""
+"""Langfuse exports: traces from the web interface, pages, tables."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from traces.importers.files.source import Source
 EXPORT: Any = fixtures.source("langfuse_trace.json").value
 
 
-def imported(*values: Any) -> tuple[list[RecordedRun], list[str]]:
+def import_values(*values: Any) -> tuple[list[RecordedRun], list[str]]:
     sources = [Source(name="export", data=orjson.dumps(value)) for value in values]
     assert all(registry.detect(fixtures.sample("export", source.data)).name == "langfuse" for source in sources)
     runs = list(registry.get_importer("langfuse").runs(sources))
@@ -43,7 +43,7 @@ def test_usage_adds_cached_tokens() -> None:
     model = fixtures.steps(fixtures.run("langfuse_trace.json"), StepType.MODEL)[1]
     assert (model.tokens_in, model.tokens_cached, model.tokens_out) == (60, 16, 6)
     tool = fixtures.steps(fixtures.run("langfuse_trace.json"), StepType.TOOL)[0]
-    assert tool.tokens_in is None, "zero is what Langfuse writes where nothing was counted"
+    assert tool.tokens_in is None, "Langfuse writes zero for unknown counts"
 
 
 @pytest.mark.parametrize("name", ["langfuse_table.csv", "langfuse_blob.jsonl"])
@@ -60,19 +60,27 @@ def test_tables_have_the_same_steps(name: str) -> None:
 def test_all_pages_make_one_run() -> None:
     trace = {key: value for key, value in EXPORT.items() if key not in {"observations", "scores"}}
     pages = [
-        {"data": [{**trace, "observations": [each["id"] for each in EXPORT["observations"]], "scores": ["sc1"]}]},
+        {
+            "data": [
+                {
+                    **trace,
+                    "observations": [observation["id"] for observation in EXPORT["observations"]],
+                    "scores": ["sc1"],
+                }
+            ]
+        },
         {"data": EXPORT["observations"][:3], "meta": {"page": 1}},
         {"data": EXPORT["observations"][3:], "meta": {"page": 2}},
         {"data": EXPORT["scores"], "meta": {"page": 1}},
     ]
-    (run,), problems = imported(*pages)
+    (run,), problems = import_values(*pages)
     assert (run.steps, problems) == (fixtures.run("langfuse_trace.json").steps, [])
-    (download,), _ = imported({"trace": trace, "observations": EXPORT["observations"]})
+    (download,), _ = import_values({"trace": trace, "observations": EXPORT["observations"]})
     assert download.steps == run.steps
 
 
 def test_trace_without_its_observations_is_refused() -> None:
-    runs, problems = imported({"data": [{**EXPORT, "observations": ["g1", "t1"], "scores": []}]})
+    runs, problems = import_values({"data": [{**EXPORT, "observations": ["g1", "t1"], "scores": []}]})
     assert runs == []
     assert problems == [
         "only observation ids for 1 trace(s), for example lf-export: export each trace with its observations"
@@ -80,8 +88,8 @@ def test_trace_without_its_observations_is_refused() -> None:
 
 
 def test_score_columns_become_scores() -> None:
-    rows = [{**each, "scores": {"helpful": [1, 0.5]}} for each in EXPORT["observations"][:1]]
-    (run,), _ = imported(rows)
+    rows = [{**observation, "scores": {"helpful": [1, 0.5]}} for observation in EXPORT["observations"][:1]]
+    (run,), _ = import_values(rows)
     assert [(score.name, score.value, score.step) for score in run.judgements] == [
         ("helpful", 1, "g2"),
         ("helpful", 0.5, "g2"),
