@@ -119,6 +119,7 @@ class GateReason(StrEnum):
     TOO_FEW = "too_few"
     TOO_FEW_ALLOWED = "too_few_allowed"
     INCOMPLETE = "incomplete"
+    NOT_RECOGNISABLE = "not_recognisable"
 
 
 class ChanceKind(StrEnum):
@@ -126,6 +127,25 @@ class ChanceKind(StrEnum):
 
     TRIALS = "trials"
     RESAMPLING = "resampling"
+
+
+class WarningKind(StrEnum):
+    """What limits a proof before it starts."""
+
+    LIVE_REPLAYS = "live_replays"
+    SAME_OUTCOME = "same_outcome"
+    CHANCE = "chance"
+    NO_LIVE_CALLS = "no_live_calls"
+    FEW_REPEATS = "few_repeats"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlanWarning:
+    """`count`: the live replays, or the smallest useful number of repeats; `reason`: why chance is the answer."""
+
+    kind: WarningKind
+    count: int = 0
+    reason: str = ""
 
 
 class TrialKind(StrEnum):

@@ -11,9 +11,11 @@ from diffing.sentences.findings import (
     Conclusion,
     ConclusionKind,
     GateReason,
+    PlanWarning,
     Rule,
     RuleKind,
     TrialKind,
+    WarningKind,
 )
 from diffing.sentences.text import inside_sentence
 
@@ -83,6 +85,7 @@ _GATE: Final[Mapping[GateReason, str]] = {
     GateReason.TOO_FEW: "this takes at least {first} unchanged repeats of each side",
     GateReason.TOO_FEW_ALLOWED: "this takes at least {first} unchanged repeats of each side, and {most} are allowed",
     GateReason.INCOMPLETE: "the repeats are not finished",
+    GateReason.NOT_RECOGNISABLE: "unchanged repeats do not resemble their own recording more than the other one",
 }
 _CERTIFICATES: Final[Mapping[CertificateKind, str]] = {
     "inert": "every step that it acts on gave the same output in both runs",
@@ -137,6 +140,65 @@ def repeat_rate(gate: NoiseGate) -> str:
         f"{base} of {gate.base_n} unchanged repeats of the base and {candidate} of {gate.candidate_n} of the candidate "
         "came out as recorded"
     )
+
+
+def plan_warning(facts: PlanWarning) -> str:
+    """A limit of a proof that is known before it starts."""
+    match facts.kind:
+        case WarningKind.LIVE_REPLAYS:
+            replays = "1 replay needs" if facts.count == 1 else f"{facts.count} replays need"
+            return (
+                f"{replays} new answers from models, because no recorded answer fits a changed request. "
+                "Chance affects everything that follows such an answer."
+            )
+        case WarningKind.SAME_OUTCOME:
+            return "Both runs have the same outcome, so there is nothing to prove."
+        case WarningKind.CHANCE:
+            return f"No probe is needed, chance is the answer: {facts.reason}. Repeats would show how often."
+        case WarningKind.NO_LIVE_CALLS:
+            return (
+                "Answers were drawn from a model. Without live calls, chance cannot be ruled out; only stored repeats "
+                "count."
+            )
+        case WarningKind.FEW_REPEATS:
+            return f"Fewer than {facts.count} repeats of each side cannot rule out chance."
+        case _:
+            assert_never(facts.kind)
+
+
+def no_provider(model: str) -> str:
+    """Why a model cannot be asked again, as a clause."""
+    return f"no provider is configured for {model}"
+
+
+_ACTIVITIES: Final[Mapping[str, str]] = {
+    "noise": "Repeating both runs unchanged, to measure chance",
+    "search": "Applying and reverting the changes",
+    "shares": "Trying combinations",
+    "parts": "Looking inside the cause",
+    "mediators": "Following the effect step by step",
+}
+
+
+def stage_activity(stage: str) -> str:
+    """What a proof is doing in a stage; empty between stages."""
+    return _ACTIVITIES.get(stage, "")
+
+
+_OUTCOMES: Final[Mapping[str, str]] = {
+    "base": "as in the base",
+    "candidate": "as in the candidate",
+    "other": "something else",
+}
+
+
+def outcome_counts(counts: Mapping[str, int]) -> str:
+    """The outcomes of repeats; those without an outcome could not run."""
+    texts: dict[str, int] = {}
+    for outcome, count in counts.items():
+        text = _OUTCOMES.get(outcome, "could not run")
+        texts[text] = texts.get(text, 0) + count
+    return ", ".join(f"{count} {text}" for text, count in texts.items())
 
 
 def experiment(kind: TrialKind, *, repeats: int = 0, titles: Sequence[str] = ()) -> str:

@@ -1,4 +1,4 @@
-"""The REST interface of proofs."""
+"""REST interface of proofs."""
 
 from uuid import UUID
 
@@ -18,10 +18,10 @@ from traces.http.responses import KEY, PROBLEMS, key_of
 class ProvePreviewView(APIView):
     @extend_schema(operation_id="preview_proof", request=ProofRequest, responses={200: ProofPlan, **PROBLEMS})
     def post(self, request: Request, id: UUID) -> Response:
-        """How many probes, live calls and dollars a proof takes at most. Nothing runs; refusals are in the plan."""
-        question = parse_body(ProofRequest, request.data)
+        """Estimate the maximum number of probes, live calls and dollars of a proof. Refusals are in the plan."""
+        proof_request = parse_body(ProofRequest, request.data)
         previews.count(request, previews.SEARCHES)
-        return Response(services.preview(id, question))
+        return Response(services.preview(id, proof_request))
 
 
 class ProveView(APIView):
@@ -30,27 +30,27 @@ class ProveView(APIView):
     )
     def post(self, request: Request, id: UUID) -> Response:
         """Find out by counterfactual replays which change made the difference."""
-        asked = parse_body(ProofRequest, request.data)
-        proof = services.start(id, asked, key_of(request))
+        proof_request = parse_body(ProofRequest, request.data)
+        proof = services.start(id, proof_request, key_of(request))
         return Response(queries.view(proof), 201)
 
 
 class ProofsView(APIView):
     @extend_schema(operation_id="list_proofs", responses={200: ProofList, **PROBLEMS})
     def get(self, request: Request, id: UUID) -> Response:
-        """The proofs on a report, the newest first."""
+        """The proofs of a report, newest first."""
         return Response(queries.of_diff(diffs.find(id).id))
 
 
 class ProofDetailView(APIView):
     @extend_schema(operation_id="get_proof", responses={200: ProofView, **PROBLEMS})
     def get(self, request: Request, id: str) -> Response:
-        """A proof as it is now, with what it has found so far."""
+        """A proof in its current state, with its findings so far."""
         return Response(queries.view(queries.find(id)))
 
 
 class ProofCancelView(APIView):
     @extend_schema(operation_id="cancel_proof", request=None, responses={200: ProofView, **PROBLEMS})
     def post(self, request: Request, id: str) -> Response:
-        """Stop a proof; what is known by then is kept with the report."""
+        """Cancel a proof. Its findings so far stay with the report."""
         return Response(queries.view(services.cancel(queries.find(id).id)))

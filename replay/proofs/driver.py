@@ -1,4 +1,4 @@
-"""Getting on with a proof: any worker can, from the stored probes alone, as far as no session is under way."""
+"""Drive proofs: any worker can continue one from its stored probes, until a probe waits for a session."""
 
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -11,6 +11,7 @@ from django.db import transaction
 
 from diffing import services as diffing
 from diffing.schemas.evidence import Findings
+from diffing.sentences import proofs as proof_sentences
 from diffing.sentences.findings import AssumptionKind
 from diffing.sentences.proofs import assumption
 from replay.core.vocabulary import ProofStatus
@@ -23,31 +24,26 @@ from replay.proofs.core.types import Budget, Case, Side
 from replay.proofs.counterfactual import outcomes
 from replay.proofs.evidence.findings import findings
 from replay.proofs.ladder.ladder import Ladder
-from replay.proofs.probes.probe_runner import ProbeRunner, Waits
+from replay.proofs.probes.probe_runner import ProbeRunner
+from replay.proofs.probes.probe_sessions import PendingSessions
 from replay.proofs.subject.subject import Subject, live_price, subject_of
 from traces import notify
 from traces.transitions import move
 
 logger = structlog.get_logger("proof")
-_DOING: Final = {
-    "noise": "Repeating both runs unchanged, to know what chance does",
-    "search": "Making and reverting the changes",
-    "shares": "Trying combinations",
-    "parts": "Looking inside the cause",
-    "mediators": "Following it step by step",
-}
+
 _REQUESTS: Final[pydantic.TypeAdapter[ProofRequest]] = pydantic.TypeAdapter(ProofRequest)
 
 
 def advance_after(session_id: UUID) -> list[UUID]:
-    """The proofs that can go on now that this session has stopped."""
+    """Return the proofs that can continue now that this session has stopped."""
     probes = ProofProbe.objects.filter(session_id=session_id, proof__status=ProofStatus.RUNNING)
     waiting = ProofProbe.objects.exclude(session=None).filter(session__ended_at=None).values("proof_id")
     return list(probes.exclude(proof_id__in=waiting).values_list("proof_id", flat=True).distinct())
 
 
 def advance(proof_id: UUID) -> list[UUID]:
-    """Make probes until one has to ask somebody; answers the sessions to queue."""
+    """Run probes until one needs a live session; returns the sessions to queue."""
     running = Proof.objects.filter(id=proof_id, status=ProofStatus.RUNNING)
     proof = running.select_related("diff__base", "diff__candidate").first()
     if proof is None:
@@ -63,52 +59,54 @@ def advance(proof_id: UUID) -> list[UUID]:
 
 
 def conclude(proof: Proof) -> None:
-    """End a cancelled proof with what is known by then."""
-    ladder = ladder_of(proof, asks=False)
-    with suppress(Waits):
+    """End a cancelled proof with its findings so far."""
+    ladder = ladder_of(proof, stored_only=True)
+    with suppress(PendingSessions):
         for _ in ladder.run():
             pass
     ladder.cancel()
-    _end(proof, ProofStatus.CANCELLED, found=findings(ladder))
+    _end(proof, ProofStatus.CANCELLED, result=findings(ladder))
 
 
 def request_of(proof: Proof) -> ProofRequest:
     return _REQUESTS.validate_python(proof.request)
 
 
-def case_of(subject: Subject, lab: ProbeRunner) -> Case:
-    """The question with everything that the ladder wants to know beforehand."""
+def case_of(subject: Subject, prober: ProbeRunner) -> Case:
+    """Return the difference to explain, with everything the ladder needs to know in advance."""
     sides: tuple[Side, Side] = ("base", "candidate")
     calls, cost = live_price(subject)
-    kind = lab.question.kind
-    atoms = certificates.holding(subject.atoms, kind)
+    kind = prober.question.kind
+    atoms = certificates.valid_for(subject.atoms, kind)
     return Case(
-        question=lab.question,
+        question=prober.question,
         atoms=atoms,
-        differs=lab.values["base"] != lab.values["candidate"],
-        sampled=subject.sampled,
-        chance=certificates.chance(subject.seen, atoms, kind, lattice=subject.lattice),
+        differs=prober.values["base"] != prober.values["candidate"],
+        is_sampled=subject.is_sampled,
+        chance=certificates.chance(subject.examination, atoms, kind, lattice=subject.lattice),
         one_space=subject.lattice,
-        features=(lab.question.text,),
+        features=(prober.question.text,),
         assumptions=_assumptions(subject),
         live_calls=calls,
         live_cost_usd=cost,
         coarser=outcomes.coarser(kind),
-        values={side: outcomes.values(kind, lab.recorded[side]) for side in sides},
-        names={side: outcomes.said(lab.question, lab.recorded[side], first_error_isolated) for side in sides},
+        values={side: outcomes.values(kind, prober.recordings[side]) for side in sides},
+        names={
+            side: outcomes.describe(prober.question, prober.recordings[side], first_error_isolated) for side in sides
+        },
     )
 
 
-def laboratory(proof: Proof, *, asks: bool = True) -> ProbeRunner:
-    """The laboratory of a proof; one that does not ask only knows what is stored."""
+def probe_runner(proof: Proof, *, stored_only: bool = False) -> ProbeRunner:
+    """The probe runner of a proof; with `stored_only` it returns stored results and runs nothing."""
     request = request_of(proof)
     subject = subject_of(proof.diff.base, proof.diff.candidate)
     question = outcomes.question(request.question, request.checks)
-    return ProbeRunner(proof=proof, subject=subject, question=question, policy=request.policy, asks=asks)
+    return ProbeRunner(proof=proof, subject=subject, question=question, policy=request.policy, stored_only=stored_only)
 
 
-def ladder_of(proof: Proof, *, asks: bool = True) -> Ladder:
-    request, lab = request_of(proof), laboratory(proof, asks=asks)
+def ladder_of(proof: Proof, *, stored_only: bool = False) -> Ladder:
+    request, prober = request_of(proof), probe_runner(proof, stored_only=stored_only)
     budget = Budget(
         probes=request.budget.probes,
         live_calls=request.budget.live_calls,
@@ -116,8 +114,8 @@ def ladder_of(proof: Proof, *, asks: bool = True) -> Ladder:
         repeats=request.budget.repeats,
     )
     return Ladder(
-        case=case_of(lab.subject, lab),
-        lab=lab,
+        case=case_of(prober.subject, prober),
+        prober=prober,
         budget=budget,
         look_inside=request.parts,
         look_between=request.mediators,
@@ -126,31 +124,32 @@ def ladder_of(proof: Proof, *, asks: bool = True) -> Ladder:
 
 def _climb(proof: Proof) -> list[UUID]:
     ladder = ladder_of(proof)
-    known = len(ladder.lab.rows) if isinstance(ladder.lab, ProbeRunner) else 0
+    stored_count = len(ladder.prober.rows) if isinstance(ladder.prober, ProbeRunner) else 0
     try:
-        for number, made in enumerate(ladder.run(), 1):
-            if number > known:
-                _tell(proof, ladder, made.stage)
+        for number, step in enumerate(ladder.run(), 1):
+            if number > stored_count:
+                _store_progress(proof, ladder, step.stage)
             if not Proof.objects.filter(id=proof.id, status=ProofStatus.RUNNING).exists() or shutdown.is_requested():
                 return []
-    except Waits as waits:
-        _tell(proof, ladder, ladder.stage)
-        return list(waits.sessions)
-    if isinstance(ladder.lab, ProbeRunner) and ladder.lab.call_off():
-        return []  # the end of the last of them goes on here, and all of their calls are known by then
-    _end(proof, ProofStatus.COMPLETED, found=findings(ladder))
+    except PendingSessions as pending:
+        _store_progress(proof, ladder, ladder.stage)
+        return list(pending.sessions)
+    # When the last of the cancelled sessions has ended, the proof continues here with the cost of all their calls.
+    if isinstance(ladder.prober, ProbeRunner) and ladder.prober.cancel_ahead():
+        return []
+    _end(proof, ProofStatus.COMPLETED, result=findings(ladder))
     return []
 
 
-def _tell(proof: Proof, ladder: Ladder, stage: str) -> None:
-    """Store how far it is, for those who watch."""
-    calls, cost = ladder.spent()
+def _store_progress(proof: Proof, ladder: Ladder, stage: str) -> None:
+    """Store the progress and notify watchers."""
+    calls, cost = ladder.spending()
     progress = ProofProgress(
         stage=ladder.stage,
-        doing=_DOING.get(stage, ""),
-        probes=ladder.made(),
+        doing=proof_sentences.stage_activity(stage),
+        probes=ladder.probe_count(),
         expected=expected(ladder),
-        repeats=ladder.repeats(),
+        repeats=ladder.repeat_count(),
         live_calls=calls,
         cost_usd=cost,
     )
@@ -164,30 +163,30 @@ def _tell(proof: Proof, ladder: Ladder, stage: str) -> None:
 
 
 def expected(ladder: Ladder) -> int:
-    """How many probes the search takes at most where one change is the cause."""
-    certified = sum(atom.certificate is not None for atom in ladder.space.atoms)
-    return min(ladder.budget.probes, max(2 * len(ladder.space.atoms) + 2 - certified, ladder.made()))
+    """The maximum number of probes of the search if one change is the cause."""
+    certificate_count = sum(atom.certificate is not None for atom in ladder.space.atoms)
+    return min(ladder.budget.probes, max(2 * len(ladder.space.atoms) + 2 - certificate_count, ladder.probe_count()))
 
 
-def _end(proof: Proof, status: ProofStatus, *, found: Findings | None = None, error: str = "") -> None:
-    """Leave the proof in an end state, with its findings attached to the report."""
+def _end(proof: Proof, status: ProofStatus, *, result: Findings | None = None, error: str = "") -> None:
+    """Move the proof to an end state and attach its findings to the report."""
     columns: dict[str, Any] = {"error": error, "ended_at": datetime.now(UTC)}
     with transaction.atomic():
         row = Proof.objects.select_for_update().get(id=proof.id)
         if row.status != ProofStatus.RUNNING:
             return
-        if found is not None:
-            evidence = diffing.attach(proof.diff_id, found)
-            columns |= {"findings": found.model_dump(mode="json"), "evidence_id": evidence.id}
+        if result is not None:
+            evidence = diffing.attach(proof.diff_id, result)
+            columns |= {"findings": result.model_dump(mode="json"), "evidence_id": evidence.id}
             columns["progress"] = {**row.progress, "stage": "", "doing": ""}
         move(Proof.objects.filter(id=proof.id), ProofStatus.RUNNING, status, **columns)
         notify.touch(f"diff.{proof.diff_id}")
 
 
 def _assumptions(subject: Subject) -> tuple[str, ...]:
-    found = [AssumptionKind.OUTSIDE]
+    kinds = [AssumptionKind.OUTSIDE]
     if not subject.lattice:
-        found.append(AssumptionKind.SEPARATE)
-    if subject.sampled:
-        found.append(AssumptionKind.PROVIDERS)
-    return tuple(map(assumption, found))
+        kinds.append(AssumptionKind.SEPARATE)
+    if subject.is_sampled:
+        kinds.append(AssumptionKind.PROVIDERS)
+    return tuple(map(assumption, kinds))

@@ -1,48 +1,54 @@
-"""What a proof would do and cost, found out without asking anybody."""
+"""Estimate the work and cost of a proof without any live call."""
 
 from collections.abc import Sequence
 
+from diffing.sentences import proofs as proof_sentences
+from diffing.sentences.findings import PlanWarning, WarningKind
 from replay.models import Proof
 from replay.proofs import driver
 from replay.proofs.core.schemas import AtomPlan, ProofPlan, ProofRefusal, ProofRequest
-from replay.proofs.core.types import Ask, Atom, Seen
+from replay.proofs.core.types import Atom, ProbeResult, ProbeSpec
 from replay.proofs.ladder.ladder import Ladder
 from replay.proofs.ladder.statistics import FIRST
 from replay.proofs.probes.probe_runner import ProbeRunner
-from replay.proofs.subject.subject import unserved
+from replay.proofs.subject.subject import models_without_provider
 
-_TRIED = 12  # changes whose probes are tried for the plan; of more the worst is assumed
+# Changes whose probes are tried for the plan; for further ones the worst case is assumed.
+_TRIAL_LIMIT = 12
 
 
 def plan(proof: Proof, request: ProofRequest) -> ProofPlan:
-    """Tries in memory which probes the recordings answer; the others are priced as replays of the whole."""
+    """Try in memory which probes the recordings can answer; price the others as full replays."""
     ladder = driver.ladder_of(proof)
-    case, lab = ladder.case, ladder.lab
-    assert isinstance(lab, ProbeRunner)  # as `driver` makes it
-    tried = [(atom, _tried(ladder, lab, atom)) for atom in (ladder.space.atoms[:_TRIED] if case.differs else ())]
-    dear = sum(_is_dear(seen) for _, both in tried for seen in both)
-    dear += 2 * max(0, len(ladder.space.atoms) - _TRIED) if case.differs else 0
-    repeats = 2 * request.budget.repeats if case.sampled and case.differs else 0
-    replays = dear + repeats
+    case, prober = ladder.case, ladder.prober
+    # The driver builds ladders on probe runners.
+    assert isinstance(prober, ProbeRunner)
+    atoms = ladder.space.atoms[:_TRIAL_LIMIT] if case.differs else ()
+    trials = [(atom, _try_both_ways(ladder, prober, atom)) for atom in atoms]
+    results = [result for _, pair in trials for result in pair]
+    live_replays = sum(map(_needs_live, results))
+    live_replays += 2 * max(0, len(ladder.space.atoms) - _TRIAL_LIMIT) if case.differs else 0
+    repeats = 2 * request.budget.repeats if case.is_sampled and case.differs else 0
+    replays = live_replays + repeats
     return ProofPlan(
         question=request.question,
         differs=case.differs,
         base_outcome=case.names["base"],
         candidate_outcome=case.names["candidate"],
-        atoms=[*(_atom(atom, both, case.live_calls) for atom, both in tried), *_others(ladder, len(tried))],
-        sampled=case.sampled,
+        atoms=[*(_atom(atom, pair, case.live_calls) for atom, pair in trials), *_remaining_atoms(ladder, len(trials))],
+        sampled=case.is_sampled,
         probes=driver.expected(ladder) if case.differs else 0,
         repeats=repeats,
         live_calls=replays * case.live_calls,
         cost_usd=None if case.live_cost_usd is None and replays else round(replays * (case.live_cost_usd or 0.0), 6),
-        missing=_missing(lab, [seen for _, both in tried for seen in both], repeats=bool(repeats)),
+        missing=_missing(prober, results, repeats=bool(repeats)),
         refusals=[],
-        warnings=_warnings(ladder, request, dear),
+        warnings=_warnings(ladder, request, live_replays),
     )
 
 
-def refused(request: ProofRequest, refusals: Sequence[ProofRefusal]) -> ProofPlan:
-    """The plan of a proof that is refused before anything is looked at."""
+def refusal_plan(request: ProofRequest, refusals: Sequence[ProofRefusal]) -> ProofPlan:
+    """The plan of a proof that is refused before its runs are examined."""
     return ProofPlan(
         question=request.question,
         differs=False,
@@ -60,23 +66,22 @@ def refused(request: ProofRequest, refusals: Sequence[ProofRefusal]) -> ProofPla
     )
 
 
-def _missing(lab: ProbeRunner, seen: Sequence[Seen], *, repeats: bool) -> list[str]:
-    """What no budget could buy."""
-    unknown = [f"nothing is configured to ask {model} anew" for model in unserved(lab.subject)] if repeats else []
-    return list(dict.fromkeys([*unknown, *(each.missing for each in seen if each.missing)]))
+def _missing(prober: ProbeRunner, results: Sequence[ProbeResult], *, repeats: bool) -> list[str]:
+    """What no budget can provide."""
+    models = models_without_provider(prober.subject) if repeats else []
+    texts = [proof_sentences.no_provider(model) for model in models]
+    return list(dict.fromkeys([*texts, *(result.missing for result in results if result.missing)]))
 
 
-def _tried(ladder: Ladder, lab: ProbeRunner, atom: Atom) -> tuple[Seen, Seen]:
+def _try_both_ways(ladder: Ladder, prober: ProbeRunner, atom: Atom) -> tuple[ProbeResult, ProbeResult]:
     space, alone = ladder.space, frozenset({atom.id})
-    asks = (
-        Ask(applied=space.with_required(alone), side="base"),
-        Ask(applied=space.all - space.with_dependents(alone), side="candidate"),
+    return (
+        prober.dry_run(ProbeSpec(atoms=space.with_required(alone), side="base")),
+        prober.dry_run(ProbeSpec(atoms=space.all - space.with_dependents(alone), side="candidate")),
     )
-    applied, reverted = (lab.tried(ask) for ask in asks)
-    return applied, reverted
 
 
-def _atom(atom: Atom, both: tuple[Seen, Seen], calls: int) -> AtomPlan:
+def _atom(atom: Atom, pair: tuple[ProbeResult, ProbeResult], calls: int) -> AtomPlan:
     return AtomPlan(
         id=atom.id,
         category=atom.category,
@@ -84,18 +89,18 @@ def _atom(atom: Atom, both: tuple[Seen, Seen], calls: int) -> AtomPlan:
         testable=atom.testable,
         why_not=atom.why_not,
         certificate=atom.certificate.reason if atom.certificate is not None else "",
-        live_calls=sum(map(_is_dear, both)) * calls,
+        live_calls=sum(map(_needs_live, pair)) * calls,
     )
 
 
-def _is_dear(seen: Seen) -> bool:
-    """Whether the probe takes live calls, and somebody could answer them."""
-    return seen.outcome == "needs_live" and not seen.missing
+def _needs_live(result: ProbeResult) -> bool:
+    """True if the probe needs live calls, and all of them can be answered."""
+    return result.outcome == "needs_live" and not result.missing
 
 
-def _others(ladder: Ladder, tried: int) -> list[AtomPlan]:
-    """Changes that cannot be tested, and those beyond the ones that were tried."""
-    left = [*ladder.space.atoms[tried:], *(atom for atom in ladder.case.atoms if not atom.testable)]
+def _remaining_atoms(ladder: Ladder, start: int) -> list[AtomPlan]:
+    """Changes beyond the tried ones, and those that cannot be tested."""
+    atoms = [*ladder.space.atoms[start:], *(atom for atom in ladder.case.atoms if not atom.testable)]
     return [
         AtomPlan(
             id=atom.id,
@@ -106,26 +111,20 @@ def _others(ladder: Ladder, tried: int) -> list[AtomPlan]:
             certificate=atom.certificate.reason if atom.certificate is not None else "",
             live_calls=None,
         )
-        for atom in left
+        for atom in atoms
     ]
 
 
-def _warnings(ladder: Ladder, request: ProofRequest, dear: int) -> list[str]:
-    found = []
-    if dear:
-        replays = "1 replay asks" if dear == 1 else f"{dear} replays ask"
-        found.append(
-            f"{replays} models anew: no recorded answer is one to a request that reads otherwise, so chance "
-            "has a say in all that follows it."
-        )
-    if not ladder.case.differs:
-        found.append("Both runs have the same outcome: there is nothing to prove.")
-    elif ladder.case.chance:
-        found.append(f"Chance is the answer without any probe: {ladder.case.chance}. Repeats would say how often.")
-    elif ladder.case.sampled and request.budget.live_calls == 0:
-        found.append(
-            "Answers were drawn from a model. Without live calls chance cannot be ruled out, only stored repeats count."
-        )
-    if ladder.case.sampled and request.budget.repeats < FIRST:
-        found.append(f"Fewer than {FIRST} repeats of each side can rule out nothing.")
-    return found
+def _warnings(ladder: Ladder, request: ProofRequest, live_replays: int) -> list[str]:
+    case, warnings = ladder.case, []
+    if live_replays:
+        warnings.append(PlanWarning(kind=WarningKind.LIVE_REPLAYS, count=live_replays))
+    if not case.differs:
+        warnings.append(PlanWarning(kind=WarningKind.SAME_OUTCOME))
+    elif case.chance:
+        warnings.append(PlanWarning(kind=WarningKind.CHANCE, reason=case.chance))
+    elif case.is_sampled and request.budget.live_calls == 0:
+        warnings.append(PlanWarning(kind=WarningKind.NO_LIVE_CALLS))
+    if case.is_sampled and request.budget.repeats < FIRST:
+        warnings.append(PlanWarning(kind=WarningKind.FEW_REPEATS, count=FIRST))
+    return list(map(proof_sentences.plan_warning, warnings))

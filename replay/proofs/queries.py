@@ -1,4 +1,4 @@
-"""Reading proofs."""
+"""Read proofs."""
 
 from uuid import UUID
 
@@ -10,24 +10,24 @@ from traces.runs.queries import by_id
 
 
 def find(ref: str | UUID) -> Proof:
-    """A proof by id; raises `NotFound`."""
+    """Return a proof by id; raises `NotFound`."""
     return by_id(Proof.objects.select_related("diff__base", "diff__candidate"), ref, "proof")
 
 
 def of_diff(diff_id: UUID) -> ProofList:
-    """The proofs on a report, the newest first."""
+    """The proofs of a report, newest first."""
     return ProofList(
         proofs=[view(proof) for proof in Proof.objects.filter(diff=diff_id).order_by("-created_at", "-id")]
     )
 
 
 def view(proof: Proof) -> ProofView:
-    """How a proof is now."""
-    waits = proof.status == ProofStatus.RUNNING and not proof.progress
+    """The current state of a proof. It is pending until its first progress is stored."""
+    is_pending = proof.status == ProofStatus.RUNNING and not proof.progress
     return ProofView(
         id=proof.id,
         diff=proof.diff_id,
-        status=ProofStatus.PENDING if waits else proof.status,
+        status=ProofStatus.PENDING if is_pending else proof.status,
         request=ProofRequest.model_validate(proof.request),
         progress=ProofProgress.model_validate(proof.progress),
         findings=Findings.model_validate(proof.findings) if proof.findings is not None else None,

@@ -10,7 +10,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Who the caller is. Also sets the CSRF cookie. */
+        /** @description Return the caller's identity. Also sets the CSRF cookie. */
         get: operations["access"];
         put?: never;
         post?: never;
@@ -254,7 +254,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description The proofs on a report, the newest first. */
+        /** @description The proofs of a report, newest first. */
         get: operations["list_proofs"];
         put?: never;
         post?: never;
@@ -290,7 +290,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description How many probes, live calls and dollars a proof takes at most. Nothing runs; refusals are in the plan. */
+        /** @description Estimate the maximum number of probes, live calls and dollars of a proof. Refusals are in the plan. */
         post: operations["preview_proof"];
         delete?: never;
         options?: never;
@@ -410,7 +410,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description The process is alive. */
+        /** @description Report that the process is alive. */
         get: operations["health"];
         put?: never;
         post?: never;
@@ -586,7 +586,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description A proof as it is now, with what it has found so far. */
+        /** @description A proof in its current state, with its findings so far. */
         get: operations["get_proof"];
         put?: never;
         post?: never;
@@ -605,7 +605,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Stop a proof; what is known by then is kept with the report. */
+        /** @description Cancel a proof. Its findings so far stay with the report. */
         post: operations["cancel_proof"];
         delete?: never;
         options?: never;
@@ -637,7 +637,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description The database, the broker and the artifact storage answer. What is wrong with one is told to admins only. */
+        /** @description Check the database, the broker and the artifact storage. Only admins see the errors. */
         get: operations["ready"];
         put?: never;
         post?: never;
@@ -1436,7 +1436,7 @@ export interface components {
         };
         /**
          * AtomPlan
-         * @description A change as the proof would test it.
+         * @description A change and how the proof would test it.
          */
         AtomPlan: {
             /** Id */
@@ -4105,7 +4105,7 @@ export interface components {
         };
         /**
          * ProofBudget
-         * @description For the whole proof. Without live calls it costs nothing, and says what it could not find out.
+         * @description The budget of a whole proof. Without live calls a proof costs nothing, and states what it could not find out.
          */
         ProofBudget: {
             /**
@@ -4136,7 +4136,7 @@ export interface components {
         };
         /**
          * ProofPlan
-         * @description What a proof would do and cost. The numbers are for the whole ladder, an upper bound but for the search.
+         * @description The work and cost of a proof: upper bounds for the whole ladder, except that the search may take more probes.
          */
         ProofPlan: {
             /**
@@ -4171,7 +4171,7 @@ export interface components {
         };
         /**
          * ProofProgress
-         * @description How far it is; `probes` are those made, of `expected` at most.
+         * @description Progress of a proof: `probes` of at most `expected` have run.
          */
         ProofProgress: {
             /**
@@ -4222,7 +4222,7 @@ export interface components {
         };
         /**
          * ProofRequest
-         * @description `policy` is for probes that have to run live; its budget holds for each of them.
+         * @description `policy` applies to probes that have to run live; its budget limits each of them.
          */
         ProofRequest: {
             /**
@@ -4257,7 +4257,7 @@ export interface components {
         ProofStatus: "pending" | "running" | "completed" | "cancelled" | "failed";
         /**
          * ProofView
-         * @description `findings` grow while it runs; `evidence` is their final form, attached to the diff.
+         * @description A proof. `findings` grow while it runs; `evidence` is their final form, attached to the diff.
          */
         ProofView: {
             /**

@@ -1,7 +1,7 @@
-"""What two forks of one run set, field by field, however many generations of forks lie between. Pure.
+"""Field-by-field differences between the overrides of two forks of one run, over any number of generations. Pure.
 
-A later generation wins over an earlier one where both set a field of a step. Where what is set overlaps, it is cut into
-ranges of steps that every setting covers as a whole, so that each can be made and taken back on its own.
+A later generation wins over an earlier one if both set a field of a step. Overlapping settings are cut into ranges of
+steps that every setting covers completely, so that each can be applied and reverted independently.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -9,23 +9,25 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final
 
-from replay.proofs.changes.atoms import ABSENT, Change, Slot, Value, category_of, fields_of, rank_of, title
+from replay.proofs.changes.atoms import ABSENT, Change, Slot, Value, category_of, fields_of, rank_of
+from replay.proofs.changes.titles import title
 from replay.proofs.core.types import Atom
 from traces.core.canonical import digest
 from traces.core.json_types import JSONObject, JSONValue
 
 StepsOf = Callable[[JSONObject], frozenset[int]]
 _GLOBS: Final = ("type", "name", "model")
-_OUTPUT: Final = frozenset({"tool", "output"})  # both say what a step answers
+# Both set the answer of a step.
+_OUTPUT: Final = frozenset({"tool", "output"})
 
 
-class Uncountable(Exception):
-    """Settings overlap in a way that no ranges of steps tell apart."""
+class InseparableSettings(Exception):
+    """Settings overlap in a way that no ranges of steps can separate."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """One field that a fork sets on some steps; `owner` names the entry that does."""
+    """One field that a fork sets on some steps; `owner` identifies the entry that sets it."""
 
     slot: Slot
     value: JSONValue
@@ -37,20 +39,20 @@ class Setting:
 
 
 def settings(layers: Iterable[Sequence[JSONObject]]) -> list[Setting]:
-    """Every field that the generations set, the earliest one first."""
-    found: list[Setting] = []
-    for at, entries in enumerate(layers):
-        for slot, value in fields_of({"overrides": list[JSONValue](entries)}).values():
-            found.append(Setting(slot=slot, value=value, owner=digest([at, slot.key])))
-    return found
+    """Every field that the generations set, the earliest generation first."""
+    return [
+        Setting(slot=slot, value=value, owner=digest([generation, slot.key]))
+        for generation, entries in enumerate(layers)
+        for slot, value in fields_of({"overrides": list[JSONValue](entries)}).values()
+    ]
 
 
-def between(
+def changes_between(
     base: Sequence[Setting], candidate: Sequence[Setting], steps_of: StepsOf
 ) -> tuple[list[Change], list[JSONObject]]:
-    """The changes, and the overrides that both have; raises `Uncountable`."""
+    """The changes, and the overrides that both sides have; raises `InseparableSettings`."""
     sides = _disjoint(base, candidate, steps_of)
-    left, right = ({each.slot.key: each for each in side} for side in sides)
+    left, right = ({setting.slot.key: setting for setting in side} for side in sides)
     changes: dict[str, Change] = {}
     common: list[JSONObject] = []
     for key in dict.fromkeys([*left, *right]):
@@ -59,23 +61,23 @@ def between(
         if before is not None and after is not None and before.value == after.value:
             common.append(slot.entry(after.value))
             continue
-        owners = digest([None if each is None else each.owner for each in (before, after)])
-        known = changes.get(owners)
-        if known is not None:
-            slots = (*known.on_base, slot)
-            changes[owners] = replace(known, on_base=slots, on_candidate=slots)
+        owners = digest([None if setting is None else setting.owner for setting in (before, after)])
+        change = changes.get(owners)
+        if change is not None:
+            slots = (*change.on_base, slot)
+            changes[owners] = replace(change, on_base=slots, on_candidate=slots)
         else:
             changes[owners] = _change(slot, before, after, len(changes))
     return list(changes.values()), common
 
 
-def _change(slot: Slot, before: Setting | None, after: Setting | None, at: int) -> Change:
+def _change(slot: Slot, before: Setting | None, after: Setting | None, index: int) -> Change:
     values: tuple[Value, Value] = (ABSENT if before is None else before.value, ABSENT if after is None else after.value)
     atom = Atom(
         id=f"{slot.category}-{slot.key[:10]}",
         category=category_of(slot),
         title=title(slot, *values),
-        rank=rank_of(slot, at),
+        rank=rank_of(slot, index),
     )
     return Change(atom=atom, on_base=(slot,), on_candidate=(slot,), base=values[0], candidate=values[1])
 
@@ -83,48 +85,49 @@ def _change(slot: Slot, before: Setting | None, after: Setting | None, at: int) 
 def _disjoint(
     base: Sequence[Setting], candidate: Sequence[Setting], steps_of: StepsOf
 ) -> tuple[list[Setting], list[Setting]]:
-    """Both sides with the settings that overlap cut into the same ranges of steps."""
-    families = dict.fromkeys(each.family for each in (*base, *candidate))
+    """Both sides, with overlapping settings cut into the same ranges of steps."""
+    families = dict.fromkeys(setting.family for setting in (*base, *candidate))
     sides: tuple[list[Setting], list[Setting]] = ([], [])
     for family in families:
-        own = [[each for each in side if each.family == family] for side in (base, candidate)]
-        cut = _cut(own, steps_of) if _overlap([*own[0], *own[1]], steps_of) else own
-        for side, found in zip(sides, cut, strict=True):
-            side += found
+        own = [[setting for setting in side if setting.family == family] for side in (base, candidate)]
+        pieces = _cut(own, steps_of) if _overlap([*own[0], *own[1]], steps_of) else own
+        for side, side_pieces in zip(sides, pieces, strict=True):
+            side += side_pieces
     return sides
 
 
-def _overlap(found: Sequence[Setting], steps_of: StepsOf) -> bool:
-    """Whether a step is set by two settings that are not for the very same steps, or twice on one side."""
-    slots = {each.slot.key: each.slot for each in found}
-    taken: set[int] = set()
+def _overlap(members: Sequence[Setting], steps_of: StepsOf) -> bool:
+    """Return whether settings with different matches set the same step."""
+    slots = {setting.slot.key: setting.slot for setting in members}
+    covered_steps: set[int] = set()
     for slot in slots.values():
         steps = steps_of(slot.match)
-        if taken & steps:
+        if covered_steps & steps:
             return True
-        taken |= steps
+        covered_steps |= steps
     return False
 
 
 def _cut(sides: Sequence[Sequence[Setting]], steps_of: StepsOf) -> list[list[Setting]]:
-    every = [each for side in sides for each in side]
-    globs = {digest([each.slot.match.get(name) for name in _GLOBS]) for each in every if "step" not in each.slot.match}
-    if len(globs) > 1 or len({each.slot.category for each in every}) > 1:
-        raise Uncountable
-    points = sorted({point for each in every for point in _range(each.slot.match)})
+    members = [setting for side in sides for setting in side]
+    matches = [setting.slot.match for setting in members]
+    globs = {digest([match.get(name) for name in _GLOBS]) for match in matches if "step" not in match}
+    if len(globs) > 1 or len({setting.slot.category for setting in members}) > 1:
+        raise InseparableSettings
+    points = sorted({point for match in matches for point in _range(match)})
     cells = list(pairwise(points))
     return [_winners(side, cells, steps_of) for side in sides]
 
 
 def _winners(side: Sequence[Setting], cells: Sequence[tuple[int, int]], steps_of: StepsOf) -> list[Setting]:
-    """For every range the last setting that covers it."""
-    found: list[Setting] = []
+    """For every range, the last setting that covers it."""
+    winners: list[Setting] = []
     for start, end in cells:
-        last = next((each for each in reversed(side) if _covers(each.slot.match, start, end)), None)
+        last = next((setting for setting in reversed(side) if _covers(setting.slot.match, start, end)), None)
         if last is None or (end < _END and not steps_of(last.slot.match) & {*range(start, end)}):
             continue
-        found.append(replace(last, slot=replace(last.slot, match=_within(last.slot.match, start, end))))
-    return found
+        winners.append(replace(last, slot=replace(last.slot, match=_narrow(last.slot.match, start, end))))
+    return winners
 
 
 _END: Final = 1 << 31
@@ -134,9 +137,9 @@ def _range(match: JSONObject) -> tuple[int, int]:
     step: Any = match.get("step")
     if step is not None:
         return int(step), int(step) + 1
-    since: Any = match.get("since") or 1
-    before: Any = match.get("before") or _END
-    return int(since), int(before)
+    start: Any = match.get("since") or 1
+    end: Any = match.get("before") or _END
+    return int(start), int(end)
 
 
 def _covers(match: JSONObject, start: int, end: int) -> bool:
@@ -144,9 +147,9 @@ def _covers(match: JSONObject, start: int, end: int) -> bool:
     return first <= start and end <= last
 
 
-def _within(match: JSONObject, start: int, end: int) -> JSONObject:
-    """The same steps within a range; of a single step always the step itself, so that both sides say it alike."""
+def _narrow(match: JSONObject, start: int, end: int) -> JSONObject:
+    """Narrow a match to a range; a single step is matched by number, so that both sides have the same key."""
     if end == start + 1:
         return {"step": start}
-    kept: JSONObject = {name: match[name] for name in _GLOBS if match.get(name) is not None}
-    return {**kept, **({"since": start} if start > 1 else {}), **({"before": end} if end < _END else {})}
+    globs: JSONObject = {name: match[name] for name in _GLOBS if match.get(name) is not None}
+    return {**globs, **({"since": start} if start > 1 else {}), **({"before": end} if end < _END else {})}

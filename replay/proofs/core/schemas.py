@@ -1,4 +1,4 @@
-"""What the REST interface says about proofs."""
+"""REST schemas of proofs."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -16,23 +16,27 @@ Stage = Literal["noise", "search", "shares", "parts", "mediators", ""]
 
 
 class ProofBudget(Schema):
-    """For the whole proof. Without live calls it costs nothing, and says what it could not find out."""
+    """The budget of a whole proof. Without live calls a proof costs nothing, and states what it could not find out."""
 
     probes: Annotated[int, Field(ge=1, le=5_000)] = 200
     live_calls: CallCount | None = 0
     cost_usd: Dollars | None = None
-    repeats: Annotated[int, Field(ge=0, le=50)] = 10  # of each side, when chance has to be ruled out
+    # Of each side, if chance has to be ruled out.
+    repeats: Annotated[int, Field(ge=0, le=50)] = 10
 
 
 class ProofRequest(Schema):
-    """`policy` is for probes that have to run live; its budget holds for each of them."""
+    """`policy` applies to probes that have to run live; its budget limits each of them."""
 
     question: QuestionKind = "answer"
-    checks: Annotated[list[Check], Field(max_length=20)] = []  # for the questions `check` and `score`
+    # For the questions `check` and `score`.
+    checks: Annotated[list[Check], Field(max_length=20)] = []
     budget: ProofBudget = Field(default_factory=ProofBudget)
     policy: Policy = Field(default_factory=Policy)
-    parts: bool = True  # look inside the cause: which sentence, which document, which field
-    mediators: bool = True  # find the steps through which it worked
+    # Find the part of the cause that matters: a sentence, a document, a field.
+    parts: bool = True
+    # Find the steps through which the cause worked.
+    mediators: bool = True
 
 
 class ProofRefusal(Schema):
@@ -42,37 +46,43 @@ class ProofRefusal(Schema):
 
 
 class AtomPlan(Schema):
-    """A change as the proof would test it."""
+    """A change and how the proof would test it."""
 
     id: str
     category: str
     title: str
     testable: bool
     why_not: str
-    certificate: str  # why it needs no test; empty: it does
-    live_calls: int | None  # of the two probes of this change together; null: not known before they run
+    # Why it needs no test; empty if it needs one.
+    certificate: str
+    # Of both probes of this change; null: unknown before they run.
+    live_calls: int | None
 
 
 class ProofPlan(Schema):
-    """What a proof would do and cost. The numbers are for the whole ladder, an upper bound but for the search."""
+    """The work and cost of a proof: upper bounds for the whole ladder, except that the search may take more probes."""
 
     question: QuestionKind
     differs: bool
     base_outcome: str
     candidate_outcome: str
     atoms: list[AtomPlan]
-    sampled: bool  # chance has to be ruled out first
+    # Chance has to be ruled out first.
+    sampled: bool
     probes: int
     repeats: int
-    live_calls: int  # that the whole would make, if the budget let it
-    cost_usd: float | None  # null: the price of a model is not known
-    missing: list[str]  # what nothing can answer: tools that nobody reviewed, steps that only code can compute
+    # Without regard to the budget.
+    live_calls: int
+    # null: the price of a model is unknown.
+    cost_usd: float | None
+    # What nothing can answer: tools without a review, steps that only the agent's code can compute.
+    missing: list[str]
     refusals: list[ProofRefusal]
     warnings: list[str]
 
 
 class ProofProgress(Schema):
-    """How far it is; `probes` are those made, of `expected` at most."""
+    """Progress of a proof: `probes` of at most `expected` have run."""
 
     stage: Stage = ""
     doing: str = ""
@@ -84,7 +94,7 @@ class ProofProgress(Schema):
 
 
 class ProofView(Schema):
-    """`findings` grow while it runs; `evidence` is their final form, attached to the diff."""
+    """A proof. `findings` grow while it runs; `evidence` is their final form, attached to the diff."""
 
     id: UUID
     diff: UUID

@@ -1,4 +1,4 @@
-"""What the evidence ladder asks of the world, in the ladder's own words. Pure."""
+"""Types of the evidence ladder: changes, probes and their results, and the interface that runs probes. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,18 +12,18 @@ Side = Literal["base", "candidate"]
 Atoms = frozenset[str]
 
 
-def other(side: Side) -> Side:
+def opposite(side: Side) -> Side:
     return "candidate" if side == "base" else "base"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Atom:
-    """One change between base and candidate that can be made or left out on its own.
+    """One change between base and candidate that can be applied or left out independently.
 
-    `rank` is the prior: what is smaller is tried first. It orders the search and breaks ties, and is no evidence.
-    An atom that `requires` others has no meaning without them. `why_not` says why no replay can apply it. One that
-    `follows` comes after a changed output, and may be a response to it. One that `rekeys` makes other calls: by other
-    names of tools, or with other arguments.
+    `rank` is the prior: lower ranks are tried first. It orders the search and breaks ties; it is not evidence.
+    `requires`: the atoms without which this one has no meaning. `why_not`: why no replay can apply it. `follows`: it
+    comes after a changed output and may be a response to it. `rekeys`: it leads to other calls, to tools with other
+    names or with other arguments.
     """
 
     id: str
@@ -46,10 +46,10 @@ class Atom:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stage:
-    """A step of the candidate between cause and answer whose output differs from its counterpart's.
+class PathStep:
+    """A candidate step between cause and answer whose output differs from that of its counterpart.
 
-    `text` says what it did otherwise, `number` is the candidate's.
+    `number` is the step's number in the candidate; `text` describes the difference.
     """
 
     number: int
@@ -58,16 +58,16 @@ class Stage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ask:
-    """One probe: a run with the changes in `applied` and no others.
+class ProbeSpec:
+    """One probe: a replay with exactly the changes in `atoms`.
 
-    `side` says which recording is replayed and answers first: `base` with the changes applied, or `candidate` with
-    all others reverted. A part of an atom stands in `applied` in the atom's place; the whole atom is all its parts.
-    `clamp` is a stage of the candidate that answers as in the base. `repeat` from 1 on samples the side anew: no
-    recorded answer of a model is used, and each number is another sample.
+    `side`: the recording that is replayed and answers first. `base` is replayed with the changes applied, `candidate`
+    with all others reverted. A part of an atom may appear in the place of the atom; all parts together equal the atom.
+    `clamp`: the number of a candidate step that answers as in the base. `repeat`: from 1 on, a new sample of the side
+    that uses no recorded model answers; each number is a different sample.
     """
 
-    applied: Atoms
+    atoms: Atoms
     side: Side = "base"
     clamp: int | None = None
     repeat: int = 0
@@ -83,9 +83,9 @@ class Allowance:
 
 @dataclass(frozen=True, kw_only=True)
 class Stray:
-    """An output of a probe from which the agent's code would go on, beside those of both runs at its place.
+    """An output of a probe on which the agent's code would act, with the outputs of both runs at that step.
 
-    Nothing recorded shows what the code makes of it.
+    No recording shows what the code makes of it.
     """
 
     step: int
@@ -95,30 +95,29 @@ class Stray:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
-    """What came of a probe, `value` under the question that is asked.
+class ProbeResult:
+    """The result of a probe. `value` is its outcome under the current question, `summary` the outcome in words.
 
-    `missing` names what had to run and could not, for `needs_live` and `failed`.
-
-    `borrowed` counts the answers of tools and retrievers that only another run than the replayed side recorded: a
-    model answers the same request alike, but the world of the other run may be another one; so does what that run's
-    own calls were answered, where the probe goes on as it did. `derived`: what the
-    agent's code does there is taken from the other run, whose outputs the probe had brought about. `values`: what
-    came out under this question and coarser ones, by kind, so that another one can be asked without another probe.
-    `assumed` counts the steps that are taken to be unaffected although part of their input is not explained;
-    `other_models` names those that answered in place of the recorded ones. `strays` are the outputs that a probe came
-    to before the agent's code would have gone on in a way that no recording shows.
+    missing           what had to run and could not, for `needs_live` and `failed`
+    borrowed_answers  answers of tools and retrievers that only a run other than the replayed side recorded. A model
+                      answers equal requests alike, but that run's environment may have been different. Includes that
+                      run's own calls, where the probe continues as that run did.
+    derived           what the agent's code does is taken from the other run, whose outputs the probe reproduced
+    assumed_steps     steps assumed to be unaffected although part of their input is unexplained
+    other_models      models that answered in place of the recorded ones
+    strays            outputs after which the agent's code would continue in a way that no recording shows
+    values            outcomes under this question and coarser ones, by kind: switching the question needs no new probe
     """
 
     outcome: ProbeOutcome
-    said: str = ""
+    summary: str = ""
     value: str = ""
     missing: str = ""
     executed_steps: int = 0
     cached_calls: int = 0
-    borrowed: int = 0
+    borrowed_answers: int = 0
     derived: bool = False
-    assumed: int = 0
+    assumed_steps: int = 0
     other_models: Sequence[str] = ()
     strays: Sequence[Stray] = ()
     values: Mapping[str, str] = field(default_factory=dict)
@@ -127,37 +126,37 @@ class Seen:
     run: UUID | None = None
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         return self.outcome in {"candidate", "base", "other"}
 
 
-class Lab(Protocol):
-    """Makes probes. The same ask again gives the same answer."""
+class Prober(Protocol):
+    """Runs probes. Equal specs give equal results."""
 
-    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
-        """Replay; what the allowance forbids ends in `needs_live`."""
+    def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
+        """Run a probe; one that needs more than the allowance returns `needs_live`."""
 
     def parts(self, atom: Atom) -> Sequence[Atom]:
-        """The parts into which an atom can be divided, in order; none where it is one thing."""
+        """The parts of an atom, in order; empty if it cannot be divided."""
 
-    def stages(self, cause: Atoms) -> Sequence[Stage]:
+    def path_steps(self, cause: Atoms) -> Sequence[PathStep]:
         """The steps between a cause and the answer, in order, without the one that gives the answer."""
 
 
 @runtime_checkable
-class ManyAtOnce(Protocol):
-    """A lab that can make several probes side by side."""
+class BatchProber(Protocol):
+    """A prober that can run several probes concurrently."""
 
-    def expect(self, asks: Sequence[Ask]) -> None:
-        """These will be asked for after the next one, whatever that says."""
+    def expect(self, specs: Sequence[ProbeSpec]) -> None:
+        """Announce probes that will be requested after the next one, whatever its result."""
 
     def ahead(self) -> "Spending":
-        """The spending of probes that were begun ahead and that nobody has asked for yet."""
+        """The spending of probes that were started ahead and not requested yet."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Spending:
-    """Live calls and their cost; None: not known."""
+    """Live calls and their cost; None: unknown."""
 
     live_calls: int = 0
     cost_usd: float | None = 0.0
@@ -165,21 +164,24 @@ class Spending:
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """What is to be explained.
+    """The difference to explain.
 
-    `differs` is false where both runs have the same outcome already. `sampled`: an answer that differs was drawn
-    from a model, so that chance could have made the difference. `chance` says why nothing else can have: nobody
-    changed anything; empty where somebody may have. `one_space`: with the same changes applied both
-    sides replay the same run, as it is with a fork and its source; of separate recordings the rest may differ.
-    `live_cost_usd` and `live_calls` are what one replay of the whole is expected to take, for estimates. `coarser` are
-    the questions to fall back on where repeats disagree under this one, the finest first; `values` what the two
-    recordings come to under each, by side and kind.
+    differs        false if both runs have the same outcome
+    is_sampled     a differing answer was drawn from a model, so that chance could have made the difference
+    chance         why only chance can have made the difference: no change was made; empty if a change may have
+    one_space      with the same changes applied, both sides replay the same run, as with a fork and its source;
+                   separate recordings may differ in other ways
+    live_calls,
+    live_cost_usd  expected for one full replay, for estimates
+    coarser        questions to fall back on if repeats disagree under this one, the finest first
+    values         outcomes of the two recordings under each question, by side and kind
+    names          the outcomes of `base` and `candidate` in words
     """
 
     question: EvidenceQuestion
     atoms: Sequence[Atom]
     differs: bool = True
-    sampled: bool = False
+    is_sampled: bool = False
     chance: str = ""
     one_space: bool = False
     features: tuple[str, ...] = ()
@@ -188,14 +190,15 @@ class Case:
     live_cost_usd: float | None = None
     coarser: Sequence[EvidenceQuestion] = ()
     values: Mapping[Side, Mapping[str, str]] = field(default_factory=dict)
-    names: dict[str, str] = field(default_factory=dict)  # the outcomes of "base" and "candidate" in words
+    names: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """Where a proof stops. Live calls are of all probes and repeats together; None: no limit."""
+    """Where a proof stops. Live calls include those of probes and repeats; None: no limit."""
 
     probes: int = 200
     live_calls: int | None = 0
     cost_usd: float | None = None
-    repeats: int = 10  # of each side, at most
+    # The maximum for each side.
+    repeats: int = 10

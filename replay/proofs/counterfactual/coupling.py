@@ -1,8 +1,7 @@
-"""Recorded answers for a counterfactual replay: what no change touches is the same, not a new sample. Pure.
+"""Recorded answers for a counterfactual replay: calls that no change reaches get the recorded answer. Pure.
 
-The key of an answer is its call, and the how many-th time in the run the call is made. Calls that differ only in what
-the app's ignore list leaves out are the same call. The side that is replayed answers first, then the other one, then
-earlier probes.
+The key of an answer is its call and the call's ordinal in the run. Calls that differ only in what the app's ignore list
+ignores are the same call. The replayed side answers first, then the other side, then earlier probes.
 """
 
 from collections import Counter
@@ -14,8 +13,8 @@ from traces.core.vocabulary import StepStatus
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Recorded:
-    """One answer that was really given."""
+class RecordedAnswer:
+    """One real answer."""
 
     run: UUID
     step: int
@@ -23,27 +22,29 @@ class Recorded:
     status: StepStatus
 
 
-Recording = Mapping[str, Sequence[Recorded]]  # by signature, in order
-Alike = Callable[[str], str]  # a signature as it is under the ignore list
+# By signature, in order.
+Recording = Mapping[str, Sequence[RecordedAnswer]]
+# Reduces a signature by an ignore list.
+Reduce = Callable[[str], str]
 
 
-def as_signed(signature: str) -> str:
-    """A signature where no ignore list holds."""
+def identity(signature: str) -> str:
+    """Return the signature unchanged, for apps without an ignore list."""
     return signature
 
 
 @dataclass
 class Coupling:
-    """The recordings, the first of them first, and how often each call was made so far."""
+    """Recordings in the order in which they answer, and how often each call was made so far."""
 
     recordings: Sequence[Recording]
-    made: Counter[str] = field(default_factory=Counter)
-    alike: Alike = as_signed
+    call_counts: Counter[str] = field(default_factory=Counter)
+    reduce: Reduce = identity
 
-    def answer(self, signature: str) -> Recorded | None:
-        """The recorded answer to the call as it is made next."""
-        signature = self.alike(signature)
-        turn = self.made[signature]
+    def answer(self, signature: str) -> RecordedAnswer | None:
+        """The recorded answer to the next call with this signature."""
+        signature = self.reduce(signature)
+        turn = self.call_counts[signature]
         for recording in self.recordings:
             answers = recording.get(signature, ())
             if len(answers) > turn:
@@ -51,14 +52,14 @@ class Coupling:
         return None
 
     def is_borrowed(self, signature: str) -> bool:
-        """Whether the side that is replayed did not record the call as it is made next."""
-        signature = self.alike(signature)
-        return not self.recordings or len(self.recordings[0].get(signature, ())) <= self.made[signature]
+        """True if the replayed side did not record the next call with this signature."""
+        signature = self.reduce(signature)
+        return not self.recordings or len(self.recordings[0].get(signature, ())) <= self.call_counts[signature]
 
-    def lacked(self, signatures: Collection[str]) -> int:
-        """How many of these calls the side that is replayed did not record at all."""
-        return sum(self.alike(signature) not in self.recordings[0] for signature in signatures)
+    def count_unrecorded(self, signatures: Collection[str]) -> int:
+        """The number of these calls that the replayed side did not record at all."""
+        return sum(self.reduce(signature) not in self.recordings[0] for signature in signatures)
 
-    def made_again(self, signature: str) -> None:
+    def count_call(self, signature: str) -> None:
         if signature:
-            self.made[self.alike(signature)] += 1
+            self.call_counts[self.reduce(signature)] += 1

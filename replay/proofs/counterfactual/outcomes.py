@@ -1,4 +1,4 @@
-"""Which difference is asked about: what a run came to, and whether that is the base's or the candidate's. Pure."""
+"""Outcomes: what a run's result is under a question, and whether it is the base's or the candidate's. Pure."""
 
 import math
 import re
@@ -17,12 +17,13 @@ from replay.checks import checks
 from replay.checks.bounded_matching import Apart
 from replay.checks.checks import Outcome, ToolUse
 from replay.checks.schemas import Check, StatusCheck
+from replay.proofs.core import wording
 from traces.core.canonical import digest
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import RunStatus
 from traces.signatures.call_shapes import fixed_tokens
 
-_SHOWN: Final = 160
+_MAX_CHARACTERS: Final = 160
 _SCALE: Final[Sequence[QuestionKind]] = (
     "answer_exact",
     "answer",
@@ -31,17 +32,20 @@ _SCALE: Final[Sequence[QuestionKind]] = (
     "status",
     "answer_alike",
 )
-_TELLING: Final = 0.5  # how much more often a word stands in the answers of one side
-_STRONGEST: Final = 0.9  # of the words that tell most: many weak words would outvote the decision by chance
+# The minimum difference between the shares of both sides' answers that contain a word.
+_MIN_WEIGHT: Final = 0.5
+# Only words with this share of the largest weight count: many weak words would outvote the decisive ones by chance.
+_RELATIVE_WEIGHT: Final = 0.9
 _CERTAIN: Final = 0.9
-_SEVERAL: Final = 4  # answers of a side; in fewer any word may stand in all by chance
+# In fewer answers of a side, a word may be in all of them by chance.
+_MIN_ANSWERS: Final = 4
 _WORD: Final = re.compile(r"\w+")
 _CHECKS: Final[pydantic.TypeAdapter[list[Check]]] = pydantic.TypeAdapter(list[Check])
 TEXTS: Final[Mapping[QuestionKind, str]] = {
-    "answer": "what the final answer says, capitals and spaces aside",
+    "answer": "the final answer, ignoring case and spacing",
     "answer_exact": "the final answer, character by character",
     "answer_facts": "the amounts, dates, ids and negations in the final answer",
-    "answer_alike": "which recorded answer the final answer is more like, by the words that tell the two apart",
+    "answer_alike": "which recorded answer the final answer resembles more, by the words that distinguish the two",
     "tool_calls": "which tools are called with which arguments, in any order",
     "status": "whether the run ends in failure",
     "check": "whether the checks pass",
@@ -50,7 +54,7 @@ TEXTS: Final[Mapping[QuestionKind, str]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Used:
+class SignedCall:
     """One call of a tool; equal calls have equal signatures."""
 
     tool: str
@@ -60,95 +64,101 @@ class Used:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """What a run came to; `failed` null where only code that a replay does not run could tell."""
+    """The result of a run; `failed` is None if only code that a replay does not run decides it."""
 
     answer: str
     failed: bool | None = False
-    tools: tuple[Used, ...] = ()
+    tools: tuple[SignedCall, ...] = ()
 
 
-class Unknown(Exception):
-    """The question is about something that the replay cannot compute."""
+class UnknownOutcome(Exception):
+    """The question is about something that a replay cannot compute."""
 
 
-def question(kind: QuestionKind, given: Sequence[Check]) -> EvidenceQuestion:
-    """The question in words."""
-    named = f": {'; '.join(checks.title(check) for check in given)}" if given and kind in {"check", "score"} else ""
+def question(kind: QuestionKind, conditions: Sequence[Check]) -> EvidenceQuestion:
+    """A question with its text; `conditions` are the checks of `check` and `score`."""
+    titles = [checks.title(condition) for condition in conditions] if kind in {"check", "score"} else []
     return EvidenceQuestion(
-        kind=kind, text=TEXTS[kind] + named, checks=[check.model_dump(mode="json") for check in given]
+        kind=kind,
+        text=TEXTS[kind] + (f": {'; '.join(titles)}" if titles else ""),
+        checks=[condition.model_dump(mode="json") for condition in conditions],
     )
 
 
-def value(asked: EvidenceQuestion, result: Result, apart: Apart) -> str:
-    """What is compared: two runs have the same outcome when this is the same; raises `Unknown`."""
-    return _checked(asked, result, apart) if asked.kind in {"check", "score"} else _value(asked.kind, result)
+def value(evidence_question: EvidenceQuestion, result: Result, apart: Apart) -> str:
+    """The value to compare: runs with equal values have the same outcome; raises `UnknownOutcome`."""
+    return (
+        _check_value(evidence_question, result, apart)
+        if evidence_question.kind in {"check", "score"}
+        else _value(evidence_question.kind, result)
+    )
 
 
 def _value(kind: QuestionKind, result: Result) -> str:
     match kind:
         case "answer":
-            return _normalised(result.answer)
+            return _normalise(result.answer)
         case "answer_exact":
             return result.answer
         case "answer_facts":
-            return digest(list[JSONValue](sorted(fixed_tokens(_normalised(result.answer)))))
+            return digest(list[JSONValue](sorted(fixed_tokens(_normalise(result.answer)))))
         case "answer_alike":
-            return _normalised(result.answer)
+            return _normalise(result.answer)
         case "tool_calls":
-            return digest(list[JSONValue](sorted(used.signature for used in result.tools)))
+            return digest(list[JSONValue](sorted(call.signature for call in result.tools)))
         case "status":
             return RunStatus.FAILED if _failed(result) else RunStatus.COMPLETED
         case "check" | "score":
-            raise AssertionError("which checks is not known by the kind alone")
+            raise AssertionError("the kind alone does not contain the checks")
 
 
-def said(asked: EvidenceQuestion, result: Result, apart: Apart) -> str:
-    """The same for people."""
-    match asked.kind:
+def describe(evidence_question: EvidenceQuestion, result: Result, apart: Apart) -> str:
+    """The outcome in words."""
+    match evidence_question.kind:
         case "tool_calls":
-            counts = Counter(used.tool for used in result.tools)
+            counts = Counter(call.tool for call in result.tools)
             calls = (f"{tool} {times} times" if times > 1 else tool for tool, times in counts.items())
-            return shorten(", ".join(calls), _SHOWN) or "no tool is called"
+            return shorten(", ".join(calls), _MAX_CHARACTERS) or "no tool is called"
         case "status":
             return "it fails" if _failed(result) else "it completes"
         case "check" | "score":
-            return value(asked, result, apart)
+            return value(evidence_question, result, apart)
         case _:
-            return f"“{shorten(result.answer, _SHOWN)}”" if result.answer.strip() else "no answer"
+            return f"“{shorten(result.answer, _MAX_CHARACTERS)}”" if result.answer.strip() else "no answer"
 
 
 def coarser(kind: QuestionKind) -> list[EvidenceQuestion]:
-    """The questions that say less than one of this kind, the one that says most first."""
+    """The questions coarser than this kind, the finest first."""
     if kind not in _SCALE:
         return []
-    return [question(other, []) for other in _SCALE[_SCALE.index(kind) + 1 :]]
+    return [question(coarser_kind, []) for coarser_kind in _SCALE[_SCALE.index(kind) + 1 :]]
 
 
 def values(kind: QuestionKind, result: Result) -> dict[str, str]:
-    """What a run came to under a question without checks and all coarser ones, as far as that is known."""
-    found: dict[str, str] = {}
-    for other in _SCALE[_SCALE.index(kind) :] if kind in _SCALE else ():
-        with suppress(Unknown):
-            found[other] = _value(other, result)
-    return found
+    """The known outcomes of a run under this question and all coarser ones, by kind."""
+    by_kind: dict[str, str] = {}
+    for scale_kind in _SCALE[_SCALE.index(kind) :] if kind in _SCALE else ():
+        with suppress(UnknownOutcome):
+            by_kind[scale_kind] = _value(scale_kind, result)
+    return by_kind
 
 
 def classify_as(kind: str, value: str, *, base: str, candidate: str) -> Literal["base", "candidate", "other"]:
-    """Whose outcome a value is under a question of this kind, by the two recorded values alone."""
+    """The side with this outcome under a question of this kind, by the two recorded values alone."""
     if kind == "answer_alike":
         return alike(value, [base], [candidate])
     return classify(value, base=base, candidate=candidate)
 
 
 def alike(text: str, base: Sequence[str], candidate: Sequence[str]) -> Literal["base", "candidate", "other"]:
-    """The side whose answers a text is more like: by the words that tell the two apart best.
+    """The side whose answers a text resembles more, by the words that distinguish the two best.
 
-    Of several answers, words that stand in nearly all of one side and in none of the other tell by being missing as
-    well, and have to agree.
+    With enough answers, a word in nearly all of one side and in none of the other also counts if it is missing, and
+    such words have to agree.
     """
-    weights = telling_words(base, candidate)
+    weights = distinguishing_words(base, candidate)
     words = {*_WORD.findall(text)}
-    certain = _CERTAIN if min(len(base), len(candidate)) >= _SEVERAL else math.inf
+    certain = _CERTAIN if min(len(base), len(candidate)) >= _MIN_ANSWERS else math.inf
     votes = [
         weight if word in words else -weight
         for word, weight in weights.items()
@@ -159,24 +169,24 @@ def alike(text: str, base: Sequence[str], candidate: Sequence[str]) -> Literal["
     return "base" if score > 0 else "candidate" if score < 0 else "other"
 
 
-def between(text: str, base: Sequence[str], candidate: Sequence[str]) -> float:
-    """Where a text lies between the answers of both sides: from -1, the base's, to 1, the candidate's."""
-    weights = telling_words(*([each.casefold() for each in side] for side in (base, candidate)))
+def position_between(text: str, base: Sequence[str], candidate: Sequence[str]) -> float:
+    """The position of a text between the answers of both sides: from -1 (the base's) to 1 (the candidate's)."""
+    weights = distinguishing_words(*([answer.casefold() for answer in side] for side in (base, candidate)))
     words = {*_WORD.findall(text.casefold())}
     total = sum(map(abs, weights.values()))
     return sum(-weight if word in words else weight for word, weight in weights.items()) / total if total else 0.0
 
 
-def telling_words(base: Sequence[str], candidate: Sequence[str]) -> dict[str, float]:
-    """The words that tell two sets of texts apart best: how much more often each stands in those of the base."""
-    one, other = _shares(base), _shares(candidate)
-    weights = {word: one[word] - other[word] for word in {*one, *other}}
-    least = max(_TELLING, _STRONGEST * max(map(abs, weights.values()), default=0.0))
+def distinguishing_words(base: Sequence[str], candidate: Sequence[str]) -> dict[str, float]:
+    """The words that distinguish two sets of texts best, by how much more texts of the base contain them."""
+    left, right = _shares(base), _shares(candidate)
+    weights = {word: left[word] - right[word] for word in {*left, *right}}
+    least = max(_MIN_WEIGHT, _RELATIVE_WEIGHT * max(map(abs, weights.values()), default=0.0))
     return {word: weight for word, weight in weights.items() if abs(weight) >= least}
 
 
 def _shares(texts: Sequence[str]) -> defaultdict[str, float]:
-    """In what share of the texts each word stands."""
+    """The share of the texts that contain each word."""
     counts = Counter(word for text in texts for word in {*_WORD.findall(text)})
     return defaultdict(float, {word: count / len(texts) for word, count in counts.items()})
 
@@ -187,25 +197,25 @@ def classify(value: str, *, base: str, candidate: str) -> Literal["base", "candi
     return "base" if value == base else "other"
 
 
-def _checked(asked: EvidenceQuestion, result: Result, apart: Apart) -> str:
-    given = _CHECKS.validate_python(asked.checks)
-    failed = _failed(result) if any(isinstance(check, StatusCheck) for check in given) else False
-    tools = [ToolUse(tool=used.tool, arguments=used.arguments) for used in result.tools]
-    results = checks.apply(given, Outcome(answer=result.answer, failed=failed, tools=tools), apart)
-    if asked.kind == "check":
-        return "passes" if all(one.passed for one in results) else "fails"
-    return f"{sum(one.passed for one in results)} of {len(results)} pass"
+def _check_value(evidence_question: EvidenceQuestion, result: Result, apart: Apart) -> str:
+    conditions = _CHECKS.validate_python(evidence_question.checks)
+    failed = _failed(result) if any(isinstance(condition, StatusCheck) for condition in conditions) else False
+    tools = [ToolUse(tool=call.tool, arguments=call.arguments) for call in result.tools]
+    results = checks.apply(conditions, Outcome(answer=result.answer, failed=failed, tools=tools), apart)
+    if evidence_question.kind == "check":
+        return "passes" if all(check_result.passed for check_result in results) else "fails"
+    return f"{sum(check_result.passed for check_result in results)} of {len(results)} pass"
 
 
-def wants_arguments(asked: EvidenceQuestion) -> bool:
-    return bool(asked.checks) and checks.wants_arguments(_CHECKS.validate_python(asked.checks))
+def wants_arguments(evidence_question: EvidenceQuestion) -> bool:
+    return bool(evidence_question.checks) and checks.wants_arguments(_CHECKS.validate_python(evidence_question.checks))
 
 
-def _normalised(text: str) -> str:
+def _normalise(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", normalise(text)).casefold().split())
 
 
 def _failed(result: Result) -> bool:
     if result.failed is None:
-        raise Unknown("whether the run fails is decided by code of the agent, which a replay does not run")
+        raise UnknownOutcome(wording.FAILURE_BY_CODE)
     return result.failed

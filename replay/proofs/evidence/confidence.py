@@ -1,4 +1,4 @@
-"""How sure a finding is: by what was tested, row by row of one table, never by a feeling. Pure."""
+"""Confidence of a finding: the first matching row of one table of what was tested. Pure."""
 
 from dataclasses import dataclass
 
@@ -11,30 +11,35 @@ from replay.proofs.ladder.statistics import ALPHA, STRICT
 
 @dataclass(frozen=True, kw_only=True)
 class Grounds:
-    """What the finding rests on.
+    """The facts that a confidence level rests on.
 
-    `enough` and `needed` are of the primary set, null where not tested. `drawn`: a probe that decides got a new answer
-    from a model; `borrowed`: one took a tool's answer from the other of two separate runs; `stood_in`: a step that only
-    one run has is no more than what it gave. `derived`: the agent's code is taken to have done what it did in the other
-    run; `assumed`: a step is taken to be unaffected that may not be; `follows`: the cause comes after a changed output,
-    and may be a response to it; `only`: every other change was tried alone, and is not enough. `confirmed` is the
-    larger of the adjusted p values of repeats of those probes, null without repeats; `apart`: their effect lies outside
-    of what unchanged repeats show. `finished`: the search came to its end. `exhaustive`: every combination of the
-    changes was looked at.
+    is_enough, is_needed of the primary set; None if not tested
+    new_answer           a decisive probe got a new answer from a model
+    borrowed_answer      a decisive probe used a tool's answer from the other of two separate runs
+    stand_in             a step of one run only is represented by nothing but its output
+    derived_code         the agent's code is assumed to do what it did in the other run
+    assumed_unaffected   a step is assumed to be unaffected
+    follows              the cause comes after a changed output and may be a response to it
+    is_only              every other change was tried alone and is not enough
+    repeat_p             the larger adjusted p value of repeats of the decisive probes; None without repeats
+    apart                their effect exceeds what unchanged repeats show
+    finished             the search was completed
+    left_by_certificates certificates rule out every other change
+    exhaustive           every combination of the changes was tried
     """
 
     verdict: EvidenceVerdict
     gate: NoiseGate
-    enough: bool | None = None
-    needed: bool | None = None
-    drawn: bool = False
-    borrowed: bool = False
-    stood_in: bool = False
-    derived: bool = False
-    assumed: bool = False
+    is_enough: bool | None = None
+    is_needed: bool | None = None
+    new_answer: bool = False
+    borrowed_answer: bool = False
+    stand_in: bool = False
+    derived_code: bool = False
+    assumed_unaffected: bool = False
     follows: bool = False
-    only: bool = True
-    confirmed: float | None = None
+    is_only: bool = True
+    repeat_p: float | None = None
     apart: bool = False
     finished: bool = True
     left_by_certificates: bool = False
@@ -48,10 +53,10 @@ class Level:
 
 
 def level(grounds: Grounds) -> Level:
-    """The first row that fits."""
+    """The confidence level of the first row that matches."""
     if grounds.verdict == "noise":
-        repeated = grounds.gate.status == GateStatus.NOT_RULED_OUT
-        return _level("noise", RuleKind.WITHIN_CHANCE if repeated else RuleKind.NO_CHANGE)
+        has_repeats = grounds.gate.status == GateStatus.NOT_RULED_OUT
+        return _level("noise", RuleKind.WITHIN_CHANCE if has_repeats else RuleKind.NO_CHANGE)
     if grounds.verdict == "no_effect":
         return _level("noise", RuleKind.SAME_OUTCOME)
     return _low(grounds) or _high(grounds) or _medium(grounds)
@@ -68,16 +73,21 @@ def _low(grounds: Grounds) -> Level | None:
 
 
 def _high(grounds: Grounds) -> Level | None:
-    if grounds.verdict != "single" or not grounds.enough or not grounds.needed or not _beyond_chance(grounds.gate):
+    if (
+        grounds.verdict != "single"
+        or not grounds.is_enough
+        or not grounds.is_needed
+        or not _beyond_chance(grounds.gate)
+    ):
         return None
     if _doubt(grounds):
         return None
-    if not grounds.drawn:
+    if not grounds.new_answer:
         if grounds.gate.p is None:
             return _level("high", RuleKind.RECORDED_ANSWERS)
         return _level("high", RuleKind.RECORDED_BEYOND_CHANCE, grounds.gate.p)
-    if grounds.confirmed is not None and grounds.confirmed < STRICT and grounds.apart:
-        return _level("high", RuleKind.REPEATS, grounds.confirmed)
+    if grounds.repeat_p is not None and grounds.repeat_p < STRICT and grounds.apart:
+        return _level("high", RuleKind.REPEATS, grounds.repeat_p)
     return None
 
 
@@ -88,8 +98,8 @@ def _medium(grounds: Grounds) -> Level:
         return _level("medium", RuleKind.SEVERAL_CAUSES if grounds.exhaustive else RuleKind.SOME_OF_SEVERAL_CAUSES)
     if grounds.left_by_certificates:
         return _level("medium", RuleKind.LAST_CANDIDATE)
-    if not (grounds.enough and grounds.needed):
-        return _level("medium", RuleKind.SUFFICIENT if grounds.enough else RuleKind.NECESSARY)
+    if not (grounds.is_enough and grounds.is_needed):
+        return _level("medium", RuleKind.SUFFICIENT if grounds.is_enough else RuleKind.NECESSARY)
     if doubt := _doubt(grounds):
         return _level("medium", doubt)
     if grounds.gate.p is not None and not _beyond_chance(grounds.gate):
@@ -98,14 +108,14 @@ def _medium(grounds: Grounds) -> Level:
 
 
 def _doubt(grounds: Grounds) -> RuleKind | None:
-    """What speaks against a cause that replays show both ways."""
+    """What speaks against a cause that replays show in both directions."""
     doubts = (
-        (grounds.borrowed, RuleKind.BORROWED_ANSWER),
-        (grounds.stood_in, RuleKind.OUTPUT_ONLY),
+        (grounds.borrowed_answer, RuleKind.BORROWED_ANSWER),
+        (grounds.stand_in, RuleKind.OUTPUT_ONLY),
         (grounds.follows, RuleKind.POSSIBLE_RESPONSE),
-        (grounds.assumed, RuleKind.ASSUMPTION),
-        (grounds.derived, RuleKind.AGENT_CODE),
-        (not grounds.only, RuleKind.OTHERS_UNTESTED),
+        (grounds.assumed_unaffected, RuleKind.ASSUMPTION),
+        (grounds.derived_code, RuleKind.AGENT_CODE),
+        (not grounds.is_only, RuleKind.OTHERS_UNTESTED),
     )
     return next((kind for applies, kind in doubts if applies), None)
 

@@ -1,4 +1,4 @@
-"""Findings as typed values for the sentences: the conclusion, what it rests on, and what would settle it. Pure."""
+"""From a ladder to the typed values of its sentences: conclusion, assumptions, and what would settle it. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,17 +8,18 @@ from typing import Final
 from diffing.schemas.evidence import CheapestExperiment, EvidenceVerdict, GateStatus, NoiseGate
 from diffing.sentences import proofs
 from diffing.sentences.findings import AssumptionKind, CoarserQuestion, Conclusion, ConclusionKind, TrialKind
-from replay.proofs.core.types import Atom, Atoms, Seen
+from replay.proofs.core.types import Atom, Atoms, ProbeResult
 from replay.proofs.ladder import noise_gate
 from replay.proofs.ladder.ladder import Ladder
 
-_NAMED: Final = 3
-_SETTLING: Final = 5  # repeats of each side: five against five, all different, have p = 0.008
+_MAX_NAMES: Final = 3
+# Repeats of each side to propose: five against five, all different, give p = 0.008.
+_PROPOSED_REPEATS: Final = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
-    """What the sentences are about."""
+class FindingContext:
+    """The ladder and its verdict, which the sentences describe."""
 
     ladder: Ladder
     kind: EvidenceVerdict
@@ -26,196 +27,200 @@ class Told:
     gate: NoiseGate
 
 
-def conclusion(told: Told) -> str:
-    """The finding in one sentence."""
-    return proofs.conclusion(_conclusion(told))
+def conclusion(context: FindingContext) -> str:
+    """Word the finding in one sentence."""
+    return proofs.conclusion(_conclusion(context))
 
 
-def _conclusion(told: Told) -> Conclusion:
-    match told.kind:
+def _conclusion(context: FindingContext) -> Conclusion:
+    match context.kind:
         case "no_effect":
-            return _found(told, ConclusionKind.NO_EFFECT)
-        case "noise" if told.gate.status == GateStatus.NOT_NEEDED:
-            return _found(told, ConclusionKind.CHANCE, reason=told.gate.reason)
+            return _conclude(context, ConclusionKind.NO_EFFECT)
+        case "noise" if context.gate.status == GateStatus.NOT_NEEDED:
+            return _conclude(context, ConclusionKind.CHANCE, reason=context.gate.reason)
         case "noise":
-            return _found(told, ConclusionKind.WITHIN_CHANCE)
+            return _conclude(context, ConclusionKind.WITHIN_CHANCE)
         case "inconclusive":
-            return _inconclusive(told)
+            return _inconclusive(context)
         case "single":
-            return _found(told, _single(told), sets=told.sets[:1])
+            return _conclude(context, _single(context), sets=context.sets[:1])
         case "joint":
-            enough = told.ladder.space.enough(told.sets[0])
+            enough = context.ladder.space.is_enough(context.sets[0])
             kind = ConclusionKind.JOINT if enough else ConclusionKind.ALL_NECESSARY
-            return _found(told, kind, sets=told.sets[:1])
+            return _conclude(context, kind, sets=context.sets[:1])
         case "over_determined":
-            kind = ConclusionKind.NOT_ALONE if len(told.sets) == 1 else ConclusionKind.SEVERAL_CAUSES
-            more = max(0, len(told.sets) - _NAMED)
-            return _found(told, kind, sets=told.sets[:_NAMED], more=more)
+            kind = ConclusionKind.NOT_ALONE if len(context.sets) == 1 else ConclusionKind.SEVERAL_CAUSES
+            more = max(0, len(context.sets) - _MAX_NAMES)
+            return _conclude(context, kind, sets=context.sets[:_MAX_NAMES], more=more)
 
 
-def _found(
-    told: Told, kind: ConclusionKind, *, sets: Sequence[Atoms] = (), more: int = 0, reason: str = ""
+def _conclude(
+    context: FindingContext, kind: ConclusionKind, *, sets: Sequence[Atoms] = (), more: int = 0, reason: str = ""
 ) -> Conclusion:
-    models = _other_models(told.ladder)
+    models = _other_models(context.ladder)
     return Conclusion(
         kind=kind,
-        gate=told.gate,
-        sets=tuple(_titles(_members(told, one)) for one in sets),
+        gate=context.gate,
+        sets=tuple(_titles(_members(context, causes)) for causes in sets),
         more=more,
         reason=reason,
-        chance_open=bool(told.sets) and told.kind != "inconclusive" and told.gate.status == GateStatus.NOT_RUN,
-        models=tuple(models[:_NAMED]),
-        more_models=max(0, len(models) - _NAMED),
+        chance_open=bool(context.sets) and context.kind != "inconclusive" and context.gate.status == GateStatus.NOT_RUN,
+        models=tuple(models[:_MAX_NAMES]),
+        more_models=max(0, len(models) - _MAX_NAMES),
     )
 
 
 def _other_models(ladder: Ladder) -> list[str]:
-    """The models that answered in place of the recorded ones."""
+    """Models that answered in place of the recorded ones."""
     probes = ladder.facts.probes.values()
-    return [*dict.fromkeys(name for probe in probes for name in probe.seen.other_models)]
+    return [*dict.fromkeys(name for probe in probes for name in probe.result.other_models)]
 
 
-def outcomes(seen: Iterable[Seen]) -> str:
-    """What repeats came to, counted."""
-    words = {"base": "as in the base", "candidate": "as in the candidate", "other": "something else"}
-    counts = Counter(words.get(each.outcome, "could not run") for each in seen)
-    return ", ".join(f"{count} {word}" for word, count in counts.items())
+def outcomes(results: Iterable[ProbeResult]) -> str:
+    """The outcomes of repeats, counted."""
+    return proofs.outcome_counts(Counter(result.outcome for result in results))
 
 
-def assumptions(told: Told, *, drawn: bool) -> list[str]:
-    """What was compared instead of what was asked, and what has to be true for the finding to be."""
-    return [*map(proofs.assumption, _coarsened(told.ladder)), *map(proofs.assumption, _assumed(told, drawn=drawn))]
+def assumptions(context: FindingContext, *, new_answer: bool) -> list[str]:
+    """The question compared in place of the requested one, and what must be true for the finding to be."""
+    kinds = _assumption_kinds(context, new_answer=new_answer)
+    return [*map(proofs.assumption, _coarser_question(context.ladder)), *map(proofs.assumption, kinds)]
 
 
-def _assumed(told: Told, *, drawn: bool) -> Iterator[AssumptionKind]:
-    if told.kind in {"single", "joint", "over_determined"} and not told.gate.base_n:
+def _assumption_kinds(context: FindingContext, *, new_answer: bool) -> Iterator[AssumptionKind]:
+    if context.kind in {"single", "joint", "over_determined"} and not context.gate.base_n:
         yield AssumptionKind.THIS_RUN
-    if drawn:
+    if new_answer:
         yield AssumptionKind.NEW_ANSWER
-    if told.sets:
-        yield from _assumed_of(told, told.sets[0])
-    if told.gate.base_n:
+    if context.sets:
+        yield from _cause_assumptions(context, context.sets[0])
+    if context.gate.base_n:
         yield AssumptionKind.SAME_MODELS
 
 
-def _assumed_of(told: Told, cause: Atoms) -> Iterator[AssumptionKind]:
-    """What has to be true of the cause."""
-    ladder, space = told.ladder, told.ladder.space
+def _cause_assumptions(context: FindingContext, cause: Atoms) -> Iterator[AssumptionKind]:
+    """What must be true of the cause."""
+    ladder, space = context.ladder, context.ladder.space
     if any(atom.id in cause and atom.category == "structure" for atom in space.atoms):
         yield AssumptionKind.OUTPUT_ONLY
-    if ladder.borrowed(cause):
+    if ladder.used_borrowed_answer(cause):
         yield AssumptionKind.BORROWED_ANSWER
-    if ladder.derived(cause):
+    if ladder.used_derived_code(cause):
         yield AssumptionKind.AGENT_CODE
-    if ladder.assumed(cause):
+    if ladder.used_assumption(cause):
         yield AssumptionKind.UNEXPLAINED_INPUT
-    if not space.one and space.enough(space.all) is False:
+    if not space.one_space and space.is_enough(space.all) is False:
         yield AssumptionKind.OTHER_DIFFERENCES
 
 
-def _coarsened(ladder: Ladder) -> list[CoarserQuestion]:
-    asked, compared = ladder.case.question, ladder.question
-    if compared is asked:
+def _coarser_question(ladder: Ladder) -> list[CoarserQuestion]:
+    original, current = ladder.case.question, ladder.question
+    if current is original:
         return []
     base, _ = noise_gate.sides(ladder.space)
     return [
         CoarserQuestion(
-            exact=asked.text,
-            exact_kind=asked.kind,
-            coarse=compared.text,
-            coarse_kind=compared.kind,
+            exact=original.text,
+            exact_kind=original.kind,
+            coarse=current.text,
+            coarse_kind=current.kind,
             differs_on_the_way=base.stray(),
         )
     ]
 
 
-def cheapest(told: Told, *, sure: bool) -> CheapestExperiment | None:
-    """What would settle it, and for how much."""
-    if sure or not told.ladder.case.differs:
+def cheapest(context: FindingContext, *, sure: bool) -> CheapestExperiment | None:
+    """The cheapest experiment that would settle the finding, with its cost."""
+    if sure or not context.ladder.case.differs:
         return None
-    if told.gate.status == GateStatus.NOT_RUN:
-        text = proofs.experiment(TrialKind.REPEAT, repeats=_SETTLING)
-        return _priced(told, text, 2 * _SETTLING)
-    open_ = [atom for atom in _chosen(told) if _unknown(told, atom)]
+    if context.gate.status == GateStatus.NOT_RUN:
+        text = proofs.experiment(TrialKind.REPEAT, repeats=_PROPOSED_REPEATS)
+        return _price_experiment(context, text, 2 * _PROPOSED_REPEATS)
+    open_ = [atom for atom in _subjects(context) if _is_unknown(context, atom)]
     if not open_:
-        return _by_hand(told)
-    text = proofs.experiment(TrialKind.BOTH_WAYS, titles=_titles(open_[:_NAMED]))
-    return _priced(told, text, 2 * len(open_))
+        return _by_hand(context)
+    text = proofs.experiment(TrialKind.BOTH_WAYS, titles=_titles(open_[:_MAX_NAMES]))
+    return _price_experiment(context, text, 2 * len(open_))
 
 
-def _by_hand(told: Told) -> CheapestExperiment | None:
-    """Where no replay can tell any more: the agent itself can. What that costs nobody here knows."""
-    if told.kind in {"joint", "over_determined"}:
-        return None  # every member was tried: it is known as well as it can be
-    untried = [atom for atom in told.ladder.case.atoms if not atom.testable]
-    if untried:
-        text = proofs.experiment(TrialKind.RUN_BOTH, titles=_titles(untried[:_NAMED]))
+def _by_hand(context: FindingContext) -> CheapestExperiment | None:
+    """An experiment with the agent itself, if no replay can settle more. Its cost is unknown."""
+    # Every member was tried, so no experiment would show more.
+    if context.kind in {"joint", "over_determined"}:
+        return None
+    untestable = [atom for atom in context.ladder.case.atoms if not atom.testable]
+    if untestable:
+        text = proofs.experiment(TrialKind.RUN_BOTH, titles=_titles(untestable[:_MAX_NAMES]))
         return CheapestExperiment(text=text, replays=0, live_calls=0, cost_usd=None)
-    if told.kind == "inconclusive" and told.ladder.space.enough(told.ladder.space.all) is False:
+    if context.kind == "inconclusive" and context.ladder.space.is_enough(context.ladder.space.all) is False:
         text = proofs.experiment(TrialKind.RUN_ALL)
         return CheapestExperiment(text=text, replays=0, live_calls=0, cost_usd=None)
     return None
 
 
-def _chosen(told: Told) -> Sequence[Atom]:
-    """The changes that an experiment should be about: those found so far, else all."""
-    found = frozenset[str]().union(*told.sets)
-    atoms = told.ladder.space.atoms
-    return [atom for atom in atoms if atom.id in found] or [atom for atom in atoms if atom.certificate is None]
+def _subjects(context: FindingContext) -> Sequence[Atom]:
+    """The changes that an experiment should test: the causes found so far, else all."""
+    causes = frozenset[str]().union(*context.sets)
+    atoms = context.ladder.space.atoms
+    return [atom for atom in atoms if atom.id in causes] or [atom for atom in atoms if atom.certificate is None]
 
 
-def _unknown(told: Told, atom: Atom) -> bool:
-    space, alone = told.ladder.space, frozenset({atom.id})
-    return space.enough(space.with_required(alone)) is None or space.needed(alone) is None
+def _is_unknown(context: FindingContext, atom: Atom) -> bool:
+    space, alone = context.ladder.space, frozenset({atom.id})
+    return space.is_enough(space.with_required(alone)) is None or space.is_needed(alone) is None
 
 
-def _priced(told: Told, text: str, replays: int) -> CheapestExperiment:
-    case = told.ladder.case
+def _price_experiment(context: FindingContext, text: str, replays: int) -> CheapestExperiment:
+    case = context.ladder.case
     cost = None if case.live_cost_usd is None else round(replays * case.live_cost_usd, 6)
     return CheapestExperiment(text=text, replays=replays, live_calls=replays * case.live_calls, cost_usd=cost)
 
 
-def _single(told: Told) -> ConclusionKind:
-    """What is known of the only cause."""
-    enough, needed = told.ladder.space.enough(told.sets[0]), told.ladder.space.needed(told.sets[0])
-    if enough and needed:
+def _single(context: FindingContext) -> ConclusionKind:
+    """What is known about the only cause."""
+    is_enough, is_needed = (
+        context.ladder.space.is_enough(context.sets[0]),
+        context.ladder.space.is_needed(context.sets[0]),
+    )
+    if is_enough and is_needed:
         return ConclusionKind.BOTH_WAYS
-    if enough:
+    if is_enough:
         return ConclusionKind.SUFFICIENT
-    return ConclusionKind.NECESSARY if needed else ConclusionKind.LAST_CANDIDATE
+    return ConclusionKind.NECESSARY if is_needed else ConclusionKind.LAST_CANDIDATE
 
 
-def _inconclusive(told: Told) -> Conclusion:
-    ladder = told.ladder
+def _inconclusive(context: FindingContext) -> Conclusion:
+    ladder = context.ladder
     if not ladder.space.atoms:
-        return _found(told, ConclusionKind.UNTESTABLE)
-    if told.gate.status == GateStatus.NOT_RUN and not ladder.made():
-        return _found(told, ConclusionKind.NO_PROOF, reason=told.gate.reason)
-    if told.sets:
-        return _found(told, ConclusionKind.ONE_OF_THESE, sets=told.sets[:1])
+        return _conclude(context, ConclusionKind.UNTESTABLE)
+    if context.gate.status == GateStatus.NOT_RUN and not ladder.probe_count():
+        return _conclude(context, ConclusionKind.NO_PROOF, reason=context.gate.reason)
+    if context.sets:
+        return _conclude(context, ConclusionKind.ONE_OF_THESE, sets=context.sets[:1])
     if ladder.is_unanswerable:
-        return _found(told, ConclusionKind.WORDING)
-    if ladder.space.enough(ladder.space.all) is False:
-        return _not_made(told)
-    missed = [
-        (bool(ask.repeat), probe.seen.missing) for ask, probe in ladder.facts.probes.items() if probe.seen.missing
-    ]
-    # What a probe missed says more than what a repeat did.
-    missing = min(missed, default=(False, ""), key=lambda each: each[0])[1]
-    return _found(told, ConclusionKind.INSEPARABLE, reason=missing)
+        return _conclude(context, ConclusionKind.WORDING)
+    if ladder.space.is_enough(ladder.space.all) is False:
+        return _not_reproduced(context)
+    # What a probe lacked is more informative than what a repeat lacked.
+    probes = sorted(ladder.facts.probes.items(), key=lambda item: bool(item[0].repeat))
+    missing = next((probe.result.missing for _, probe in probes if probe.result.missing), "")
+    return _conclude(context, ConclusionKind.INSEPARABLE, reason=missing)
 
 
-def _not_made(told: Told) -> Conclusion:
-    """The difference is there without what was applied. Unrecorded is only what no recorded difference can be."""
-    left = [atom for atom in told.ladder.case.atoms if not atom.testable]
-    if not left:
-        return _found(told, ConclusionKind.UNRECORDED_CAUSE)
-    named = _found(told, ConclusionKind.NOT_REPLAYABLE, more=max(0, len(left) - _NAMED))
-    return replace(named, sets=(_titles(left[:_NAMED]),))
+def _not_reproduced(context: FindingContext) -> Conclusion:
+    """All applied changes together do not make the difference.
+
+    The cause is called unrecorded only if no recorded difference is left that could be it.
+    """
+    untestable = [atom for atom in context.ladder.case.atoms if not atom.testable]
+    if not untestable:
+        return _conclude(context, ConclusionKind.UNRECORDED_CAUSE)
+    conclusion = _conclude(context, ConclusionKind.NOT_REPLAYABLE, more=max(0, len(untestable) - _MAX_NAMES))
+    return replace(conclusion, sets=(_titles(untestable[:_MAX_NAMES]),))
 
 
-def _members(told: Told, atoms: Atoms) -> list[Atom]:
-    return [atom for atom in told.ladder.space.atoms if atom.id in atoms]
+def _members(context: FindingContext, atoms: Atoms) -> list[Atom]:
+    return [atom for atom in context.ladder.space.atoms if atom.id in atoms]
 
 
 def _titles(atoms: Sequence[Atom]) -> tuple[str, ...]:

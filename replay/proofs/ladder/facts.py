@@ -1,157 +1,164 @@
-"""What the probes have shown so far, and what follows from it alone. Pure."""
+"""Probe results so far, and what they alone imply. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from diffing.schemas.evidence import ProbePurpose
-from replay.proofs.core.types import Ask, Atom, Atoms, Seen, Side
+from replay.proofs.core.types import Atom, Atoms, ProbeResult, ProbeSpec, Side
 
-NOTHING: Final[Atoms] = frozenset()
+NO_ATOMS: Final[Atoms] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """A probe that the search wants. A `free` one is not worth a live call; `then` will be wanted whatever it says."""
+class ProbeRequest:
+    """A probe that the search needs.
 
-    ask: Ask
+    A `free` one is not worth a live call. `lookahead`: the probes that will follow whatever its result.
+    """
+
+    spec: ProbeSpec
     purpose: ProbePurpose
     free: bool = False
-    then: tuple[Ask, ...] = ()
+    lookahead: tuple[ProbeSpec, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Probe:
-    """A probe that was made, and what came of it."""
+    """A completed probe."""
 
-    asked: Asked
-    seen: Seen
+    request: ProbeRequest
+    result: ProbeResult
 
 
 @dataclass
 class Facts:
-    """Every probe by what was asked; the latest answer counts, because a live one comes after a miss."""
+    """Every probe by its spec. The latest result counts, because a live probe follows one that lacked an answer.
 
-    probes: dict[Ask, Probe] = field(default_factory=dict)
-    recorded: dict[Ask, Seen] = field(default_factory=dict)  # what the two recordings are themselves
+    `recordings`: the outcomes of the two recordings themselves.
+    """
 
-    def add(self, asked: Asked, seen: Seen) -> None:
-        self.probes[asked.ask] = Probe(asked=asked, seen=seen)
+    probes: dict[ProbeSpec, Probe] = field(default_factory=dict)
+    recordings: dict[ProbeSpec, ProbeResult] = field(default_factory=dict)
 
-    def seen(self, ask: Ask) -> Seen | None:
-        if (recorded := self.recorded.get(ask)) is not None:
-            return recorded
-        probe = self.probes.get(ask)
-        return None if probe is None else probe.seen
+    def add(self, request: ProbeRequest, result: ProbeResult) -> None:
+        self.probes[request.spec] = Probe(request=request, result=result)
+
+    def result(self, spec: ProbeSpec) -> ProbeResult | None:
+        if (recording := self.recordings.get(spec)) is not None:
+            return recording
+        probe = self.probes.get(spec)
+        return None if probe is None else probe.result
 
 
 @dataclass(frozen=True, kw_only=True)
 class Space:
-    """Sets of atoms that can be applied to the base and reverted from the candidate.
+    """The subsets of some atoms that can be applied to the base and reverted from the candidate.
 
-    `context` is what is applied on either side besides: for the parts of one atom, the other members of its cause on
-    the base, and every other change on the candidate. `whole` maps all parts of an atom to its own id.
+    `context` is applied on a side in addition. For the parts of one atom it contains the other members of its cause on
+    the base, and every other change on the candidate. `whole` maps all parts of an atom to the atom's own id.
     """
 
     facts: Facts
     atoms: Sequence[Atom]
-    one: bool = False
-    context: Mapping[Side, Atoms] = field(default_factory=lambda: {"base": NOTHING, "candidate": NOTHING})
+    one_space: bool = False
+    context: Mapping[Side, Atoms] = field(default_factory=lambda: {"base": NO_ATOMS, "candidate": NO_ATOMS})
     whole: tuple[Atoms, str] | None = None
 
     @property
     def all(self) -> Atoms:
         return frozenset(atom.id for atom in self.atoms)
 
-    def ask(self, applied: Atoms, side: Side) -> Ask:
-        if self.whole is not None and applied == self.whole[0]:
-            applied = frozenset({self.whole[1]})
-        return Ask(applied=applied | self.context[side], side=side)
+    def spec(self, subset: Atoms, side: Side) -> ProbeSpec:
+        if self.whole is not None and subset == self.whole[0]:
+            subset = frozenset({self.whole[1]})
+        return ProbeSpec(atoms=subset | self.context[side], side=side)
 
-    def seen(self, applied: Atoms, side: Side) -> Seen | None:
-        return self.facts.seen(self.ask(applied, side))
+    def result(self, subset: Atoms, side: Side) -> ProbeResult | None:
+        return self.facts.result(self.spec(subset, side))
 
-    def enough(self, applied: Atoms) -> bool | None:
-        """Whether the base with these changes has the candidate's outcome; None: not known.
+    def is_enough(self, subset: Atoms) -> bool | None:
+        """True if the base with these changes has the candidate's outcome; None: unknown.
 
-        A tool that answers to another call as only the other run recorded brings what else is different there.
+        Unknown as well if a change leads to other calls and a tool's answer was borrowed: the answer that only the
+        other run recorded carries over whatever else is different there.
         """
-        found = self._is_candidate(applied, ("base", "candidate") if self.one else ("base",))
-        seen = None if self.one else self.seen(applied, "base")
-        rekeyed = any(atom.rekeys and atom.id in applied for atom in self.atoms)
-        return None if found and rekeyed and seen is not None and seen.borrowed else found
+        is_candidate = self._is_candidate(subset, ("base", "candidate") if self.one_space else ("base",))
+        result = None if self.one_space else self.result(subset, "base")
+        rekeys = any(atom.rekeys and atom.id in subset for atom in self.atoms)
+        return None if is_candidate and rekeys and result is not None and result.borrowed_answers else is_candidate
 
-    def needed(self, atoms: Atoms) -> bool | None:
-        """Whether the candidate without these changes has lost its outcome; None: not known."""
-        sides: tuple[Side, ...] = ("candidate", "base") if self.one else ("candidate",)
-        kept = self._is_candidate(self.all - self.with_dependents(atoms), sides)
-        return None if kept is None else not kept
+    def is_needed(self, subset: Atoms) -> bool | None:
+        """True if the candidate without these changes loses its outcome; None: unknown."""
+        sides: tuple[Side, ...] = ("candidate", "base") if self.one_space else ("candidate",)
+        is_candidate = self._is_candidate(self.all - self.with_dependents(subset), sides)
+        return None if is_candidate is None else not is_candidate
 
-    def with_required(self, atoms: Atoms) -> Atoms:
-        """The atoms with those that they have no meaning without."""
+    def with_required(self, subset: Atoms) -> Atoms:
+        """The atoms and all that they require."""
         by_id = {atom.id: atom for atom in self.atoms}
-        found, waiting = set(atoms), list(atoms)
-        while waiting:
-            new = (by_id[waiting.pop()].requires & by_id.keys()) - found
-            found |= new
-            waiting += new
-        return frozenset(found)
+        closure, queue = set(subset), list(subset)
+        while queue:
+            new = (by_id[queue.pop()].requires & by_id.keys()) - closure
+            closure |= new
+            queue += new
+        return frozenset(closure)
 
-    def with_dependents(self, atoms: Atoms) -> Atoms:
-        """The atoms with those that have no meaning without them."""
-        found = set(atoms)
-        while new := {atom.id for atom in self.atoms if atom.id not in found and atom.requires & found}:
-            found |= new
-        return frozenset(found)
+    def with_dependents(self, subset: Atoms) -> Atoms:
+        """The atoms and all that require them."""
+        closure = set(subset)
+        while new := {atom.id for atom in self.atoms if atom.id not in closure and atom.requires & closure}:
+            closure |= new
+        return frozenset(closure)
 
-    def valid(self, applied: Atoms) -> bool:
-        return self.with_required(applied) == applied
+    def valid(self, subset: Atoms) -> bool:
+        return self.with_required(subset) == subset
 
     @property
-    def contradicted(self) -> bool:
-        """Whether replaying the source with all changes does not give the candidate: then others made it what it is."""
-        seen = self.seen(self.all, "base") if self.one else None
-        return seen is not None and seen.settled and seen.outcome != "candidate"
+    def is_contradicted(self) -> bool:
+        """True if applying every change does not reproduce the candidate, so an untracked change exists."""
+        result = self.result(self.all, "base") if self.one_space else None
+        return result is not None and result.is_settled and result.outcome != "candidate"
 
     def smallest(self) -> list[Atoms]:
-        """The sets known to be enough of which no member can be left out."""
-        return [one for one in self.known_enough() if self._is_minimal(one)]
+        """The subsets known to be enough of which no member can be left out."""
+        return [subset for subset in self.known_enough() if self._is_minimal(subset)]
 
     def known_enough(self) -> list[Atoms]:
-        """The sets known to be enough, none of which holds another one; the smaller ones first."""
-        found = [applied for applied in self._asked() if self.enough(applied)]
-        ordered = sorted(set(found), key=self.order)
-        return [one for one in ordered if not any(other < one for other in ordered)]
+        """The subsets known to be enough that contain no other one, the smaller ones first."""
+        subsets = sorted({subset for subset in self._probed_subsets() if self.is_enough(subset)}, key=self.order)
+        return [subset for subset in subsets if not any(smaller < subset for smaller in subsets)]
 
-    def _is_minimal(self, applied: Atoms) -> bool:
-        smaller = (applied - self.with_dependents(frozenset({atom})) for atom in applied)
-        return all(self.enough(less) is False for less in smaller)
+    def _is_minimal(self, subset: Atoms) -> bool:
+        smaller = (subset - self.with_dependents(frozenset({atom})) for atom in subset)
+        return all(self.is_enough(less) is False for less in smaller)
 
-    def order(self, atoms: Atoms) -> tuple[int, list[int]]:
-        """Smaller sets first, then the prior."""
-        return len(atoms), sorted(place for place, atom in enumerate(self.atoms) if atom.id in atoms)
+    def order(self, subset: Atoms) -> tuple[int, list[int]]:
+        """Sort key: smaller subsets first, then the prior."""
+        return len(subset), sorted(place for place, atom in enumerate(self.atoms) if atom.id in subset)
 
-    def _is_candidate(self, applied: Atoms, sides: Sequence[Side]) -> bool | None:
+    def _is_candidate(self, subset: Atoms, sides: Sequence[Side]) -> bool | None:
         for side in sides:
-            seen = self.seen(applied, side)
-            if seen is not None and seen.assumed and seen.outcome == side:
-                continue  # that nothing came of the changes was assumed
-            if seen is not None and seen.settled:
-                return seen.outcome == "candidate"
+            result = self.result(subset, side)
+            # An unchanged outcome shows nothing if it was assumed that the changes had no effect.
+            if result is not None and result.assumed_steps and result.outcome == side:
+                continue
+            if result is not None and result.is_settled:
+                return result.outcome == "candidate"
         return None
 
-    def _asked(self) -> Iterator[Atoms]:
-        """The sets of this space that somebody asked about."""
-        for ask in (*self.facts.recorded, *self.facts.probes):
-            if ask.clamp is None and not ask.repeat and (ask.side == "base" or self.one):
-                context = self.context[ask.side]
-                own = self._own(ask.applied, context)
-                if context <= ask.applied and own is not None:
+    def _probed_subsets(self) -> Iterator[Atoms]:
+        """The subsets of this space for which there is a probe or a recording."""
+        for spec in (*self.facts.recordings, *self.facts.probes):
+            if spec.clamp is None and not spec.repeat and (spec.side == "base" or self.one_space):
+                context = self.context[spec.side]
+                own = self._own_atoms(spec.atoms, context)
+                if context <= spec.atoms and own is not None:
                     yield own
 
-    def _own(self, applied: Atoms, context: Atoms) -> Atoms | None:
-        """The atoms of this space in an ask; None where it is about others."""
-        rest = applied - context
+    def _own_atoms(self, atoms: Atoms, context: Atoms) -> Atoms | None:
+        """The atoms of a spec that belong to this space; None if it contains others."""
+        rest = atoms - context
         if self.whole is not None and rest == {self.whole[1]}:
             return self.whole[0]
         return rest if rest <= self.all else None

@@ -1,7 +1,29 @@
-"""The evidence ladder: chance, certificates, search, shares, parts, mediators. Pure.
+"""The evidence ladder: chance, search, shares, parts, mediators. Pure.
 
-What it finds can be asked for after any probe, and only ever gets surer. It is driven from outside, one probe at a
-time, so that whoever drives it can store every answer, stop, and go on later with the answers that there are.
+An example. A support agent refunds 20 in the base and 65 in the candidate, which has a new system prompt (P), another
+model (M) and a renamed tool (T). A probe replays one side with a subset of the changes; below, `base + P` is the base
+with P applied, and `candidate - P` is the candidate with P reverted.
+
+    stage       probes                          outcome       conclusion
+    noise       base, 5 repeats unchanged       5 times 20    every repeat matches its own recording:
+                candidate, 5 repeats unchanged  5 times 65    chance is rejected (p = 0.008)
+    search      base + P M T                    candidate     no untracked change is left
+                candidate - P M T               base
+                base + P                        candidate     P is enough
+                candidate - P                   base          P is needed: a proved single cause
+                base + M, base + T              base          nothing else is enough, so P is the only cause
+                candidate - M, candidate - T    candidate     neither M nor T is needed
+    shares      (none)                                        a proved single cause has the whole share
+    parts       base + P/0, candidate - P/0     candidate,    of the two sentences that P changes, the first one
+                                                base          is enough and needed
+    mediators   candidate, step 3 as in base    base          the effect passes through step 3
+
+If no change is enough alone, the search looks for smallest sets by delta debugging (`search.minimal`), and the shares
+of up to six changes are exact Shapley values over every combination (`shapley`). A probe without a recorded answer
+becomes a live session if the budget allows one; else it is unsettled and counts as neither outcome.
+
+Findings can be computed after any probe, and more probes only make them surer. The driver runs one probe at a time, so
+that it can store every result, stop, and continue later from the stored results.
 """
 
 from collections.abc import Generator, Iterator
@@ -9,49 +31,54 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from diffing.schemas.evidence import EvidenceQuestion, GateStatus, NoiseGate
+from diffing.sentences.findings import GateReason
+from diffing.sentences.proofs import gate_reason
 from replay.proofs.core.types import (
     Allowance,
-    Ask,
     Atom,
     Atoms,
+    BatchProber,
     Budget,
     Case,
-    Lab,
-    ManyAtOnce,
-    Seen,
+    PathStep,
+    Prober,
+    ProbeResult,
+    ProbeSpec,
     Side,
     Spending,
-    Stage,
 )
 from replay.proofs.counterfactual import outcomes
 from replay.proofs.ladder import mediators, noise_gate, shapley
-from replay.proofs.ladder.facts import NOTHING, Asked, Facts, Space
-from replay.proofs.ladder.search import FACTORIAL, Steps, explain, factorial, others, proved_single
+from replay.proofs.ladder.facts import NO_ATOMS, Facts, ProbeRequest, Space
+from replay.proofs.ladder.search import FACTORIAL, Steps, explain, factorial, more_sets, proved_single
 
 StageName = Literal["noise", "search", "parts", "mediators", "shares", ""]
-_ANSWERS = frozenset({"answer", "answer_exact", "answer_facts"})  # the questions that ask for equal answers
-_DEEPEST = 3  # levels of parts: a paragraph, its sentence, the words
-_SEED = 20_261  # of the permutations: the same proof asks the same probes
-_ALIKE = "repeats are not more like the recording that they repeat than like the other one"
-_SAMPLED = 16  # changes up to which shares are sampled
+# The questions that compare answers for equality.
+_ANSWERS = frozenset({"answer", "answer_exact", "answer_facts"})
+# Levels of parts: a paragraph, its sentence, the words.
+_DEEPEST = 3
+# The seed of the permutations, fixed so that a repeated proof requests the same probes.
+_SEED = 20_261
+# Up to this many changes, shares are sampled.
+_MAX_SAMPLING = 16
 
 
-class Exhausted(Exception):
-    """No probe is left in the budget."""
+class OutOfBudget(Exception):
+    """The probe budget is used up."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Made:
-    """A probe that was just made. `fresh` is false where an earlier answer did."""
+class LadderStep:
+    """A request of the ladder and its result, from a new probe or an earlier one."""
 
     stage: StageName
-    asked: Asked
-    seen: Seen
+    request: ProbeRequest
+    result: ProbeResult
 
 
 @dataclass
-class Drilled:
-    """A divided atom: the space of its parts."""
+class DividedAtom:
+    """An atom and the space of its parts."""
 
     atom: Atom
     space: Space
@@ -59,102 +86,103 @@ class Drilled:
 
 @dataclass
 class Ladder:
-    """One proof: `run` it; `findings` of it can be asked for at any time."""
+    """One proof. Call `run` to drive it; `findings` can be computed at any time."""
 
     case: Case
-    lab: Lab
+    prober: Prober
     budget: Budget
     look_inside: bool = True
     look_between: bool = True
     facts: Facts = field(default_factory=Facts)
     stage: StageName = ""
-    stopped: Literal["", "budget", "cancelled"] = ""
-    done: set[StageName] = field(default_factory=set)
-    drilled: list[Drilled] = field(default_factory=list)
-    stages: list[Stage] = field(default_factory=list)
+    stop_reason: Literal["", "budget", "cancelled"] = ""
+    completed_stages: set[StageName] = field(default_factory=set)
+    divided_atoms: list[DividedAtom] = field(default_factory=list)
+    path_steps: list[PathStep] = field(default_factory=list)
     sampled_shares: dict[str, float] | None = None
 
     def __post_init__(self) -> None:
         self.question = self.case.question
-        ordered = sorted((atom for atom in self.case.atoms if atom.testable), key=lambda atom: (atom.rank, atom.id))
-        self.space = Space(facts=self.facts, atoms=ordered, one=self.case.one_space)
-        self.facts.recorded[Ask(applied=NOTHING, side="base")] = Seen(outcome="base")
-        self.facts.recorded[Ask(applied=self.space.all, side="candidate")] = Seen(outcome="candidate")
+        atoms = sorted((atom for atom in self.case.atoms if atom.testable), key=lambda atom: (atom.rank, atom.id))
+        self.space = Space(facts=self.facts, atoms=atoms, one_space=self.case.one_space)
+        self.facts.recordings[ProbeSpec(atoms=NO_ATOMS, side="base")] = ProbeResult(outcome="base")
+        self.facts.recordings[ProbeSpec(atoms=self.space.all, side="candidate")] = ProbeResult(outcome="candidate")
 
-    def run(self) -> Iterator[Made]:
-        """Make one probe after the other; each is stored in the facts before it is told."""
+    def run(self) -> Iterator[LadderStep]:
+        """Run one probe after another; each is stored in the facts before it is yielded."""
         try:
             yield from self._climb()
-        except Exhausted:
-            self.stopped = "budget"
+        except OutOfBudget:
+            self.stop_reason = "budget"
         self.stage = ""
 
     def cancel(self) -> None:
-        self.stopped = "cancelled"
+        self.stop_reason = "cancelled"
 
     def noise(self) -> NoiseGate:
-        found = noise_gate.verdict(
-            self.space, sampled=self.case.sampled, most=self.budget.repeats, finished="noise" in self.done
+        gate = noise_gate.verdict(
+            self.space,
+            is_sampled=self.case.is_sampled,
+            most=self.budget.repeats,
+            finished="noise" in self.completed_stages,
         )
         if (
-            found.status == GateStatus.RULED_OUT
+            gate.status == GateStatus.RULED_OUT
             and self.question.kind == "answer_alike"
             and not noise_gate.are_recognised(self.space)
         ):
-            # Likeness sorts any two texts; that it sorts the sides otherwise says nothing unless it knows each again.
-            found = found.model_copy(update={"status": GateStatus.NOT_RULED_OUT, "reason": _ALIKE})
-        certified = self.case.chance and found.status in {GateStatus.NOT_RUN, GateStatus.NOT_NEEDED}
-        return (
-            found.model_copy(update={"status": GateStatus.NOT_NEEDED, "reason": self.case.chance})
-            if certified
-            else found
-        )
+            # Similarity separates any two texts. That it separates the sides means nothing unless most repeats
+            # resemble their own side.
+            reason = gate_reason(GateReason.NOT_RECOGNISABLE)
+            gate = gate.model_copy(update={"status": GateStatus.NOT_RULED_OUT, "reason": reason})
+        if self.case.chance and gate.status in {GateStatus.NOT_RUN, GateStatus.NOT_NEEDED}:
+            return gate.model_copy(update={"status": GateStatus.NOT_NEEDED, "reason": self.case.chance})
+        return gate
 
     @property
     def is_noise(self) -> bool:
-        """Whether chance explains it: repeats say so, or nobody changed anything and no repeats say otherwise."""
+        """True if chance explains the difference: by repeats, or because nothing changed and no repeat disagrees."""
         status = self.noise().status
-        mixed = status == GateStatus.NOT_RULED_OUT and noise_gate.overlap(self.space)
-        return mixed or bool(self.case.chance and status != GateStatus.RULED_OUT)
+        within_chance = status == GateStatus.NOT_RULED_OUT and noise_gate.overlap(self.space)
+        return within_chance or bool(self.case.chance and status != GateStatus.RULED_OUT)
 
     @property
     def is_unanswerable(self) -> bool:
-        """Whether repeats differ under every question, and never come to the same on both sides."""
+        """True if repeats differ under every question and never coincide between the sides."""
         return not self.is_noise and self.noise().status == GateStatus.NOT_RULED_OUT
 
-    def spent(self) -> tuple[int, float | None]:
-        """Live calls, and their cost; None: not known. Probes that were begun ahead in vain count as well."""
-        seen: list[Seen | Spending] = [probe.seen for probe in self.facts.probes.values()]
-        if isinstance(self.lab, ManyAtOnce):
-            seen.append(self.lab.ahead())
-        costs = [each.cost_usd for each in seen]
-        known = [cost for cost in costs if cost is not None]
-        return sum(each.live_calls for each in seen), sum(known) if len(known) == len(costs) else None
+    def spending(self) -> tuple[int, float | None]:
+        """Live calls and their cost, None if unknown; probes that were started ahead in vain count as well."""
+        items: list[ProbeResult | Spending] = [probe.result for probe in self.facts.probes.values()]
+        if isinstance(self.prober, BatchProber):
+            items.append(self.prober.ahead())
+        known_costs = [item.cost_usd for item in items if item.cost_usd is not None]
+        return sum(item.live_calls for item in items), sum(known_costs) if len(known_costs) == len(items) else None
 
-    def made(self) -> int:
-        """Probes without the repeats."""
-        return sum(not ask.repeat for ask in self.facts.probes)
+    def probe_count(self) -> int:
+        """The number of probes that are not repeats."""
+        return sum(not spec.repeat for spec in self.facts.probes)
 
-    def repeats(self) -> int:
-        return sum(bool(ask.repeat) for ask in self.facts.probes)
+    def repeat_count(self) -> int:
+        return sum(bool(spec.repeat) for spec in self.facts.probes)
 
     def cause(self) -> Atoms:
-        """The smallest set that is enough, else what is needed; empty while nothing is found."""
+        """The smallest set that is enough, else the needed changes; empty while nothing is found."""
         if single := proved_single(self.space):
             return frozenset({single})
         sets = self.space.smallest()
         if sets:
             return sets[0]
-        return frozenset(atom.id for atom in self.space.atoms if self.space.needed(frozenset({atom.id})))
+        return frozenset(atom.id for atom in self.space.atoms if self.space.is_needed(frozenset({atom.id})))
 
-    def _climb(self) -> Iterator[Made]:
+    def _climb(self) -> Iterator[LadderStep]:
         if not self.case.differs or not self.space.atoms:
             return
-        if self.case.sampled:
+        if self.case.is_sampled:
             yield from self._drive("noise", noise_gate.run(self.space, self.budget.repeats))
             while self._coarsen():
                 yield from self._drive("noise", noise_gate.run(self.space, self.budget.repeats))
-        self.done.add("noise")
+        self.completed_stages.add("noise")
         if self.is_noise or self.is_unanswerable:
             return
         yield from self._drive("search", self._search())
@@ -167,149 +195,152 @@ class Ladder:
             yield from self._drive("mediators", self._mediators())
 
     def _coarsen(self) -> bool:
-        """Ask a coarser question where repeats of the unchanged base disagree under this one; False: keep it."""
+        """Switch to a coarser question if repeats of the unchanged base disagree under this one; False to keep it."""
         base, candidate = noise_gate.sides(self.space)
         scale = [self.case.question, *self.case.coarser]
         if base.stray() and self.question.kind in _ANSWERS:
-            # They give something else each time, so no two answers can be expected to be equal.
-            self._ask(scale[-1])
+            # The outputs differ each time, so no two answers can be expected to be equal.
+            self._switch_question(scale[-1])
             return False
         if self.noise().status == GateStatus.RULED_OUT or not noise_gate.disagree(base):
             return False
         for question in scale[scale.index(self.question) + 1 :]:
-            self._ask(question)
-            differs = self._recorded("base") != self._recorded("candidate")
+            self._switch_question(question)
+            differs = self._recorded_value("base") != self._recorded_value("candidate")
             if question is scale[-1] or (differs and noise_gate.is_steady(base) and noise_gate.is_steady(candidate)):
                 return True
         return False
 
-    def _ask(self, question: EvidenceQuestion) -> None:
-        """Look at every probe under a question."""
+    def _switch_question(self, question: EvidenceQuestion) -> None:
+        """Reinterpret every probe under a question."""
         self.question = question
-        for ask, probe in self.facts.probes.items():
-            self.facts.probes[ask] = replace(probe, seen=self._seen(ask, probe.seen))
+        for spec, probe in self.facts.probes.items():
+            self.facts.probes[spec] = replace(probe, result=self._reinterpret(spec, probe.result))
 
-    def _recorded(self, side: Side) -> str:
+    def _recorded_value(self, side: Side) -> str:
         return self.case.values.get(side, {}).get(self.question.kind, "")
 
-    def _seen(self, ask: Ask, seen: Seen) -> Seen:
-        """A probe under the question that is asked now."""
+    def _reinterpret(self, spec: ProbeSpec, result: ProbeResult) -> ProbeResult:
+        """The result of a probe under the current question."""
         kind = self.question.kind
-        value = seen.values.get(kind)
-        if self.question is self.case.question or not seen.settled or value is None:
-            return seen
+        value = result.values.get(kind)
+        if self.question is self.case.question or not result.is_settled or value is None:
+            return result
         if kind == "answer_alike":
-            outcome = outcomes.alike(value, self._texts("base", ask), self._texts("candidate", ask))
-            return replace(seen, outcome=outcome, value="")
-        base, candidate = self._recorded("base"), self._recorded("candidate")
-        return replace(seen, outcome=outcomes.classify(value, base=base, candidate=candidate), value=value)
+            outcome = outcomes.alike(value, self._answers("base", spec), self._answers("candidate", spec))
+            return replace(result, outcome=outcome, value="")
+        base, candidate = self._recorded_value("base"), self._recorded_value("candidate")
+        return replace(result, outcome=outcomes.classify(value, base=base, candidate=candidate), value=value)
 
-    def _texts(self, side: Side, but: Ask) -> list[str]:
-        """The answers of a side: the recorded one and those of its repeats, without the one that is looked at."""
-        applied = NOTHING if side == "base" else self.space.all
-        probes = self.facts.probes.items()
-        own = [
-            probe.seen
-            for ask, probe in probes
-            if ask.repeat and (ask.applied, ask.side) == (applied, side) and ask != but
+    def _answers(self, side: Side, exclude: ProbeSpec) -> list[str]:
+        """The answers of a side: the recorded one and those of its repeats, without the excluded one."""
+        atoms = NO_ATOMS if side == "base" else self.space.all
+        repeats = [
+            probe.result
+            for spec, probe in self.facts.probes.items()
+            if spec.repeat and (spec.atoms, spec.side) == (atoms, side) and spec != exclude
         ]
-        known = [seen.values[self.question.kind] for seen in own if self.question.kind in seen.values]
-        return [self._recorded(side), *known]
+        kind = self.question.kind
+        return [self._recorded_value(side), *(repeat.values[kind] for repeat in repeats if kind in repeat.values)]
 
-    def _drive(self, stage: StageName, steps: Steps[None]) -> Iterator[Made]:
+    def _drive(self, stage: StageName, steps: Steps[None]) -> Iterator[LadderStep]:
         self.stage = stage
-        answer: Generator[Asked, Seen, None] = steps
+        # `Steps` is a generator; the annotation is for `send`.
+        requests: Generator[ProbeRequest, ProbeResult, None] = steps
         try:
-            asked = next(answer)
+            request = next(requests)
             while True:
-                seen = self._answer(asked)
-                yield Made(stage=stage, asked=asked, seen=seen)
-                asked = answer.send(seen)
+                result = self._fulfil(request)
+                yield LadderStep(stage=stage, request=request, result=result)
+                request = requests.send(result)
         except StopIteration:
-            self.done.add(stage)
+            self.completed_stages.add(stage)
 
-    def _answer(self, asked: Asked) -> Seen:
-        """What is known already, unless a live call may now tell more."""
-        allowance = Allowance() if asked.free else self._left()
-        known = self.facts.seen(asked.ask)
+    def _fulfil(self, request: ProbeRequest) -> ProbeResult:
+        """Return the known result, unless a live call is now allowed and may settle the probe."""
+        allowance = Allowance() if request.free else self._remaining_allowance()
+        earlier = self.facts.result(request.spec)
         may_spend = allowance.live_calls != 0 and allowance.cost_usd != 0
-        if known is not None and (known.settled or not may_spend or known.live_calls):
-            return known
-        if known is None and not asked.ask.repeat and self.made() >= self.budget.probes:
-            raise Exhausted
-        if isinstance(self.lab, ManyAtOnce):
-            self.lab.expect(asked.then)
-        self.facts.add(asked, self.lab.probe(asked.ask, allowance))
+        if earlier is not None and (earlier.is_settled or not may_spend or earlier.live_calls):
+            return earlier
+        if earlier is None and not request.spec.repeat and self.probe_count() >= self.budget.probes:
+            raise OutOfBudget
+        if isinstance(self.prober, BatchProber):
+            self.prober.expect(request.lookahead)
+        self.facts.add(request, self.prober.probe(request.spec, allowance))
         if self.question is not self.case.question:
-            self._ask(self.question)
-        return self.facts.probes[asked.ask].seen
+            self._switch_question(self.question)
+        return self.facts.probes[request.spec].result
 
-    def _left(self) -> Allowance:
-        calls, cost = self.spent()
-        most = self.budget
+    def _remaining_allowance(self) -> Allowance:
+        calls, cost = self.spending()
+        limit = self.budget
         return Allowance(
-            live_calls=None if most.live_calls is None else max(0, most.live_calls - calls),
-            cost_usd=None if most.cost_usd is None else max(0.0, most.cost_usd - (cost or 0.0)),
+            live_calls=None if limit.live_calls is None else max(0, limit.live_calls - calls),
+            cost_usd=None if limit.cost_usd is None else max(0.0, limit.cost_usd - (cost or 0.0)),
         )
 
     def _search(self) -> Steps[None]:
         yield from explain(self.space)
         single = proved_single(self.space)
-        if single is not None and self.drawn(frozenset({single})):
+        if single is not None and self.used_new_answer(frozenset({single})):
             yield from noise_gate.confirm(self.space, frozenset({single}), self.budget.repeats)
 
-    def drawn(self, cause: Atoms) -> bool:
-        """Whether a probe that decides about this cause needed a new answer."""
-        return any(seen.live_calls for seen in self._deciding(cause))
+    def used_new_answer(self, cause: Atoms) -> bool:
+        """True if a decisive probe of this cause needed a live call."""
+        return any(result.live_calls for result in self._decisive_results(cause))
 
-    def borrowed(self, cause: Atoms) -> bool:
-        """Whether a probe that decides about this cause took a tool's answer from another run."""
-        return any(seen.borrowed for seen in self._deciding(cause))
+    def used_borrowed_answer(self, cause: Atoms) -> bool:
+        """True if a decisive probe of this cause used a tool's answer from another run."""
+        return any(result.borrowed_answers for result in self._decisive_results(cause))
 
-    def derived(self, cause: Atoms) -> bool:
-        """Whether a probe that decides about this cause took what the agent's code did from the other run."""
-        return any(seen.derived for seen in self._deciding(cause))
+    def used_derived_code(self, cause: Atoms) -> bool:
+        """True if a decisive probe of this cause took what the agent's code did from the other run."""
+        return any(result.derived for result in self._decisive_results(cause))
 
-    def assumed(self, cause: Atoms) -> bool:
-        """Whether a probe that decides about this cause takes a step to be unaffected that may not be."""
-        return any(seen.assumed for seen in self._deciding(cause))
+    def used_assumption(self, cause: Atoms) -> bool:
+        """True if a decisive probe of this cause assumed a step to be unaffected."""
+        return any(result.assumed_steps for result in self._decisive_results(cause))
 
-    def _deciding(self, cause: Atoms) -> list[Seen]:
-        asks = self.space.ask(cause, "base"), self.space.ask(self.space.all - cause, "candidate")
-        return [seen for ask in asks if (seen := self.facts.seen(ask)) is not None]
+    def _decisive_results(self, cause: Atoms) -> list[ProbeResult]:
+        specs = self.space.spec(cause, "base"), self.space.spec(self.space.all - cause, "candidate")
+        return [result for spec in specs if (result := self.facts.result(spec)) is not None]
 
     def open(self) -> list[str]:
         """The changes that no certificate rules out."""
         return [atom.id for atom in self.space.atoms if atom.certificate is None]
 
     def _shares(self) -> Steps[None]:
+        # A proved single cause has the whole share.
         if proved_single(self.space):
-            return  # the whole is its share
+            return
         atoms = self.open()
         if len(atoms) <= FACTORIAL:
             yield from factorial(self.space, atoms)
-        elif len(atoms) <= _SAMPLED:
+        elif len(atoms) <= _MAX_SAMPLING:
             self.sampled_shares = yield from shapley.sample(self.space, atoms, _SEED)
-            yield from others(self.space)
+            yield from more_sets(self.space)
 
     def _parts(self) -> Steps[None]:
         cause = self.cause()
         by_id = {atom.id: atom for atom in self.space.atoms}
         for name in sorted(cause):
-            outside = {"base": cause - {name}, "candidate": self.space.all - {name}}
-            yield from self._divide(by_id[name], outside["base"], outside["candidate"], _DEEPEST)
+            yield from self._divide(by_id[name], cause - {name}, self.space.all - {name}, _DEEPEST)
 
     def _divide(self, atom: Atom, base: Atoms, candidate: Atoms, levels: int) -> Steps[None]:
-        """Find the part of an atom that did it, and divide that again."""
-        parts = [part for part in self.lab.parts(atom) if part.testable] if levels else []
+        """Find the part of an atom that made the difference, and divide that part in turn."""
+        parts = [part for part in self.prober.parts(atom) if part.testable] if levels else []
         if len(parts) < 2:
             return
         whole = frozenset(part.id for part in parts), atom.id
-        one = self.case.one_space and base == candidate
         space = Space(
-            facts=self.facts, atoms=parts, one=one, context={"base": base, "candidate": candidate}, whole=whole
+            facts=self.facts,
+            atoms=parts,
+            one_space=self.case.one_space and base == candidate,
+            context={"base": base, "candidate": candidate},
+            whole=whole,
         )
-        self.drilled.append(Drilled(atom=atom, space=space))
+        self.divided_atoms.append(DividedAtom(atom=atom, space=space))
         yield from explain(space)
         single = proved_single(space)
         part = next((part for part in parts if part.id == single), None)
@@ -317,6 +348,6 @@ class Ladder:
             yield from self._divide(part, base, candidate | (whole[0] - {part.id}), levels - 1)
 
     def _mediators(self) -> Steps[None]:
-        self.stages = list(self.lab.stages(self.cause()))
-        if self.stages:
-            yield from mediators.find(self.facts, self.stages, self.space.all)
+        self.path_steps = list(self.prober.path_steps(self.cause()))
+        if self.path_steps:
+            yield from mediators.find(self.facts, self.path_steps, self.space.all)

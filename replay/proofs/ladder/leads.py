@@ -1,11 +1,11 @@
-"""Which changes to look at first while nothing is decided: the hints of probes that could not go on. Pure.
+"""Rank the changes while nothing is decided, from hints of probes that could not continue. Pure.
 
-A probe that ends where only the agent's code knows what comes next has still come to something: the outputs before
-that. Those of the two recordings stand beside them.
+A probe that ends where only the agent's code knows the next step has still produced outputs. They are compared with
+those of the two recordings at the same steps.
 
     base       "severity 20"    candidate  "severity 65"
-    probe      "severity 60"    more like the candidate's: the change that was applied leads there
-    probe      "severity 15"    not on the way there at all
+    probe      "severity 60"    closer to the candidate's: the applied change leads there
+    probe      "severity 15"    not on the way there
 
 Hints order a list. They decide nothing, and no level of confidence rests on them.
 """
@@ -14,67 +14,71 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from replay.proofs.core.types import Atom, Seen, Side, Stray, other
-from replay.proofs.counterfactual.outcomes import between
+from replay.proofs.core.types import Atom, ProbeResult, Side, Stray, opposite
+from replay.proofs.counterfactual.outcomes import position_between
 from replay.proofs.ladder.facts import Space
 from replay.proofs.ladder.noise_gate import sides
 
-_ASSUMED: Final = 0.5  # what a replay that takes a step to be unaffected says against a change
+# The weight against a change of a replay that assumes a step to be unaffected.
+_ASSUMPTION_WEIGHT: Final = 0.5
 _NUMBER: Final = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 
 
 def weight(space: Space, atom: Atom) -> float:
-    """How much speaks for a change, of both ways to try it alone: from 2, enough and needed, down to -2, neither."""
+    """How much speaks for a change, over both ways to try it alone: from 2 (enough and needed) to -2 (neither)."""
     alone = frozenset({atom.id})
-    applied = space.with_required(alone)
-    reverted = space.all - space.with_dependents(alone)
-    made = _way(space, space.enough(applied), space.seen(applied, "base"), "base")
-    return made + _way(space, space.needed(alone), space.seen(reverted, "candidate"), "candidate")
+    subset = space.with_required(alone)
+    remainder = space.all - space.with_dependents(alone)
+    weight_applied = _direction_weight(space, space.is_enough(subset), space.result(subset, "base"), "base")
+    weight_reverted = _direction_weight(
+        space, space.is_needed(alone), space.result(remainder, "candidate"), "candidate"
+    )
+    return weight_applied + weight_reverted
 
 
-def _way(space: Space, known: bool | None, seen: Seen | None, side: Side) -> float:
-    if known:
-        return 1.0
-    if known is not None:
-        return -1.0
-    if seen is None:
+def _direction_weight(space: Space, holds: bool | None, result: ProbeResult | None, side: Side) -> float:
+    if holds is not None:
+        return 1.0 if holds else -1.0
+    if result is None:
         return 0.0
-    if seen.settled:
-        return -_ASSUMED if seen.outcome == side else 0.0
-    return leaning(space, seen.strays, side)
+    if result.is_settled:
+        return -_ASSUMPTION_WEIGHT if result.outcome == side else 0.0
+    return leaning(space, result.strays, side)
 
 
 def leaning(space: Space, strays: Sequence[Stray], side: Side) -> float:
-    """How far outputs are from those of a side on the way to the other's: 1, all of it, to -1, none."""
+    """How far outputs moved from those of a side towards the other's: from 1 (all the way) to -1 (not at all)."""
     if not strays:
         return 0.0
-    towards = 1 if other(side) == "candidate" else -1
-    return towards * sum(_between(space, stray, side) for stray in strays) / len(strays)
+    sign = 1 if opposite(side) == "candidate" else -1
+    return sign * sum(_position(space, stray, side) for stray in strays) / len(strays)
 
 
-def _between(space: Space, stray: Stray, side: Side) -> float:
-    """Where an output lies between the base's at -1 and the candidate's at 1."""
+def _position(space: Space, stray: Stray, side: Side) -> float:
+    """The position of an output between the base's at -1 and the candidate's at 1."""
     texts = stray.text, stray.base, stray.candidate
     if stray.text in texts[1:]:
         return 1.0 if stray.text == stray.candidate else -1.0
     numbers = [_NUMBER.findall(text) for text in texts]
-    if len({len(each) for each in numbers}) == 1 and numbers[1] != numbers[2]:
-        places = [_place(*each) for each in zip(*numbers, strict=True) if each[1] != each[2]]
-        return sum(places) / len(places)
-    base, candidate = _repeated(space, stray)
-    return between(stray.text, base, candidate)
+    if len({len(matches) for matches in numbers}) == 1 and numbers[1] != numbers[2]:
+        positions = [_number_position(*row) for row in zip(*numbers, strict=True) if row[1] != row[2]]
+        return sum(positions) / len(positions)
+    base, candidate = _repeat_outputs(space, stray)
+    return position_between(stray.text, base, candidate)
 
 
-def _repeated(space: Space, stray: Stray) -> tuple[list[str], list[str]]:
-    """What unchanged repeats of both runs gave there, with the recorded outputs."""
+def _repeat_outputs(space: Space, stray: Stray) -> tuple[list[str], list[str]]:
+    """The outputs of unchanged repeats of both runs at that step, with the recorded ones."""
     texts = [stray.base], [stray.candidate]
-    for repeats, known in zip(sides(space), texts, strict=True):
-        drawn = (each for seen in repeats.all() for each in seen.strays)
-        known += [each.text for each in drawn if (each.base, each.candidate) == (stray.base, stray.candidate)]
+    for repeats, outputs in zip(sides(space), texts, strict=True):
+        samples = (sample for result in repeats.all() for sample in result.strays)
+        outputs += [
+            sample.text for sample in samples if (sample.base, sample.candidate) == (stray.base, stray.candidate)
+        ]
     return texts
 
 
-def _place(number: str, base: str, candidate: str) -> float:
-    """Where a number lies between two others, no further than at their places."""
-    value, low, high = (float(each.replace(",", "")) for each in (number, base, candidate))
+def _number_position(number: str, base: str, candidate: str) -> float:
+    """The position of a number between two others, clamped to their range."""
+    value, low, high = (float(text.replace(",", "")) for text in (number, base, candidate))
     return max(-1.0, min(1.0, 2 * (value - low) / (high - low) - 1)) if low != high else 0.0

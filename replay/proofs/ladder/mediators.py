@@ -1,83 +1,86 @@
-"""Through which steps a cause worked: with the base's answer at one of them, does the old outcome come back? Pure."""
+"""Find the steps through which a cause worked: does the base's answer at a step restore the base's outcome? Pure."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Literal
 
 from diffing.schemas.evidence import Mediator
-from replay.proofs.core.types import Ask, Atoms, Stage
-from replay.proofs.ladder.facts import Asked, Facts
+from replay.proofs.core.types import Atoms, PathStep, ProbeSpec
+from replay.proofs.ladder.facts import Facts, ProbeRequest
 from replay.proofs.ladder.search import Steps
 
-_SCANNED: Final = 8  # stages that are all tried; of more, only those about the two ends
-_SHOWN: Final = 40
+# Up to this many steps, all are tried; of more, only those around the first mediator.
+_FULL_SCAN: Final = 8
+_MAX_SHOWN: Final = 40
 
 
-def clamp(stage: Stage, cause: Atoms) -> Ask:
-    """The candidate as it is, but for one step that answers as its counterpart in the base."""
-    return Ask(applied=cause, side="candidate", clamp=stage.number)
+def clamp(step: PathStep, atoms: Atoms) -> ProbeSpec:
+    """The candidate, with all of its changes, except that one step answers as its counterpart in the base."""
+    return ProbeSpec(atoms=atoms, side="candidate", clamp=step.number)
 
 
-def find(facts: Facts, stages: Sequence[Stage], applied: Atoms) -> Steps[None]:
-    """Try the stages: all of a few; else halve towards the first one that counts, and scan where that misleads."""
-    if len(stages) <= _SCANNED:
-        yield from _scan(facts, stages, applied)
+def find(facts: Facts, steps: Sequence[PathStep], atoms: Atoms) -> Steps[None]:
+    """Try all of a few steps; of many, bisect to the first mediator, and scan everything if the bisection misleads."""
+    if len(steps) <= _FULL_SCAN:
+        yield from _scan(facts, steps, atoms)
         return
-    entry = yield from _entry(facts, stages, applied)
-    around = stages[max(0, entry - 1) : entry + 2] if entry is not None else stages
-    yield from _scan(facts, around, applied)
-    if entry is None or any(restores(facts, stage, applied) is False for stage in around[1:]):
-        yield from _scan(facts, stages, applied)
+    entry = yield from _entry(facts, steps, atoms)
+    neighbours = steps[max(0, entry - 1) : entry + 2] if entry is not None else steps
+    yield from _scan(facts, neighbours, atoms)
+    if entry is None or any(restores(facts, step, atoms) is False for step in neighbours[1:]):
+        yield from _scan(facts, steps, atoms)
 
 
-def restores(facts: Facts, stage: Stage, applied: Atoms) -> bool | None:
-    """Whether the base's outcome came back; None: not known."""
-    seen = facts.seen(clamp(stage, applied))
-    if seen is None or not seen.settled:
+def restores(facts: Facts, step: PathStep, atoms: Atoms) -> bool | None:
+    """Return whether the base's outcome was restored; None: unknown."""
+    result = facts.result(clamp(step, atoms))
+    if result is None or not result.is_settled:
         return None
-    if seen.assumed and seen.outcome == "candidate":
-        return None  # that nothing came of the other answer was assumed
-    return seen.outcome == "base"
-
-
-def chain(facts: Facts, stages: Sequence[Stage], applied: Atoms) -> list[Mediator]:
-    """The tested mediators in order; where none could be tested the stages as the recordings suggest them."""
-    tested = [stage for stage in stages if restores(facts, stage, applied)]
-    if tested:
-        return _told(tested, "tested")
-    untested = [stage for stage in stages if restores(facts, stage, applied) is None]
-    return _told(untested[:_SHOWN], "inferred")
-
-
-def _entry(facts: Facts, stages: Sequence[Stage], applied: Atoms) -> Steps[int | None]:
-    """Where the first mediator is, if all stages after it are mediators too; None: that is not so."""
-    yield from _scan(facts, stages[-1:], applied)
-    if not restores(facts, stages[-1], applied):
+    # An unchanged outcome shows nothing if it was assumed that the answer had no effect.
+    if result.assumed_steps and result.outcome == "candidate":
         return None
-    low, high = -1, len(stages) - 1  # `high` restores, `low` does not
+    return result.outcome == "base"
+
+
+def chain(facts: Facts, steps: Sequence[PathStep], atoms: Atoms) -> list[Mediator]:
+    """The tested mediators in order; if none could be tested, the steps that the recordings suggest."""
+    tested_steps = [step for step in steps if restores(facts, step, atoms)]
+    if tested_steps:
+        return _mediators(tested_steps, "tested")
+    untested_steps = [step for step in steps if restores(facts, step, atoms) is None]
+    return _mediators(untested_steps[:_MAX_SHOWN], "inferred")
+
+
+def _entry(facts: Facts, steps: Sequence[PathStep], atoms: Atoms) -> Steps[int | None]:
+    """The index of the first mediator, provided that all steps after it are mediators too; None otherwise."""
+    yield from _scan(facts, steps[-1:], atoms)
+    if not restores(facts, steps[-1], atoms):
+        return None
+    # `high` restores the outcome, `low` does not.
+    low, high = -1, len(steps) - 1
     while high - low > 1:
         middle = (low + high) // 2
-        yield from _scan(facts, stages[middle : middle + 1], applied)
-        if restores(facts, stages[middle], applied):
+        yield from _scan(facts, steps[middle : middle + 1], atoms)
+        if restores(facts, steps[middle], atoms):
             high = middle
         else:
             low = middle
     return high
 
 
-def _scan(facts: Facts, stages: Sequence[Stage], applied: Atoms) -> Steps[None]:
-    for stage in stages:
-        if restores(facts, stage, applied) is None:
-            yield Asked(ask=clamp(stage, applied), purpose="clamp")
+def _scan(facts: Facts, steps: Sequence[PathStep], atoms: Atoms) -> Steps[None]:
+    for step in steps:
+        if restores(facts, step, atoms) is None:
+            yield ProbeRequest(spec=clamp(step, atoms), purpose="clamp")
 
 
-def _told(stages: Sequence[Stage], evidence: str) -> list[Mediator]:
-    last = len(stages) - 1
+def _mediators(steps: Sequence[PathStep], evidence: Literal["tested", "inferred"]) -> list[Mediator]:
+    last = len(steps) - 1
     return [
         Mediator(
-            step=stage.step,
-            text=stage.text,
-            evidence="tested" if evidence == "tested" else "inferred",
-            role="entry" if at == 0 else "commitment" if at == last else "between",
+            step=step.step,
+            text=step.text,
+            evidence=evidence,
+            role="entry" if index == 0 else "commitment" if index == last else "between",
         )
-        for at, stage in enumerate(stages)
+        for index, step in enumerate(steps)
     ]

@@ -1,4 +1,4 @@
-"""How much each change has to do with it: Shapley shares of "is the candidate's outcome", and interactions. Pure."""
+"""Shapley shares of each change in "the outcome is the candidate's", and interactions between changes. Pure."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -8,81 +8,83 @@ from typing import Final
 
 from diffing.schemas.evidence import Interaction
 from replay.proofs.core.types import Atoms
-from replay.proofs.ladder.facts import Asked, Space
+from replay.proofs.ladder.facts import ProbeRequest, Space
 from replay.proofs.ladder.search import Steps, subsets
 
-MOST: Final = 6  # changes whose every combination is looked at
-_PAIRS: Final = 6  # permutations, each with its reverse
+# Up to this many changes, shares are computed from every combination.
+MOST: Final = 6
+# Permutations to sample, each with its reverse.
+_PAIRS: Final = 6
 _LEAST: Final = 1e-9
 
 
 def known_values(space: Space, atoms: Sequence[str]) -> dict[Atoms, float] | None:
-    """The outcome of every combination, 1 for the candidate's; None where one is not known."""
+    """The value of every combination, 1 for the candidate's outcome; None if one is unknown."""
     values: dict[Atoms, float] = {}
-    for applied in subsets(atoms):
-        known = space.enough(applied) if space.valid(applied) else False
-        if known is None:
+    for subset in subsets(atoms):
+        is_enough = space.is_enough(subset) if space.valid(subset) else False
+        if is_enough is None:
             return None
-        values[applied] = float(known)
+        values[subset] = float(is_enough)
     return values
 
 
 def exact(values: Mapping[Atoms, float], atoms: Sequence[str]) -> dict[str, float]:
-    """The mean of what a change adds, over every order in which the changes could be made."""
+    """The mean contribution of a change over every order in which the changes can be applied."""
     return {
         atom: sum(
-            _weight(len(applied), len(atoms)) * (values[applied | {atom}] - values[applied])
-            for applied in values
-            if atom not in applied
+            _weight(len(subset), len(atoms)) * (values[subset | {atom}] - values[subset])
+            for subset in values
+            if atom not in subset
         )
         for atom in atoms
     }
 
 
 def interactions(values: Mapping[Atoms, float], atoms: Sequence[str]) -> list[Interaction]:
-    """For every pair, what both together add beyond each alone (Shapley interaction index), where it is not nothing."""
-    found = []
-    for one, other in combinations(atoms, 2):
+    """For every pair, the effect of both beyond that of each alone (Shapley interaction index), unless zero."""
+    pairs = []
+    for first, second in combinations(atoms, 2):
         value = sum(
-            _weight(len(applied), len(atoms) - 1) * _both(values, applied, one, other)
-            for applied in values
-            if not applied & {one, other}
+            _weight(len(subset), len(atoms) - 1) * _joint_effect(values, subset, first, second)
+            for subset in values
+            if not subset & {first, second}
         )
         if abs(value) > _LEAST:
-            found.append(Interaction(one=one, other=other, value=round(value, 6)))
-    return found
+            pairs.append(Interaction(one=first, other=second, value=round(value, 6)))
+    return pairs
 
 
 def sample(space: Space, atoms: Sequence[str], seed: int) -> Steps[dict[str, float] | None]:
-    """Shares from permutations and their reverses, with free probes only; None where one cannot be had so."""
+    """Estimate shares from permutations and their reverses, with free probes only; None if one needs more."""
     source = random.Random(seed)
     added: dict[str, list[float]] = {atom: [] for atom in atoms}
     for _ in range(_PAIRS):
         order = source.sample(list(atoms), len(atoms))
-        for chosen in (order, order[::-1]):
-            if not (yield from _along(space, chosen, added)):
+        for permutation in (order, order[::-1]):
+            if not (yield from _add_contributions(space, permutation, added)):
                 return None
     return {atom: sum(values) / len(values) for atom, values in added.items()}
 
 
-def _along(space: Space, order: Sequence[str], added: Mapping[str, list[float]]) -> Steps[bool]:
-    applied: Atoms = frozenset()
+def _add_contributions(space: Space, order: Sequence[str], added: Mapping[str, list[float]]) -> Steps[bool]:
+    subset: Atoms = frozenset()
     before = 0.0
     for atom in order:
-        applied |= {atom}
-        if space.enough(applied) is None and space.valid(applied):
-            yield Asked(ask=space.ask(applied, "base"), purpose="factorial", free=True)
-        known = space.enough(applied) if space.valid(applied) else False
-        if known is None:
+        subset |= {atom}
+        if space.is_enough(subset) is None and space.valid(subset):
+            yield ProbeRequest(spec=space.spec(subset, "base"), purpose="factorial", free=True)
+        is_enough = space.is_enough(subset) if space.valid(subset) else False
+        if is_enough is None:
             return False
-        added[atom].append(float(known) - before)
-        before = float(known)
+        added[atom].append(float(is_enough) - before)
+        before = float(is_enough)
     return True
 
 
-def _both(values: Mapping[Atoms, float], applied: Atoms, one: str, other: str) -> float:
+def _joint_effect(values: Mapping[Atoms, float], subset: Atoms, first: str, second: str) -> float:
     value: Callable[[Atoms], float] = values.__getitem__
-    return value(applied | {one, other}) - value(applied | {one}) - value(applied | {other}) + value(applied)
+    return value(subset | {first, second}) - value(subset | {first}) - value(subset | {second}) + value(subset)
 
 
 def _weight(before: int, count: int) -> float:

@@ -1,18 +1,18 @@
-"""The probes of a proof as rows: found again by what was asked, and begun by one worker only."""
+"""The stored probes of a proof, each started by one worker only."""
 
 from typing import Any
 
 from django.db import IntegrityError
 
 from replay.models import Proof, ProofProbe, ReplaySession
-from replay.proofs.core.types import Ask, Seen
-from replay.proofs.counterfactual.copied_values import dumped_links
+from replay.proofs.core.types import ProbeResult, ProbeSpec
+from replay.proofs.counterfactual.copied_values import dump_links
 from replay.proofs.probes.setup import Setup
-from replay.proofs.probes.stored_probes import COPIED, UNPAID, dumped, dumped_ask, key_of
+from replay.proofs.probes.stored_probes import COPIES, UNPAID, dump_result, dump_spec, key_of
 
 
 class ProbeRows:
-    """The stored probes of a proof, by the key of their ask."""
+    """The stored probes of a proof, by the key of their spec."""
 
     def __init__(self, proof: Proof) -> None:
         self._proof = proof
@@ -24,38 +24,38 @@ class ProbeRows:
     def all(self) -> list[ProofProbe]:
         return list(self._rows.values())
 
-    def find(self, ask: Ask) -> ProofProbe | None:
-        return self._rows.get(key_of(ask))
+    def find(self, spec: ProbeSpec) -> ProofProbe | None:
+        return self._rows.get(key_of(spec))
 
-    def keep(self, ask: Ask, setup: Setup, seen: Seen, *, unpaid: bool = False) -> Seen:
-        return self.store(self.row(ask, setup), seen, unpaid=unpaid)
+    def save(self, spec: ProbeSpec, setup: Setup, result: ProbeResult, *, unpaid: bool = False) -> ProbeResult:
+        return self.store(self.row(spec, setup), result, unpaid=unpaid)
 
-    def store(self, row: ProofProbe, seen: Seen, *, unpaid: bool = False) -> Seen:
-        row.seen = {**dumped(seen), UNPAID: unpaid}
+    def store(self, row: ProofProbe, result: ProbeResult, *, unpaid: bool = False) -> ProbeResult:
+        row.seen = {**dump_result(result), UNPAID: unpaid}
         row.save(update_fields=["seen"])
-        return seen
+        return result
 
-    def row(self, ask: Ask, setup: Setup, session: ReplaySession | None = None) -> ProofProbe:
-        """The stored probe, made where there is none; raises `IntegrityError` where another worker has a session."""
-        known = self.find(ask)
-        if known is not None and known.session is None and session is not None:
-            won = ProofProbe.objects.filter(id=known.id, session=None).update(session=session, seen=None)
-            if not won:
+    def row(self, spec: ProbeSpec, setup: Setup, session: ReplaySession | None = None) -> ProofProbe:
+        """The stored probe, created if missing; raises `IntegrityError` if another worker has a session for it."""
+        row = self.find(spec)
+        if row is not None and row.session is None and session is not None:
+            if not ProofProbe.objects.filter(id=row.id, session=None).update(session=session, seen=None):
                 raise IntegrityError("the probe has a session already")
-            known.session, known.seen = session, None
-        elif known is None:
-            known, _ = self._created(ask, setup, session)
-        self._rows[key_of(ask)] = known
-        return known
+            row.session, row.seen = session, None
+        elif row is None:
+            row = self._create(spec, setup, session)
+        self._rows[key_of(spec)] = row
+        return row
 
-    def _created(self, ask: Ask, setup: Setup, session: ReplaySession | None) -> tuple[ProofProbe, bool]:
-        given: dict[str, Any] = {
+    def _create(self, spec: ProbeSpec, setup: Setup, session: ReplaySession | None) -> ProofProbe:
+        columns: dict[str, Any] = {
             "number": len(self._rows) + 1,
-            "ask": {**dumped_ask(ask), COPIED: dumped_links(setup.copied)},
+            "ask": {**dump_spec(spec), COPIES: dump_links(setup.copies)},
             "configuration": setup.configuration,
-            "repeat": ask.repeat,
+            "repeat": spec.repeat,
             "session": session,
         }
+        # A session must belong to exactly one row, so a concurrent row is an error here.
         if session is not None:
-            return ProofProbe.objects.create(proof=self._proof, key=key_of(ask), **given), True
-        return ProofProbe.objects.get_or_create(proof=self._proof, key=key_of(ask), defaults=given)
+            return ProofProbe.objects.create(proof=self._proof, key=key_of(spec), **columns)
+        return ProofProbe.objects.get_or_create(proof=self._proof, key=key_of(spec), defaults=columns)[0]

@@ -1,41 +1,42 @@
-"""A world in which only what was recorded can be answered."""
+"""An environment in which only recorded calls can be answered."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from uuid import UUID
 
 from replay.core.calls import Answer, CachedAnswer, Call, OperatorAnswer, RetrieverMatch, ToolReview
+from replay.proofs.core import wording
 from replay.proofs.counterfactual.coupling import Coupling
 from replay.store.payload_reader import Payloads
 from traces.core.json_types import JSONObject, JSONValue
 from traces.payloads.parts import MissingPart
 
 
-class Unanswered(Exception):
-    """The walk comes to a call that nobody recorded."""
+class UnrecordedCall(Exception):
+    """The replay reached a call that no run recorded."""
 
     def __init__(self, call: Call) -> None:
-        super().__init__(f"step {call.no} ({call.type} {call.callee}) is a call that nobody recorded")
+        super().__init__(wording.unrecorded_call(wording.step_name(call.no, call.type, call.callee)))
         self.call = call
 
 
 @dataclass
 class RecordedEnvironment:
-    """A world in which only what was recorded can be answered."""
+    """An environment that answers from recordings only. `answered_by`: the runs that recorded the answers, in order."""
 
     coupling: Coupling
     payloads: Payloads
     planning: bool = False
-    answered_by: list[UUID] = field(default_factory=list)  # the runs that recorded the answers, in order
+    answered_by: list[UUID] = field(default_factory=list)
 
     def payload(self, ref: str) -> JSONValue:
         return self.payloads(ref)
 
     def cached(self, signature: str, *, exclude: Collection[UUID]) -> CachedAnswer | None:
-        found = hit(self.coupling, signature, self.payloads)
-        if found is not None:
-            self.answered_by.append(UUID(str(found.location["run"])))
-        return found
+        answer = recorded_answer(self.coupling, signature, self.payloads)
+        if answer is not None:
+            self.answered_by.append(UUID(str(answer.location["run"])))
+        return answer
 
     def similar(self, call: Call, threshold: float) -> CachedAnswer | None:
         return None
@@ -44,19 +45,20 @@ class RecordedEnvironment:
         return "recorded"
 
     def live(self, call: Call, provider: str) -> Answer:
-        raise Unanswered(call)
+        raise UnrecordedCall(call)
 
     def tool(self, name: str) -> ToolReview:
-        return ToolReview(safe=True)  # so that the chain comes to its end, where a missing answer shows
+        # A safe tool lets the chain reach its end, where a missing answer shows.
+        return ToolReview(safe=True)
 
     def live_tool(self, call: Call, executor: str) -> Answer | None:
-        raise Unanswered(call)
+        raise UnrecordedCall(call)
 
     def retriever(self, call: Call) -> RetrieverMatch:
         return RetrieverMatch(name="recorded")
 
     def live_retrieval(self, call: Call, serving: RetrieverMatch) -> Answer:
-        raise Unanswered(call)
+        raise UnrecordedCall(call)
 
     def ask(self, call: Call) -> OperatorAnswer | None:
         return None
@@ -65,14 +67,14 @@ class RecordedEnvironment:
         return None
 
 
-def hit(coupling: Coupling, signature: str, payloads: Payloads) -> CachedAnswer | None:
-    """The recorded answer to a call, as the resolver chain takes it."""
-    found = coupling.answer(signature)
-    if found is None:
+def recorded_answer(coupling: Coupling, signature: str, payloads: Payloads) -> CachedAnswer | None:
+    """The recorded answer to a call, in the form of a cached answer."""
+    answer = coupling.answer(signature)
+    if answer is None:
         return None
     try:
-        output = payloads(found.output_ref) if found.output_ref else None
+        output = payloads(answer.output_ref) if answer.output_ref else None
     except MissingPart:
         return None
-    where: JSONObject = {"run": str(found.run), "step": found.step}
-    return CachedAnswer(output_ref=found.output_ref, output=output, status=found.status, location=where)
+    source: JSONObject = {"run": str(answer.run), "step": answer.step}
+    return CachedAnswer(output_ref=answer.output_ref, output=output, status=answer.status, location=source)

@@ -1,4 +1,4 @@
-"""What an ask comes to: the run that is replayed, from where, with which overrides, coupled by which recordings."""
+"""How a probe is replayed: which run, from which step, with which overrides and recordings."""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +7,7 @@ from replay.models import Proof, ProofProbe
 from replay.overrides.policy import Policy
 from replay.overrides.profile import Match, Override, OverrideProfile, ToolOverride
 from replay.proofs.core.types import Side
-from replay.proofs.counterfactual.copied_values import Links, dumped_links
+from replay.proofs.counterfactual.copied_values import Links, dump_links
 from replay.proofs.counterfactual.coupling import Coupling
 from replay.proofs.probes import recorded_answers
 from replay.proofs.subject import lineage
@@ -20,41 +20,44 @@ from traces.models import Run
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """What one ask comes to: a run, a fork and overrides."""
+    """The replay of a probe: a run, a fork and overrides.
+
+    `copies`: links for copied values that only the recordings of both sides together show.
+    """
 
     run: Run
     fork: int
     overrides: OverrideProfile
     side: Side
-    copied: Links = field(default_factory=dict)  # links that the recordings of both sides show together
+    copies: Links = field(default_factory=dict)
 
     @property
     def configuration(self) -> str:
-        """Names what is replayed, whoever asks for it."""
-        copied = [dumped_links(self.copied)] if self.copied else []
-        return digest([str(self.run.id), self.fork, self.overrides.digest, *copied])
+        """The digest of what is replayed, equal across proofs."""
+        copies = [dump_links(self.copies)] if self.copies else []
+        return digest([str(self.run.id), self.fork, self.overrides.digest, *copies])
 
     def request(self, policy: Policy) -> ReplayRequest:
         return ReplayRequest(run=str(self.run.id), fork_step=self.fork, overrides=self.overrides, policy=policy)
 
 
-def coupled(proof: Proof, setup: Setup, recording: recorded_answers.Recordings) -> Coupling:
-    """The recordings for a replay: its side's first, then the other side's, then those of earlier probes."""
+def coupling_of(proof: Proof, setup: Setup, load: recorded_answers.Recordings) -> Coupling:
+    """The recordings for a replay: its own side's first, then the other side's, then those of earlier probes."""
     base, candidate = proof.diff.base_id, proof.diff.candidate_id
     own = [base, candidate] if setup.side == "base" else [candidate, base]
-    own += lineage.between(proof.diff.base, proof.diff.candidate)
+    own += lineage.runs_between(proof.diff.base, proof.diff.candidate)
     probes = ProofProbe.objects.filter(proof__diff=proof.diff_id, repeat=0, session__status__in=COMPLETED)
     earlier = probes.order_by("session__created_at", "id").values_list("session__run_id", flat=True)
     return recorded_answers.coupling(
         [*own, setup.run.id, *(run for run in earlier if run is not None)],
-        replayed=setup.run.id,
+        source=setup.run.id,
         fork=setup.fork,
-        recording=recording,
+        load=load,
     )
 
 
 def clamp(pair: tuple[int, StepType, str, str], payloads: Payloads) -> Override:
-    """The candidate's step answers what its counterpart in the base did."""
+    """An override that makes the candidate's step answer as its counterpart in the base."""
     number, type, output_ref, status = pair
     output = payloads(output_ref) if output_ref else None
     match = Match(step=number)

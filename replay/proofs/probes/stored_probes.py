@@ -1,4 +1,4 @@
-"""Probes as they are stored, and what several of them may spend together."""
+"""Stored form of probes, and how several probes share an allowance."""
 
 from dataclasses import asdict
 from typing import Any, Final
@@ -6,46 +6,51 @@ from uuid import UUID
 
 from replay.core.vocabulary import COMPLETED
 from replay.models import ProofProbe
-from replay.proofs.core.types import Allowance, Ask, Seen, Stray
+from replay.proofs.core.types import Allowance, ProbeResult, ProbeSpec, Stray
 from replay.proofs.probes.setup import Setup
 from traces.core.canonical import digest
 from traces.core.json_types import JSONObject, JSONValue
 
-COPIED: Final = "copied"  # what two recordings show to be copied, in the side that is replayed
-UNPAID: Final = "unpaid"  # nothing but the budget keeps the probe from its answer
+# The stored copies of values that both recordings together show, on the side that is replayed.
+COPIES: Final = "copied"
+# Only the budget keeps the probe from its answer.
+UNPAID: Final = "unpaid"
 
 
-def dumped_ask(ask: Ask) -> JSONObject:
-    return {"applied": list[JSONValue](sorted(ask.applied)), "side": ask.side, "clamp": ask.clamp, "repeat": ask.repeat}
+def dump_spec(spec: ProbeSpec) -> JSONObject:
+    atoms = list[JSONValue](sorted(spec.atoms))
+    return {"applied": atoms, "side": spec.side, "clamp": spec.clamp, "repeat": spec.repeat}
 
 
-def key_of(ask: Ask) -> str:
-    return digest(dumped_ask(ask))
+def key_of(spec: ProbeSpec) -> str:
+    return digest(dump_spec(spec))
 
 
-def dumped(seen: Seen) -> JSONObject:
-    return {**asdict(seen), "run": None if seen.run is None else str(seen.run)}
+def dump_result(result: ProbeResult) -> JSONObject:
+    return {**asdict(result), "run": None if result.run is None else str(result.run)}
 
 
-def loaded(stored: dict[str, Any]) -> dict[str, Any]:
-    known = {name: value for name, value in stored.items() if name != UNPAID}
-    strays = [Stray(**stray) for stray in stored.get("strays", ())]
-    return {**known, "run": None if stored["run"] is None else UUID(stored["run"]), "strays": strays}
+def load_result(dump: dict[str, Any]) -> ProbeResult:
+    fields = {name: value for name, value in dump.items() if name != UNPAID}
+    fields["run"] = None if dump["run"] is None else UUID(dump["run"])
+    fields["strays"] = [Stray(**stray) for stray in dump.get("strays", ())]
+    return ProbeResult(**fields)
 
 
-def earlier_sample(ask: Ask, setup: Setup) -> ProofProbe | None:
-    """The same fresh sample, drawn for another proof."""
-    stored = ProofProbe.objects.filter(configuration=setup.configuration, repeat=ask.repeat, repeat__gt=0)
-    return stored.filter(session__status__in=COMPLETED).select_related("session").order_by("id").first()
+def earlier_sample(spec: ProbeSpec, setup: Setup) -> ProofProbe | None:
+    """The same new sample, drawn for another proof."""
+    rows = ProofProbe.objects.filter(configuration=setup.configuration, repeat=spec.repeat, repeat__gt=0)
+    return rows.filter(session__status__in=COMPLETED).select_related("session").order_by("id").first()
 
 
-def shared(allowance: Allowance, count: int) -> Allowance:
-    """What each of several probes may spend, so that together they keep to the allowance."""
+def divide(allowance: Allowance, count: int) -> Allowance:
+    """An equal share of the allowance for each of several probes."""
     return Allowance(
         live_calls=None if allowance.live_calls is None else allowance.live_calls // count,
         cost_usd=None if allowance.cost_usd is None else allowance.cost_usd / count,
     )
 
 
-def least(one: float | None, other: float | None) -> float | None:
-    return min((value for value in (one, other) if value is not None), default=None)
+def tighter_limit(first: float | None, second: float | None) -> float | None:
+    """The lower of two limits; None: no limit."""
+    return min((limit for limit in (first, second) if limit is not None), default=None)

@@ -1,4 +1,4 @@
-"""How two runs derive from one: over any number of forks, as long as every fork between is known."""
+"""Lineage: how two runs derive from one, over any number of forks, if every fork in between is known."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,12 +10,12 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label
 from traces.models import Run, Step
 
-_MOST: Final = 50  # generations
+_MAX_GENERATIONS: Final = 50
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lattice:
-    """Two runs as replays of one: the run, the step from which on, and what the generations of each side set."""
+    """Two runs as replays of one source run from `fork` on, with the overrides of each side's generations."""
 
     source: Run
     fork: int
@@ -23,67 +23,72 @@ class Lattice:
     candidate: Sequence[Sequence[JSONObject]]
 
 
-class Unrelated(Exception):
-    """A fork between the two runs and their source cannot be said in the source's own steps."""
+class UnrelatedRuns(Exception):
+    """A fork between the two runs and their source cannot be expressed in the source's steps."""
 
 
 def line(run: Run) -> list[Run]:
-    """A run and what it derives from, the nearest first."""
-    found = [run]
-    while (source := found[-1].source_run) is not None and len(found) < _MOST:
-        found.append(source)
-    return found
+    """A run and its ancestors, nearest first."""
+    ancestors = [run]
+    while (source := ancestors[-1].source_run) is not None and len(ancestors) < _MAX_GENERATIONS:
+        ancestors.append(source)
+    return ancestors
 
 
-def between(base: Run, candidate: Run) -> list[UUID]:
-    """The runs through which one of the two derives from the other, or both from one, without the two."""
+def runs_between(base: Run, candidate: Run) -> list[UUID]:
+    """The runs through which one of the two derives from the other, or both from a common one, without the two."""
     lines = line(base), line(candidate)
-    shared = _shared(*lines)
-    within = [run.id for each in lines for run in each[: each.index(shared) + 1]] if shared is not None else []
-    return [id for id in dict.fromkeys(within) if id not in {base.id, candidate.id}]
+    ancestor = _common_ancestor(*lines)
+    if ancestor is None:
+        return []
+    ids = [run.id for ancestors in lines for run in ancestors[: ancestors.index(ancestor) + 1]]
+    return [id for id in dict.fromkeys(ids) if id not in {base.id, candidate.id}]
 
 
-def made(steps: Iterable[UUID]) -> dict[UUID, tuple[str, str]]:
-    """Label and reason of steps where their answer was first given: a fork keeps what the fork before it has drawn."""
-    found: dict[UUID, tuple[str, str]] = {}
-    waiting = {step: step for step in steps}  # the step that is looked at now, for the one that was asked about
-    for _ in range(_MOST):
-        rows = Step.objects.filter(id__in=set(waiting.values())).values_list("id", "label", "reason", "source_step")
-        known = {id: (label, reason, source) for id, label, reason, source in rows}
-        found |= {asked: known[at][:2] for asked, at in waiting.items() if at in known}
-        waiting = {
-            asked: source
-            for asked, at in waiting.items()
-            if at in known and known[at][0] == Label.EXACT and (source := known[at][2]) is not None
+def first_labels(steps: Iterable[UUID]) -> dict[UUID, tuple[str, str]]:
+    """Label and reason of each step where its answer was first given: a fork reuses answers of the fork before it."""
+    labels: dict[UUID, tuple[str, str]] = {}
+    # The step of the current generation, by the step of the last one.
+    ancestors = {step: step for step in steps}
+    for _ in range(_MAX_GENERATIONS):
+        rows = Step.objects.filter(id__in=set(ancestors.values())).values_list("id", "label", "reason", "source_step")
+        details = {id: (label, reason, source) for id, label, reason, source in rows}
+        labels |= {step: details[ancestor][:2] for step, ancestor in ancestors.items() if ancestor in details}
+        ancestors = {
+            step: source
+            for step, ancestor in ancestors.items()
+            if ancestor in details
+            and details[ancestor][0] == Label.EXACT
+            and (source := details[ancestor][2]) is not None
         }
-        if not waiting:
+        if not ancestors:
             break
-    return found
+    return labels
 
 
 def lattice(base: Run, candidate: Run) -> Lattice | None:
-    """The nearest run that both derive from, with what was changed since; None where that is not known."""
+    """The nearest run that both derive from, with the changes since then; None if they are unknown."""
     lines = line(base), line(candidate)
-    shared = _shared(*lines)
-    if shared is None or base.id == candidate.id:
+    source = _common_ancestor(*lines)
+    if source is None or base.id == candidate.id:
         return None
     try:
-        sides = [_generations(each[: each.index(shared)][::-1], shared) for each in lines]
-    except Unrelated:
+        sides = [_generations(ancestors[: ancestors.index(source)][::-1], source) for ancestors in lines]
+    except UnrelatedRuns:
         return None
-    fork = min(first for side in sides for first in side.forks)
-    left, right = ([_since(entries, start, fork) for start, entries in side.layers] for side in sides)
-    return Lattice(source=shared, fork=fork, base=left, candidate=right)
+    fork = min(start for side in sides for start in side.forks)
+    left, right = ([_limit_entries(entries, start, fork) for start, entries in side.layers] for side in sides)
+    return Lattice(source=source, fork=fork, base=left, candidate=right)
 
 
-def _shared(one: Sequence[Run], other: Sequence[Run]) -> Run | None:
-    known = {run.id for run in other}
-    return next((run for run in one if run.id in known), None)
+def _common_ancestor(first: Sequence[Run], second: Sequence[Run]) -> Run | None:
+    ids = {run.id for run in second}
+    return next((run for run in first if run.id in ids), None)
 
 
 @dataclass
 class _Side:
-    """What the forks of one side set, each from a step of the source on."""
+    """The overrides of one side's forks, each from a step of the source on."""
 
     layers: list[tuple[int, list[JSONObject]]] = field(default_factory=list)
 
@@ -93,61 +98,61 @@ class _Side:
 
 
 def _generations(runs: Sequence[Run], source: Run) -> _Side:
-    """Raises `Unrelated` where a fork names steps that the source lacks, or counts messages of an edited list."""
+    """Raises `UnrelatedRuns` where a fork names steps that the source lacks, or counts messages of an edited list."""
     side = _Side()
     numbers = _own(source)
-    edited = False
+    has_edits = False
     for run in runs:
         profile = _profile(run)
         start = numbers.first(run.fork_sequence_no or 1)
-        entries = [numbers.said(entry) for entry in profile]
-        if edited and any(entry.get("messages") for entry in entries):
-            raise Unrelated
-        edited = edited or any(entry.get("messages") for entry in entries)
+        entries = [numbers.translate(entry) for entry in profile]
+        edits_messages = any(entry.get("messages") for entry in entries)
+        if has_edits and edits_messages:
+            raise UnrelatedRuns
+        has_edits = has_edits or edits_messages
         side.layers.append((start, entries))
-        numbers = numbers.of(run)
+        numbers = numbers.next_generation(run)
     return side
 
 
 def _profile(run: Run) -> list[JSONObject]:
-    """What the session that made a run changed; a replay that another store made says nothing of it."""
+    """The overrides of the session that made a run; raises `UnrelatedRuns` if they are not in this store."""
     session = ReplaySession.objects.filter(run=run).select_related("profile").first()
     profile = None if session is None else session.profile.profile
     entries = profile.get("overrides") if isinstance(profile, dict) else None
     if not isinstance(entries, list):
-        raise Unrelated
+        raise UnrelatedRuns
     return [entry for entry in entries if isinstance(entry, dict)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Numbers:
-    """The steps of a generation by their numbers in the source, without those that it lacks."""
+    """Numbers of a generation's steps in the source; steps that the source lacks are left out."""
 
     by_no: Mapping[int, int]
     by_id: Mapping[UUID, int]
 
-    def of(self, run: Run) -> "_Numbers":
-        """Those of the next generation."""
+    def next_generation(self, run: Run) -> "_Numbers":
         rows = Step.objects.filter(run=run).values_list("sequence_no", "id", "source_step")
         places = ((no, id, self.by_id.get(source) if source else None) for no, id, source in rows)
-        known = [(no, id, at) for no, id, at in places if at is not None]
-        return _Numbers(by_no={no: at for no, _, at in known}, by_id={id: at for _, id, at in known})
+        steps = [(no, id, place) for no, id, place in places if place is not None]
+        return _Numbers(by_no={no: place for no, _, place in steps}, by_id={id: place for _, id, place in steps})
 
     def first(self, number: int) -> int:
-        """The source's step from which on a fork at this step has its say."""
-        found = [at for no, at in self.by_no.items() if no >= number]
-        if not found:
-            raise Unrelated
-        return min(found)
+        """The first step of the source that a fork at this step affects."""
+        places = [place for no, place in self.by_no.items() if no >= number]
+        if not places:
+            raise UnrelatedRuns
+        return min(places)
 
-    def said(self, entry: JSONObject) -> JSONObject:
+    def translate(self, entry: JSONObject) -> JSONObject:
         """An override in the numbers of the source."""
         match = entry.get("match")
         if not isinstance(match, dict):
-            raise Unrelated
-        return {**entry, "match": dict(self._matched(match))}
+            raise UnrelatedRuns
+        return {**entry, "match": dict(self._translate_match(match))}
 
-    def _matched(self, match: JSONObject) -> Iterator[tuple[str, JSONValue]]:
+    def _translate_match(self, match: JSONObject) -> Iterator[tuple[str, JSONValue]]:
         for name, value in match.items():
             if value is None:
                 continue
@@ -160,12 +165,12 @@ class _Numbers:
 
     def _step(self, ref: JSONValue) -> int:
         text = str(ref)
-        found = self.by_no.get(int(text)) if text.isdecimal() else None
-        if found is None and not text.isdecimal():
-            found = next((at for id, at in self.by_id.items() if text in {str(id), id.hex}), None)
-        if found is None:
-            raise Unrelated
-        return found
+        place = self.by_no.get(int(text)) if text.isdecimal() else None
+        if place is None and not text.isdecimal():
+            place = next((no for id, no in self.by_id.items() if text in {str(id), id.hex}), None)
+        if place is None:
+            raise UnrelatedRuns
+        return place
 
 
 def _own(source: Run) -> _Numbers:
@@ -173,14 +178,14 @@ def _own(source: Run) -> _Numbers:
     return _Numbers(by_no={no: no for no, _ in rows}, by_id={id: no for no, id in rows})
 
 
-def _since(entries: Sequence[JSONObject], start: int, fork: int) -> list[JSONObject]:
-    """Entries for a type hold from their own fork on, where another one lies before it."""
-    return [_from(entry, start) if start > fork else entry for entry in entries]
+def _limit_entries(entries: Sequence[JSONObject], start: int, fork: int) -> list[JSONObject]:
+    """Let the entries for a step type start at their own fork, if another fork lies before it."""
+    return [_limit_entry(entry, start) if start > fork else entry for entry in entries]
 
 
-def _from(entry: JSONObject, start: int) -> JSONObject:
+def _limit_entry(entry: JSONObject, start: int) -> JSONObject:
     match = entry["match"]
     if not isinstance(match, dict) or "step" in match:
         return entry
-    since = match.get("since")
-    return {**entry, "match": {**match, "since": max(start, since) if isinstance(since, int) else start}}
+    start_at = match.get("since")
+    return {**entry, "match": {**match, "since": max(start, start_at) if isinstance(start_at, int) else start}}

@@ -10,7 +10,7 @@ from diffing.compare.data_flow import Flow
 from diffing.compare.references import step_ref
 from diffing.compare.run_side import CONTAINERS
 from diffing.schemas.evidence import EvidenceQuestion, ProbeOutcome
-from replay.proofs.core.types import Allowance, Ask, Atom, Atoms, Case, Seen, Stage
+from replay.proofs.core.types import Allowance, Atom, Atoms, Case, PathStep, ProbeResult, ProbeSpec
 from tests.bench.attribution.cases import BenchCase
 from tests.bench.attribution.mechanisms.running import Model, answered
 from tests.bench.attribution.mechanisms.settings import Settings
@@ -129,19 +129,19 @@ class BenchLab:
             features=("final answer",),
         )
 
-    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
+    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
         bench = self.bench
         source = bench.base if ask.side == "base" else bench.candidate
         self.replays += 1
-        came = replay(source, bench.settings(ask.applied), model=bench.ask_model, clamp=self._clamp(ask))
-        return Seen(outcome=self.outcome(came.answer), said=came.answer, executed_steps=came.resolved)
+        came = replay(source, bench.settings(ask.atoms), model=bench.ask_model, clamp=self._clamp(ask))
+        return ProbeResult(outcome=self.outcome(came.answer), summary=came.answer, executed_steps=came.resolved)
 
     def outcome(self, answer: str) -> ProbeOutcome:
         if answer == self.bench.candidate.answer:
             return "candidate"
         return "base" if answer == self.bench.base.answer else "other"
 
-    def _clamp(self, ask: Ask) -> tuple[int, JSONValue] | None:
+    def _clamp(self, ask: ProbeSpec) -> tuple[int, JSONValue] | None:
         if ask.clamp is None:
             return None
         pair = self.bench.comparison.pairs[self.bench.comparison.places[1][ask.clamp]]
@@ -157,7 +157,7 @@ class BenchLab:
             for at, (path, _) in enumerate(injection.hunks)
         ]
 
-    def stages(self, cause: Atoms) -> Sequence[Stage]:
+    def path_steps(self, cause: Atoms) -> Sequence[PathStep]:
         """The steps of both runs that answer differently on the way from the cause to the answer."""
         bench = self.bench
         starts = [place for name in cause for place in bench.places(bench.case.by_id[name])]
@@ -165,7 +165,7 @@ class BenchLab:
         found = [bench.comparison.pairs[place] for place in sorted(on_the_way)]
         said = answering_step(bench.candidate.run)
         return [
-            Stage(number=pair.candidate.sequence_no, step=ref, text=pair.candidate.summary)
+            PathStep(number=pair.candidate.sequence_no, step=ref, text=pair.candidate.summary)
             for pair in found
             if pair.base
             and pair.candidate

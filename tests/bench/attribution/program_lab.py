@@ -14,11 +14,12 @@ from replay.engine.replayer import Replayer
 from replay.live.matching_process import first_error_isolated
 from replay.overrides.policy import Policy
 from replay.proofs.changes.atoms import Absent, Change
-from replay.proofs.core.types import Allowance, Ask, Case, Seen
+from replay.proofs.core.types import Allowance, Case, ProbeResult, ProbeSpec
 from replay.proofs.counterfactual import outcomes
+from replay.proofs.counterfactual.copied_values import with_links
 from replay.proofs.counterfactual.derivations import OtherState
 from replay.proofs.counterfactual.outcomes import Result
-from replay.proofs.counterfactual.walk_monitor import Lost, Missed, Watch
+from replay.proofs.counterfactual.replay_monitor import MissingAnswer, ReplayMonitor, UnfaithfulReplay
 from tests.bench.attribution.lab import Bench
 from tests.bench.attribution.mechanisms import settings as given
 from tests.bench.attribution.mechanisms.running import Model
@@ -66,11 +67,11 @@ class ProgramEngine(CoupledEngine):
 
     def live(self, call: Call, provider: str) -> Answer:
         if self.allowed is not None and self.live_models >= self.allowed:
-            raise Missed("no live call is left", call)
+            raise MissingAnswer("no live call is left", call)
         return super().live(call, provider)
 
     def live_tool(self, call: Call, executor: str) -> Answer | None:
-        raise Missed("nothing runs the tool", call)
+        raise MissingAnswer("nothing runs the tool", call)
 
 
 @dataclass
@@ -88,7 +89,7 @@ class ProgramLab(UnaidedLab):
             super().case(),
             question=self.question,
             differs=values[0] != values[1],
-            sampled=self.bench.program.rewords,
+            is_sampled=self.bench.program.rewords,
             coarser=outcomes.coarser(kind),
             values={
                 "base": outcomes.values(kind, Result(answer=self.bench.base.answer)),
@@ -96,14 +97,14 @@ class ProgramLab(UnaidedLab):
             },
         )
 
-    def _probe(self, ask: Ask, allowance: Allowance) -> Seen:
+    def _probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
         source = self.bench.base if ask.side == "base" else self.bench.candidate
-        profile = self._clamped(ask.clamp) if ask.clamp else self.changes.profile(ask.applied, ask.side)
+        profile = self._clamped(ask.clamp) if ask.clamp else self.changes.profile(ask.atoms, ask.side)
         self.replays += 1
         applied = apply_profile(profile, source.graph)
         if applied.refusals:
-            return Seen(outcome="failed", missing=applied.refusals[0].detail)
-        model = self.bench.model(f"{ask.side} {sorted(ask.applied)} {ask.repeat}" if ask.repeat else "probe")
+            return ProbeResult(outcome="failed", missing=applied.refusals[0].detail)
+        model = self.bench.model(f"{ask.side} {sorted(ask.atoms)} {ask.repeat}" if ask.repeat else "probe")
         engine = ProgramEngine(
             source,
             source.settings,
@@ -112,30 +113,30 @@ class ProgramLab(UnaidedLab):
             outputs=self._outputs,
             allowed=allowance.live_calls,
         )
-        state, graph = self._derivations.state(ask.side), self._copies.within(source.graph, ask.side)
-        watch = Watch(graph=graph, coupling=engine.coupling, fresh=bool(ask.repeat), state=state)
+        state, graph = self._derivations.state(ask.side), with_links(source.graph, self._copies.links[ask.side])
+        watch = ReplayMonitor(graph=graph, coupling=engine.coupling, fresh=bool(ask.repeat), state=state)
         policy = AGAIN if ask.repeat else RECORDED
         context = ReplayContext(graph=graph, profile=applied, policy=policy, environment=engine)
         try:
             for event in Replayer(context).run():
-                watch.see(event, source.payloads.__getitem__)
+                watch.observe(event, source.payloads.__getitem__)
             answer = watch.result(source.payloads.__getitem__).answer
-        except (Missed, Lost) as missed:
+        except (MissingAnswer, UnfaithfulReplay) as missed:
             strays = state.strays(self._payloads.__getitem__)
-            return Seen(outcome="needs_live", missing=str(missed), strays=strays, live_calls=engine.live_models)
+            return ProbeResult(outcome="needs_live", missing=str(missed), strays=strays, live_calls=engine.live_models)
         except OtherState as came:
-            raise OtherState(traced=came.traced, strays=state.strays(self._payloads.__getitem__)) from came
-        self._world = watch.world
-        return Seen(
+            raise OtherState(is_traced=came.is_traced, strays=state.strays(self._payloads.__getitem__)) from came
+        self._world = watch.external_calls
+        return ProbeResult(
             outcome=self._outcome(answer),
             value=self._value(answer),
             values=outcomes.values(self.question.kind, Result(answer=answer)),
-            said=answer,
-            executed_steps=watch.executed,
-            cached_calls=watch.cached,
-            borrowed=watch.borrowed,
-            assumed=watch.assumed,
-            derived=state.copied,
+            summary=answer,
+            executed_steps=watch.executed_steps,
+            cached_calls=watch.cached_answers,
+            borrowed_answers=watch.borrowed_answers,
+            assumed_steps=watch.assumed_steps,
+            derived=state.used_copies,
             live_calls=engine.live_models,
         )
 
@@ -201,8 +202,8 @@ class ProgramLab(UnaidedLab):
     def _entries(self, change: Change) -> Iterator[Sited]:
         """The overrides that make a change, and those that take it back."""
         for source, slots, value, whole in (
-            (self.bench.base, change.on_base, change.candidate, change.made),
-            (self.bench.candidate, change.on_candidate, change.base, change.undone),
+            (self.bench.base, change.on_base, change.candidate, change.apply_overrides),
+            (self.bench.candidate, change.on_candidate, change.base, change.revert_overrides),
         ):
             yield from ((source, entry) for entry in whole)
             if not isinstance(value, Absent):

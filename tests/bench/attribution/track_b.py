@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import count
 from typing import Final
 
-from replay.proofs.core.types import Allowance, Ask, Atoms, Budget, Case, Seen
+from replay.proofs.core.types import Allowance, Atoms, Budget, Case, ProbeResult, ProbeSpec
 from replay.proofs.evidence.findings import prove
 from tests.bench.attribution import scoring
 from tests.bench.attribution.cases import BenchCase, Split
@@ -47,14 +47,14 @@ class ChanceLab(BenchLab):
             differs=exact.differs,
             features=exact.features,
             one_space=True,
-            sampled=self.gated and self.dice.eps > 0,
+            is_sampled=self.gated and self.dice.eps > 0,
         )
 
-    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
+    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
         bench = self.bench
         source = bench.base if ask.side == "base" else bench.candidate
         anew = bool(ask.repeat) or not self.coupled
-        throw = f"{ask.side} {sorted(ask.applied)} {ask.clamp} {ask.repeat}" if anew else "probe"
+        throw = f"{ask.side} {sorted(ask.atoms)} {ask.clamp} {ask.repeat}" if anew else "probe"
         model = Drawn(
             lambda key, request, name: self.dice.draw(throw, key, request, name),
             known={} if anew else self.drawn,
@@ -63,11 +63,11 @@ class ChanceLab(BenchLab):
         self.replays += 1
         try:
             policy = REEXECUTE if anew else None
-            came = replay(source, bench.settings(ask.applied), model=model, clamp=self._clamp(ask), policy=policy)
+            came = replay(source, bench.settings(ask.atoms), model=model, clamp=self._clamp(ask), policy=policy)
         except NeedsLive:
-            return Seen(outcome="needs_live", missing="a model's answer", live_calls=model.count)
-        return Seen(
-            outcome=self.outcome(came.answer), said=came.answer, executed_steps=came.resolved, live_calls=model.count
+            return ProbeResult(outcome="needs_live", missing="a model's answer", live_calls=model.count)
+        return ProbeResult(
+            outcome=self.outcome(came.answer), summary=came.answer, executed_steps=came.resolved, live_calls=model.count
         )
 
 

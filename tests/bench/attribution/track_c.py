@@ -11,7 +11,7 @@ from diffing.report.build import Examined
 from diffing.schemas.evidence import EvidenceQuestion
 from replay.proofs.changes import certificates
 from replay.proofs.changes.roots import roots
-from replay.proofs.core.types import Allowance, Ask, Atom, Atoms, Budget, Case, Seen, Stage
+from replay.proofs.core.types import Allowance, Atom, Atoms, Budget, Case, PathStep, ProbeResult, ProbeSpec
 from replay.proofs.evidence.findings import prove
 from tests.bench.attribution import pairs, scoring, transcripts
 from traces.core.json_types import JSONObject
@@ -34,16 +34,16 @@ class Oracle:
     candidate: Sequence[bool]
     lost: bool  # the base's outcome
 
-    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
-        given = self.candidate if ask.applied else self.base
+    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
+        given = self.candidate if ask.atoms else self.base
         if not 0 < ask.repeat <= len(given):
-            return Seen(outcome="needs_live", missing="another recording of this configuration")
-        return Seen(outcome="base" if given[ask.repeat - 1] == self.lost else "candidate", live_calls=1)
+            return ProbeResult(outcome="needs_live", missing="another recording of this configuration")
+        return ProbeResult(outcome="base" if given[ask.repeat - 1] == self.lost else "candidate", live_calls=1)
 
     def parts(self, atom: Atom) -> Sequence[Atom]:
         return []
 
-    def stages(self, cause: Atoms) -> Sequence[Stage]:
+    def path_steps(self, cause: Atoms) -> Sequence[PathStep]:
         return []
 
 
@@ -135,9 +135,9 @@ def _task_row(name: str, kind: str, one: Named, other: Named, rest: Sequence[Nam
 
 def _case(seen: Examined) -> Case:
     """As the product makes it of two separate recordings; the question is whether the task was done."""
-    atoms = certificates.holding([change.atom for change in roots(seen)], _DONE.kind)
+    atoms = certificates.valid_for([change.atom for change in roots(seen)], _DONE.kind)
     return Case(
-        question=_DONE, atoms=atoms, sampled=True, chance=certificates.chance(seen, atoms, _DONE.kind, lattice=False)
+        question=_DONE, atoms=atoms, is_sampled=True, chance=certificates.chance(seen, atoms, _DONE.kind, lattice=False)
     )
 
 
@@ -148,7 +148,7 @@ def _population_rows(given: Sequence[JSONObject], draws: int) -> list[RealRow]:
         config = row["config"]
         sets.setdefault(str(config.get("run")) if isinstance(config, dict) else "", []).append(pairs.succeeded(row))
     found = []
-    case = Case(question=_DONE, atoms=[Atom(id="swap", category="model", title="the configuration")], sampled=True)
+    case = Case(question=_DONE, atoms=[Atom(id="swap", category="model", title="the configuration")], is_sampled=True)
     for one, other in combinations(sorted(sets), 2):
         kind = "same" if _SAME.get(one, one) == _SAME.get(other, other) else "swap"
         for draw in range(draws):

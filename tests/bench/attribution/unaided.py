@@ -15,14 +15,15 @@ from replay.engine.replayer import Replayer
 from replay.overrides.profile import Match, Override, OverrideProfile, ToolOverride
 from replay.proofs.changes.atoms import Change, Changes, Slot
 from replay.proofs.changes.certificates import chance
-from replay.proofs.changes.overrides import Found
+from replay.proofs.changes.overrides import RunPair
 from replay.proofs.changes.roots import roots
-from replay.proofs.core.types import Allowance, Ask, Atom, Atoms, Case, Seen, Stage, other
-from replay.proofs.counterfactual.copied_values import Copies, copies
-from replay.proofs.counterfactual.coupling import Coupling, Recorded
-from replay.proofs.counterfactual.derivations import UNSETTLED, Derivations, OtherState, derivations
-from replay.proofs.counterfactual.walk_monitor import Lost, Missed, Watch
-from replay.proofs.probes.mediator_candidates import clamped, stages
+from replay.proofs.core import wording
+from replay.proofs.core.types import Allowance, Atom, Atoms, Case, PathStep, ProbeResult, ProbeSpec, opposite
+from replay.proofs.counterfactual.copied_values import Copies, copies, with_links
+from replay.proofs.counterfactual.coupling import Coupling, RecordedAnswer
+from replay.proofs.counterfactual.derivations import Derivations, OtherState, derivations
+from replay.proofs.counterfactual.replay_monitor import MissingAnswer, ReplayMonitor, UnfaithfulReplay
+from replay.proofs.probes.mediator_candidates import clamp_of, path_steps
 from tests.bench.attribution.lab import QUESTION, Bench
 from tests.bench.attribution.replays import POLICY, Engine, Source
 from tests.bench.attribution.transcripts import side
@@ -86,59 +87,61 @@ class UnaidedLab:
     def parts(self, atom: Atom) -> Sequence[Atom]:
         return self.changes.parts(atom)
 
-    def stages(self, cause: Atoms) -> Sequence[Stage]:
-        return stages(self._subject, cause)
+    def path_steps(self, cause: Atoms) -> Sequence[PathStep]:
+        return path_steps(self._subject, cause)
 
     @cached_property
     def _subject(self) -> Any:
         atoms = [change.atom for change in self.changes.changes.values()]
         return SimpleNamespace(seen=self.seen, atoms=atoms)
 
-    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
+    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
         """Where the probe reaches the other run's state, it is replayed from that one, as the product's own does."""
         try:
             return self._probe(ask, allowance)
         except OtherState as state:
             if ask.clamp is not None:
-                return Seen(outcome="needs_live", missing=UNSETTLED)
+                return ProbeResult(outcome="needs_live", missing=wording.CODE_DIVERGES)
             came = state
         try:
-            seen = self._probe(replace(ask, side=other(ask.side)), allowance)
+            seen = self._probe(replace(ask, side=opposite(ask.side)), allowance)
             own = self._coupling(self.bench.base if ask.side == "base" else self.bench.candidate)
             return replace(
-                seen, derived=seen.derived or not came.traced, borrowed=seen.borrowed + own.lacked(self._world)
+                seen,
+                derived=seen.derived or not came.is_traced,
+                borrowed_answers=seen.borrowed_answers + own.count_unrecorded(self._world),
             )
         except OtherState:
-            return Seen(outcome="needs_live", missing=UNSETTLED, strays=came.strays)
+            return ProbeResult(outcome="needs_live", missing=wording.CODE_DIVERGES, strays=came.strays)
 
-    def _probe(self, ask: Ask, allowance: Allowance) -> Seen:
+    def _probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
         source = self.bench.base if ask.side == "base" else self.bench.candidate
-        profile = self._clamped(ask.clamp) if ask.clamp else self.changes.profile(ask.applied, ask.side)
+        profile = self._clamped(ask.clamp) if ask.clamp else self.changes.profile(ask.atoms, ask.side)
         self.replays += 1
         applied = apply_profile(profile, source.graph)
         if applied.refusals:
-            return Seen(outcome="failed", missing=applied.refusals[0].detail)
+            return ProbeResult(outcome="failed", missing=applied.refusals[0].detail)
         engine = CoupledEngine(
             source, source.settings, self.bench.ask_model, coupling=self._coupling(source), outputs=self._outputs
         )
-        state, graph = self._derivations.state(ask.side), self._copies.within(source.graph, ask.side)
-        watch = Watch(graph=graph, coupling=engine.coupling, state=state)
+        state, graph = self._derivations.state(ask.side), with_links(source.graph, self._copies.links[ask.side])
+        watch = ReplayMonitor(graph=graph, coupling=engine.coupling, state=state)
         context = ReplayContext(graph=graph, profile=applied, policy=POLICY, environment=engine)
         try:
             for event in Replayer(context).run():
-                watch.see(event, source.payloads.__getitem__)
+                watch.observe(event, source.payloads.__getitem__)
             answer = watch.result(source.payloads.__getitem__).answer
-        except (Missed, Lost) as lost:
-            return Seen(outcome="needs_live", missing=str(lost))
-        self._world = watch.world
-        return Seen(
+        except (MissingAnswer, UnfaithfulReplay) as lost:
+            return ProbeResult(outcome="needs_live", missing=str(lost))
+        self._world = watch.external_calls
+        return ProbeResult(
             outcome=self._outcome(answer),
-            said=answer,
-            executed_steps=watch.executed,
-            cached_calls=watch.cached,
-            borrowed=watch.borrowed,
-            assumed=watch.assumed,
-            derived=state.copied,
+            summary=answer,
+            executed_steps=watch.executed_steps,
+            cached_calls=watch.cached_answers,
+            borrowed_answers=watch.borrowed_answers,
+            assumed_steps=watch.assumed_steps,
+            derived=state.used_copies,
         )
 
     @cached_property
@@ -147,7 +150,7 @@ class UnaidedLab:
 
     @cached_property
     def _copies(self) -> Copies:
-        return copies(Found(seen=self.seen, load=self._load), self.seen.found.atoms)
+        return copies(RunPair(examination=self.seen, load=self._load), self.seen.found.atoms)
 
     def _load(self, refs: Collection[str]) -> dict[str, JSONValue]:
         return {ref: self.store.values[ref] for ref in refs if ref in self.store.values}
@@ -158,7 +161,7 @@ class UnaidedLab:
         return "base" if answer == self.bench.base.answer else "other"
 
     def _clamped(self, number: int) -> OverrideProfile:
-        no, type, ref, status = clamped(self._subject, number)
+        no, type, ref, status = clamp_of(self._subject, number)
         output = self.store.values[ref] if ref else None
         if type is StepType.TOOL:
             given = ToolOverride.model_validate({"output": output, "status": status})
@@ -169,11 +172,13 @@ class UnaidedLab:
         other = self.bench.candidate if source is self.bench.base else self.bench.base
         return Coupling(recordings=[self._recording(source), self._recording(other)])
 
-    def _recording(self, source: Source) -> dict[str, list[Recorded]]:
-        found: dict[str, list[Recorded]] = {}
+    def _recording(self, source: Source) -> dict[str, list[RecordedAnswer]]:
+        found: dict[str, list[RecordedAnswer]] = {}
         for node in source.graph.nodes:
             if node.signature:
-                answer = Recorded(run=self._id(source), step=node.no, output_ref=node.output_ref, status=node.status)
+                answer = RecordedAnswer(
+                    run=self._id(source), step=node.no, output_ref=node.output_ref, status=node.status
+                )
                 found.setdefault(node.signature, []).append(answer)
         return found
 

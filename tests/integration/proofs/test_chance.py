@@ -64,7 +64,7 @@ def test_tries_at_one_task_are_chance_in_the_diff_and_in_the_proof(
     assert "task 7, trial 0 and 3" in report["attribution"]["sentence"]
 
     plan = post(client, f"/diffs/{report['id']}/prove/preview")
-    assert any(warning.startswith("Chance is the answer without any probe") for warning in plan["warnings"])
+    assert any(warning.startswith("No probe is needed, chance is the answer") for warning in plan["warnings"])
     found = proved(client, monkeypatch, report["id"])["findings"]
     assert (found["verdict"], found["confidence"], found["live_calls"]) == ("noise", "noise", 0)
     assert found["conclusion"].startswith("Chance made the difference: both runs are trials of task 7")

@@ -12,9 +12,9 @@ from diffing.models import Evidence
 from replay.execution import runner
 from replay.models import Proof, ProofProbe, ReplaySession
 from replay.proofs import driver, services
-from replay.proofs.core.types import Seen, Stray
+from replay.proofs.core.types import ProbeResult, Stray
 from replay.proofs.probes import stored_probes
-from replay.proofs.probes.probe_runner import ProbeRunner
+from replay.proofs.probes.recorded_replays import RecordedReplays
 from tests.support import proofs
 from tests.support.proofs import (
     HELPFUL,
@@ -100,15 +100,15 @@ def test_a_proof_goes_on_where_it_was_left(ruled: Ruled, monkeypatch: pytest.Mon
     diff = ruled.diff(system(HELPFUL))
     proof = post(ruled.client, f"/diffs/{diff}/prove", live(parts=False)).json()["id"]
     walked: list[str] = []
-    walk = ProbeRunner._walked
+    walk = RecordedReplays._replay
 
-    def dying(self: ProbeRunner, setup: Any) -> Any:
+    def dying(self: RecordedReplays, setup: Any) -> Any:
         walked.append(setup.overrides.digest + setup.side)
         if len(walked) == 2:
             raise SystemExit
         return walk(self, setup)
 
-    monkeypatch.setattr(ProbeRunner, "_walked", dying)
+    monkeypatch.setattr(RecordedReplays, "_replay", dying)
     with pytest.raises(SystemExit):
         work_off(ruled.queued)
     before = answered(proof)
@@ -152,7 +152,7 @@ def test_recorded_answers_are_no_repeats(ruled: Ruled, settings: Settings) -> No
     diff = ruled.diff(system(HELPFUL))
     settings.PROVIDERS = {}
     plan = post(ruled.client, f"/diffs/{diff}/prove/preview").json()
-    assert plan["missing"] == ["nothing is configured to ask m1 anew"]
+    assert plan["missing"] == ["no provider is configured for m1"]
     found = ruled.prove(diff, **live())
     assert (found["confidence"], found["noise"]["status"], found["live_calls"]) == ("low", "not_run", 0)
     assert "nothing configured can make that of step 3 (model m1)" in found["rule"]
@@ -176,5 +176,5 @@ def test_the_budget_of_live_calls_holds_for_the_whole(ruled: Ruled) -> None:
 
 
 def test_outputs_of_a_probe_that_strayed_are_stored() -> None:
-    seen = Seen(outcome="needs_live", strays=[Stray(step=2, text="65", base="20", candidate="60")])
-    assert Seen(**stored_probes.loaded(stored_probes.dumped(seen))) == seen
+    seen = ProbeResult(outcome="needs_live", strays=[Stray(step=2, text="65", base="20", candidate="60")])
+    assert stored_probes.load_result(stored_probes.dump_result(seen)) == seen

@@ -185,7 +185,7 @@ def test_a_parameter_that_the_provider_has_no_place_for_is_not_proved_by_its_ans
     diff = ruled.diff(setting(parameters={"wisdom": "high"}))
     found = ruled.prove(diff, **live())
     assert (found["confidence"], found["noise"]["status"]) == ("low", "not_run")
-    assert "desk has no place for wisdom" in found["noise"]["reason"]
+    assert "desk does not accept wisdom" in found["noise"]["reason"]
 
 
 def looked_up(name: str, order: str, state: str) -> UUID:

@@ -21,9 +21,11 @@ from diffing.sentences.findings import (
     Conclusion,
     ConclusionKind,
     GateReason,
+    PlanWarning,
     Rule,
     RuleKind,
     TrialKind,
+    WarningKind,
 )
 from diffing.sentences.verdicts import (
     Answer,
@@ -369,3 +371,8 @@ def proof_lines() -> Iterator[str]:
         )
     for titles in ((PROMPT,), (PROMPT, MODEL)):
         yield from (proofs.experiment(kind, repeats=5, titles=titles) for kind in TrialKind)
+    for count in (1, 3):
+        yield from (proofs.plan_warning(PlanWarning(kind=kind, count=count, reason=MISSING)) for kind in WarningKind)
+    yield proofs.no_provider("m1")
+    yield from map(proofs.stage_activity, ("noise", "search", "shares", "parts", "mediators"))
+    yield proofs.outcome_counts({"base": 3, "candidate": 1, "other": 1, "needs_live": 1, "failed": 1})

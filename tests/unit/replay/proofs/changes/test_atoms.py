@@ -3,7 +3,7 @@
 from typing import Any
 
 from replay.proofs.changes.atoms import Changes
-from replay.proofs.changes.overrides import Found
+from replay.proofs.changes.overrides import RunPair
 from replay.proofs.changes.roots import roots
 from tests.support.comparing import PROMPT, Given, agent, answered, asked, model, output, said, system, tool, user
 from tests.unit.replay.proofs.changes.test_roots import changes_of, dumped, examined, profile
@@ -18,7 +18,9 @@ MODELS = {"match": {"type": "model"}}
 def separate(base: list[Given], candidate: list[Given]) -> Changes:
     seen = examined(base, candidate)
     found = {one.atom.id: one for one in roots(seen)}
-    return Changes(changes=found, lattice=False, continued=Found(seen=seen, load=lambda refs: {}).continued)
+    return Changes(
+        changes=found, lattice=False, previous_steps=RunPair(examination=seen, load=lambda refs: {}).previous_steps
+    )
 
 
 def run(answer: str, *, prompt: str | None = PROMPT, **request: Any) -> list[Given]:
@@ -74,13 +76,13 @@ def test_what_is_recorded_beside_a_request_and_is_no_part_of_it_is_listed_where_
     changes = separate(run("No.", tier="a", place="x"), run("Yes.", tier="b", place="x"))
     [change] = changes.changes.values()
     assert change.atom.title == "tier of the request"
-    assert "no part of the recorded request" in change.atom.why_not
+    assert "not part of the recorded request" in change.atom.why_not
 
 
 def test_a_value_that_no_override_takes_is_listed_with_the_reason() -> None:
     changes = separate(run("No.", parameters={"temperature": 0.0}), run("Yes.", parameters={"temperature": "warm"}))
     [change] = changes.changes.values()
-    assert change.atom.why_not == "an override does not take such a value"
+    assert change.atom.why_not == "an override does not accept such a value"
 
 
 def test_a_system_prompt_that_only_one_run_has_is_left_out() -> None:
@@ -178,7 +180,7 @@ def test_a_step_that_only_one_run_has_is_tried_by_what_it_gave() -> None:
     changes = separate(searched(RULES, answer="No."), searched(RULES, OTHERS, answer="Yes."))
     [change] = [one for one in changes.changes.values() if one.atom.category == "structure"]
     assert change.atom.testable
-    assert "the step itself is not added" in change.atom.description
+    assert "the step itself is neither added" in change.atom.description
     made, back = ways(changes)
     told = {"op": "insert", "index": 2, "role": "user", "content": f"Context: {OTHERS}"}
     assert made == [{"match": {"step": 3}, "messages": [told]}]
@@ -202,7 +204,7 @@ def test_a_step_whose_use_nobody_recorded_says_what_it_would_take() -> None:
     base, candidate = searched(RULES, answer="No."), searched(RULES, answer="Yes.")
     changes = separate(base, [*candidate[:2], extra, *candidate[2:]])
     [why] = [one.atom.why_not for one in changes.changes.values() if one.atom.category == "structure"]
-    assert "no recorded data flow says who used what it gave" in why
+    assert "no recorded data flow shows where its output was used" in why
     assert "run the agent itself with and without it" in why
 
 
@@ -231,7 +233,7 @@ def test_a_turn_that_only_one_run_has_is_not_tried_without_what_was_said_in_it()
 
     changes = separate(talk(answer="No."), talk("It is blue and broken.", answer="Yes."))
     [why] = [one.atom.why_not for one in changes.changes.values() if one.atom.category == "structure"]
-    assert "goes on with its conversation" in why
+    assert "continues its conversation" in why
 
 
 def test_a_prompt_that_tells_of_a_tool_needs_it_to_be_offered() -> None:

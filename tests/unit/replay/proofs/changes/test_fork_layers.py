@@ -19,7 +19,7 @@ def temperature(value: float, **match: Any) -> JSONObject:
 
 
 def changes(base: list[list[JSONObject]], candidate: list[list[JSONObject]]) -> Changes:
-    found, common = fork_layers.between(fork_layers.settings(base), fork_layers.settings(candidate), taken_in)
+    found, common = fork_layers.changes_between(fork_layers.settings(base), fork_layers.settings(candidate), taken_in)
     return Changes(changes={change.atom.id: change for change in found}, common=tuple(common))
 
 
@@ -54,7 +54,7 @@ def test_one_entry_that_is_cut_in_two_stays_one_change() -> None:
 
 
 def test_names_that_overlap_cannot_be_told_apart() -> None:
-    with pytest.raises(fork_layers.Uncountable):
+    with pytest.raises(fork_layers.InseparableSettings):
         changes([], [[temperature(0.5)], [temperature(0.9, type="model", model="gpt-*")]])
 
 

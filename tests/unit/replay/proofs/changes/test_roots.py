@@ -7,7 +7,7 @@ from diffing.report.build import Examined, examine
 from replay.proofs.changes import fork_layers
 from replay.proofs.changes.atoms import Changes
 from replay.proofs.changes.roots import roots
-from replay.proofs.counterfactual.coupling import Coupling, Recorded
+from replay.proofs.counterfactual.coupling import Coupling, RecordedAnswer
 from tests.support.comparing import (
     FIX,
     PROMPT,
@@ -49,7 +49,7 @@ def taken_in(match: JSONObject) -> frozenset[int]:
 
 
 def changes_of(base: dict[str, Any], candidate: dict[str, Any]) -> Changes:
-    found, common = fork_layers.between(
+    found, common = fork_layers.changes_between(
         fork_layers.settings([base["overrides"]]), fork_layers.settings([candidate["overrides"]]), taken_in
     )
     return Changes(changes={change.atom.id: change for change in found}, common=tuple(common))
@@ -142,7 +142,7 @@ def test_what_no_override_can_do_is_listed_with_its_reason() -> None:
     assert "answered the same request differently" in change.atom.why_not
     extra = [*candidate[:2], tool("pay", "c9", {}, "done"), *candidate[2:]]
     reasons = {change.atom.why_not for change in separate(base, extra).changes.values()}
-    assert any("adds a step" in reason for reason in reasons)
+    assert any("adds or removes a step" in reason for reason in reasons)
 
 
 def test_a_tool_whose_answer_nobody_used_is_certified() -> None:
@@ -167,24 +167,24 @@ def test_a_change_after_which_the_step_answered_the_same_is_inert() -> None:
 
 
 def test_recorded_answers_are_used_in_order_the_own_side_first_and_never_twice() -> None:
-    def recorded(step: int) -> Recorded:
-        return Recorded(run=new_id(), step=step, output_ref=str(step), status=StepStatus.OK)
+    def recorded(step: int) -> RecordedAnswer:
+        return RecordedAnswer(run=new_id(), step=step, output_ref=str(step), status=StepStatus.OK)
 
     own, other = {"s": [recorded(1), recorded(2)]}, {"s": [recorded(7), recorded(8), recorded(9)]}
     coupling = Coupling(recordings=[own, other])
     steps = []
     while (found := coupling.answer("s")) is not None:
         steps.append(found.step)
-        coupling.made_again("s")
+        coupling.count_call("s")
     assert steps == [1, 2, 9]
     assert coupling.answer("t") is None
 
 
 def test_calls_that_differ_in_what_the_app_leaves_out_are_the_same_call() -> None:
-    answer = Recorded(run=new_id(), step=1, output_ref="1", status=StepStatus.OK)
-    coupling = Coupling(recordings=[{"get": [answer]}], alike=lambda signature: signature.rstrip("0123456789"))
+    answer = RecordedAnswer(run=new_id(), step=1, output_ref="1", status=StepStatus.OK)
+    coupling = Coupling(recordings=[{"get": [answer]}], reduce=lambda signature: signature.rstrip("0123456789"))
     assert (coupling.answer("get7"), coupling.is_borrowed("get7")) == (answer, False)
-    coupling.made_again("get8")
+    coupling.count_call("get8")
     assert (coupling.answer("get7"), coupling.is_borrowed("get")) == (None, True)
 
 

@@ -6,8 +6,8 @@ from diffing.sequences.word_hunks import hunks, is_copy
 from replay.core.graph import CopiedValue, Link, Node
 from replay.inputs.changes import Change
 from replay.inputs.copied_values import with_copies
-from replay.proofs.changes.overrides import Found
-from replay.proofs.counterfactual.copied_values import Copies, copies, dumped_links, loaded_links
+from replay.proofs.changes.overrides import RunPair
+from replay.proofs.counterfactual.copied_values import Copies, copies, dump_links, load_links
 from tests.support.comparing import Given, agent, model, output, said, system, user
 from tests.unit.replay.proofs.changes.test_roots import examined
 from traces.core.ids import new_id
@@ -28,7 +28,7 @@ def counted(faults: int, weight: str, verdict: str) -> list[Given]:
 
 def found_copies(base: list[Given], candidate: list[Given]) -> Copies:
     seen = examined(base, candidate)
-    return copies(Found(seen=seen, load=lambda refs: {}), seen.found.atoms)
+    return copies(RunPair(examination=seen, load=lambda refs: {}), seen.found.atoms)
 
 
 def copied(text: str, before: str, now: str, *, rivals: frozenset[int] = frozenset({2})) -> tuple[str, list[Link]]:
@@ -76,7 +76,7 @@ def test_copy_of_either_of_two_outputs_is_not_known_where_one_changes() -> None:
 
 def test_links_survive_storage() -> None:
     links = found_copies(counted(45, "all", "Alarm"), counted(17, "heavy", "Fine")).links["candidate"]
-    assert loaded_links(json.loads(json.dumps(dumped_links(links)))) == links
+    assert load_links(json.loads(json.dumps(dump_links(links)))) == links
 
 
 def test_hunk_inside_another_is_a_copy_on_both_sides_only() -> None:

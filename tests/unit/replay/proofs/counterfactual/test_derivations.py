@@ -14,15 +14,22 @@ from replay.overrides.profile import OverrideProfile
 from replay.proofs.changes.certificates import certify
 from replay.proofs.changes.roots import roots
 from replay.proofs.core.types import Side, Stray
-from replay.proofs.counterfactual.coupling import Coupling, Recorded, Recording
-from replay.proofs.counterfactual.derivations import Derivations, OtherState, Output, Product, UnknownState, derivations
-from replay.proofs.counterfactual.derivations import Given as Gave
-from replay.proofs.counterfactual.walk_monitor import Watch
+from replay.proofs.counterfactual.coupling import Coupling, RecordedAnswer, Recording
+from replay.proofs.counterfactual.derivations import (
+    Derivations,
+    OtherState,
+    Output,
+    Product,
+    StepAnswer,
+    UnknownState,
+    derivations,
+)
+from replay.proofs.counterfactual.replay_monitor import ReplayMonitor
 from tests.support.comparing import Given, agent, model, output, said, system, user
 from tests.support.replay_runs import graph_of
 from tests.unit.diffing.attribution.test_difference_origins import routed
 from tests.unit.replay.proofs.changes.test_roots import examined
-from tests.unit.replay.proofs.counterfactual.test_walk_monitor import Memory
+from tests.unit.replay.proofs.counterfactual.test_replay_monitor import Memory
 from traces.core.ids import new_id
 from traces.core.json_types import JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
@@ -37,21 +44,21 @@ def code_after(*outputs: Output, due: tuple[int, int] = (3, 3)) -> Derivations:
 
 def test_own_outputs_keep_the_derived_content() -> None:
     state = code_after(ROUTER).state("base")
-    state.note(2, "s", Gave(status="ok", ref="b"))
+    state.note(2, "s", StepAnswer(status="ok", ref="b"))
     state.arrive(3)
     state.end()
 
 
 def test_outputs_of_the_other_run_lead_to_its_state() -> None:
     state = code_after(ROUTER).state("base")
-    state.note(2, "s", Gave(status="ok", ref="t"))
+    state.note(2, "s", StepAnswer(status="ok", ref="t"))
     with pytest.raises(OtherState):
         state.arrive(3)
 
 
 def test_new_outputs_have_no_known_state() -> None:
     state = code_after(ROUTER).state("candidate")
-    state.note(2, "s", Gave(status="ok", ref="something new"))
+    state.note(2, "s", StepAnswer(status="ok", ref="something new"))
     with pytest.raises(UnknownState):
         state.arrive(4)
 
@@ -59,8 +66,8 @@ def test_new_outputs_have_no_known_state() -> None:
 def test_mixed_outputs_have_no_known_state() -> None:
     second = Output(numbers=(3, 3), answers=("ok 1", "ok 2"), signatures=("r", "r"))
     state = code_after(ROUTER, second, due=(4, 4)).state("base")
-    state.note(2, "s", Gave(status="ok", ref="t"))
-    state.note(3, "r", Gave(status="ok", ref="1"))
+    state.note(2, "s", StepAnswer(status="ok", ref="t"))
+    state.note(3, "r", StepAnswer(status="ok", ref="1"))
     with pytest.raises(UnknownState):
         state.arrive(4)
 
@@ -68,15 +75,15 @@ def test_mixed_outputs_have_no_known_state() -> None:
 def test_outputs_after_the_code_do_not_count() -> None:
     late = Output(numbers=(5, 5), answers=("ok 1", "ok 2"), signatures=("r", "r"))
     state = code_after(ROUTER, late).state("base")
-    state.note(2, "s", Gave(status="ok", ref="b"))
+    state.note(2, "s", StepAnswer(status="ok", ref="b"))
     state.arrive(3)
-    state.note(5, "r", Gave(status="ok", ref="2"))
+    state.note(5, "r", StepAnswer(status="ok", ref="2"))
     state.end()
 
 
 def test_step_that_only_the_other_run_took_is_due_before_the_next() -> None:
     state = code_after(ROUTER, due=(4, 3)).state("base")  # the candidate's step 3 has no counterpart
-    state.note(2, "s", Gave(status="ok", ref="t"))
+    state.note(2, "s", StepAnswer(status="ok", ref="t"))
     state.arrive(3)
     with pytest.raises(OtherState):
         state.arrive(4)
@@ -85,8 +92,8 @@ def test_step_that_only_the_other_run_took_is_due_before_the_next() -> None:
 def test_added_steps_count_towards_the_other_state() -> None:
     extra = Output(numbers=(None, 3), answers=("", "ok found"), signatures=("", "lookup"))
     state = code_after(ROUTER, extra, due=(3, 4)).state("base")
-    state.note(2, "s", Gave(status="ok", ref="t"))
-    state.note(None, "lookup", Gave(status="ok", ref="found"))
+    state.note(2, "s", StepAnswer(status="ok", ref="t"))
+    state.note(None, "lookup", StepAnswer(status="ok", ref="found"))
     with pytest.raises(OtherState):
         state.arrive(3)
 
@@ -145,7 +152,7 @@ def probed(side: Side, *entries: Any) -> str:
     payloads = {**graphs[0][1], **graphs[1][1]}
     recordings: list[Recording] = [
         {
-            node.signature: [Recorded(run=new_id(), step=node.no, output_ref=node.output_ref, status=node.status)]
+            node.signature: [RecordedAnswer(run=new_id(), step=node.no, output_ref=node.output_ref, status=node.status)]
             for node in graph.nodes
             if node.signature
         }
@@ -154,7 +161,7 @@ def probed(side: Side, *entries: Any) -> str:
     graph = graphs[side == "candidate"][0]
     coupling = Coupling(recordings=recordings if side == "base" else recordings[::-1])
     found = seen()
-    watch = Watch(
+    watch = ReplayMonitor(
         graph=graph, coupling=coupling, state=derivations(found.comparison, found.flow, found.found.atoms).state(side)
     )
     profile = apply_profile(OverrideProfile.model_validate({"overrides": list(entries)}), graph)
@@ -162,7 +169,7 @@ def probed(side: Side, *entries: Any) -> str:
     policy = Policy(allow=["model"], semantic_threshold=1.0)
     context = ReplayContext(graph=graph, profile=profile, policy=policy, environment=world)
     for event in Replayer(context).run():
-        watch.see(event, payloads.__getitem__)
+        watch.observe(event, payloads.__getitem__)
     return watch.result(payloads.__getitem__).answer
 
 
@@ -177,22 +184,22 @@ def test_probe_of_the_router_prompt_goes_on_as_the_other_run() -> None:
 
 
 def test_traced_values_are_left_to_the_replay_in_a_new_state() -> None:
-    state = Derivations(outputs=[ROUTER], products=[Product(due=(3, 3), traced=True)]).state("base")
-    state.note(2, "s", Gave(status="ok", ref="something new"))
+    state = Derivations(outputs=[ROUTER], products=[Product(due=(3, 3), is_traced=True)]).state("base")
+    state.note(2, "s", StepAnswer(status="ok", ref="something new"))
     state.end()
-    again = Derivations(outputs=[ROUTER], products=[Product(due=(3, 3), traced=True)]).state("base")
-    again.note(2, "s", Gave(status="ok", ref="t"))
+    again = Derivations(outputs=[ROUTER], products=[Product(due=(3, 3), is_traced=True)]).state("base")
+    again.note(2, "s", StepAnswer(status="ok", ref="t"))
     with pytest.raises(OtherState) as other:
         again.end()
-    assert other.value.traced
+    assert other.value.is_traced
 
 
 @pytest.mark.parametrize(("ref", "known"), [("b", True), ("something new", False)])
 def test_new_answer_that_only_code_reads_has_no_known_state(ref: str, *, known: bool) -> None:
     """Both runs were given the same one, so that neither shows what the code makes of another."""
     alike = Output(numbers=(2, 2), answers=("ok b", "ok b"), signatures=("s", "s"))
-    state = Derivations(unread=[alike]).state("base")
-    state.note(2, "s", Gave(status="ok", ref=ref, drawn=True))
+    state = Derivations(unused_outputs=[alike]).state("base")
+    state.note(2, "s", StepAnswer(status="ok", ref=ref, is_new=True))
     if known:
         state.end()
         return
@@ -206,7 +213,7 @@ def test_alike_answers_without_a_recorded_use_are_only_read_by_code() -> None:
         return [agent(), judged, model([system(f"Write.{rule}"), user("Now write.")], said(answer)), output(answer)]
 
     found = examined(run("", "A poem."), run(" Rhyme.", "A song."))
-    unread = derivations(found.comparison, found.flow, found.found.atoms).unread
+    unread = derivations(found.comparison, found.flow, found.found.atoms).unused_outputs
     assert [each.numbers for each in unread] == [(2, 2)]
 
 
@@ -214,7 +221,7 @@ def test_outputs_that_stray_stand_beside_the_recorded_ones() -> None:
     router = replace(ROUTER, refs=("b", "t"))
     state = Derivations(outputs=[router], rounds=[router], products=[Product(due=(3, 3))]).state("base")
     texts: dict[str, JSONValue] = {name: {"message": {"content": name * 3}} for name in "bt"}
-    state.note(2, "s", Gave(status="ok", ref="", output={"message": {"content": "new"}}, drawn=True))
+    state.note(2, "s", StepAnswer(status="ok", ref="", output={"message": {"content": "new"}}, is_new=True))
     with pytest.raises(UnknownState):
         state.arrive(3)
     assert state.strays(texts.__getitem__) == [Stray(step=2, text="new", base="bbb", candidate="ttt")]
@@ -223,7 +230,7 @@ def test_outputs_that_stray_stand_beside_the_recorded_ones() -> None:
 def test_kept_outputs_do_not_stray() -> None:
     router = replace(ROUTER, refs=("b", "t"))
     state = Derivations(outputs=[router], rounds=[router], products=[Product(due=(3, 3))]).state("base")
-    state.note(2, "s", Gave(status="ok", ref="b"))
+    state.note(2, "s", StepAnswer(status="ok", ref="b"))
     assert state.strays(lambda ref: ref) == []
 
 

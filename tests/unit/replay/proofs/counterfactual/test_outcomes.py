@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import pytest
 
 from diffing.schemas.evidence import Findings
-from replay.proofs.core.types import Allowance, Ask, Atom, Atoms, Budget, Case, Seen, Side, Stage
+from replay.proofs.core.types import Allowance, Atom, Atoms, Budget, Case, PathStep, ProbeResult, ProbeSpec, Side
 from replay.proofs.counterfactual import outcomes
-from replay.proofs.counterfactual.model_substitutes import Served, replaced
+from replay.proofs.counterfactual.model_substitutes import ServedModel, substitution
 from replay.proofs.counterfactual.outcomes import Result
 from replay.proofs.evidence.findings import prove
 
@@ -30,20 +30,20 @@ class Rewording:
     def recorded(self, side: str) -> str:
         return worded(self.facts[side][0], 3 if side == "base" else 5)
 
-    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
+    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
         self.drawn += 1
-        facts = self.facts["candidate" if ask.applied else "base"]
+        facts = self.facts["candidate" if ask.atoms else "base"]
         values = outcomes.values("answer", Result(answer=worded(facts[self.drawn % len(facts)], self.drawn)))
         base, candidate = (
             outcomes.values("answer", Result(answer=self.recorded(side)))["answer"] for side in self.facts
         )
         outcome = outcomes.classify(values["answer"], base=base, candidate=candidate)
-        return Seen(outcome=outcome, value=values["answer"], values=values, live_calls=1)
+        return ProbeResult(outcome=outcome, value=values["answer"], values=values, live_calls=1)
 
     def parts(self, atom: Atom) -> list[Atom]:
         return []
 
-    def stages(self, cause: Atoms) -> list[Stage]:
+    def path_steps(self, cause: Atoms) -> list[PathStep]:
         return []
 
 
@@ -51,7 +51,7 @@ def proved(lab: Rewording) -> Findings:
     case = Case(
         question=outcomes.question("answer", []),
         atoms=[Atom(id="a", category="prompt", title="Change a")],
-        sampled=True,
+        is_sampled=True,
         one_space=True,
         coarser=outcomes.coarser("answer"),
         values={side: outcomes.values("answer", Result(answer=lab.recorded(side))) for side in ("base", "candidate")},
@@ -82,9 +82,9 @@ def test_decisions_that_mix_on_both_sides_are_noise() -> None:
 class Unlike(Rewording):
     """Answers that never repeat, of which nothing coarser is known."""
 
-    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
+    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
         self.drawn += 1
-        return Seen(outcome="other", value=f"answer {self.drawn}", live_calls=1)
+        return ProbeResult(outcome="other", value=f"answer {self.drawn}", live_calls=1)
 
 
 def test_answers_that_never_overlap_are_not_called_noise() -> None:
@@ -113,8 +113,8 @@ def test_many_weak_words_do_not_outvote_the_decision() -> None:
 class Swapped(Rewording):
     """Repeats of the base come out as the candidate was recorded, and those of the candidate otherwise."""
 
-    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
-        return Seen(outcome="other" if ask.applied else "candidate", value="x", live_calls=1)
+    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
+        return ProbeResult(outcome="other" if ask.atoms else "candidate", value="x", live_calls=1)
 
 
 def test_repeats_that_come_out_as_the_other_side_show_no_effect() -> None:
@@ -128,13 +128,13 @@ class Keyed:
     def __init__(self, *, borrowed: int) -> None:
         self.borrowed = borrowed
 
-    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
-        return Seen(outcome="candidate" if ask.applied else "base", borrowed=self.borrowed)
+    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
+        return ProbeResult(outcome="candidate" if ask.atoms else "base", borrowed_answers=self.borrowed)
 
     def parts(self, atom: Atom) -> list[Atom]:
         return []
 
-    def stages(self, cause: Atoms) -> list[Stage]:
+    def path_steps(self, cause: Atoms) -> list[PathStep]:
         return []
 
 
@@ -149,8 +149,8 @@ def test_renamed_tool_with_the_other_runs_data_is_not_sufficient(borrowed: int, 
 class Powerless(Keyed):
     """No change that can be made does anything."""
 
-    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
-        return Seen(outcome=ask.side)
+    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
+        return ProbeResult(outcome=ask.side)
 
 
 @pytest.mark.parametrize(("untried", "claimed"), [(False, True), (True, False)])
@@ -172,8 +172,8 @@ def test_cause_after_a_changed_output_is_never_high() -> None:
 class Derived(Keyed):
     """The probes took what the agent's code does from the other recording."""
 
-    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
-        return Seen(outcome="candidate" if ask.applied else "base", derived=True)
+    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
+        return ProbeResult(outcome="candidate" if ask.atoms else "base", derived=True)
 
 
 def test_cause_behind_unrecorded_code_is_never_high() -> None:
@@ -190,9 +190,9 @@ class Assuming(Keyed):
     def __init__(self, *, effect: bool) -> None:
         self.effect = effect
 
-    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
-        turned: Side = "candidate" if ask.applied else "base"
-        return Seen(outcome=turned if self.effect else ask.side, assumed=1)
+    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
+        turned: Side = "candidate" if ask.atoms else "base"
+        return ProbeResult(outcome=turned if self.effect else ask.side, assumed_steps=1)
 
 
 PROMPT = Atom(id="p", category="prompt", title="Changing the router's prompt")
@@ -215,9 +215,9 @@ def test_assumed_steps_rule_no_change_out() -> None:
 class Replaced(Keyed):
     """Another model answers the live calls."""
 
-    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
+    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
         models = ("m2 in place of m1",)
-        return Seen(outcome="candidate" if ask.applied else "base", live_calls=1, other_models=models)
+        return ProbeResult(outcome="candidate" if ask.atoms else "base", live_calls=1, other_models=models)
 
 
 def test_other_models_are_named_before_any_claim() -> None:
@@ -240,8 +240,8 @@ def test_other_models_are_named_before_any_claim() -> None:
     ],
 )
 def test_other_model_is_told_from_its_version(asked: tuple[str, str], answered: tuple[str, str], said: str) -> None:
-    one, other = (Served(provider=provider, model=model) for provider, model in (asked, answered))
-    assert replaced(one, other) == said
+    one, other = (ServedModel(provider=provider, model=model) for provider, model in (asked, answered))
+    assert substitution(one, other) == said
 
 
 def test_sides_that_likeness_does_not_know_again_show_no_effect() -> None:
@@ -254,8 +254,8 @@ def test_sides_that_likeness_does_not_know_again_show_no_effect() -> None:
 class Unknown(Rewording):
     """Repeats of the base are like neither recording, those of the candidate like its own."""
 
-    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
+    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
         self.drawn += 1
-        text = worded("We look at it.", 5 if ask.applied and self.drawn % 2 else self.drawn % 3)
+        text = worded("We look at it.", 5 if ask.atoms and self.drawn % 2 else self.drawn % 3)
         values = outcomes.values("answer", Result(answer=text))
-        return Seen(outcome="other", value=values["answer"], values=values, live_calls=1)
+        return ProbeResult(outcome="other", value=values["answer"], values=values, live_calls=1)

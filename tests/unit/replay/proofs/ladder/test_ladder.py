@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diffing.schemas.evidence import Certificate, EvidenceQuestion, Findings, ProbeOutcome
-from replay.proofs.core.types import Allowance, Ask, Atom, Atoms, Budget, Case, Seen, Spending, Stage
+from replay.proofs.core.types import Allowance, Atom, Atoms, Budget, Case, PathStep, ProbeResult, ProbeSpec, Spending
 from replay.proofs.evidence.findings import findings, prove
 from replay.proofs.ladder.ladder import Ladder
 
@@ -24,25 +24,25 @@ class TrueLab:
 
     truth: Truth
     live: Callable[[Atoms], bool] = lambda applied: False
-    asked: list[Ask] = field(default_factory=list)
+    asked: list[ProbeSpec] = field(default_factory=list)
 
-    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
+    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
         self.asked.append(ask)
-        if not self.live(ask.applied):
-            return self.seen(self.truth(ask.applied))
+        if not self.live(ask.atoms):
+            return self.seen(self.truth(ask.atoms))
         if allowance.live_calls == 0:
-            return Seen(outcome="needs_live", missing="a model has to answer")
-        return self.seen(self.truth(ask.applied), live_calls=1)
+            return ProbeResult(outcome="needs_live", missing="a model has to answer")
+        return self.seen(self.truth(ask.atoms), live_calls=1)
 
     def parts(self, atom: Atom) -> Sequence[Atom]:
         return ()
 
-    def stages(self, cause: Atoms) -> Sequence[Stage]:
+    def path_steps(self, cause: Atoms) -> Sequence[PathStep]:
         return ()
 
     @staticmethod
-    def seen(outcome: ProbeOutcome, live_calls: int = 0) -> Seen:
-        return Seen(outcome=outcome, live_calls=live_calls, executed_steps=1)
+    def seen(outcome: ProbeOutcome, live_calls: int = 0) -> ProbeResult:
+        return ProbeResult(outcome=outcome, live_calls=live_calls, executed_steps=1)
 
 
 def atoms(count: int) -> list[Atom]:
@@ -187,14 +187,14 @@ def test_the_same_question_from_the_other_side_names_the_same_changes(given: tup
 def test_it_can_stop_anywhere_and_go_on_with_the_answers_it_has(given: tuple[Truth, int], data: st.DataObject) -> None:
     truth, count = given
     lab = TrueLab(truth)
-    first = Ladder(case=case(count), lab=lab, budget=Budget())
-    answered: dict[Ask, Seen] = {}
+    first = Ladder(case=case(count), prober=lab, budget=Budget())
+    answered: dict[ProbeSpec, ProbeResult] = {}
     for at, made in enumerate(first.run()):
-        answered[made.asked.ask] = made.seen
+        answered[made.request.spec] = made.result
         if at == data.draw(st.integers(0, 30)):
             break
     begun = len(lab.asked)
-    again = Ladder(case=case(count), lab=_Remembers(lab, answered), budget=Budget())
+    again = Ladder(case=case(count), prober=_Remembers(lab, answered), budget=Budget())
     for _ in again.run():
         pass
     assert findings(again) == proved(truth, count)
@@ -206,15 +206,15 @@ class _Remembers:
     """What a stored proof does: an answered probe is not made again."""
 
     lab: TrueLab
-    answered: dict[Ask, Seen]
+    answered: dict[ProbeSpec, ProbeResult]
 
-    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
+    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
         return self.answered[ask] if ask in self.answered else self.lab.probe(ask, allowance)
 
     def parts(self, atom: Atom) -> Sequence[Atom]:
         return ()
 
-    def stages(self, cause: Atoms) -> Sequence[Stage]:
+    def path_steps(self, cause: Atoms) -> Sequence[PathStep]:
         return ()
 
 
@@ -306,7 +306,7 @@ def test_a_certified_change_is_not_reverted() -> None:
     found = prove(Case(question=QUESTION, atoms=given, one_space=True), lab, Budget())
     assert found.confidence == "high"
     assert found.atoms[-1].necessary is False or found.atoms[0].necessary is False
-    assert sum(ask.applied == frozenset("a") and ask.side == "candidate" for ask in lab.asked) == 0
+    assert sum(ask.atoms == frozenset("a") and ask.side == "candidate" for ask in lab.asked) == 0
 
 
 def test_what_certificates_leave_is_named_where_nothing_can_be_replayed() -> None:
@@ -353,7 +353,7 @@ def test_a_change_without_meaning_alone_is_tried_with_what_it_needs() -> None:
     given = [atoms(1)[0], Atom(id="b", category="prompt", title="b", rank=(1,), requires=frozenset("a"))]
     lab = TrueLab(needs("b"))
     prove(Case(question=QUESTION, atoms=given, one_space=True), lab, Budget())
-    assert frozenset("b") not in {ask.applied for ask in lab.asked}
+    assert frozenset("b") not in {ask.atoms for ask in lab.asked}
 
 
 class Divided(TrueLab):
@@ -366,9 +366,9 @@ class Divided(TrueLab):
             for at in range(count)
         ]
 
-    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
+    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
         self.asked.append(ask)
-        hit = bool(ask.applied & {"a", "a.1", "a.1.0"})
+        hit = bool(ask.atoms & {"a", "a.1", "a.1.0"})
         return self.seen("candidate" if hit else "base")
 
 
@@ -383,7 +383,7 @@ def test_the_cause_is_divided_until_it_is_one_thing() -> None:
 class Eager(TrueLab):
     """Begins probes ahead, some of which nobody will ask for."""
 
-    def expect(self, asks: Sequence[Ask]) -> None:
+    def expect(self, asks: Sequence[ProbeSpec]) -> None:
         """Nothing to do: what it began is told by `ahead`."""
 
     def ahead(self) -> Spending:

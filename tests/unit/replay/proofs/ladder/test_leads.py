@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from diffing.schemas.evidence import Findings
-from replay.proofs.core.types import Allowance, Ask, Atom, Atoms, Budget, Case, Seen, Side, Stage, Stray
+from replay.proofs.core.types import Allowance, Atom, Atoms, Budget, Case, PathStep, ProbeResult, ProbeSpec, Side, Stray
 from replay.proofs.counterfactual import outcomes
 from replay.proofs.counterfactual.outcomes import Result
 from replay.proofs.evidence.findings import prove
@@ -18,23 +18,23 @@ class Code:
 
     def __init__(self, answers: Mapping[Atoms, Sequence[str]], *, final: Mapping[Atoms, str] | None = None) -> None:
         self.answers, self.final = answers, final or {}
-        self.asked: list[Ask] = []
+        self.asked: list[ProbeSpec] = []
         self.all = max(answers, key=len)
 
-    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
+    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
         self.asked.append(ask)
-        if ask.applied in self.final and not ask.repeat:
-            values = outcomes.values("answer", Result(answer=self.final[ask.applied]))
-            return Seen(outcome="other", value=values["answer"], values=values, live_calls=1)
-        texts = self.answers[ask.applied]
+        if ask.atoms in self.final and not ask.repeat:
+            values = outcomes.values("answer", Result(answer=self.final[ask.atoms]))
+            return ProbeResult(outcome="other", value=values["answer"], values=values, live_calls=1)
+        texts = self.answers[ask.atoms]
         base, candidate = self.answers[frozenset()][0], self.answers[self.all][0]
         stray = Stray(step=2, text=texts[ask.repeat % len(texts)], base=base, candidate=candidate)
-        return Seen(outcome="needs_live", missing=UNKNOWN, strays=[stray], live_calls=1)
+        return ProbeResult(outcome="needs_live", missing=UNKNOWN, strays=[stray], live_calls=1)
 
     def parts(self, atom: Atom) -> list[Atom]:
         return []
 
-    def stages(self, cause: Atoms) -> list[Stage]:
+    def path_steps(self, cause: Atoms) -> list[PathStep]:
         return []
 
 
@@ -48,7 +48,7 @@ def proved(lab: Code, *, sampled: bool = False) -> Findings:
     case = Case(
         question=outcomes.question("answer", []),
         atoms=changes,
-        sampled=sampled,
+        is_sampled=sampled,
         coarser=outcomes.coarser("answer"),
         values={side: outcomes.values("answer", Result(answer=text)) for side, text in sides.items()},
     )

@@ -8,15 +8,15 @@ import pytest
 
 from diffing.schemas.evidence import Certificate, EvidenceQuestion, EvidenceVerdict, Findings, NoiseGate, QuestionKind
 from diffing.schemas.terms import Confidence, StepRef
-from replay.proofs.changes.certificates import holding
-from replay.proofs.core.types import Allowance, Ask, Atom, Atoms, Budget, Case, Seen, Stage
+from replay.proofs.changes.certificates import valid_for
+from replay.proofs.core.types import Allowance, Atom, Atoms, Budget, Case, PathStep, ProbeResult, ProbeSpec
 from replay.proofs.evidence.confidence import Grounds, level
 from replay.proofs.evidence.findings import prove
 from replay.proofs.ladder import noise_gate
 from traces.core.vocabulary import Label, StepStatus, StepType
 
 
-def stage(number: int) -> Stage:
+def stage(number: int) -> PathStep:
     step = StepRef(
         id=UUID(int=number),
         sequence_no=number,
@@ -27,7 +27,7 @@ def stage(number: int) -> Stage:
         label=Label.EXACT,
         reason="",
     )
-    return Stage(number=number, step=step, text=f"did {number} otherwise")
+    return PathStep(number=number, step=step, text=f"did {number} otherwise")
 
 
 class Chain:
@@ -37,18 +37,18 @@ class Chain:
         self.count, self.restoring, self.needs_live = count, restoring, needs_live
         self.clamped: list[int] = []
 
-    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
+    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
         if ask.clamp is None:
-            return Seen(outcome="candidate" if ask.applied else "base")
+            return ProbeResult(outcome="candidate" if ask.atoms else "base")
         self.clamped.append(ask.clamp)
         if ask.clamp in self.needs_live:
-            return Seen(outcome="needs_live", missing="a model has to answer")
-        return Seen(outcome="base" if ask.clamp in self.restoring else "candidate")
+            return ProbeResult(outcome="needs_live", missing="a model has to answer")
+        return ProbeResult(outcome="base" if ask.clamp in self.restoring else "candidate")
 
     def parts(self, atom: Atom) -> Sequence[Atom]:
         return ()
 
-    def stages(self, cause: Atoms) -> Sequence[Stage]:
+    def path_steps(self, cause: Atoms) -> Sequence[PathStep]:
         return [stage(number) for number in range(1, self.count + 1)]
 
 
@@ -74,9 +74,9 @@ def test_of_many_steps_in_one_chain_few_are_tried() -> None:
 class AssumingChain(Chain):
     """After the first stages, steps are taken to be unaffected by another answer."""
 
-    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
+    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
         assumed = int(ask.clamp is not None and ask.clamp < 3)
-        return replace(super().probe(ask, allowance), assumed=assumed)
+        return replace(super().probe(ask, allowance), assumed_steps=assumed)
 
 
 def test_stage_past_an_assumed_step_is_not_ruled_out() -> None:
@@ -106,13 +106,13 @@ FREE, SURE, LIKELY, OPEN = noise_gate.NOT_NEEDED, gated(0.008), gated(0.03), gat
     [
         ("single", FREE, True, True, {}, "high"),
         ("single", SURE, True, True, {}, "high"),
-        ("single", FREE, True, True, {"drawn": True}, "medium"),
-        ("single", SURE, True, True, {"drawn": True}, "medium"),
-        ("single", SURE, True, True, {"drawn": True, "confirmed": 0.004, "apart": True}, "high"),
-        ("single", SURE, True, True, {"drawn": True, "confirmed": 0.004}, "medium"),
-        ("single", SURE, True, True, {"drawn": True, "confirmed": 0.02, "apart": True}, "medium"),
-        ("single", SURE, True, True, {"borrowed": True}, "medium"),
-        ("single", FREE, True, True, {"stood_in": True}, "medium"),
+        ("single", FREE, True, True, {"new_answer": True}, "medium"),
+        ("single", SURE, True, True, {"new_answer": True}, "medium"),
+        ("single", SURE, True, True, {"new_answer": True, "repeat_p": 0.004, "apart": True}, "high"),
+        ("single", SURE, True, True, {"new_answer": True, "repeat_p": 0.004}, "medium"),
+        ("single", SURE, True, True, {"new_answer": True, "repeat_p": 0.02, "apart": True}, "medium"),
+        ("single", SURE, True, True, {"borrowed_answer": True}, "medium"),
+        ("single", FREE, True, True, {"stand_in": True}, "medium"),
         ("single", LIKELY, True, True, {}, "medium"),
         ("single", FREE, True, None, {}, "medium"),
         ("single", FREE, None, True, {}, "medium"),
@@ -134,7 +134,7 @@ def test_confidence_follows_the_table(
     more: dict[str, float],
     expected: Confidence,
 ) -> None:
-    grounds = Grounds(verdict=kind, gate=given, enough=enough, needed=needed, **more)  # type: ignore[arg-type]  # fields of the grounds
+    grounds = Grounds(verdict=kind, gate=given, is_enough=enough, is_needed=needed, **more)  # type: ignore[arg-type]  # fields of the grounds
     assert level(grounds).confidence == expected
     assert level(grounds).rule
 
@@ -142,9 +142,9 @@ def test_confidence_follows_the_table(
 class Borrowing(Chain):
     """One cause; every probe of the base takes a tool's answer that only the candidate recorded."""
 
-    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
+    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
         seen = super().probe(ask, allowance)
-        return replace(seen, borrowed=1) if ask.side == "base" else seen
+        return replace(seen, borrowed_answers=1) if ask.side == "base" else seen
 
 
 @pytest.mark.parametrize(("fork", "expected"), [(True, "high"), (False, "medium")])
@@ -165,25 +165,25 @@ class Sampled:
 
     def __init__(self, *, base: str = "base", candidate: str = "candidate") -> None:
         self.sides = {"base": base, "candidate": candidate}
-        self.asked: list[Ask] = []
+        self.asked: list[ProbeSpec] = []
 
-    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
+    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
         self.asked.append(ask)
         if allowance.live_calls == 0:
-            return Seen(outcome="needs_live")
-        said = self.sides["candidate" if ask.applied else "base"]
-        return Seen(outcome="candidate" if said == "candidate" else "base", live_calls=1)
+            return ProbeResult(outcome="needs_live")
+        said = self.sides["candidate" if ask.atoms else "base"]
+        return ProbeResult(outcome="candidate" if said == "candidate" else "base", live_calls=1)
 
     def parts(self, atom: Atom) -> Sequence[Atom]:
         return ()
 
-    def stages(self, cause: Atoms) -> Sequence[Stage]:
+    def path_steps(self, cause: Atoms) -> Sequence[PathStep]:
         return ()
 
 
 def by_chance(lab: Sampled, atoms: Sequence[Atom], *, live_calls: int) -> Findings:
     question = EvidenceQuestion(kind="answer", text="the answer")
-    case = Case(question=question, atoms=atoms, sampled=True, chance="both runs are tries at task 7")
+    case = Case(question=question, atoms=atoms, is_sampled=True, chance="both runs are tries at task 7")
     return prove(case, lab, Budget(live_calls=live_calls))
 
 
@@ -218,6 +218,6 @@ def test_a_certificate_about_ways_to_the_answer_says_nothing_about_other_questio
         Atom(id="a", category="tool", title="A", certificate=Certificate(kind="inert", reason="the same")),
         Atom(id="b", category="tool", title="B", certificate=Certificate(kind="unreached", reason="no way")),
     ]
-    held = holding(atoms, kind)
+    held = valid_for(atoms, kind)
     assert [atom.id for atom in held] == ["a", "b"]
     assert {atom.certificate.kind for atom in held if atom.certificate is not None} == kept

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from diffing.report.evidence import skipped
 from diffing.schemas.evidence import EvidenceQuestion
-from replay.proofs.core.types import Allowance, Ask, Atom, Atoms, Budget, Case, Seen, Stage
+from replay.proofs.core.types import Allowance, Atom, Atoms, Budget, Case, PathStep, ProbeResult, ProbeSpec
 from replay.proofs.evidence.findings import prove
 from replay.proofs.ladder import noise_gate, statistics
 
@@ -63,8 +63,8 @@ def _rejected(base: float, candidate: float, most: int) -> float:
         states = _drawn(states, base, candidate)
         for state, weight in list(states.items()):
             decision = statistics.decide(*sides(state, (n, n)), most=most)
-            rejected += weight if decision == "rejected" else 0.0
-            if decision != "go_on":
+            rejected += weight if decision is statistics.Decision.REJECT else 0.0
+            if decision is not statistics.Decision.CONTINUE:
                 del states[state]
     return rejected
 
@@ -80,10 +80,10 @@ def _drawn(states: dict[tuple[int, int], float], base: float, candidate: float) 
 
 
 def test_it_decides_nothing_on_three_and_ends_when_no_repeat_can_help() -> None:
-    assert statistics.decide(*sides((0, 3), (3, 3)), most=10) == "go_on"
-    assert statistics.decide(*sides((0, 5), (5, 5)), most=10) == "rejected"
-    assert statistics.decide(*sides((3, 3), (6, 6)), most=10) == "not_rejected"
-    assert statistics.decide(*sides((2, 2), (4, 4)), most=4) == "not_rejected"
+    assert statistics.decide(*sides((0, 3), (3, 3)), most=10) is statistics.Decision.CONTINUE
+    assert statistics.decide(*sides((0, 5), (5, 5)), most=10) is statistics.Decision.REJECT
+    assert statistics.decide(*sides((3, 3), (6, 6)), most=10) is statistics.Decision.RETAIN
+    assert statistics.decide(*sides((2, 2), (4, 4)), most=4) is statistics.Decision.RETAIN
 
 
 def test_holm_adjusts_the_smallest_most_and_keeps_the_order() -> None:
@@ -109,29 +109,29 @@ class Drawing:
     def __init__(self, base: str, candidate: str, problem: int = 99) -> None:
         self.lists = {"base": base, "candidate": candidate}
         self.problem = problem
-        self.asked: list[Ask] = []
+        self.asked: list[ProbeSpec] = []
 
-    def probe(self, ask: Ask, allowance: Allowance) -> Seen:
+    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
         self.asked.append(ask)
         if ask.repeat >= self.problem:
-            return Seen(outcome="needs_live", missing="tool 'pay' is not reviewed")
+            return ProbeResult(outcome="needs_live", missing="tool 'pay' is not reviewed")
         if not ask.repeat:
-            return Seen(outcome="candidate" if ask.applied else "base")
-        side = "candidate" if ask.applied else "base"
+            return ProbeResult(outcome="candidate" if ask.atoms else "base")
+        side = "candidate" if ask.atoms else "base"
         drawn = self.lists[side][(ask.repeat - 1) % len(self.lists[side])]
-        return Seen(outcome={"b": "base", "c": "candidate", "o": "other"}[drawn], live_calls=1)  # type: ignore[arg-type]  # one of the outcomes
+        return ProbeResult(outcome={"b": "base", "c": "candidate", "o": "other"}[drawn], live_calls=1)  # type: ignore[arg-type]  # one of the outcomes
 
     def parts(self, atom: Atom) -> list[Atom]:
         return []
 
-    def stages(self, cause: Atoms) -> list[Stage]:
+    def path_steps(self, cause: Atoms) -> list[PathStep]:
         return []
 
 
 def case() -> Case:
     question = EvidenceQuestion(kind="answer", text="the answer")
     one = Atom(id="a", category="prompt", title="Change a")
-    return Case(question=question, atoms=[one], one_space=True, sampled=True)
+    return Case(question=question, atoms=[one], one_space=True, is_sampled=True)
 
 
 def test_repeats_that_never_cross_rule_out_chance() -> None:

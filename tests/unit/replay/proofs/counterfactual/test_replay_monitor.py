@@ -15,9 +15,9 @@ from replay.engine.replayer import Replayer
 from replay.live.matching_process import first_error_isolated
 from replay.overrides.policy import Policy
 from replay.overrides.profile import OverrideProfile
-from replay.proofs.counterfactual.coupling import Coupling, Recorded
-from replay.proofs.counterfactual.outcomes import Result, classify, question, said, value
-from replay.proofs.counterfactual.walk_monitor import Missed, Watch
+from replay.proofs.counterfactual.coupling import Coupling, RecordedAnswer
+from replay.proofs.counterfactual.outcomes import Result, classify, describe, question, value
+from replay.proofs.counterfactual.replay_monitor import MissingAnswer, ReplayMonitor
 from tests.support.replay_runs import POLICY, Asks, Says, graph_of, order_desk
 from traces.core.json_types import JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
@@ -82,29 +82,29 @@ def probe(run: RecordedRun, *entries: Any, others: Sequence[RecordedRun] = ()) -
     for other in (run, *others):
         nodes, values = graph_of(other)
         payloads |= values
-        index: dict[str, list[Recorded]] = {}
+        index: dict[str, list[RecordedAnswer]] = {}
         for node in nodes.nodes:
             if node.signature:
-                answer = Recorded(run=uuid4(), step=node.no, output_ref=node.output_ref, status=node.status)
+                answer = RecordedAnswer(run=uuid4(), step=node.no, output_ref=node.output_ref, status=node.status)
                 index.setdefault(node.signature, []).append(answer)
         recordings.append(index)
     coupling = Coupling(recordings=recordings)
-    watch = Watch(graph=graph, coupling=coupling)
+    watch = ReplayMonitor(graph=graph, coupling=coupling)
     world = Memory(payloads=payloads, coupling=coupling)
     profile = apply_profile(OverrideProfile.model_validate({"overrides": list(entries)}), graph)
     policy = Policy(allow=["model"], semantic_threshold=1.0)
     context = ReplayContext(graph=graph, profile=profile, policy=policy, environment=world)
     for event in Replayer(context).run():
-        watch.see(event, payloads.__getitem__)
+        watch.observe(event, payloads.__getitem__)
     return watch.result(payloads.__getitem__)
 
 
 def test_steps_assumed_unaffected_are_counted() -> None:
     graph, payloads = graph_of(talk(LOST, answer="You get a refund."))
-    watch = Watch(graph=graph, coupling=Coupling(recordings=[]))
+    watch = ReplayMonitor(graph=graph, coupling=Coupling(recordings=[]))
     kept = StepsReused(first=1, last=len(graph.nodes), offset=0, assumptions={3: {}, 5: {}})
-    watch.see(kept, payloads.__getitem__)
-    assert watch.assumed == 2
+    watch.observe(kept, payloads.__getitem__)
+    assert watch.assumed_steps == 2
 
 
 LOST: JSONValue = {"id": "A-1", "status": "lost in transit", "carrier": "northern parcels"}
@@ -136,7 +136,7 @@ def test_a_tool_that_nobody_recorded_is_missed_by_its_name() -> None:
     base, candidate = talk(LOST, answer="You get a refund."), talk(SENT, mail, answer="I wrote to you.")
     steps = [step for step in candidate.steps if step.tool_name != "send_email"]
     without = replace(candidate, steps=tuple(steps))
-    with pytest.raises(Missed, match="send_email") as missed:
+    with pytest.raises(MissingAnswer, match="send_email") as missed:
         probe(base, {"match": {"step": 4}, "tool": {"output": SENT}}, others=[without])
     assert missed.value.call is not None
     assert missed.value.call.callee == "send_email"
@@ -166,7 +166,7 @@ def test_nothing_is_told_beyond_a_check_that_only_code_can_decide() -> None:
     change = {"match": {"step": 4}, "tool": {"output": SENT}}
     assert probe(checked, change, others=[candidate]).answer == "It is on its way."
     retried = replace(base, steps=(*base.steps[:-1], check, retry, base.steps[-1]))
-    with pytest.raises(Missed, match="own code"):
+    with pytest.raises(MissingAnswer, match="own code"):
         probe(retried, change, others=[candidate])
 
 
@@ -182,5 +182,5 @@ def test_the_questions_tell_outcomes_apart_each_in_its_way() -> None:
     exact, status = question("answer_exact", []), question("status", [])
     assert value(exact, one, first_error_isolated) != value(exact, other, first_error_isolated)
     assert [value(status, each, first_error_isolated) for each in (one, other)] == ["completed", "failed"]
-    assert said(status, other, first_error_isolated) == "it fails"
+    assert describe(status, other, first_error_isolated) == "it fails"
     assert classify("x", base="b", candidate="x") == "candidate"
