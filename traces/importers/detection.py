@@ -34,7 +34,7 @@ _YAML: Final = (
 _SQL: Final = re.compile(r"\s*(?:--[^\n]*\n\s*)*(?:CREATE|INSERT|PRAGMA|BEGIN)\s", re.I)
 
 
-def by_value(test: Callable[[JSONValue], bool], confidence: float = SURE) -> Callable[[Sample], float]:
+def sniff_by_value(test: Callable[[JSONValue], bool], confidence: float = SURE) -> Callable[[Sample], float]:
     """Return a sniffer that has this confidence if `test` is true for any value of the sample."""
 
     def sniff(sample: Sample) -> float:
@@ -43,14 +43,14 @@ def by_value(test: Callable[[JSONValue], bool], confidence: float = SURE) -> Cal
     return sniff
 
 
-def is_kurral(sample: Sample) -> float:
+def sniff_kurral(sample: Sample) -> float:
     first = _first(sample)
     if "kurral_id" in first:
         return SURE
     return LIKELY if isinstance(first.get("mcp_tool_calls"), list) else 0.0
 
 
-def is_otlp(sample: Sample) -> float:
+def sniff_otlp(sample: Sample) -> float:
     if any(_is_otlp_value(value) or is_span_document(value) for value in sample.values):
         return SURE
     if any(isinstance(document, Record) for document in find_documents(sample.head)):
@@ -58,7 +58,7 @@ def is_otlp(sample: Sample) -> float:
     return LIKELY if sample.head[:1] == b"\n" and sample.is_complete and request_from_protobuf(sample.head) else 0.0
 
 
-def is_prela(sample: Sample) -> float:
+def sniff_prela(sample: Sample) -> float:
     for value in sample.values:
         spans = value if isinstance(value, list) else items(obj(value).get("spans")) or [value]
         span = obj(next(iter(spans), None))
@@ -67,7 +67,7 @@ def is_prela(sample: Sample) -> float:
     return 0.0
 
 
-def is_langfuse(sample: Sample) -> float:
+def sniff_langfuse(sample: Sample) -> float:
     for value in sample.values:
         body = obj(value) if "batch" in obj(value) else obj(obj(value).get("json"))
         event = obj(next(iter(items(body.get("batch"))), None))
@@ -80,7 +80,7 @@ def is_langfuse(sample: Sample) -> float:
     return SURE if langfuse_export.is_table(sample.head) else 0.0
 
 
-def is_langsmith(sample: Sample) -> float:
+def sniff_langsmith(sample: Sample) -> float:
     if is_multipart(sample.head):
         return SURE
     for value in sample.values:
@@ -91,7 +91,7 @@ def is_langsmith(sample: Sample) -> float:
     return 0.0
 
 
-def is_krabs(sample: Sample) -> float:
+def sniff_krabs(sample: Sample) -> float:
     if sample.head.startswith(sqlite_file.MAGIC):
         return SURE
     is_event = any(
@@ -100,7 +100,7 @@ def is_krabs(sample: Sample) -> float:
     return SURE if is_event else 0.0
 
 
-def is_claude_code(sample: Sample) -> float:
+def sniff_claude_code(sample: Sample) -> float:
     """Look for any line of a session: others may be damaged, and other logs have no such lines."""
     lines = [obj(value) for value in sample.values]
     is_message_line = any(
@@ -110,7 +110,7 @@ def is_claude_code(sample: Sample) -> float:
     return SURE if is_message_line or is_linked_line else 0.0
 
 
-def is_codex(sample: Sample) -> float:
+def sniff_codex(sample: Sample) -> float:
     is_rollout_line = any(
         text(obj(value).get("type")) in codex.TYPES and isinstance(obj(value).get("payload"), dict)
         for value in sample.values
@@ -118,18 +118,18 @@ def is_codex(sample: Sample) -> float:
     return SURE if is_rollout_line else 0.0
 
 
-def is_atif(sample: Sample) -> float:
+def sniff_atif(sample: Sample) -> float:
     first = _first(sample)
     if text(first.get("schema_version")).startswith("ATIF"):
         return SURE
     return LIKELY if {"steps", "agent", "session_id"} <= first.keys() else 0.0
 
 
-def is_events(sample: Sample) -> float:
+def sniff_events(sample: Sample) -> float:
     return SURE if any(forkpoint_events.is_event(value) for value in sample.values) else 0.0
 
 
-def is_chat(sample: Sample) -> float:
+def sniff_chat(sample: Sample) -> float:
     for value in sample.values:
         body = obj(value)
         request = obj(body.get("request")) or body

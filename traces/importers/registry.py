@@ -121,41 +121,47 @@ IMPORTERS: Final = (
     Importer(
         name="forkpoint",
         title="Forkpoint events",
-        sniff=detection.is_events,
+        sniff=detection.sniff_events,
         parse_together=forkpoint_events.parse,
         keys=forkpoint_events.keys,
     ),
     Importer(
         name="kurral",
         title="Kurral artifacts",
-        sniff=detection.is_kurral,
+        sniff=detection.sniff_kurral,
         parse=kurral.parse,
         by_line=_lines_are_runs,
         # An artifact is a run even without requests and calls.
         allows_empty=True,
     ),
-    Importer(name="prela", title="Prela traces", sniff=detection.is_prela, parse_together=prela.parse, keys=prela.keys),
     Importer(
-        name="otlp", title="OpenTelemetry (OTLP)", sniff=detection.is_otlp, parse_together=spans.parse, keys=spans.keys
+        name="prela", title="Prela traces", sniff=detection.sniff_prela, parse_together=prela.parse, keys=prela.keys
+    ),
+    Importer(
+        name="otlp",
+        title="OpenTelemetry (OTLP)",
+        sniff=detection.sniff_otlp,
+        parse_together=spans.parse,
+        keys=spans.keys,
     ),
     Importer(
         name="langfuse",
         title="Langfuse ingestion",
-        sniff=detection.is_langfuse,
+        sniff=detection.sniff_langfuse,
         parse_together=langfuse.parse,
         keys=langfuse.keys,
     ),
     Importer(
         name="langsmith",
         title="LangSmith runs",
-        sniff=detection.is_langsmith,
+        sniff=detection.sniff_langsmith,
         parse_together=langsmith.parse,
         keys=langsmith.keys,
     ),
     Importer(
         name=agents_sdk.FORMAT,
         title="OpenAI Agents SDK traces",
-        sniff=detection.by_value(agents_sdk.is_export),
+        sniff=detection.sniff_by_value(agents_sdk.is_export),
         parse_together=agents_sdk.parse,
     ),
     Importer(
@@ -167,54 +173,54 @@ IMPORTERS: Final = (
     Importer(
         name=langgraph.FORMAT,
         title="LangGraph state and checkpoints",
-        sniff=detection.by_value(langgraph.is_state),
+        sniff=detection.sniff_by_value(langgraph.is_state),
         parse_together=langgraph.parse,
     ),
     Importer(
         name=langchain.FORMAT,
         title="LangChain messages",
-        sniff=detection.by_value(langchain.is_conversation, detection.LIKELY + 0.1),
+        sniff=detection.sniff_by_value(langchain.is_conversation, detection.LIKELY + 0.1),
         parse=langchain.parse,
     ),
     Importer(
         name=promptfoo.FORMAT,
         title="promptfoo results",
-        sniff=detection.by_value(promptfoo.is_output),
+        sniff=detection.sniff_by_value(promptfoo.is_output),
         parse=promptfoo.parse,
     ),
     Importer(
         name=tau.FORMAT,
         title="tau-bench and tau2-bench results",
-        sniff=detection.by_value(tau.is_result),
+        sniff=detection.sniff_by_value(tau.is_result),
         parse=tau.parse,
     ),
     Importer(
         name=openai.FORMAT,
         title="OpenAI responses and batches",
-        sniff=detection.by_value(openai.is_recording),
+        sniff=detection.sniff_by_value(openai.is_recording),
         parse_together=openai.parse,
     ),
     Importer(
         name="krabs",
         title="Krabs telemetry and sessions",
-        sniff=detection.is_krabs,
+        sniff=detection.sniff_krabs,
         parse_together=_krabs,
         keys=krabs.keys,
     ),
     Importer(
         name="claude-code",
         title="Claude Code sessions",
-        sniff=detection.is_claude_code,
+        sniff=detection.sniff_claude_code,
         parse_together=claude_code.parse,
         keys=claude_code.keys,
     ),
     Importer(
-        name="codex", title="Codex rollouts", sniff=detection.is_codex, parse_together=codex.parse, keys=codex.keys
+        name="codex", title="Codex rollouts", sniff=detection.sniff_codex, parse_together=codex.parse, keys=codex.keys
     ),
     Importer(
         name="atif",
         title="ATIF trajectories",
-        sniff=detection.is_atif,
+        sniff=detection.sniff_atif,
         parse_together=atif.parse,
         keys=atif.keys,
         by_line=_lines_are_runs,
@@ -264,7 +270,7 @@ IMPORTERS: Final = (
     Importer(
         name="chat",
         title="Chat transcripts",
-        sniff=detection.is_chat,
+        sniff=detection.sniff_chat,
         parse=chat.parse,
         by_line=_lines_are_transcripts,
     ),
