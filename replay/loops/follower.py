@@ -67,7 +67,7 @@ class LoopFollower:
         self._base_messages = flat(base)
         self._tail: list[JSONValue] = []
         self._turn_count = 1
-        self._injected = InjectedMessages(parts, loop)
+        self._injected_messages = InjectedMessages(parts, loop)
         self._calls = TurnCalls(parts, loop, node, self._template())
         self._containers = NewContainers(parts, loop, self._calls, answer)
         self._turn = TurnFollower(parts, self._key, self._position, self._calls, self._containers)
@@ -136,11 +136,11 @@ class LoopFollower:
     def _enter_container(self, node: Node | None) -> Generator[DriverEvent, None, int | None]:
         """Advance to the next model step; returns the number of its parent."""
         if node is None:
-            yield from self._injected.report_missing(self._position.model)
+            yield from self._injected_messages.report_missing(self._position.model)
             return (yield from self._containers.open(self._containers.model_path, self._position.model))
         yield from self._position.advance_to(node)
         parent = self._position.parent_number(node)
-        self._tail += self._injected.documents(self._position.model, node)
+        self._tail += self._injected_messages.documents(self._position.model, node)
         return parent
 
     def _settle(self, node: Node | None, answer: Answer) -> Answer:

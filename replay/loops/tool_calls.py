@@ -51,7 +51,7 @@ class TurnCalls:
         self._implicit_calls: RecordedCalls[Node] = RecordedCalls(self._recorded_calls.reduced)
         self._later_calls = [node for node in loop.calls if node.no > start.no]
         # Recorded calls that a divergence reports as replaced.
-        self._replaced: set[int] = set()
+        self._replaced_numbers: set[int] = set()
         self._used_numbers: set[int] = set()
         # Keys of all calls made, in any turn.
         self._made_keys: set[str] = set()
@@ -67,16 +67,16 @@ class TurnCalls:
         pairs: list[tuple[JSONObject, Node | None]] = []
         for call in requests:
             tool_and_arguments = str(call.get("name", "")), call.get("arguments")
-            unused = [
+            candidates = [
                 *self._recorded_calls.waiting(*tool_and_arguments),
                 *self._implicit_calls.waiting(*tool_and_arguments),
             ]
-            match = next((node for node in unused if node.no not in taken_numbers), None)
+            match = next((node for node in candidates if node.no not in taken_numbers), None)
             taken_numbers.update(() if match is None else (match.no,))
             pairs.append((call, match))
         self._reserved_nodes = {match for _, match in pairs if match is not None}
-        ordered = iter(sorted((pair for pair in pairs if pair[1] is not None), key=_recorded_number))
-        return [pair if pair[1] is None else next(ordered) for pair in pairs]
+        recorded_order = iter(sorted((pair for pair in pairs if pair[1] is not None), key=_recorded_number))
+        return [pair if pair[1] is None else next(recorded_order) for pair in pairs]
 
     def match(self, tool: str, arguments: JSONValue) -> Node | None:
         match = self._recorded_calls.exact(tool, arguments)
@@ -95,18 +95,18 @@ class TurnCalls:
         return node.no in self._used_numbers
 
     def is_replaced(self, node: Node) -> bool:
-        return node.no in self._replaced
+        return node.no in self._replaced_numbers
 
     def implicit_call(self, request: JSONObject, at: Node) -> ImplicitCall | None:
         """Agent or search that answers a call without a tool step, reused or re-run."""
         tool, arguments = str(request.get("name", "")), request.get("arguments")
         if (match := self._implicit_calls.exact(tool, arguments)) is not None:
             return self._implicit.call_of(match.call)
-        skipped = self._control.should_skip(tool, arguments, self._spec(tool)).skip
-        node = None if skipped or self._resolvers.is_listed(tool) else self._next_unused(tool, at)
-        implicit = None if node is None else self._implicit.call_of(node)
-        can = implicit is not None and self._subagents.can_answer(implicit, arguments)
-        return implicit if can else None
+        is_duplicate = self._control.should_skip(tool, arguments, self._spec(tool)).skip
+        place = None if is_duplicate or self._resolvers.is_listed(tool) else self._next_unused(tool, at)
+        implicit = None if place is None else self._implicit.call_of(place)
+        can_answer = implicit is not None and self._subagents.can_answer(implicit, arguments)
+        return implicit if can_answer else None
 
     def answer(self, call: Call, at: Node) -> Answer:
         """Resolve a call: recorded calls in order, then duplicate suppression, then the resolver chain."""
@@ -148,7 +148,7 @@ class TurnCalls:
         later_models = (model.no for model in self._loop.models if model.no > at.no)
         end = next(later_models, self._loop.last + 1)
         for node in self._later_calls:
-            free = node not in self._reserved_nodes and node.no not in self._used_numbers | self._replaced
+            free = node not in self._reserved_nodes and node.no not in self._used_numbers | self._replaced_numbers
             if at.no < node.no < end and free and self._request_of(node)[0] == tool:
                 return node
         return None
@@ -158,7 +158,7 @@ class TurnCalls:
         node = self.replaced_call(call, at)
         if node is None:
             return wording.new_call(call.no, call.callee)
-        self._replaced.add(node.no)
+        self._replaced_numbers.add(node.no)
         return wording.changed_arguments(call.no, call.callee, self._request_of(node)[1], call.input)
 
     def result_message(self, call: Call, answer: Answer, source: Node | None) -> JSONObject:
@@ -184,14 +184,14 @@ class TurnCalls:
 
     def in_recorded_order(self, results: Sequence[tuple[Node | None, JSONObject]]) -> list[JSONValue]:
         """Order tool messages: those of recorded calls like the recorded messages."""
-        indexes = {node.no: place for node, _ in results if node is not None and (place := self._message_index(node))}
-        recorded = iter(
+        indexes = {node.no: index for node, _ in results if node is not None and (index := self._message_index(node))}
+        recorded_results = iter(
             sorted(
                 (pair for pair in results if pair[0] and pair[0].no in indexes),
                 key=lambda pair: indexes[pair[0].no] if pair[0] else 0,
             )
         )
-        return [next(recorded)[1] if node and node.no in indexes else message for node, message in results]
+        return [next(recorded_results)[1] if node and node.no in indexes else message for node, message in results]
 
     def _message_index(self, node: Node) -> int:
         """Index of a call's result among the recorded messages; 0 if it has none."""
@@ -217,8 +217,8 @@ class TurnCalls:
         _, reason = self._state.labels.get(node.no, (None, None))
         if reason in _NOT_MADE_REASONS:
             return StepStatus.DENIED
-        changed = StepStatus.OK if node.no in self._state.changes else node.status
-        return self._state.statuses.get(node.no, changed)
+        default = StepStatus.OK if node.no in self._state.changes else node.status
+        return self._state.statuses.get(node.no, default)
 
     def _register_earlier(self, node: Node) -> None:
         """Register an earlier recorded call: an idempotent tool repeats its answer unless it failed or changed."""
@@ -246,8 +246,8 @@ class TurnCalls:
     def _calls_before_fork(self) -> list[Node]:
         """Calls of this loop before the fork, including those in its closed containers."""
         graph, scope = self._context.graph, self._loop.parent
-        around = {node.no for node in graph.earlier if node.parent == scope}
-        return [node for node in graph.earlier_calls if node.parent == scope or node.parent in around]
+        container_numbers = {node.no for node in graph.earlier if node.parent == scope}
+        return [node for node in graph.earlier_calls if node.parent == scope or node.parent in container_numbers]
 
     def _request_of(self, node: Node) -> tuple[str, JSONValue]:
         """Tool and arguments of a recorded call."""

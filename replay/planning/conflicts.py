@@ -20,18 +20,18 @@ Provider = Callable[[str, str, str | None], str | None]
 def of_policy(policy: Policy) -> Iterator[PlanRefusal]:
     """Conflicts within a policy."""
     if policy.order == "reexecute" and not policy.allow:
-        yield _refused("/policy/order", "`order: reexecute` asks for live calls, and `allow` lists none")
+        yield _conflict("/policy/order", "`order: reexecute` requires live calls, but `allow` lists none")
     yield from _of_tools(policy)
 
 
 def of_profile(graph: Graph, profile: AppliedProfile, policy: Policy, provider: Provider) -> Iterator[PlanRefusal]:
     """Overrides that the policy forbids; each entry is checked once."""
-    seen: set[int] = set()
+    checked_entries: set[int] = set()
     models = (node for node in graph.nodes if node.type is StepType.MODEL and node.no in profile.by_step)
     for node in models:
         for index in profile.by_step[node.no].entries:
-            if index not in seen:
-                seen.add(index)
+            if index not in checked_entries:
+                checked_entries.add(index)
                 yield from _of_entry(index, profile.profile.overrides[index], node, policy, provider)
 
 
@@ -40,8 +40,12 @@ def unreviewed_tools(calls: Sequence[Call]) -> Iterator[PlanRefusal]:
     if not calls:
         return
     tools = list(dict.fromkeys(call.callee for call in calls))
-    named = ", ".join(map(repr, tools))
-    detail = f"the policy lets tools run live, and nobody has reviewed {named}: decide on the Tools page first"
+    tool_names = ", ".join(map(repr, tools))
+    verb, pronoun = ("is", "it") if len(tools) == 1 else ("are", "them")
+    detail = (
+        f"the policy allows live tool calls, but {tool_names} {verb} not reviewed: "
+        f"review {pronoun} on the Tools page first"
+    )
     step = next((call.node.no for call in calls if call.node is not None), None)
     yield PlanRefusal(code="tool_review_required", detail=detail, where="/policy/allow", step=step)
 
@@ -51,20 +55,20 @@ def strict(policy: Policy, steps: Sequence[PlannedStep], events: Sequence[Event]
     if not policy.strict:
         return
     simulated = [step for step in steps if step.label is Label.SIMULATED or step.action == "blocked"]
-    # A container is simulated because of a step inside it: that one is to blame, and it comes later.
+    # A container is simulated because of a step inside it; that step is the cause, and comes later.
     simulated.sort(key=lambda step: step.type in CONTAINERS)
     if simulated:
         failing = simulated[0]
-        why = "get no answer" if failing.action == "blocked" else f"be simulated ({failing.reason})"
-        detail = f"the policy is strict, and step {failing.sequence_no} would {why}"
+        outcome = "get no answer" if failing.action == "blocked" else f"be simulated ({failing.reason})"
+        detail = f"the policy is strict, but step {failing.sequence_no} would {outcome}"
         yield PlanRefusal(code="policy_conflict", detail=detail, where="/policy/strict", step=failing.sequence_no)
         return
-    resolved = (event for event in events if isinstance(event, StepResolved) and event.call.node is None)
-    new = next((one for one in resolved if one.answer.label in {Label.SIMULATED, None}), None)
+    new_steps = (event for event in events if isinstance(event, StepResolved) and event.call.node is None)
+    new = next((event for event in new_steps if event.answer.label in {Label.SIMULATED, None}), None)
     if new is not None:
         detail = (
-            f"the policy is strict, and step {new.call.no}, a call of {new.call.callee} that the recording does not "
-            "have, would be simulated"
+            f"the policy is strict, but step {new.call.no}, a call of {new.call.callee} that is not in the recording, "
+            "would be simulated"
         )
         yield PlanRefusal(code="policy_conflict", detail=detail, where="/policy/strict", step=new.call.no)
 
@@ -75,66 +79,71 @@ def idle_reexecution(policy: Policy, events: Sequence[Event]) -> Iterator[PlanRe
     live = any(isinstance(event, StepResolved) and event.answer.action == "live" for event in events)
     if idle and not live:
         detail = (
-            f"`order: reexecute` asks for live calls, and nothing configured can make that of step {idle[0].no} "
+            f"`order: reexecute` requires live calls, but nothing is configured to execute step {idle[0].no} "
             f"({idle[0].type} {idle[0].model or idle[0].callee})"
         )
         yield PlanRefusal(code="policy_conflict", detail=detail, where="/policy/order", step=idle[0].no)
 
 
 def not_executed(policy: Policy, events: Sequence[Event]) -> list[Node]:
-    """Steps under `order: reexecute` that a recording answers because nothing can execute them."""
-    resolved = (
+    """Steps that keep a recorded or cached answer under `order: reexecute`, because nothing can execute them."""
+    reused_steps = (
         event for event in events if isinstance(event, StepResolved) and event.answer.action in {"reuse", "cache"}
     )
-    return [one.call.node for one in resolved if one.call.node is not None and policy.reexecutes(one.call.type)]
+    return [
+        event.call.node for event in reused_steps if event.call.node is not None and policy.reexecutes(event.call.type)
+    ]
 
 
 def of_budget(policy: Policy, fork: int, live: Sequence[PlannedStep]) -> Iterator[PlanRefusal]:
     """Budgets below the certain needs of the plan."""
     budget = policy.budget
     if live and budget.max_live_calls == 0:
-        yield _refused("/policy/budget/max_live_calls", f"the budget allows no live calls, and {_makes(live)}", live[0])
+        yield _conflict(
+            "/policy/budget/max_live_calls", f"the budget allows no live calls, but {_makes(live)}", live[0]
+        )
     if live and budget.max_cost_usd == 0:
-        yield _refused("/policy/budget/max_cost_usd", f"the budget allows no cost, and {_makes(live)}", live[0])
+        yield _conflict("/policy/budget/max_cost_usd", f"the budget allows no cost, but {_makes(live)}", live[0])
     if budget.max_steps is not None and budget.max_steps < fork:
-        detail = f"the budget allows {budget.max_steps} steps, and the fork is at step {fork}"
-        yield _refused("/policy/budget/max_steps", detail)
+        detail = f"the budget allows {budget.max_steps} steps, but the fork is at step {fork}"
+        yield _conflict("/policy/budget/max_steps", detail)
 
 
 def budget_warnings(policy: Policy, live: Sequence[PlannedStep], cost: float | None, *, steps: int) -> Iterator[str]:
     """Budgets that the plan would exhaust unless a loop ends earlier."""
     room = policy.budget.max_steps
     if room is not None and steps > room:
-        yield f"The budget allows {_steps(room)}, and this replay has {steps}: it stops when these are made."
+        yield f"The budget allows {_steps(room)}, but this replay has {steps}: it stops when the budget is used up."
     calls, most = policy.budget.max_live_calls, policy.budget.max_cost_usd
     if calls and len(live) > calls:
-        yield f"The budget allows {_calls(calls)}: the replay stops at step {live[calls].sequence_no}, the next one."
+        number = live[calls].sequence_no
+        yield f"The budget allows {_calls(calls)}: the replay stops at step {number}, which needs another one."
     if most and cost is not None and cost > most:
-        yield f"The budget allows ${most:g}, and the live calls are expected to cost ${cost:.4f}: it may not suffice."
+        yield f"The budget of ${most:g} may not suffice: the live calls are expected to cost ${cost:.4f}."
 
 
 def _of_entry(index: int, entry: Override, node: Node, policy: Policy, provider: Provider) -> Iterator[PlanRefusal]:
     asks = [name for name in entry.sets if name in {"model", "messages", "prompt"}]
     if asks and "model" not in policy.allow and policy.fallback == "fail":
-        detail = f"`{asks[0]}` needs a live model call, and the policy neither allows one nor a placeholder"
+        detail = f"`{asks[0]}` needs a live model call, but the policy allows neither that nor a placeholder"
         yield PlanRefusal(code="policy_conflict", detail=detail, where=pointer(index, asks[0]), step=node.no)
     model = entry.model
     if model and model.provider and provider(node.provider, model.model or node.model, model.provider) is None:
-        where, detail = pointer(index, "model", "provider"), f"provider {model.provider!r} is not configured"
-        yield PlanRefusal(code="policy_conflict", detail=detail, where=where, step=node.no)
+        path, detail = pointer(index, "model", "provider"), f"provider {model.provider!r} is not configured"
+        yield PlanRefusal(code="policy_conflict", detail=detail, where=path, step=node.no)
 
 
 def _of_tools(policy: Policy) -> Iterator[PlanRefusal]:
     rules = policy.tools
-    for index, asked in enumerate(rules.ask):
-        if (block := _covering(rules.block, asked)) is not None:
-            detail = f"the operator cannot be asked about {asked!r}: {block!r} on the blocklist denies it"
-            yield _refused(f"/policy/tools/ask/{index}", detail)
+    for index, tool in enumerate(rules.ask):
+        if (block := _covering(rules.block, tool)) is not None:
+            detail = f"the policy asks the operator about {tool!r}, but {block!r} on the blocklist denies it"
+            yield _conflict(f"/policy/tools/ask/{index}", detail)
     if rules.allow and "tool" not in policy.allow:
-        detail = "`tools.allow` names tools that may run live, and `allow` lets no tool do so"
-        yield _refused("/policy/tools/allow", detail)
+        detail = "`tools.allow` names tools that may run live, but `allow` does not include live tool calls"
+        yield _conflict("/policy/tools/allow", detail)
     elif "tool" in policy.allow and all(_covering(rules.block, name) is not None for name in rules.allow or ["*"]):
-        yield _refused("/policy/tools/block", "`allow` lets tools run live, and the blocklist denies every one of them")
+        yield _conflict("/policy/tools/block", "`allow` includes live tool calls, but the blocklist denies all of them")
 
 
 def _covering(patterns: Sequence[str], name: str) -> str | None:
@@ -143,7 +152,7 @@ def _covering(patterns: Sequence[str], name: str) -> str | None:
 
 
 def _makes(live: Sequence[PlannedStep]) -> str:
-    return f"the plan makes {_calls(len(live))}"
+    return f"the plan needs {_calls(len(live))}"
 
 
 def _steps(count: int) -> str:
@@ -154,9 +163,9 @@ def _calls(count: int) -> str:
     return "1 live call" if count == 1 else f"{count} live calls"
 
 
-def _refused(where: str, detail: str, step: PlannedStep | None = None) -> PlanRefusal:
+def _conflict(path: str, detail: str, step: PlannedStep | None = None) -> PlanRefusal:
     return PlanRefusal(
-        code="policy_conflict", detail=detail, where=where, step=None if step is None else step.sequence_no
+        code="policy_conflict", detail=detail, where=path, step=None if step is None else step.sequence_no
     )
 
 
@@ -166,11 +175,11 @@ def bad_edit(
     """First edit that does not fit step `no`: the message does not exist, or `prompt` sets it too."""
     system = _system_places(messages, prompt)
     for at, edit in enumerate(entry.messages or ()):
-        where = pointer(index, "messages", at, "index")
+        path = pointer(index, "messages", at, "index")
         if edit.index >= len(messages) + (edit.op == "insert"):
-            detail = f"step {no} has {len(messages)} messages: there is none at index {edit.index}"
-            return PlanRefusal(code="override_matches_nothing", detail=detail, where=where, step=no)
+            detail = f"step {no} has {len(messages)} messages; there is no message at index {edit.index}"
+            return PlanRefusal(code="override_matches_nothing", detail=detail, where=path, step=no)
         if edit.index in system and edit.op != "insert":
-            detail = f"step {no}: message {edit.index} is the system prompt, which `prompt.system` sets as well"
-            return PlanRefusal(code="override_conflict", detail=detail, where=where, step=no)
+            detail = f"step {no}: message {edit.index} is the system prompt, which `prompt.system` also sets"
+            return PlanRefusal(code="override_conflict", detail=detail, where=path, step=no)
     return None

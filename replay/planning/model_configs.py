@@ -21,17 +21,17 @@ from traces.payloads.parts import MissingPart
 def determinism_of(graph: Graph, profile: AppliedProfile, policy: Policy, environment: PlanEnvironment) -> Determinism:
     """Compare recorded and planned configurations of the edited model steps."""
     models = [node for node in graph.nodes if node.type is StepType.MODEL]
-    edited = [node for node in models if profile.edits_of(node).model]
+    edited_models = [node for node in models if profile.edits_of(node).model]
     pairs = []
-    for node in _different(edited or models[:1], profile, environment):
+    for node in _distinct_steps(edited_models or models[:1], profile, environment):
         if (pair := _configurations(node, profile, environment)) is not None:
             pairs.append(pair)
-    return assess(pairs, changed=_changed(graph, profile), threshold=policy.determinism_threshold)
+    return assess(pairs, changed=_other_changes(graph, profile), threshold=policy.determinism_threshold)
 
 
-def _different(nodes: Sequence[Node], profile: AppliedProfile, environment: PlanEnvironment) -> Iterable[Node]:
+def _distinct_steps(nodes: Sequence[Node], profile: AppliedProfile, environment: PlanEnvironment) -> Iterable[Node]:
     """One step of each group with equal configuration and edits."""
-    found: dict[tuple[object, ...], Node] = {}
+    step_by_key: dict[tuple[object, ...], Node] = {}
     _read_parameters({node.input_ref for node in nodes if node.input_ref}, environment)
     for node in nodes:
         key = (
@@ -40,29 +40,31 @@ def _different(nodes: Sequence[Node], profile: AppliedProfile, environment: Plan
             environment.sources.parameters.get(node.input_ref),
             profile.edits_of(node).entries,
         )
-        found.setdefault(key, node)
-    return found.values()
+        step_by_key.setdefault(key, node)
+    return step_by_key.values()
 
 
 def _read_parameters(refs: Collection[str], environment: PlanEnvironment) -> None:
     """Read the parameters of inputs, without messages, in comparable form."""
-    known = environment.sources.parameters
-    unknown = [ref for ref in refs if ref not in known]
+    parameters = environment.sources.parameters
+    unknown = [ref for ref in refs if ref not in parameters]
     values = (
-        _readable(unknown, environment) if environment.sources.roots is None else environment.sources.roots(unknown)
+        _read_payloads(unknown, environment)
+        if environment.sources.roots is None
+        else environment.sources.roots(unknown)
     )
     for ref in unknown:
         input = values.get(ref)
-        stated = {name: item for name, item in input.items() if name != "messages"} if isinstance(input, dict) else {}
-        known[ref] = orjson.dumps(stated, option=orjson.OPT_SORT_KEYS)
+        settings = {name: item for name, item in input.items() if name != "messages"} if isinstance(input, dict) else {}
+        parameters[ref] = orjson.dumps(settings, option=orjson.OPT_SORT_KEYS)
 
 
-def _readable(refs: Iterable[str], environment: PlanEnvironment) -> dict[str, JSONValue]:
-    found: dict[str, JSONValue] = {}
+def _read_payloads(refs: Iterable[str], environment: PlanEnvironment) -> dict[str, JSONValue]:
+    values: dict[str, JSONValue] = {}
     for ref in refs:
         with suppress(MissingPart):
-            found[ref] = environment.payload(ref)
-    return found
+            values[ref] = environment.payload(ref)
+    return values
 
 
 def _configurations(
@@ -87,13 +89,13 @@ def _parameters(input: JSONObject) -> JSONObject:
     return parameters if isinstance(parameters, dict) else {}
 
 
-def _changed(graph: Graph, profile: AppliedProfile) -> list[str]:
+def _other_changes(graph: Graph, profile: AppliedProfile) -> list[str]:
     """Other changes of the profile; a prompt's text or template is critical."""
-    found: dict[str, None] = {}
+    changes: dict[str, None] = {}
     for edits in profile.distinct:
         if {"system", "template", "template_id", "version"} & edits.prompt.keys():
-            found["prompt"] = None
-        for name, given in (
+            changes["prompt"] = None
+        for name, is_set in (
             ("variables", "variables" in edits.prompt),
             ("messages", edits.messages),
             ("retrieval", edits.retrieval),
@@ -102,6 +104,6 @@ def _changed(graph: Graph, profile: AppliedProfile) -> list[str]:
             ("tool outputs", edits.tool),
             ("what-if outputs", edits.output),
         ):
-            if given:
-                found[name] = None
-    return list(found)
+            if is_set:
+                changes[name] = None
+    return list(changes)

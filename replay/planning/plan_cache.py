@@ -1,4 +1,4 @@
-"""Finished plans in memory, bounded in size and in age. Pure."""
+"""Finished plans in memory, with limits on size and age. Pure."""
 
 import time
 from collections import OrderedDict
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class PlanCache(Generic[T]):
-    """The plans used last, by key; a plan too heavy for the whole cache is not kept."""
+    """Most recently used plans by key; a plan heavier than the whole cache is not stored."""
 
     def __init__(self, *, capacity: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._capacity = capacity
@@ -21,7 +21,7 @@ class PlanCache(Generic[T]):
         self._entries: OrderedDict[Hashable, tuple[float, int, T]] = OrderedDict()
 
     def get(self, key: Hashable) -> T | None:
-        """Return the plan under this key unless it is too old."""
+        """Return the plan under this key unless it has expired."""
         with self._lock:
             if key not in self._entries:
                 return None
@@ -32,8 +32,8 @@ class PlanCache(Generic[T]):
             self._entries.move_to_end(key)
             return plan
 
-    def put(self, key: Hashable, plan: T, *, weight: int) -> None:
-        """Keep a plan; those not used for longest make room."""
+    def store(self, key: Hashable, plan: T, *, weight: int) -> None:
+        """Store a plan; the least recently used plans make room."""
         with self._lock:
             if key in self._entries:
                 self._remove(key)

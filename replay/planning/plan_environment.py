@@ -31,12 +31,12 @@ class Sources:
     retriever: Callable[[Call], RetrieverMatch] = lambda call: RetrieverMatch(reason="no retriever is configured")
     outlooks: Outlooks = field(default_factory=Outlooks)
     requests: Requests = field(default_factory=UnknownRequests)
-    # By input: its parameters
+    # Parameters by input reference.
     parameters: dict[str, bytes] = field(default_factory=dict)
-    # Values with references in place of their parts, which is enough to compare them; None: as `payload` has them.
+    # Reads values with references in place of their parts, which suffices to compare them; None to use `payload`.
     roots: Callable[[Collection[str]], Mapping[str, JSONValue]] | None = None
-    # By step of the source, wherever the fork is
-    lost: Mapping[int, LostPayloads] = field(default_factory=dict)
+    # Unreadable payloads by source step, also before the fork.
+    losses: Mapping[int, LostPayloads] = field(default_factory=dict)
 
 
 @dataclass
@@ -68,21 +68,22 @@ class PlanEnvironment:
             reason=Reason.LIVE_MODEL,
             is_known=False,
             output={"message": {"role": "assistant", "content": _UNKNOWN}},
-            note=f"Asks {provider}",
+            note=f"Calls {provider}",
         )
 
     def tool(self, name: str) -> ToolReview:
         return self.sources.tool(name)
 
     def live_tool(self, call: Call, executor: str) -> Answer:
-        self.costs[call.no] = 0.0  # whoever runs the tool may ask for money, but not by the token
+        # A tool may cost money, but has no price per token.
+        self.costs[call.no] = 0.0
         return Answer(
             action="live",
             label=Label.SIMULATED,
             reason=Reason.LIVE_TOOL,
             is_known=False,
             output=_UNKNOWN,
-            note=f"runs through {executor}",
+            note=f"Runs through {executor}",
         )
 
     def retriever(self, call: Call) -> RetrieverMatch:
@@ -96,7 +97,7 @@ class PlanEnvironment:
             reason=Reason.LIVE_RETRIEVAL,
             is_known=False,
             output={"documents": [{"id": "forkpoint-unknown", "content": _UNKNOWN}]},
-            note=f"Asks retriever {serving.name}",
+            note=f"Calls retriever {serving.name}",
         )
 
     def _embedding_cost(self, call: Call, serving: RetrieverMatch) -> float | None:

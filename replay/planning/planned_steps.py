@@ -16,37 +16,37 @@ EXACT = str(Reason.SOURCE_OUTPUT_REUSED)
 
 
 def planned_steps(
-    graph: Graph, events: Iterable[Event], costs: Mapping[int, float | None], *, brief: bool, untouched: bool
+    graph: Graph, events: Iterable[Event], costs: Mapping[int, float | None], *, brief: bool, list_reused: bool
 ) -> list[PlannedStep]:
-    """One entry for every source step from the fork on, or for those that something reaches or that are lost.
+    """Entries of source steps from the fork on; exact reused steps only if `list_reused`.
 
-    Steps that were open at the fork and end otherwise are among them.
+    Containers that are open at the fork are included if their output differs.
     """
-    found: dict[int, PlannedStep] = {}
-    lost = [node for node in graph.nodes if node.losses]
+    steps: dict[int, PlannedStep] = {}
+    lost_nodes = [node for node in graph.nodes if node.losses]
     for event in events:
         match event:
             case StepsReused():
-                for no in range(event.first, event.last + 1) if untouched else ():
+                for no in range(event.first, event.last + 1) if list_reused else ():
                     if no not in event.assumptions:
-                        found[no] = _kept(graph.by_no[no])
-                notes = {no: "" if brief else explanation(why) for no, why in event.assumptions.items()}
-                found |= {no: _assumed(graph.by_no[no], note) for no, note in notes.items()}
-                found |= {node.no: lost_step(node) for node in lost if event.first <= node.no <= event.last}
+                        steps[no] = _reused_step(graph.by_no[no])
+                notes = {no: "" if brief else explanation(assumption) for no, assumption in event.assumptions.items()}
+                steps |= {no: _assumed_step(graph.by_no[no], note) for no, note in notes.items()}
+                steps |= {node.no: lost_step(node) for node in lost_nodes if event.first <= node.no <= event.last}
             case StepResolved() if event.answer.source is not None or event.call.node is not None:
                 node = event.call.node or event.answer.source
                 if node is not None:
-                    found[node.no] = _resolved(node, event, costs.get(event.call.no), brief=brief)
+                    steps[node.no] = _resolved_step(node, event, costs.get(event.call.no), brief=brief)
             case StepSkipped():
-                found[event.node.no] = _gone(event)
+                steps[event.node.no] = _skipped_step(event)
             case ContainerClosed():
-                found[event.node.no] = _closed(event)
+                steps[event.node.no] = _container_step(event)
             case _:
                 pass
-    return [found[no] for no in sorted(found)]
+    return [steps[no] for no in sorted(steps)]
 
 
-def _kept(node: Node) -> PlannedStep:
+def _reused_step(node: Node) -> PlannedStep:
     # Built without validation: a plan has as many of these as the run has steps.
     return PlannedStep.model_construct(
         sequence_no=node.no,
@@ -62,7 +62,7 @@ def _kept(node: Node) -> PlannedStep:
     )
 
 
-def _assumed(node: Node, note: str) -> PlannedStep:
+def _assumed_step(node: Node, note: str) -> PlannedStep:
     return PlannedStep.model_construct(
         sequence_no=node.no,
         type=node.type,
@@ -78,7 +78,7 @@ def _assumed(node: Node, note: str) -> PlannedStep:
 
 
 def lost_step(node: Node) -> PlannedStep:
-    """Entry of an unreached step whose recording cannot be read."""
+    """Entry of a reused step whose recording is unreadable."""
     return PlannedStep(
         sequence_no=node.no,
         type=node.type,
@@ -93,7 +93,7 @@ def lost_step(node: Node) -> PlannedStep:
     )
 
 
-def _resolved(node: Node, event: StepResolved, cost: float | None, *, brief: bool) -> PlannedStep:
+def _resolved_step(node: Node, event: StepResolved, cost: float | None, *, brief: bool) -> PlannedStep:
     answer, call = event.answer, event.call
     because = [] if brief else [no for no in call.because if no != node.no]
     return PlannedStep.model_construct(
@@ -111,7 +111,7 @@ def _resolved(node: Node, event: StepResolved, cost: float | None, *, brief: boo
     )
 
 
-def _gone(event: StepSkipped) -> PlannedStep:
+def _skipped_step(event: StepSkipped) -> PlannedStep:
     return PlannedStep(
         sequence_no=event.node.no,
         type=event.node.type,
@@ -126,7 +126,7 @@ def _gone(event: StepSkipped) -> PlannedStep:
     )
 
 
-def _closed(event: ContainerClosed) -> PlannedStep:
+def _container_step(event: ContainerClosed) -> PlannedStep:
     note = event.note or ending_derived(event.output_from)
     return PlannedStep(
         sequence_no=event.node.no,

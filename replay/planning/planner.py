@@ -1,4 +1,4 @@
-"""Planner: what a replay would do with every step, and its cost. Pure: runs the engine with live calls unknown."""
+"""Planner: the outcome of every step and its cost. Pure: runs the engine with live calls unknown."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ from traces.payloads.lost_payloads import LostPayloads
 from traces.payloads.messages import ModelRequest
 from traces.payloads.parts import MissingPart
 
-_NOTHING_TO_FOLLOW: Final = "Nothing to follow: every model answer is the recorded one"
+_NOTHING_TO_FOLLOW: Final = "No loop to follow: all model answers are as recorded"
 
 
 def plan(
@@ -41,12 +41,11 @@ def plan(
     sources: Sources,
     *,
     brief: bool = False,
-    untouched: bool = True,
+    list_reused: bool = True,
 ) -> Plan:
     """Plan a replay. Refusals are part of the plan; a refused replay does not start.
 
-    Steps that nothing reaches are listed where `untouched` says so; a brief plan says of the others what becomes of
-    them, not why.
+    `list_reused` lists steps that no change reaches; a `brief` plan omits the reasons of all others.
     """
     environment = PlanEnvironment(sources)
     refusals = list(profile.refusals)
@@ -55,25 +54,27 @@ def plan(
         refusals += _bad_edits(graph, profile, environment)
         outlook = _outlook(graph, profile, policy, sources, share=brief)
         refusals += conflicts.unreviewed_tools(outlook.unreviewed_calls)
-        refusals += _unserved(outlook.events, profile.profile, policy, environment)
-    except MissingPart as missing:
-        refusals.append(_missing(graph, missing))
+        refusals += _unserved_searches(outlook.events, profile.profile, policy, environment)
+    except MissingPart as missing_part:
+        refusals.append(_missing_refusal(graph, missing_part))
     events = outlook.events
     refusals += conflicts.of_policy(policy)
     refusals += conflicts.of_profile(graph, profile, policy, sources.provider)
-    steps = outlook.steps or planned_steps(graph, events, outlook.costs, brief=brief, untouched=untouched and not brief)
-    refusals += lost_refusals(policy, sources.lost, reused_ranges(graph.fork, events))
+    steps = outlook.steps or planned_steps(
+        graph, events, outlook.costs, brief=brief, list_reused=list_reused and not brief
+    )
+    refusals += lost_refusals(policy, sources.losses, reused_ranges(graph.fork, events))
     refusals += conflicts.strict(policy, steps, events)
     refusals += conflicts.idle_reexecution(policy, events)
     refusals += conflicts.of_budget(policy, graph.fork, [step for step in steps if step.action == "live"])
     determinism = determinism_of(graph, profile, policy, environment)
-    counted = _Counted(fork=graph.fork, total=len(graph.nodes) if events else len(steps), nodes=graph.by_no)
-    made = _assembled(counted, steps, policy, determinism, refusals, _loop(graph, steps), events, sources.lost)
-    return made.model_copy(update={"ignore_list": sources.ignoring.version})
+    counts = _StepCounts(fork=graph.fork, total=len(graph.nodes) if events else len(steps), nodes=graph.by_no)
+    draft = _assemble(counts, steps, policy, determinism, refusals, _loop(graph, steps), events, sources.losses)
+    return draft.model_copy(update={"ignore_list": sources.ignoring.version})
 
 
 def _outlook(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sources, *, share: bool) -> Outlook:
-    def walked(edited: EditedModels) -> Outlook:
+    def run_plan(edited_models: EditedModels) -> Outlook:
         environment = PlanEnvironment(sources)
         context = ReplayContext(
             graph=graph,
@@ -82,7 +83,7 @@ def _outlook(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sou
             environment=environment,
             ignoring=sources.ignoring,
             brief=share,
-            edited_models=edited,
+            edited_models=edited_models,
         )
         replayer = Replayer(context)
         return Outlook(
@@ -93,15 +94,15 @@ def _outlook(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sou
         )
 
     if not share:
-        return walked(EditedModels())
-    return sources.outlooks.of(
+        return run_plan(EditedModels())
+    return sources.outlooks.outlook_of(
         graph,
         profile,
         policy,
         provider=sources.provider,
         price=sources.price,
         requests=sources.requests,
-        walked=walked,
+        run_plan=run_plan,
     )
 
 
@@ -128,20 +129,20 @@ def empty_plan(fork: int, policy: Policy, refusals: list[PlanRefusal]) -> Plan:
 
 
 def plan_unchanged(
-    fork: int, last: int, models: Sequence[Node], policy: Policy, sources: Sources, lost: Sequence[Node]
+    fork: int, last: int, models: Sequence[Node], policy: Policy, sources: Sources, lost_steps: Sequence[Node]
 ) -> Plan:
-    """Brief plan of a replay without changes; only the `lost` steps from the fork on are loaded."""
+    """Brief plan of a replay without changes; only `lost_steps` are loaded from the fork on."""
     graph = Graph(fork=fork, nodes=tuple(models))
     profile = AppliedProfile(by_step={}, refusals=(), profile=OverrideProfile(overrides=[]))
     determinism = determinism_of(graph, profile, policy, PlanEnvironment(sources))
-    counted = _Counted(fork=fork, total=max(0, last - fork + 1), nodes={})
-    refusals = [*conflicts.of_policy(policy), *lost_refusals(policy, sources.lost, [range(1, last + 1)])]
-    steps = [lost_step(node) for node in lost]
-    return _assembled(counted, steps, policy, determinism, refusals, _NOTHING_TO_FOLLOW, [], sources.lost)
+    counts = _StepCounts(fork=fork, total=max(0, last - fork + 1), nodes={})
+    refusals = [*conflicts.of_policy(policy), *lost_refusals(policy, sources.losses, [range(1, last + 1)])]
+    steps = [lost_step(node) for node in lost_steps]
+    return _assemble(counts, steps, policy, determinism, refusals, _NOTHING_TO_FOLLOW, [], sources.losses)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Counted:
+class _StepCounts:
     """Step counts of a plan: `total` from the fork on (it may list fewer), and those before."""
 
     fork: int
@@ -149,39 +150,39 @@ class _Counted:
     nodes: Mapping[int, Node]
 
 
-def _assembled(
-    counted: _Counted,
+def _assemble(
+    counts: _StepCounts,
     steps: list[PlannedStep],
     policy: Policy,
     determinism: Determinism,
     refusals: list[PlanRefusal],
     loop: str,
     events: Sequence[Event],
-    lost: Mapping[int, LostPayloads],
+    losses: Mapping[int, LostPayloads],
 ) -> Plan:
-    # Open at the fork, and end otherwise
-    before = sum(step.sequence_no < counted.fork for step in steps)
-    inherited, untouched = counted.fork - 1 - before, counted.total + before - len(steps)
-    lost_before = sum(no < counted.fork for no in lost)
+    # Containers that are open at the fork and differ at their end.
+    open_count = sum(step.sequence_no < counts.fork for step in steps)
+    inherited_count, reused_count = counts.fork - 1 - open_count, counts.total + open_count - len(steps)
+    lost_before = sum(no < counts.fork for no in losses)
     actions: dict[PlanAction, int] = dict.fromkeys(get_args(PlanAction), 0)
     actions |= Counter(step.action for step in steps)
-    actions["inherited"] = inherited
-    actions["reuse"] += untouched
+    actions["inherited"] = inherited_count
+    actions["reuse"] += reused_count
     labels = Counter(step.label for step in steps)
     live = [step for step in steps if step.action == "live"]
     costs = [step.cost_usd for step in live]
-    nodes = [counted.nodes[step.sequence_no] for step in live]
+    nodes = [counts.nodes[step.sequence_no] for step in live]
     return Plan(
-        fork_sequence_no=counted.fork,
+        fork_sequence_no=counts.fork,
         steps=steps,
         actions=actions,
         counts=LabelCounts(
-            exact=labels[Label.EXACT] + inherited - lost_before + untouched,
+            exact=labels[Label.EXACT] + inherited_count - lost_before + reused_count,
             cached=labels[Label.CACHED],
             simulated=labels[Label.SIMULATED] + lost_before,
         ),
         assumed=sum(step.reason == Reason.ASSUMED_UNAFFECTED for step in steps),
-        live_calls=len(live) + sum(one.answer.action == "live" for one in _new(events)),
+        live_calls=len(live) + sum(event.answer.action == "live" for event in _new_calls(events)),
         cost_usd=None if None in costs else sum(cost or 0.0 for cost in costs),
         tokens=sum((node.tokens_in or 0) + (node.tokens_out or 0) for node in nodes),
         duration_ms=sum(node.duration_ms or 0.0 for node in nodes),
@@ -191,7 +192,7 @@ def _assembled(
         refusals=refusals,
         warnings=[
             *_warnings(steps, policy, events, costs, count=sum(actions.values()) - actions["unreached"]),
-            *lost_warnings(lost, counted.fork),
+            *lost_warnings(losses, counts.fork),
         ],
     )
 
@@ -199,38 +200,40 @@ def _assembled(
 def _warnings(
     steps: list[PlannedStep], policy: Policy, events: Sequence[Event], costs: list[float | None], *, count: int
 ) -> list[str]:
-    found = []
+    warnings = []
     simulates = policy.fallback == "simulate"
     placeholders = [step.sequence_no for step in steps if simulates and step.reason == Reason.POLICY_FALLBACK]
-    blocked = (event.call for event in events if isinstance(event, StepResolved) and event.answer.label is None)
+    failing_calls = (event.call for event in events if isinstance(event, StepResolved) and event.answer.label is None)
     if costs:
-        found.append("Live answers may ask for other calls than recorded; later steps are planned as recorded.")
+        warnings.append("Live answers may request other calls than recorded; later steps are planned as recorded.")
     if None in costs:
-        found.append("The price of a live model is not known, so neither is the cost.")
+        warnings.append("The cost is unknown, because a live model has no known price.")
     if None in costs and policy.budget.max_cost_usd is not None:
-        found.append("The cost cap cannot hold: the price of some live calls is not known.")
-    if new := _new(events):
-        found.append(new_calls([(one.call.callee, one.answer.reason or "") for one in new]))
+        warnings.append("The cost limit cannot be enforced, because some live calls have no known price.")
+    if new := _new_calls(events):
+        warnings.append(new_calls([(event.call.callee, event.answer.reason or "") for event in new]))
     if idle := [node.no for node in conflicts.not_executed(policy, events)]:
-        found.append(sentence(f"{step_list(idle)} cannot be executed again, and recorded output is reused there."))
+        warnings.append(sentence(f"{step_list(idle)} cannot be executed again; recorded or cached output is reused."))
     if placeholders:
-        gets, them = ("gets a placeholder", "it") if len(placeholders) == 1 else ("get placeholders", "them")
-        found.append(sentence(f"{step_list(placeholders)} {gets}, because nothing can answer {them}."))
-    if assumed := [step.sequence_no for step in steps if step.reason == Reason.ASSUMED_UNAFFECTED]:
-        found.append(assumed_warning(assumed))
-    if (failing := next(blocked, None)) is not None:
-        number = failing.no if failing.node is None else failing.node.no
-        beyond = ", which the recording does not have" if failing.node is None else ""
-        found.append(f"The replay will fail at step {number}{beyond}: nothing can answer it, and the policy says fail.")
+        verb, pronoun = ("gets a placeholder", "it") if len(placeholders) == 1 else ("get placeholders", "them")
+        warnings.append(sentence(f"{step_list(placeholders)} {verb}, because nothing can answer {pronoun}."))
+    if assumed_numbers := [step.sequence_no for step in steps if step.reason == Reason.ASSUMED_UNAFFECTED]:
+        warnings.append(assumed_warning(assumed_numbers))
+    if (failing_call := next(failing_calls, None)) is not None:
+        number = failing_call.no if failing_call.node is None else failing_call.node.no
+        note = ", which is not in the recording" if failing_call.node is None else ""
+        warnings.append(
+            f"The replay will fail at step {number}{note}: nothing can answer it, and the policy's fallback is `fail`."
+        )
     live = [step for step in steps if step.action == "live"]
-    cost = None if None in costs else sum(each or 0.0 for each in costs)
-    return [*found, *conflicts.budget_warnings(policy, live, cost, steps=count)]
+    cost = None if None in costs else sum(cost or 0.0 for cost in costs)
+    return [*warnings, *conflicts.budget_warnings(policy, live, cost, steps=count)]
 
 
-def _new(events: Sequence[Event]) -> list[StepResolved]:
-    """New calls that are known before anything runs."""
-    resolved = (event for event in events if isinstance(event, StepResolved))
-    return [one for one in resolved if "divergence" in one.answer.detail and one.call.type not in CONTAINERS]
+def _new_calls(events: Sequence[Event]) -> list[StepResolved]:
+    """New calls that are known before execution."""
+    resolutions = (event for event in events if isinstance(event, StepResolved))
+    return [event for event in resolutions if "divergence" in event.answer.detail and event.call.type not in CONTAINERS]
 
 
 def _loop(graph: Graph, steps: list[PlannedStep]) -> str:
@@ -240,48 +243,50 @@ def _loop(graph: Graph, steps: list[PlannedStep]) -> str:
     return recognise(graph, first).summary if first is not None else _NOTHING_TO_FOLLOW
 
 
-def _missing(graph: Graph, missing: MissingPart) -> PlanRefusal:
-    node = next((node for node in graph.nodes if missing.digest in {node.input_ref, node.output_ref}), None)
-    where = f" of step {node.no}" if node is not None else ""
+def _missing_refusal(graph: Graph, missing_part: MissingPart) -> PlanRefusal:
+    node = next((node for node in graph.nodes if missing_part.digest in {node.input_ref, node.output_ref}), None)
+    location = f" of step {node.no}" if node is not None else ""
     return PlanRefusal(
         code="artifact_missing",
-        detail=f"a payload{where} that the replay needs is missing ({missing.digest})",
+        detail=f"a payload{location} is missing, and the replay needs it ({missing_part.digest})",
         where="/run",
         step=None if node is None else node.no,
     )
 
 
 def _bad_edits(graph: Graph, profile: AppliedProfile, environment: PlanEnvironment) -> Iterable[PlanRefusal]:
-    """Message edits that do not fit a matched step: the first one of each entry."""
+    """First message edit of each entry that does not fit a step."""
     for index, entry in enumerate(profile.profile.overrides):
         for node in graph.nodes if entry.messages else ():
             edits = profile.edits_of(node)
             if index not in edits.entries:
                 continue
-            recorded = ModelRequest(environment.payload(node.input_ref) if node.input_ref else None).messages
-            if (refusal := bad_edit(node.no, index, entry, recorded, edits.prompt)) is not None:
+            messages = ModelRequest(environment.payload(node.input_ref) if node.input_ref else None).messages
+            if (refusal := bad_edit(node.no, index, entry, messages, edits.prompt)) is not None:
                 yield refusal
                 break
 
 
-def _unserved(
+def _unserved_searches(
     events: Sequence[Event], profile: OverrideProfile, policy: Policy, environment: PlanEnvironment
 ) -> Iterable[PlanRefusal]:
-    """Retrievals that an override requests and no retriever can serve."""
+    """Searches that an override requires and no retriever can serve."""
     for event in events:
         if not isinstance(event, StepResolved) or not event.call.edits.retrieval or event.answer.is_known:
             continue
         call, answer = event.call, event.answer
-        allowed = "retrieval" in policy.allow
-        if answer.action == "live" or not (allowed or answer.action == "blocked"):
+        is_allowed = "retrieval" in policy.allow
+        if answer.action == "live" or not (is_allowed or answer.action == "blocked"):
             continue
         index = next(index for index in call.edits.entries if "retrieval" in profile.overrides[index].sets)
-        why = (
-            environment.retriever(call).reason if allowed else "the policy allows neither a live one nor a placeholder"
+        reason = (
+            environment.retriever(call).reason
+            if is_allowed
+            else "the policy allows neither live retrieval nor a placeholder"
         )
         yield PlanRefusal(
             code="policy_conflict",
-            detail=f"step {call.no} ({call.callee!r}) needs a search, and {why}",
+            detail=f"step {call.no} ({call.callee!r}) needs a live search, but {reason}",
             where=pointer(index, "retrieval"),
             step=call.no,
         )

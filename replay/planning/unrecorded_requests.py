@@ -1,7 +1,7 @@
 """Edited model requests to which no recording can contain an answer. Pure.
 
-The signature of an edited request is computed from its stored form, which has references in place of messages: a plan
-of a long run signs thousands of requests, and reads none of them for edits of models and parameters.
+The signature of an edited request is computed from its stored form, which references its messages: a plan of a long run
+signs thousands of requests, and reads no messages for edits of models and parameters.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ class StoredRequests:
     """Signs the recorded requests of a source with a profile's edits applied."""
 
     payload: Callable[[str], JSONValue]
-    # Recorded inputs with references in place of their parts
+    # Reads recorded inputs with references in place of their parts.
     roots: Roots
     is_any_recorded: Callable[[Iterable[str]], bool]
     ignoring: IgnoreRules = NO_RULES
@@ -38,37 +38,37 @@ class StoredRequests:
     _signers: dict[_Place, ModelSigner] = field(default_factory=dict)
     _splitter: Splitter = field(default_factory=Splitter)
 
-    def are_new(self, edited: Sequence[EditedStep]) -> bool:
+    def are_new(self, edited_steps: Sequence[EditedStep]) -> bool:
         """True if no stored step has any of these requests; False if unknown."""
         try:
-            return not self.is_any_recorded(list(self._signatures(edited)))
-        except (_Unsigned, MissingPart):
+            return not self.is_any_recorded(list(self._signatures(edited_steps)))
+        except (_UnsplitRequest, MissingPart):
             return False
 
-    def recorded(self, edited: Sequence[EditedStep]) -> frozenset[int]:
+    def unchanged(self, edited_steps: Sequence[EditedStep]) -> frozenset[int]:
         """Numbers of the steps whose edits equal the recording."""
         try:
-            stated = list(zip(edited, self._rests_of(edited), strict=True))
-        except (_Unsigned, MissingPart):
+            rests = list(zip(edited_steps, self._rests_of(edited_steps), strict=True))
+        except (_UnsplitRequest, MissingPart):
             return frozenset()
-        return frozenset(node.no for (node, edits), rest in stated if rest.is_recorded and not _edits_messages(edits))
+        return frozenset(node.no for (node, edits), rest in rests if rest.is_recorded and not _edits_messages(edits))
 
-    def _signatures(self, edited: Sequence[EditedStep]) -> Iterator[str]:
-        for (node, edits), rest in zip(edited, self._rests_of(edited), strict=True):
+    def _signatures(self, edited_steps: Sequence[EditedStep]) -> Iterator[str]:
+        for (node, edits), rest in zip(edited_steps, self._rests_of(edited_steps), strict=True):
             if self.ignoring.rules_for(StepType.MODEL, node.callee):
-                # Its signature stands for others
-                raise _Unsigned
-            yield self._signer(node, edits).signature(rest.signed)
+                # The ignore list gives other requests the same signature.
+                raise _UnsplitRequest
+            yield self._signer(node, edits).signature(rest.signed_form)
 
-    def _rests_of(self, edited: Sequence[EditedStep]) -> Iterator["_Rest"]:
+    def _rests_of(self, edited_steps: Sequence[EditedStep]) -> Iterator["_Rest"]:
         """Request of each step without its messages; computed once per group of equal steps."""
-        self._roots = self.roots({node.input_ref for node, _ in edited})
-        known: dict[tuple[bytes, int, str, str], _Rest] = {}
-        for node, edits in edited:
+        self._roots = self.roots({node.input_ref for node, _ in edited_steps})
+        rests: dict[tuple[bytes, int, str, str], _Rest] = {}
+        for node, edits in edited_steps:
             key = self._recorded_rest(node.input_ref), id(edits), node.provider, node.model
-            if key not in known:
-                known[key] = self._edited_rest(node, edits)
-            yield known[key]
+            if key not in rests:
+                rests[key] = self._edited_rest(node, edits)
+            yield rests[key]
 
     def _recorded_rest(self, ref: str) -> bytes:
         if ref not in self._rests:
@@ -80,7 +80,7 @@ class StoredRequests:
         input = apply_model_settings(self._root(node), Splitter().cut(edits.model))
         same = (provider, model) == (node.provider, node.model)
         return _Rest(
-            signed=ModelSigner.rest(input, provider=provider, model=model),
+            signed_form=ModelSigner.rest(input, provider=provider, model=model),
             is_recorded=same and _without_messages(input) == self._recorded_rest(node.input_ref),
         )
 
@@ -97,9 +97,9 @@ class StoredRequests:
     def _messages(self, node: Node, edits: Edits) -> JSONValue:
         if not _edits_messages(edits):
             return self._root(node)["messages"]
-        recorded = self.payload(node.input_ref)
-        given = recorded.get("messages") if isinstance(recorded, dict) else None
-        slots = edit_slots([[message] for message in given] if isinstance(given, list) else [], edits.messages)
+        request = self.payload(node.input_ref)
+        messages = request.get("messages") if isinstance(request, dict) else None
+        slots = edit_slots([[message] for message in messages] if isinstance(messages, list) else [], edits.messages)
         if "system" in edits.prompt:
             slots = with_system_slots(slots, str(edits.prompt["system"]))
         return self._splitter.cut({"messages": flat(slots)})["messages"]
@@ -109,11 +109,11 @@ class StoredRequests:
 class _Rest:
     """A request without its messages: signed form, and whether it equals the recording."""
 
-    signed: bytes
+    signed_form: bytes
     is_recorded: bool
 
 
-class _Unsigned(Exception):
+class _UnsplitRequest(Exception):
     """Raised for a request that is not stored in parts."""
 
 
@@ -123,8 +123,8 @@ def _edits_messages(edits: Edits) -> bool:
 
 def _without_messages(root: JSONValue) -> bytes:
     if not isinstance(root, dict) or root.get("messages") is None:
-        raise _Unsigned
+        raise _UnsplitRequest
     rest = canonical_bytes({name: item for name, item in root.items() if name != "messages"})
     if LITERAL.encode() in rest:
-        raise _Unsigned
+        raise _UnsplitRequest
     return rest

@@ -216,7 +216,7 @@ class ResolverChain:
             return None
         answer = self.environment.live_tool(call, standing.executor)
         waits = answer is not None and self.environment.planning and self.policy.tools.asks(call.callee)
-        return replace(answer, note=f"{answer.note}, once you let it") if answer is not None and waits else answer
+        return replace(answer, note=f"{answer.note}, after your approval") if answer is not None and waits else answer
 
     def is_listed(self, tool: str) -> bool:
         """True if the policy denies a tool's new calls or asks about them first."""

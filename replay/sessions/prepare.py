@@ -99,7 +99,9 @@ class Source:
                 self.fork, self.run.step_count, models, request.policy, self._lookups, lost_steps
             )
         fork = build_fork(self._graph, request.overrides, request.policy, self._payloads)
-        return planner.plan(fork.graph, fork.profile, fork.policy, self._lookups, brief=brief, untouched=list_untouched)
+        return planner.plan(
+            fork.graph, fork.profile, fork.policy, self._lookups, brief=brief, list_reused=list_untouched
+        )
 
     @cached_property
     def _graph(self) -> Graph:
@@ -108,7 +110,7 @@ class Source:
             return cached_graph
         graph = load_graph(self.run.id, self.fork, self._losses)
         if self._use_cache:
-            _GRAPHS.put(key, graph, weight=len(graph.nodes))
+            _GRAPHS.store(key, graph, weight=len(graph.nodes))
         return graph
 
     @cached_property
@@ -117,13 +119,13 @@ class Source:
             return cached_losses
         losses = find_losses(self.run.id, self.run.step_count)
         if self._use_cache:
-            _LOSSES.put(self.run.id, losses, weight=1 + len(losses))
+            _LOSSES.store(self.run.id, losses, weight=1 + len(losses))
         return losses
 
     @cached_property
     def _lookups(self) -> plan_environment.Sources:
         lookups = sources(self.run, self._payloads)
-        return replace(lookups, provider=cache_of(lookups.provider), price=cache_of(lookups.price), lost=self._losses)
+        return replace(lookups, provider=cache_of(lookups.provider), price=cache_of(lookups.price), losses=self._losses)
 
 
 def _add_hook_warning(plan: Plan) -> Plan:

@@ -52,7 +52,7 @@ def answer(
     count(request, window)
     plan = make()
     if key is not None:
-        _PLANS.put(key, plan, weight=1 + weigh(plan))
+        _PLANS.store(key, plan, weight=1 + weigh(plan))
     return plan
 
 

@@ -213,7 +213,7 @@ def test_a_fork_that_would_run_tools_leads_to_their_review(open_cockpit: OpenCoc
     panel.get_by_text("Policy", exact=True).click()
     panel.get_by_role("switch", name="Reviewed tools may run").check()
     panel.get_by_text("Call again").click()
-    expect(panel).to_contain_text("nobody has reviewed")
+    expect(panel).to_contain_text("not reviewed: review")
     panel.get_by_role("link", name="Review tools").click()
     expect(cockpit.page.get_by_role("heading", name="Tools", exact=True)).to_be_visible()
 

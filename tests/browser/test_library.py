@@ -49,7 +49,7 @@ def test_a_stored_profile_that_does_not_fit_the_run_is_refused_at_its_entry(
     panel.get_by_text("Policy", exact=True).click()
     panel.get_by_role("button", name="Load policy").click()
     page.get_by_role("menuitem", name=re.compile("torn")).click()
-    expect(panel.get_by_text(re.compile("asks for live calls, and `allow` lists none"))).to_be_visible()
+    expect(panel.get_by_text(re.compile("requires live calls, but `allow` lists none"))).to_be_visible()
     expect(panel.get_by_role("button", name=re.compile("^Replay"))).to_have_attribute("aria-disabled", "true")
 
 

@@ -101,8 +101,8 @@ class Checkpoints:
             "exact_count": self.counts[Label.EXACT],
             "cached_count": self.counts[Label.CACHED],
             "simulated_count": self.counts[Label.SIMULATED],
-            "divergences": self.deviations.said,
-            "unused_calls": list(self.deviations.unused),
+            "divergences": self.deviations.texts,
+            "unused_calls": list(self.deviations.unused_calls),
         }
 
     def fail(self, call: Call, answer: Answer, stop: ReplayFailure) -> NoReturn:

@@ -127,4 +127,4 @@ class ReusedSteps:
             if no in losses:
                 label, reason = Label.SIMULATED, Reason.POLICY_FALLBACK
             deviations = self._checkpoints.deviations
-            deviations.became(no, label, reason, holds_others=no in context.graph.children)
+            deviations.resolve(no, label, reason, is_container=no in context.graph.children)

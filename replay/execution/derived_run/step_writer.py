@@ -88,7 +88,7 @@ class StepWriter:
             case StepSkipped():
                 self._skip(event, state)
             case Divergence():
-                self._checkpoints.deviations.say(event.text)
+                self._checkpoints.deviations.add(event.text)
             case ContainerClosed():
                 self._defer_close(event)
 
@@ -102,7 +102,7 @@ class StepWriter:
         self._skipped_steps.add(event.node.no)
         if event.node.parent not in self._skipped_steps:
             self._changed_containers.add(state.parent_of(event.node.parent))
-        self._checkpoints.deviations.left_out(event.node, told=event.is_reported)
+        self._checkpoints.deviations.skip(event.node, is_reported=event.is_reported)
 
     def _resolve(self, event: StepResolved, context: ReplayContext) -> None:
         call, answer = event.call, event.answer
@@ -112,7 +112,7 @@ class StepWriter:
         if node is not None:
             holds = node.no in context.graph.children
             deviations = self._checkpoints.deviations
-            deviations.became(node.no, answer.label or "", answer.reason or "", holds_others=holds)
+            deviations.resolve(node.no, answer.label or "", answer.reason or "", is_container=holds)
         if call.no <= self._checkpoints.last:
             return
         if "unavailable" in answer.detail and are_refused(self._policy):
@@ -141,7 +141,7 @@ class StepWriter:
 
     def _defer_close(self, event: ContainerClosed) -> None:
         self._closed.append(event)
-        self._checkpoints.deviations.closed(event.node.no, event.label, event.reason)
+        self._checkpoints.deviations.close(event.node.no, event.label, event.reason)
         if self._policy.strict and event.label is Label.SIMULATED:
             message = f"step {event.no} ({event.node.callee}): it would be simulated ({event.reason})"
             raise ReplayFailure("strict", message, step=event.no)

@@ -134,7 +134,7 @@ def test_the_plan_names_the_retriever_and_searches_nothing(endpoint: ProviderSer
     planned = plan(QUERY)
     first = planned.steps[0]
     assert (first.action, first.label, first.reason) == ("live", "simulated", "live_retrieval")
-    assert (first.note, first.cost_usd, planned.live_calls) == ("Asks retriever policies", 0.0, 1)
+    assert (first.note, first.cost_usd, planned.live_calls) == ("Calls retriever policies", 0.0, 1)
     assert endpoint.seen == []
 
 
@@ -177,7 +177,7 @@ def test_the_store_that_the_recording_names_chooses_the_retriever(endpoint: Prov
     run.steps[0].attributes.update(attributes)
     recorded = Run.objects.get(id=record(run).run_id)
     request: Any = {"run": str(recorded.id), "overrides": {"overrides": [QUERY]}, "policy": LIVE}
-    assert services.preview(prepare.parse(request)).steps[0].note == "Asks retriever here"
+    assert services.preview(prepare.parse(request)).steps[0].note == "Calls retriever here"
 
 
 def test_a_search_that_failed_is_made_again_and_one_that_cannot_succeed_ends_the_replay(

@@ -69,7 +69,7 @@ def test_the_plan_shows_the_tool_as_live(endpoint: ProviderServer) -> None:
     plan = services.preview(prepare.parse(asked))
     steps = {step.sequence_no: step for step in plan.steps}
     assert (steps[4].action, steps[4].reason, steps[4].label) == ("live", "live_tool_call", "simulated")
-    assert steps[4].note == "runs through http POST 127.0.0.1"
+    assert steps[4].note == "Runs through http POST 127.0.0.1"
     assert steps[6].reason == "source_output_reused"
     other: Any = {"run": str(run.id), "overrides": {"overrides": [OTHER]}, "policy": LIVE}
     new = services.preview(prepare.parse(other))

@@ -75,7 +75,7 @@ def test_where_nothing_may_answer_the_step_is_marked_and_the_ones_before_it_stay
         "model error simulation_policy_fallback",
     ]
     assert around(view) == [("error", False), ("error", False)]
-    assert warnings == ["The replay will fail at step 5: nothing can answer it, and the policy says fail."]
+    assert warnings == ["The replay will fail at step 5: nothing can answer it, and the policy's fallback is `fail`."]
 
 
 @pytest.mark.parametrize("most", [3, 5, 9])

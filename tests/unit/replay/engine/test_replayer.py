@@ -267,7 +267,7 @@ def test_reexecution_needs_something_that_executes() -> None:
     assert (refusal.code, refusal.where, refusal.step) == ("policy_conflict", "/policy/order", 3)
     assert replay(policy=policy).plan(live=True).refusals == []
     partly = replay(policy=Policy(order="reexecute", allow=["model", "tool"])).plan(live=True)
-    assert "Steps 4 and 6 cannot be executed again, and recorded output is reused there." in partly.warnings
+    assert "Steps 4 and 6 cannot be executed again; recorded or cached output is reused." in partly.warnings
 
 
 def test_strict_plans_name_the_failing_step() -> None:

@@ -110,6 +110,6 @@ def test_the_plan_says_where_a_call_that_was_not_recorded_ends_the_replay() -> N
     run = talk(("Where is it?", (LOOK_UP, LOST)))
     fork = replay(asking(4, LOOK_UP), run=run, policy=Policy(allow=[], fallback="fail"))
     assert fork.plan().warnings[-1] == (
-        "The replay will fail at step 6, which the recording does not have: "
-        "nothing can answer it, and the policy says fail."
+        "The replay will fail at step 6, which is not in the recording: "
+        "nothing can answer it, and the policy's fallback is `fail`."
     )

@@ -73,7 +73,7 @@ class Archive:
 
 def planned(of: Replay, entries: list[JSONValue], policy: Policy, sources: Sources, *, brief: bool) -> JSONObject:
     profile = apply_profile(OverrideProfile.model_validate({"overrides": entries}), of.graph)
-    plan = planner.plan(of.graph, profile, policy, sources, brief=brief, untouched=False).model_dump()
+    plan = planner.plan(of.graph, profile, policy, sources, brief=brief, list_reused=False).model_dump()
     for step in plan["steps"]:
         step |= {"note": "", "because": [], "differs": [], "typed": []}
     return plan

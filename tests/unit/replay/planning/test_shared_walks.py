@@ -57,7 +57,7 @@ def test_shared_plans_say_what_each_would_say_alone(order: Any, strict: bool) ->
 def test_brief_plans_say_the_same_as_full_ones(order: Any, entries: list[JSONValue]) -> None:
     of, policy = replay(run=agent_run(NESTED)), Policy(order=order)
     profile = apply_profile(OverrideProfile.model_validate({"overrides": entries}), of.graph)
-    full = planner.plan(of.graph, profile, policy, sources(of), untouched=False).model_dump()
+    full = planner.plan(of.graph, profile, policy, sources(of), list_reused=False).model_dump()
     brief = planned(of, entries, policy, sources(of))
     for step in (*full["steps"], *brief["steps"]):
         step |= {"note": "", "because": [], "differs": []}
