@@ -1,7 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { answer, api } from "@/api/client";
 
-const ASK_AGAIN_MS = 700;
+const POLL_MS = 700;
 
 /** The control replay of a diff: its cost and its progress. Polled while it runs. */
 export const controlReplayQuery = (diff: string) =>
@@ -13,7 +13,7 @@ export const controlReplayQuery = (diff: string) =>
     refetchInterval: (query) => {
       const { data } = query.state;
       const isAborted = data?.session?.ended_at != null && !data.session.status.startsWith("completed");
-      return data?.session && !data.attached && !isAborted ? ASK_AGAIN_MS : false;
+      return data?.session && !data.attached && !isAborted ? POLL_MS : false;
     },
   });
 

@@ -10,14 +10,14 @@ export function isReport(response: DiffResponse | undefined): response is DiffRe
 }
 
 /** Narrow the response to JSON. The same address can also return text, which this client never requests. */
-async function asMade<T extends DiffResponse>(call: Promise<T | string>): Promise<T> {
+async function requireJson<T extends DiffResponse>(call: Promise<T | string>): Promise<T> {
   const response = await call;
   if (typeof response === "string") throw new TypeError("The server answered with text instead of JSON.");
   return response;
 }
 
 /** Polling interval of an unfinished report. */
-const ASK_AGAIN_MS = 700;
+const POLL_MS = 700;
 
 export const diffsQuery = queryOptions({
   queryKey: ["diffs"],
@@ -29,15 +29,17 @@ export const diffsQuery = queryOptions({
 export const diffQuery = (diff: string) =>
   queryOptions({
     queryKey: ["diff", diff],
-    queryFn: ({ signal }) => asMade(answer(api.GET("/api/v1/diffs/{id}", { params: { path: { id: diff } }, signal }))),
+    queryFn: ({ signal }) =>
+      requireJson(answer(api.GET("/api/v1/diffs/{id}", { params: { path: { id: diff } }, signal }))),
     staleTime: Infinity,
-    refetchInterval: (query) => (query.state.data && !isReport(query.state.data) ? ASK_AGAIN_MS : false),
+    refetchInterval: (query) => (query.state.data && !isReport(query.state.data) ? POLL_MS : false),
   });
 
 export const sharedDiffQuery = (token: string) =>
   queryOptions({
     queryKey: ["share", token],
-    queryFn: ({ signal }) => asMade(answer(api.GET("/api/v1/share/{token}", { params: { path: { token } }, signal }))),
+    queryFn: ({ signal }) =>
+      requireJson(answer(api.GET("/api/v1/share/{token}", { params: { path: { token } }, signal }))),
     staleTime: Infinity,
     retry: false,
   });
@@ -51,7 +53,7 @@ export const sharesQuery = (diff: string) =>
 
 /** Idempotent: the same comparison returns the same report. */
 export function compare(body: DiffRequest) {
-  return asMade(answer(api.POST("/api/v1/diffs", { body })));
+  return requireJson(answer(api.POST("/api/v1/diffs", { body })));
 }
 
 export function share(diff: string, body: ShareRequest) {

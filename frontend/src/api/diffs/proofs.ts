@@ -13,7 +13,7 @@ export function isUnderWay(proof: ProofView): boolean {
 }
 
 /** Polling interval of an unfinished proof, in addition to socket messages. */
-const ASK_AGAIN_MS = 800;
+const POLL_MS = 800;
 
 /** The proofs of a report, newest first. */
 export const proofsQuery = (diff: string) =>
@@ -21,7 +21,7 @@ export const proofsQuery = (diff: string) =>
     queryKey: ["diff", diff, "proofs"],
     queryFn: ({ signal }) => answer(api.GET("/api/v1/diffs/{id}/proofs", { ...withDiff(diff), signal })),
     staleTime: 0,
-    refetchInterval: (query) => (query.state.data?.proofs.some(isUnderWay) ? ASK_AGAIN_MS : false),
+    refetchInterval: (query) => (query.state.data?.proofs.some(isUnderWay) ? POLL_MS : false),
   });
 
 /** Preview what a proof would do and cost, without running it. */

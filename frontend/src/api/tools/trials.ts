@@ -3,7 +3,7 @@ import { answer, api } from "@/api/client";
 import type { RetrieverTrialRequest, ToolTrialRequest, TrialView } from "@/api/schema";
 
 /** Short enough that a fast answer feels immediate. */
-const LOOK_MS = 300;
+const POLL_MS = 300;
 
 export const retrieversQuery = queryOptions({
   queryKey: ["retrievers"],
@@ -17,7 +17,7 @@ export const trialsQuery = (kind: TrialView["kind"], name: string) =>
   queryOptions({
     queryKey: ["trials", kind, name],
     queryFn: ({ signal }) => answer(api.GET("/api/v1/trials", { params: { query: { kind, name } }, signal })),
-    refetchInterval: ({ state }) => (state.data?.trials.some(isUnderWay) ? LOOK_MS : false),
+    refetchInterval: ({ state }) => (state.data?.trials.some(isUnderWay) ? POLL_MS : false),
   });
 
 /** A trial, polled until it ends. */
@@ -25,7 +25,7 @@ export const trialQuery = (id: string) =>
   queryOptions({
     queryKey: ["trial", id],
     queryFn: ({ signal }) => answer(api.GET("/api/v1/trials/{id}", { params: { path: { id } }, signal })),
-    refetchInterval: ({ state }) => (state.data && !isUnderWay(state.data) ? false : LOOK_MS),
+    refetchInterval: ({ state }) => (state.data && !isUnderWay(state.data) ? false : POLL_MS),
   });
 
 export function isUnderWay({ status }: Pick<TrialView, "status">): boolean {

@@ -6,8 +6,8 @@ import { onLoginExpired } from "./loginExpiry";
 
 async function failWith(code: Problem["code"]): Promise<number> {
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
-  const ask = vi.fn();
-  onLoginExpired(client, ask);
+  const onExpire = vi.fn();
+  onLoginExpired(client, onExpire);
   const problem: Problem = {
     type: "about:blank",
     title: "",
@@ -20,7 +20,7 @@ async function failWith(code: Problem["code"]): Promise<number> {
   };
   const call = client.query({ queryKey: ["x"], queryFn: () => Promise.reject(new ProblemError(problem)) });
   await expect(call).rejects.toThrow();
-  return ask.mock.calls.length;
+  return onExpire.mock.calls.length;
 }
 
 test("asks for login only after expiry", async () => {

@@ -27,12 +27,12 @@ import { policyChoices, profileChoices, type Choice } from "./choices";
 interface Props {
   subject: BisectionSubject;
   /** The run whose changes and policy can be reused, if a replay created it. */
-  ofRun: string;
+  sourceRun: string;
   onClose: () => void;
 }
 
 /** Set up a bisection: checks, samples, limits, and the estimated cost before anything runs. */
-export function BisectDialog({ subject, ofRun, onClose }: Props): ReactElement {
+export function BisectDialog({ subject, sourceRun, onClose }: Props): ReactElement {
   const navigate = useNavigate();
   const [checks, setChecks] = useState<CheckDraft[]>([{ kind: "contains", text: "" }]);
   const [samples, setSamples] = useState(3);
@@ -40,7 +40,7 @@ export function BisectDialog({ subject, ofRun, onClose }: Props): ReactElement {
   const [model, setModel] = useState("");
   const [profile, setProfile] = useState<string | null>(null);
   const [policy, setPolicy] = useState<string | null>(null);
-  const choices = useChoices(ofRun);
+  const choices = useChoices(sourceRun);
   const checkRequests = checksOf(checks);
   const problem = checksProblem(checks);
   const request: SparseBisection = {
@@ -142,8 +142,8 @@ export function BisectDialog({ subject, ofRun, onClose }: Props): ReactElement {
   );
 }
 
-function useChoices(ofRun: string): { profiles: Choice[]; policies: Choice[] } {
-  const sessionId = useQuery(runQuery(ofRun)).data?.session_id ?? "";
+function useChoices(sourceRun: string): { profiles: Choice[]; policies: Choice[] } {
+  const sessionId = useQuery(runQuery(sourceRun)).data?.session_id ?? "";
   const session = useQuery({ ...sessionQuery(sessionId), enabled: sessionId !== "" }).data;
   return {
     profiles: profileChoices(useQuery(profilesQuery).data, session),
@@ -151,7 +151,7 @@ function useChoices(ofRun: string): { profiles: Choice[]; policies: Choice[] } {
   };
 }
 
-interface StoredProps {
+interface SavedSelectProps {
   label: string;
   placeholder: string;
   choices: Choice[];
@@ -159,7 +159,7 @@ interface StoredProps {
 }
 
 /** Select a saved document. Disabled if none is saved. */
-function SavedSelect({ label, placeholder, choices, onChange }: StoredProps): ReactElement {
+function SavedSelect({ label, placeholder, choices, onChange }: SavedSelectProps): ReactElement {
   return (
     <Select
       label={label}

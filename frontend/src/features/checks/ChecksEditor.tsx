@@ -61,7 +61,7 @@ function Row(props: {
 }): ReactElement {
   const { check, number, onChange, onRemove } = props;
   // A status is one of two values, so text of another kind of check does not carry over.
-  const become = (kind: CheckKind) =>
+  const changeKind = (kind: CheckKind) =>
     onChange({ kind, text: kind === "status" ? "completed" : check.kind === "status" ? "" : check.text });
   return (
     <div className={classes.check}>
@@ -70,7 +70,7 @@ function Row(props: {
         data={KINDS}
         value={check.kind}
         allowDeselect={false}
-        onChange={(value) => value && become(value)}
+        onChange={(value) => value && changeKind(value)}
       />
       <CheckValue check={check} number={number} onChange={(text) => onChange({ ...check, text })} />
       <Tooltip label="Remove">
@@ -88,7 +88,7 @@ function CheckValue(props: { check: CheckDraft; number: number; onChange: (text:
     "aria-label": `Value of check ${number}`,
     placeholder: KINDS.find(({ value }) => value === check.kind)?.placeholder,
     value: check.text,
-    className: classes.wanted,
+    className: classes.value,
   };
   if (check.kind === "status") {
     return (
@@ -102,7 +102,7 @@ function CheckValue(props: { check: CheckDraft; number: number; onChange: (text:
         autosize
         minRows={2}
         maxRows={10}
-        className={`${classes.wanted} ${classes.code}`}
+        className={`${classes.value} ${classes.code}`}
         onChange={(event) => onChange(event.currentTarget.value)}
       />
     );

@@ -119,7 +119,7 @@ function Verdicts({ view }: { view: BisectionView }): ReactElement {
                   {commit.settled ? "" : " on"}
                 </Link>{" "}
                 <ConfidenceChip confidence={commit.confidence} title={commit.why} />
-                <span className={classes.because}>{commit.why}.</span>
+                <span className={classes.reason}>{commit.why}.</span>
               </>
             ) : (
               <StateChip mark="live">{view.status === "running" ? "Not yet known" : "Not found"}</StateChip>
@@ -130,7 +130,7 @@ function Verdicts({ view }: { view: BisectionView }): ReactElement {
           <dt>Failing checks</dt>
           <dd>
             {failing.map(({ name, detail }) => (
-              <span key={name} className={classes.because}>
+              <span key={name} className={classes.reason}>
                 <b>{name}</b>: {detail}
               </span>
             ))}
@@ -154,7 +154,7 @@ function Answer(props: { question: string; answer: VerdictWording; children: Rea
       <dt>{props.question}</dt>
       <dd>
         <StateChip mark={props.answer.mark}>{props.answer.title}</StateChip>
-        {props.children && <span className={classes.because}>{props.children}</span>}
+        {props.children && <span className={classes.reason}>{props.children}</span>}
       </dd>
     </div>
   );

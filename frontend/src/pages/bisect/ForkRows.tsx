@@ -8,7 +8,7 @@ import { paths } from "@/app/paths";
 import { forkName, rowsOf, type Row } from "./wording";
 import classes from "./Bisect.module.css";
 
-const IS: Record<NonNullable<Row["role"]>, string> = {
+const ROLE_NOTES: Record<NonNullable<Row["role"]>, string> = {
   commit: "committed here: the last fork from which the run passes",
   kept: "with the answer before it kept, the run no longer passes",
   earliest: "the earliest fork from which the run passes",
@@ -21,14 +21,14 @@ export function ForkRows({ view }: { view: BisectionView }): ReactElement {
   return (
     <ol className={classes.forks}>
       {rows.map(({ fork, skippedSteps, role }) => (
-        <li key={fork.step.sequence_no} data-is={role ?? undefined}>
+        <li key={fork.step.sequence_no} data-role={role ?? undefined}>
           {skippedSteps > 0 && <span className={classes.skipped}>{pluralize(skippedSteps, "step")} skipped</span>}
           <div className={classes.fork}>
             <Link {...paths.run(view.run, { step: fork.step.sequence_no })} className="num">
               {forkName(fork.step)}
             </Link>
             <Marks counts={fork.counted} />
-            {role && <span className={classes.is}>{IS[role]}</span>}
+            {role && <span className={classes.role}>{ROLE_NOTES[role]}</span>}
           </div>
         </li>
       ))}

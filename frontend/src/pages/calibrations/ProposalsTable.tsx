@@ -41,7 +41,7 @@ export function ProposalsTable({ calibration, currentRules, selection, onChoose 
               key={proposal.rule.type + proposal.rule.name + proposal.rule.pointer + (proposal.rule.within ?? "")}
               proposal={proposal}
               calibration={calibration}
-              isHeld={currentRules.some((rule) => sameRule(rule, proposal.rule))}
+              isIgnored={currentRules.some((rule) => sameRule(rule, proposal.rule))}
               isChosen={selection.includes(place)}
               onToggle={() => toggle(place)}
             />
@@ -55,12 +55,12 @@ export function ProposalsTable({ calibration, currentRules, selection, onChoose 
 interface RowProps {
   proposal: Proposal;
   calibration: CalibrationView;
-  isHeld: boolean;
+  isIgnored: boolean;
   isChosen: boolean;
   onToggle: () => void;
 }
 
-function Row({ proposal, calibration, isHeld, isChosen, onToggle }: RowProps): ReactElement {
+function Row({ proposal, calibration, isIgnored, isChosen, onToggle }: RowProps): ReactElement {
   const { rule, examples, collisions } = proposal;
   const reason = caveat(proposal);
   const [example] = examples;
@@ -68,8 +68,8 @@ function Row({ proposal, calibration, isHeld, isChosen, onToggle }: RowProps): R
     <tr>
       <td data-label="Ignore">
         <Checkbox
-          checked={isHeld || isChosen}
-          disabled={isHeld}
+          checked={isIgnored || isChosen}
+          disabled={isIgnored}
           aria-label={`Ignore ${rule.pointer} of ${ruleWords(rule)}`}
           onChange={onToggle}
         />
@@ -79,7 +79,7 @@ function Row({ proposal, calibration, isHeld, isChosen, onToggle }: RowProps): R
         <span className={list.sub}>
           {ruleWords(rule)} · {kindWords[proposal.kind] ?? proposal.kind}
         </span>
-        {isHeld ? (
+        {isIgnored ? (
           <StateChip mark="exact">ignored</StateChip>
         ) : (
           reason && <StateChip mark="simulated">{reason}</StateChip>

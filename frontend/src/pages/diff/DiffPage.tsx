@@ -68,7 +68,7 @@ function Header({ report }: { report: DiffReport }): ReactElement {
       </div>
       {sharing && <ShareDialog diff={report.id} onClose={share.close} />}
       {isBisecting && (
-        <BisectDialog subject={{ diff: report.id }} ofRun={report.candidate.id} onClose={bisectDialog.close} />
+        <BisectDialog subject={{ diff: report.id }} sourceRun={report.candidate.id} onClose={bisectDialog.close} />
       )}
     </header>
   );

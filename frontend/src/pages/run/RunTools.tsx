@@ -53,7 +53,7 @@ export function RunTools({ run }: { run: RunDetail }): ReactElement {
           ))}
         </Menu.Dropdown>
       </Menu>
-      {isDialogOpen && <BisectDialog subject={{ run: run.id }} ofRun={run.id} onClose={dialog.close} />}
+      {isDialogOpen && <BisectDialog subject={{ run: run.id }} sourceRun={run.id} onClose={dialog.close} />}
     </>
   );
 }

@@ -49,7 +49,7 @@ export function ConfigurationPanel({ settings }: { settings: Configuration }): R
         </Fact>
         <Fact name="Tools that can run">
           {settings.tools.map(({ name, runs }) => (
-            <span key={name} className={classes.each}>
+            <span key={name} className={classes.entry}>
               <b>{name}</b> <span className="muted">{runs}</span>
             </span>
           ))}
@@ -58,7 +58,7 @@ export function ConfigurationPanel({ settings }: { settings: Configuration }): R
         </Fact>
         <Fact name="Retrievers">
           {settings.retrievers.map(({ name, asks }) => (
-            <span key={name} className={classes.each}>
+            <span key={name} className={classes.entry}>
               <b>{name}</b> <span className="muted">{asks}</span>
             </span>
           ))}

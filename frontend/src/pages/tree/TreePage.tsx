@@ -37,7 +37,7 @@ function Tree({ tree }: { tree: RunTree }): ReactElement {
   const onChoose = (id: string) => choose((current) => chooseRun(current, id));
   return (
     <Page>
-      <Header tree={tree} filter={filter} onKeep={setFilter} selection={selection} />
+      <Header tree={tree} filter={filter} onFilter={setFilter} selection={selection} />
       {tree.left_out > 0 && (
         <p className="muted">{pluralize(tree.left_out, "more fork")} not shown. This page lists the first 1,000.</p>
       )}
@@ -54,7 +54,7 @@ function Tree({ tree }: { tree: RunTree }): ReactElement {
 function Header(props: {
   tree: RunTree;
   filter: TreeFilter;
-  onKeep: (filter: TreeFilter) => void;
+  onFilter: (filter: TreeFilter) => void;
   selection: readonly string[];
 }): ReactElement {
   const { tree, filter, selection } = props;
@@ -85,7 +85,7 @@ function Header(props: {
           ]}
           value={filter}
           allowDeselect={false}
-          onChange={(value) => props.onKeep(value ?? "asked")}
+          onChange={(value) => props.onFilter(value ?? "asked")}
         />
       )}
       {comparison ? (

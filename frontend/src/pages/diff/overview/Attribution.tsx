@@ -67,7 +67,7 @@ function Path({ path, primary }: { path: readonly PathLink[]; primary: Cause | n
           <li key={index}>
             <Node link={link} number={index + 1} name={index === 0 ? primary?.title : undefined} />
             {link.text && (
-              <blockquote className={classes.carried}>
+              <blockquote className={classes.quote}>
                 <LongText text={link.text} limit={240} />
               </blockquote>
             )}
@@ -87,9 +87,9 @@ function Node({ link, number, name }: { link: PathLink; number: number; name: st
       <span className={classes.number} aria-hidden>
         {number}
       </span>
-      <div className={classes.what}>
+      <div className={classes.description}>
         {name && <b>{name}</b>}
-        <span className={name ? classes.where : classes.lead}>
+        <span className={name ? classes.location : classes.lead}>
           <LabelGlyph mark={markOf(step)} silent size={9} />
           {hasLinks ? (
             <Link {...paths.run(report[side].id, { step: step.sequence_no })}>{label}</Link>

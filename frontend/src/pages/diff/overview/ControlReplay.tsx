@@ -41,7 +41,7 @@ function Lane({ lane, hasLinks }: { lane: UnchangedLane; hasLinks: boolean }): R
           </span>
         )}
       </header>
-      <div className={classes.said}>
+      <div className={classes.text}>
         <StateChip mark={lane.answer_differs ? "simulated" : "exact"}>
           {lane.answer_differs ? "The answer differs, too" : "The answer is unchanged"}
         </StateChip>

@@ -29,14 +29,14 @@ export function ProofPanel(): ReactElement | null {
 
 function OwnProof(): ReactElement {
   const { report } = useReport();
-  const [isDialogOpen, ask] = useDisclosure(false);
+  const [isDialogOpen, dialog] = useDisclosure(false);
   const client = useQueryClient();
   const { data } = useQuery(proofsQuery(report.id));
   useLive({ diff: report.id }, () => void client.invalidateQueries({ queryKey: proofsQuery(report.id).queryKey }));
   const latest = data?.proofs[0];
   const running = latest && isUnderWay(latest) ? latest : null;
   useFreshReport(report.id, data?.proofs ?? []);
-  useShortcuts("Report", [{ keys: "p", action: "Prove the cause by replaying", run: ask.open }]);
+  useShortcuts("Report", [{ keys: "p", action: "Prove the cause by replaying", run: dialog.open }]);
   const hasNone = report.evidence.length === 0 && !running;
   return (
     <Frame
@@ -45,7 +45,7 @@ function OwnProof(): ReactElement {
           <Button
             variant={hasNone ? "filled" : "default"}
             leftSection={<IconFlask size={14} stroke={2} />}
-            onClick={ask.open}
+            onClick={dialog.open}
           >
             {hasNone ? "Prove it…" : "Run another proof…"}
           </Button>
@@ -61,7 +61,7 @@ function OwnProof(): ReactElement {
       {hasNone && <ProofIntro />}
       {report.evidence.length > 0 && !running && <Answers evidence={report.evidence} />}
       <ObservedRuns />
-      {isDialogOpen && <ProveDialog diff={report.id} onClose={ask.close} />}
+      {isDialogOpen && <ProveDialog diff={report.id} onClose={dialog.close} />}
     </Frame>
   );
 }

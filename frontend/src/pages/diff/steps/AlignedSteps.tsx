@@ -26,15 +26,15 @@ export function AlignedSteps({ search, onSearch }: Props): ReactElement {
   const selectedPair = report.pairs.find((pair) => pairKey(pair) === search.pair);
   const goToDifference = (step: 1 | -1) =>
     onSearch({ pair: nextDifference(keys, search.pair ?? null, step) ?? undefined });
-  const walk = (step: 1 | -1) => {
-    const walkable = [...new Set(rows.flatMap((row) => (row.kind === "fold" ? [] : [pairKey(row.pair)])))];
-    onSearch({ pair: nextDifference(walkable, search.pair ?? null, step) ?? undefined });
+  const goToPair = (step: 1 | -1) => {
+    const pairKeys = [...new Set(rows.flatMap((row) => (row.kind === "fold" ? [] : [pairKey(row.pair)])))];
+    onSearch({ pair: nextDifference(pairKeys, search.pair ?? null, step) ?? undefined });
   };
   useShortcuts("Diff", [
     { keys: "d", action: "Next difference", run: () => goToDifference(1) },
     { keys: "D", action: "Previous difference", run: () => goToDifference(-1) },
-    { keys: "j", action: "Next pair of steps", run: () => walk(1) },
-    { keys: "k", action: "Previous pair of steps", run: () => walk(-1) },
+    { keys: "j", action: "Next pair of steps", run: () => goToPair(1) },
+    { keys: "k", action: "Previous pair of steps", run: () => goToPair(-1) },
     { keys: "c", action: "Toggle changed or all steps", run: () => onSearch({ all: search.all ? undefined : true }) },
     {
       keys: "u",
@@ -121,7 +121,7 @@ function PairSummary({ pair }: { pair: AlignedPair }): ReactElement {
   const isUnpaired = pair.base === null || pair.candidate === null;
   return (
     <>
-      <span className={classes.found}>
+      <span className={classes.pairing}>
         <b>{RELATION[pair.relation].words}</b>
         {changes}
         {!isUnpaired && (

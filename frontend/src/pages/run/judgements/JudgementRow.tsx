@@ -29,7 +29,7 @@ export function JudgementRow({ judgement, run, onDelete }: Props): ReactElement 
   return (
     <li className={classes.row}>
       <Shape size={15} stroke={2} className={colour} aria-hidden />
-      <div className={classes.said}>
+      <div className={classes.comment}>
         <span>
           {run !== undefined && judgement.step !== null && (
             <Link {...paths.run(run, { step: judgement.step })}>step {judgement.step}</Link>

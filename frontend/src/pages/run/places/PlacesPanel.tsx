@@ -41,7 +41,7 @@ function Panel({ places, phone, run, onSelect }: Props & { places: RunPlaces }):
           <b>Places to look at</b>
           <span className="muted ellipsis">{opened ? "none is a proven cause" : summary(places.kinds)}</span>
         </UnstyledButton>
-        {opened && places.kinds.length > 1 && <KindFilter kinds={places.kinds} kind={kind} onOnly={setKind} />}
+        {opened && places.kinds.length > 1 && <KindFilter kinds={places.kinds} kind={kind} onFilter={setKind} />}
         <Compare places={places} />
       </div>
       {opened && visiblePlaces.length > 0 && (
@@ -61,9 +61,9 @@ function Panel({ places, phone, run, onSelect }: Props & { places: RunPlaces }):
 function KindFilter(props: {
   kinds: PlaceKindView[];
   kind: string | null;
-  onOnly: (kind: string | null) => void;
+  onFilter: (kind: string | null) => void;
 }): ReactElement {
-  const { kinds, kind, onOnly } = props;
+  const { kinds, kind, onFilter } = props;
   return (
     <Select
       className={classes.filter}
@@ -71,7 +71,7 @@ function KindFilter(props: {
       aria-label="Kind of place"
       data={kindChoices(kinds)}
       value={kind}
-      onChange={onOnly}
+      onChange={onFilter}
       placeholder="All kinds"
       clearable
       clearButtonProps={{ "aria-label": "Show all kinds" }}
@@ -94,7 +94,7 @@ function Row({
       <span className={`num ${classes.step} ${step === null ? "muted" : ""}`}>
         {step === null ? "run" : `step ${step}`}
       </span>
-      <span className={classes.what}>
+      <span className={classes.description}>
         <span>{place.title}</span>
         {place.text && <span className="muted"> — {place.text}</span>}
       </span>

@@ -43,9 +43,9 @@ function Outcome({ outcome, run }: { outcome: HookOutcomeView; run: string | nul
           <>
             <b>{outcome.hook}</b> <span className={words.tone === "plain" ? "" : words.tone}>{words.action}</span>
             {outcome.tool_name && <span className="muted"> of {outcome.tool_name}</span>}
-            {words.message && <code className={classes.said}>{words.message}</code>}
+            {words.message && <code className={classes.text}>{words.message}</code>}
             {words.request && (
-              <span className={classes.asked}>
+              <span className={classes.request}>
                 requested with <code>{words.request}</code>
               </span>
             )}

@@ -166,7 +166,7 @@ function ResolvedStep({
       <LabelGlyph mark={mark} silent />
       <span className={`${classes.number} num`}>{step.sequence_no}</span>
       <StepIcon type={step.type} />
-      <span className={classes.what}>
+      <span className={classes.description}>
         <b>{nameOf(step)}</b> <span className="muted">{step.summary === step.name ? "" : step.summary}</span>
       </span>
       <span className={`chip ${mark} ${classes.label}`} title={reasonSentence(step.reason)}>

@@ -70,7 +70,7 @@ function RecordedMessage({
         onReset={() => onChange(editMessage(draft, match, index, undefined))}
       />
       {edit?.op === "delete" ? (
-        <p className={`muted ${classes.gone}`}>{message.text || "Omitted"}</p>
+        <p className={`muted ${classes.omitted}`}>{message.text || "Omitted"}</p>
       ) : (
         <>
           <Textarea

@@ -49,7 +49,7 @@ export function SavedMenu({ noun, items, current, saveBlocker, onSave }: Props):
           {items.map((item) => (
             <Menu.Item key={item.key} onClick={item.load}>
               <b>{item.name}</b>
-              <span className={`muted ${classes.storedSays}`}>{item.summary}</span>
+              <span className={`muted ${classes.summary}`}>{item.summary}</span>
             </Menu.Item>
           ))}
         </Menu.Dropdown>
