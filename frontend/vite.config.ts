@@ -14,20 +14,20 @@ export default defineConfig({
     chunkSizeWarningLimit: 700,
     rolldownOptions: {
       output: {
-        // Left alone, each module that two pages share is a file of its own: a first visit would ask for eighty.
+        // By default, every module that two pages share becomes a file: a first visit would load eighty.
         codeSplitting: { groups: [{ name: "shared", minShareCount: 4 }] },
       },
     },
   },
   server: {
-    // The host stays as it is: the server compares it with the origin of each write.
+    // Keep the host: the server compares it with the origin of each write.
     proxy: {
       "/api": { target: server, changeOrigin: false },
       "/ws": { target: server, changeOrigin: false, ws: true },
     },
   },
   test: {
-    // A page for each file, and modules loaded anew for each, would take most of the time.
+    // An environment per file, with all modules reloaded, would take most of the time.
     isolate: false,
     projects: [
       { extends: true, test: { name: "logic", environment: "node", include: ["src/**/*.test.ts"] } },

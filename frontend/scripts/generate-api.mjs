@@ -1,4 +1,4 @@
-// Writes src/api/schema.d.ts from the server's OpenAPI schema. `--check` fails when the file is out of date.
+// Generates src/api/schema.d.ts from the server's OpenAPI schema. `--check` fails if the file is out of date.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath, URL } from "node:url";
