@@ -1,4 +1,4 @@
-"""The cockpit as a person sees it: by roles, labels and texts."""
+"""Page object of the cockpit, addressed by roles, labels and texts."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.support.patience import patience_ms
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
-# What WCAG 2.2 AA asks for. Without the lists of what passed: to write these takes longer than all rules.
+# The rules of WCAG 2.2 AA. Only violations are reported: listing passes takes longer than all rules.
 _RULES = {
     "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
     "resultTypes": ["violations"],
@@ -19,14 +19,14 @@ SLOW_MS = 15_000
 DESK: ViewportSize = {"width": 1440, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 Scheme = Literal["light", "dark"]
-# The theme follows a media query by script, and a colour on its way through a transition is of neither theme.
-_SETTLED = """(scheme) => document.documentElement.dataset.mantineColorScheme === scheme
+# A script applies the theme after the media query changes, and colours in a transition belong to neither theme.
+_STABLE = """(scheme) => document.documentElement.dataset.mantineColorScheme === scheme
   && document.fonts.status === "loaded"
   && !document.getAnimations().some((animation) => animation instanceof CSSTransition)"""
 
 
 class Cockpit:
-    """One page of the cockpit, in one browser profile."""
+    """A page of the cockpit in its own browser profile."""
 
     def __init__(self, page: Page, url: str) -> None:
         self.page = page
@@ -44,34 +44,34 @@ class Cockpit:
         return self.page.locator('main a[href*="/runs/"]').filter(has_text=name)
 
     def drop(self, *files: Path) -> None:
-        """Drop files on the page, as from the desktop."""
-        named = [{"name": file.name, "text": file.read_text()} for file in files]
+        """Drop files on the page."""
+        contents = [{"name": file.name, "text": file.read_text()} for file in files]
         transfer = self.page.evaluate_handle(
             """(files) => {
                  const transfer = new DataTransfer();
                  for (const { name, text } of files) transfer.items.add(new File([text], name));
                  return transfer;
                }""",
-            named,
+            contents,
         )
         for event in ("dragenter", "dragover", "drop"):
             self.page.dispatch_event("main", event, {"dataTransfer": transfer})
 
     def show_in(self, viewport: ViewportSize, scheme: Scheme) -> None:
-        """Another screen or theme, as it looks once the page has turned to it."""
+        """Change viewport and theme, and wait until the page is stable."""
         self.page.set_viewport_size(viewport)
         self.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-        self.page.wait_for_function(_SETTLED, arg=scheme)
+        self.page.wait_for_function(_STABLE, arg=scheme)
 
     def serious_accessibility_problems(self) -> list[str]:
-        """What axe finds that keeps people out, each with the element it is about."""
-        # The page's own policy allows no foreign script; the browser's debugger may evaluate one.
+        """Serious and critical violations that axe finds, with their elements."""
+        # The content security policy blocks added scripts, but the debugger may evaluate one.
         if not self.page.evaluate("'axe' in window"):
             self.page.evaluate(AXE.read_text())
-        found: dict[str, Any] = self.page.evaluate("(options) => axe.run(document, options)", _RULES)
+        results: dict[str, Any] = self.page.evaluate("(options) => axe.run(document, options)", _RULES)
         return [
             f"{violation['impact']}: {violation['id']} {node['target']} {node['failureSummary']}"
-            for violation in found["violations"]
+            for violation in results["violations"]
             if violation["impact"] in ("serious", "critical")
             for node in violation["nodes"]
         ]

@@ -1,4 +1,4 @@
-"""A real server and a real browser. These tests know nothing of the inside: no database, no settings."""
+"""A real server and a real browser. These tests use no database and no settings."""
 
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ from tests.services.server import Server
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
-    """With the demo, and no key: as a first visitor has it."""
+    """A server with the demo and no API key, as on a first visit."""
     running = Server(scratch_folder("fp-browser-") / "home")
     running.start()
     yield running
@@ -25,9 +25,9 @@ def server() -> Iterator[Server]:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        launched = chromium.launch(playwright, chromium.path())
-        yield launched
-        launched.close()
+        instance = chromium.launch(playwright, chromium.path())
+        yield instance
+        instance.close()
 
 
 OpenCockpit = Callable[..., Cockpit]
@@ -35,33 +35,33 @@ OpenCockpit = Callable[..., Cockpit]
 
 @pytest.fixture
 def open_cockpit(server: Server, browser: Browser, request: pytest.FixtureRequest) -> Iterator[OpenCockpit]:
-    """Opens the cockpit in a browser profile of its own; complaints in the console fail the test."""
+    """Open the cockpit in a new browser profile. Console errors and warnings fail the test."""
     complaints: list[str] = []
     pages: list[Page] = []
 
-    def hear(message: ConsoleMessage) -> None:
+    def collect(message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
             complaints.append(f"{message.text} ({message.location.get('url', '')})")
 
-    def opened(path: str = "/", *, viewport: ViewportSize = DESK, scheme: Scheme = "light") -> Cockpit:
+    def open_page(path: str = "/", *, viewport: ViewportSize = DESK, scheme: Scheme = "light") -> Cockpit:
         context = browser.new_context(viewport=viewport, color_scheme=scheme, reduced_motion="reduce")
         context.grant_permissions(["clipboard-read", "clipboard-write"])
         page = context.new_page()
-        page.on("console", hear)
+        page.on("console", collect)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         pages.append(page)
         page.goto(server.url + path)
         return Cockpit(page, server.url)
 
-    yield opened
+    yield open_page
     if hasattr(request.node, "failed_call"):
-        _keep_pictures(request.node.name, pages)
+        _save_screenshots(request.node.name, pages)
     for page in pages:
         page.context.close()
     assert not complaints, "\n".join(complaints)
 
 
-def _keep_pictures(name: str, pages: list[Page]) -> None:
+def _save_screenshots(name: str, pages: list[Page]) -> None:
     folder = Path(".make") / "pictures"
     folder.mkdir(parents=True, exist_ok=True)
     for number, page in enumerate(pages):

@@ -1,4 +1,4 @@
-"""What the demo of a fresh server holds, found through the REST interface as any program would."""
+"""The demo data of a fresh server, read over REST."""
 
 import json
 import urllib.request
@@ -10,7 +10,7 @@ LOADED_LIMIT_S = 60
 
 
 class Demo:
-    """The failed run, the fork that mends it, and the diff between them."""
+    """The failed run, the fork that fixes it, and their diff."""
 
     KEYS: ClassVar[dict[str, str]] = {"help": "?", "palette": "Control+k"}
 
@@ -18,7 +18,7 @@ class Demo:
         self._url = url
         self.session = self._finished_session()
         self.failed_run = self.session["source_run"]
-        self._shared = self._share()
+        self._share_path = self._share()
         self.experiment = self._experiment()
         self.bisection = self._bisection()
 
@@ -36,7 +36,7 @@ class Demo:
             "tools": "/tools",
             "hooks": "/hooks",
             "settings": "/settings",
-            "share": self._shared,
+            "share": self._share_path,
             "experiments": "/experiments",
             "new experiment": f"/experiments/new?run={self.failed_run}&step={fork}",
             "experiment": f"/experiments/{self.experiment}",
@@ -66,7 +66,7 @@ class Demo:
 
     @classmethod
     def finished(cls, url: str) -> dict[str, Any]:
-        """The demo's replay at its end, and nothing else of the demo."""
+        """Return the demo's finished replay."""
         demo = cls.__new__(cls)
         demo._url = url
         return demo._finished_session()
@@ -79,7 +79,7 @@ class Demo:
         return wait_until(look, LOADED_LIMIT_S)
 
     def _bisection(self) -> str:
-        """Until which step the large model would have helped; and, beside the diff, a replay without the changes."""
+        """Run a bisection with the large model, and a control replay for the diff."""
         large = [{"match": {"type": "model"}, "model": {"model": "desk-large-1"}}]
         body = {
             "checks": [{"kind": "contains", "text": "42.00 EUR"}],
@@ -98,14 +98,14 @@ class Demo:
         return bisection
 
     def _experiment(self) -> str:
-        """Both models of the demo, each with and without the sentence that mends the run."""
+        """Run an experiment: both demo models, with and without the sentence that fixes the run."""
         models = [
             {"name": name, "overrides": [{"match": {"type": "model"}, "model": {"model": name}}]}
             for name in ("desk-small-1", "desk-large-1")
         ]
-        told = self.session["overrides"]["overrides"]
-        sparse = [{"match": {"type": "model"}, "prompt": {"system": entry["prompt"]["system"]}} for entry in told]
-        prompts = [{"name": "as recorded"}, {"name": "units told", "overrides": sparse}]
+        overrides = self.session["overrides"]["overrides"]
+        sparse = [{"match": {"type": "model"}, "prompt": {"system": entry["prompt"]["system"]}} for entry in overrides]
+        prompts = [{"name": "as recorded"}, {"name": "units stated", "overrides": sparse}]
         axes = [{"name": "model", "values": models}, {"name": "prompt", "values": prompts}]
         body = {
             "run": self.failed_run,

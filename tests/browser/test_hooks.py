@@ -1,4 +1,4 @@
-"""Hooks, usage and exports, as somebody sees them who configured them."""
+"""Hooks, usage and exports in the browser."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from tests.services.server import Server
 from tests.support.patience import patience_ms
 from tests.support.servers.langfuse_server import KEYS, langfuse_server
 
-SLOWEST_MS = 20_000  # the page of the hooks looks every few seconds
+SLOWEST_MS = 20_000  # the hooks page polls every few seconds
 HOOKS = {
     "refunds": {
         "events": ["pre_tool_use"],
@@ -21,24 +21,24 @@ HOOKS = {
 }
 
 
-def test_what_hooks_and_telemetry_did_can_be_seen(browser: Browser, tmp_path: Path) -> None:
+def test_hooks_page_shows_decisions_and_telemetry(browser: Browser, tmp_path: Path) -> None:
     with langfuse_server() as langfuse:
         telemetry = {
             "lf": {"langfuse": {"base_url": langfuse.base_url, "public_key": KEYS[0]}},
             "file": {"jsonl": str(tmp_path / "telemetry.jsonl")},
         }
-        configured = {"FORKPOINT_HOOKS": json.dumps(HOOKS), "FORKPOINT_TELEMETRY": json.dumps(telemetry)}
-        server = Server(tmp_path / "home", env={**configured, "LANGFUSE_SECRET_KEY": KEYS[1]})
+        environment = {"FORKPOINT_HOOKS": json.dumps(HOOKS), "FORKPOINT_TELEMETRY": json.dumps(telemetry)}
+        server = Server(tmp_path / "home", env={**environment, "LANGFUSE_SECRET_KEY": KEYS[1]})
         server.start()
         try:
-            _look(browser, server.url, Demo.finished(server.url))
+            _check_pages(browser, server.url, Demo.finished(server.url))
             assert langfuse.refused == []
         finally:
             assert server.stop() == 0
     assert '"event_type":"agent_stop"' in (tmp_path / "telemetry.jsonl").read_text()
 
 
-def _look(browser: Browser, url: str, session: dict[str, str]) -> None:
+def _check_pages(browser: Browser, url: str, session: dict[str, str]) -> None:
     page = browser.new_context(reduced_motion="reduce").new_page()
     page.goto(f"{url}/replays/{session['id']}")
     decisions = page.get_by_role("region", name="Hooks")

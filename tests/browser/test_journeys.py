@@ -1,4 +1,4 @@
-"""What people come for, from beginning to end, on a server of their own."""
+"""Main user journeys from start to end."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,7 @@ CENTS = "Order totals are in cents, refunds are in euros: convert before you ref
 
 
 def _fork_with_another_prompt(cockpit: Cockpit, demo: Demo, addition: str) -> None:
-    """Select the model step that went wrong, say more in its system prompt, and launch."""
+    """Select the faulty model step, extend its system prompt, and launch the replay."""
     fork = demo.session["fork_sequence_no"]
     cockpit.go(f"/runs/{demo.failed_run}?step={fork}")
     cockpit.button("Fork from this step").click()
@@ -31,14 +31,14 @@ def _fork_with_another_prompt(cockpit: Cockpit, demo: Demo, addition: str) -> No
 
 
 @pytest.mark.usefixtures("demo")
-def test_from_a_dropped_file_to_a_shared_report(open_cockpit: OpenCockpit, demo: Demo) -> None:
+def test_dropped_file_to_shared_report(open_cockpit: OpenCockpit, demo: Demo) -> None:
     cockpit = open_cockpit("/")
     expect(cockpit.run_links().first).to_be_visible()
 
     cockpit.drop(TRANSCRIPT)
-    imported = cockpit.page.get_by_role("dialog")
-    expect(imported).to_contain_text("imported")
-    imported.get_by_role("button", name="Open the run").click()
+    dialog = cockpit.page.get_by_role("dialog")
+    expect(dialog).to_contain_text("imported")
+    dialog.get_by_role("button", name="Open the run").click()
     steps = cockpit.page.get_by_role("tree", name="Steps of the run")
     expect(steps.get_by_role("treeitem").first).to_be_visible()
     steps.get_by_role("treeitem", name=re.compile("find_book")).first.click()
@@ -59,7 +59,7 @@ def test_from_a_dropped_file_to_a_shared_report(open_cockpit: OpenCockpit, demo:
     expect(stranger.page.locator("a[href*='/runs/']")).to_have_count(0)
 
 
-def test_a_file_that_cannot_be_read_is_named_with_its_reason(open_cockpit: OpenCockpit, tmp_path: Path) -> None:
+def test_unreadable_file_shows_its_reason(open_cockpit: OpenCockpit, tmp_path: Path) -> None:
     broken = tmp_path / "broken.json"
     broken.write_text('{"messages": [')
     cockpit = open_cockpit("/")
@@ -69,7 +69,7 @@ def test_a_file_that_cannot_be_read_is_named_with_its_reason(open_cockpit: OpenC
     expect(dialog.get_by_label("skipped")).to_be_visible()
 
 
-def test_the_whole_run_is_read_from_the_keyboard(open_cockpit: OpenCockpit, demo: Demo) -> None:
+def test_run_is_navigable_by_keyboard(open_cockpit: OpenCockpit, demo: Demo) -> None:
     cockpit = open_cockpit("/")
     expect(cockpit.run_links().first).to_be_visible()
     keyboard = cockpit.page.keyboard
@@ -93,8 +93,8 @@ def test_the_whole_run_is_read_from_the_keyboard(open_cockpit: OpenCockpit, demo
     expect(cockpit.page.get_by_label("Search pages, actions and runs").first).to_be_visible()
 
 
-def test_a_killed_server_goes_on_where_it_was(tmp_path: Path) -> None:
-    """The session completes after the restart, and no finished live call is made again."""
+def test_killed_server_resumes_session(tmp_path: Path) -> None:
+    """The session completes after a restart without repeating finished live calls."""
     server = Server(tmp_path / "home")
     server.start()
     try:
@@ -107,18 +107,18 @@ def test_a_killed_server_goes_on_where_it_was(tmp_path: Path) -> None:
         session = demo.ask("/replays", fork)
         server.kill()
         server.start()
-        ended = demo.wait_for_end(session["id"])
-        assert ended["status"].startswith("completed"), ended["error"]
-        steps = demo.ask(f"/runs/{ended['run']}/steps")["steps"]
-        # The output step repeats the last answer and gives the same reason; it is no call.
-        answered = [step for step in steps if (step["type"], step["reason"]) == ("model", "live_model_call")]
-        assert answered
-        assert ended["live_calls"] == len(answered)
+        result = demo.wait_for_end(session["id"])
+        assert result["status"].startswith("completed"), result["error"]
+        steps = demo.ask(f"/runs/{result['run']}/steps")["steps"]
+        # The output step repeats the last answer with the same reason, but it is no call.
+        model_steps = [step for step in steps if (step["type"], step["reason"]) == ("model", "live_model_call")]
+        assert model_steps
+        assert result["live_calls"] == len(model_steps)
     finally:
         server.stop()
 
 
-def test_a_tool_is_reviewed_by_mouse_by_key_and_by_file(open_cockpit: OpenCockpit, demo: Demo) -> None:
+def test_tool_review_by_mouse_key_and_file(open_cockpit: OpenCockpit, demo: Demo) -> None:
     page = open_cockpit("/").page
     page.get_by_role("link", name="Tools").click()
     rows = page.locator("tbody tr")
@@ -156,13 +156,13 @@ def test_a_tool_is_reviewed_by_mouse_by_key_and_by_file(open_cockpit: OpenCockpi
     expect(decision.get_by_role("button", name="Not reviewed")).to_have_attribute("aria-pressed", "true")
 
 
-def test_a_second_click_decides_about_no_other_tool(open_cockpit: OpenCockpit, demo: Demo) -> None:
+def test_second_click_hits_same_tool(open_cockpit: OpenCockpit, demo: Demo) -> None:
     page = open_cockpit("/tools").page
     rows = page.locator("tbody tr")
     expect(rows.first).to_be_visible()
     before = rows.get_by_role("rowheader").all_inner_texts()
-    suspected = page.locator("tbody tr").filter(has=page.get_by_text("side effect", exact=True)).first
-    name = suspected.get_by_role("rowheader").get_by_role("button").inner_text()
+    risky_row = page.locator("tbody tr").filter(has=page.get_by_text("side effect", exact=True)).first
+    name = risky_row.get_by_role("rowheader").get_by_role("button").inner_text()
     decision = page.get_by_role("group", name=f"Decision about {name}")
     spot = decision.get_by_role("button", name="Safe").bounding_box()
     assert spot is not None
@@ -180,7 +180,7 @@ def test_a_second_click_decides_about_no_other_tool(open_cockpit: OpenCockpit, d
     expect(decision.get_by_role("button", name="Not reviewed")).to_have_attribute("aria-pressed", "true")
 
 
-def test_from_a_fork_to_an_experiment_and_the_diff_of_two_rows(open_cockpit: OpenCockpit, demo: Demo) -> None:
+def test_fork_to_experiment_to_row_diff(open_cockpit: OpenCockpit, demo: Demo) -> None:
     cockpit = open_cockpit(demo.path("fork"))
     page = cockpit.page
     page.get_by_role("link", name="Experiment…").click()
@@ -206,7 +206,7 @@ def test_from_a_fork_to_an_experiment_and_the_diff_of_two_rows(open_cockpit: Ope
     expect(page.get_by_label("Verdict")).to_contain_text(re.compile("prompt", re.I))
 
 
-def test_a_fork_that_would_run_tools_leads_to_their_review(open_cockpit: OpenCockpit, demo: Demo) -> None:
+def test_fork_with_tools_links_to_review(open_cockpit: OpenCockpit, demo: Demo) -> None:
     fork = demo.session["fork_sequence_no"]
     cockpit = open_cockpit(f"/runs/{demo.failed_run}?step={fork}&fork={fork}")
     panel = cockpit.page.get_by_role("region", name="Fork")
@@ -218,7 +218,7 @@ def test_a_fork_that_would_run_tools_leads_to_their_review(open_cockpit: OpenCoc
     expect(cockpit.page.get_by_role("heading", name="Tools", exact=True)).to_be_visible()
 
 
-def test_from_a_failed_run_to_the_step_that_committed_it(open_cockpit: OpenCockpit, demo: Demo) -> None:
+def test_bisection_finds_the_commit_step(open_cockpit: OpenCockpit, demo: Demo) -> None:
     cockpit = open_cockpit(f"/runs/{demo.failed_run}")
     cockpit.button("Examine").click()
     cockpit.page.get_by_role("menuitem", name=re.compile("Bisect")).click()
@@ -242,7 +242,7 @@ def test_from_a_failed_run_to_the_step_that_committed_it(open_cockpit: OpenCockp
     expect(cockpit.page.get_by_label("Verdict")).to_be_visible()
 
 
-def test_a_token_is_made_shown_once_and_revoked(open_cockpit: OpenCockpit) -> None:
+def test_token_is_shown_once_and_revoked(open_cockpit: OpenCockpit) -> None:
     cockpit = open_cockpit("/settings")
     page = cockpit.page
     cockpit.button("New token").click()

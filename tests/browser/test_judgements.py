@@ -1,4 +1,4 @@
-"""Judging a run, as a person does it."""
+"""Judging a run in the browser."""
 
 import re
 

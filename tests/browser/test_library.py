@@ -1,4 +1,4 @@
-"""Profiles that are stored and used again, refusals at their places, and calibrating, as a person does them."""
+"""Saved profiles, refusals at their entries, and calibration in the browser."""
 
 import json
 import re
@@ -13,9 +13,7 @@ from tests.services.server import Server
 PROMPT = "You are the order desk. Totals are in cents. Answer kindly."
 
 
-def test_changes_are_stored_under_a_name_loaded_again_and_named_beside_the_replay(
-    open_cockpit: OpenCockpit, demo: Demo
-) -> None:
+def test_saved_profile_is_loaded_and_shown(open_cockpit: OpenCockpit, demo: Demo) -> None:
     page = open_cockpit(demo.path("fork")).page
     page.get_by_role("textbox", name=re.compile("system prompt", re.I)).first.fill(PROMPT)
     page.get_by_role("button", name="Save as profile").click()
@@ -34,9 +32,7 @@ def test_changes_are_stored_under_a_name_loaded_again_and_named_beside_the_repla
     expect(page.get_by_text("profile kind")).to_be_visible()
 
 
-def test_a_stored_profile_that_does_not_fit_the_run_is_refused_at_its_entry(
-    open_cockpit: OpenCockpit, demo: Demo
-) -> None:
+def test_unfit_profile_is_refused_at_its_entry(open_cockpit: OpenCockpit, demo: Demo) -> None:
     entries = [{"match": {"step": 999}, "output": "never"}]
     demo.ask("/profiles", {"name": "elsewhere", "profile": {"overrides": entries}})
     demo.ask("/policies", {"name": "torn", "policy": {"allow": [], "order": "reexecute"}})
@@ -53,12 +49,10 @@ def test_a_stored_profile_that_does_not_fit_the_run_is_refused_at_its_entry(
     expect(panel.get_by_role("button", name=re.compile("^Replay"))).to_have_attribute("aria-disabled", "true")
 
 
-def test_two_recordings_of_the_same_work_show_what_signatures_may_leave_out(
-    open_cockpit: OpenCockpit, demo: Demo, server: Server
-) -> None:
+def test_calibration_proposes_fields_to_ignore(open_cockpit: OpenCockpit, demo: Demo, server: Server) -> None:
     runs = [post_run(server, name, trace) for name, trace in (("first", "0b6e1c1e"), ("second", "9f0d2a34"))]
-    found = demo.ask("/calibrations", {"base": runs[0], "candidate": runs[1]})
-    cockpit = open_cockpit(f"/calibrations/{found['id']}")
+    calibration = demo.ask("/calibrations", {"base": runs[0], "candidate": runs[1]})
+    cockpit = open_cockpit(f"/calibrations/{calibration['id']}")
     page = cockpit.page
     expect(page.get_by_role("heading", level=1)).to_contain_text("calibrating")
     expect(page.get_by_role("checkbox", name=re.compile("trace_id of tool find"))).to_be_checked()

@@ -1,4 +1,4 @@
-"""Proving a cause in the browser: the price first, then the replays that speak for it, for the colleague as well."""
+"""Proving a cause in the browser: the estimate, the evidence, and the shared report."""
 
 import re
 
@@ -12,7 +12,7 @@ from tests.support.patience import patience_ms
 PROOF_LIMIT_MS = 60_000
 
 
-def _accessible(cockpit: Cockpit) -> None:
+def _check_accessibility(cockpit: Cockpit) -> None:
     schemes: tuple[tuple[ViewportSize, Scheme], ...] = ((DESK, "light"), (PHONE, "dark"))
     for viewport, scheme in schemes:
         cockpit.show_in(viewport, scheme)
@@ -20,7 +20,7 @@ def _accessible(cockpit: Cockpit) -> None:
     cockpit.page.set_viewport_size(DESK)
 
 
-def test_prove_the_cause_and_send_the_proof(open_cockpit: OpenCockpit, demo: Demo) -> None:
+def test_proof_is_started_and_shared(open_cockpit: OpenCockpit, demo: Demo) -> None:
     cockpit = open_cockpit(demo.path("diff"))
     page = cockpit.page
     expect(page.get_by_label("Verdict")).to_contain_text("medium confidence")
@@ -28,7 +28,7 @@ def test_prove_the_cause_and_send_the_proof(open_cockpit: OpenCockpit, demo: Dem
     dialog = page.get_by_role("dialog", name="Prove it")
     expect(dialog).to_contain_text("Changes to test1")
     expect(dialog).to_contain_text("repeats to rule out chance")
-    _accessible(cockpit)
+    _check_accessibility(cockpit)
     dialog.get_by_role("button", name="Prove it").click()
 
     proof = page.get_by_role("region", name="Proof by replaying")
@@ -41,7 +41,7 @@ def test_prove_the_cause_and_send_the_proof(open_cockpit: OpenCockpit, demo: Dem
     expect(page.get_by_label("Verdict")).to_contain_text("high confidence")
     proof.get_by_text("All replays").click()
     expect(proof.get_by_role("group", name="Replays of the proof")).to_contain_text("The base with only:")
-    _accessible(cockpit)
+    _check_accessibility(cockpit)
 
     cockpit.button("Share").click()
     cockpit.button("Create link").click()

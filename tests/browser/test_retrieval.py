@@ -1,4 +1,4 @@
-"""Asking a retriever again: tried on its page, then in a fork."""
+"""Live retrieval: a test query on the tools page, then in a fork."""
 
 import json
 import re
@@ -15,26 +15,31 @@ from tests.services.server import Server
 from tests.support.patience import patience_ms
 from tests.support.servers.provider_server import Exchange, provider_server
 
-FOUND = "Refunds above fifty euros need a supervisor."
+CONTENT = "Refunds above fifty euros need a supervisor."
 
 
 @contextmanager
 def store_of_documents() -> Iterator[str]:
     def respond(exchange: Exchange) -> None:
-        found = {"id": "limits", "content": FOUND, "score": 0.82, "metadata": {"asked": exchange.body.get("query")}}
-        exchange.status(200, {"documents": [found]})
+        document = {
+            "id": "limits",
+            "content": CONTENT,
+            "score": 0.82,
+            "metadata": {"asked": exchange.body.get("query")},
+        }
+        exchange.status(200, {"documents": [document]})
 
     with provider_server(respond) as running:
         yield running.base_url
 
 
-def test_a_retriever_is_tried_and_then_asked_by_a_fork(browser: Browser, tmp_path: Path) -> None:
+def test_retriever_answers_trial_and_fork(browser: Browser, tmp_path: Path) -> None:
     with store_of_documents() as url:
-        configured = {
+        environment = {
             "FORKPOINT_RETRIEVERS": json.dumps({"policies": {"http": {"url": f"{url}/search"}}}),
             "FORKPOINT_TOOLS": json.dumps({"get_order": {"http": {"url": f"{url}/orders"}}}),
         }
-        server = Server(tmp_path / "home", env=configured)
+        server = Server(tmp_path / "home", env=environment)
         server.start()
         try:
             session = Demo.finished(server.url)
@@ -58,7 +63,7 @@ def _try(page: Page, url: str) -> None:
     dialog.get_by_role("button", name="Test query").click()
     result = dialog.get_by_role("region", name="Result")
     expect(result).to_contain_text("1 document")
-    expect(result).to_contain_text(FOUND)
+    expect(result).to_contain_text(CONTENT)
     expect(dialog).to_contain_text("by local")
     cockpit = Cockpit(page, url)
     screens: tuple[tuple[ViewportSize, Scheme], ...] = ((DESK, "light"), (PHONE, "dark"))
@@ -101,4 +106,4 @@ def _fork(page: Page, url: str, session: dict[str, Any]) -> None:
     steps.get_by_role("treeitem", name=re.compile("policies")).first.click()
     content = page.get_by_label("Content of the step")
     expect(content).to_contain_text("The retriever was queried")
-    expect(content).to_contain_text(FOUND)
+    expect(content).to_contain_text(CONTENT)

@@ -1,4 +1,4 @@
-"""Every screen, in both themes and on a desk and a phone: nothing keeps anybody out, nothing complains."""
+"""Accessibility of every screen, in both themes, on desktop and phone."""
 
 import re
 from pathlib import Path
@@ -35,7 +35,7 @@ SCREENS = (
     "palette",
 )
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
-# What opens over a screen: by the name of a button, or by a key.
+# Overlays of a screen, opened by the name of a button or by a key.
 OVERLAYS: dict[str, tuple[str | re.Pattern[str], ...]] = {
     "runs": ("App", "Time", "Cost"),
     "run": ("Examine", re.compile("forks?$"), "Filter by type", re.compile("tokens$"), "key b"),
@@ -46,7 +46,7 @@ OVERLAYS: dict[str, tuple[str | re.Pattern[str], ...]] = {
 
 
 @pytest.mark.parametrize("screen", SCREENS)
-def test_a_screen_keeps_nobody_out(open_cockpit: OpenCockpit, demo: Demo, screen: str) -> None:
+def test_screen_is_accessible(open_cockpit: OpenCockpit, demo: Demo, screen: str) -> None:
     cockpit = open_cockpit(demo.path(screen))
     page = cockpit.page
     expect(page.get_by_role("main")).to_be_visible()
@@ -58,8 +58,8 @@ def test_a_screen_keeps_nobody_out(open_cockpit: OpenCockpit, demo: Demo, screen
     for viewport in (DESK, PHONE):
         for scheme in SCHEMES:
             cockpit.show_in(viewport, scheme)
-            found = cockpit.serious_accessibility_problems()
-            problems += [f"{scheme}, {viewport['width']} wide: {problem}" for problem in found]
+            results = cockpit.serious_accessibility_problems()
+            problems += [f"{scheme}, {viewport['width']} wide: {problem}" for problem in results]
         width = page.evaluate("document.documentElement.scrollWidth")
         if width > viewport["width"]:
             problems.append(f"the page is {width} wide on a screen of {viewport['width']}: it scrolls sideways")
@@ -67,20 +67,20 @@ def test_a_screen_keeps_nobody_out(open_cockpit: OpenCockpit, demo: Demo, screen
 
 
 @pytest.mark.parametrize("screen", OVERLAYS)
-def test_what_opens_over_a_screen_keeps_nobody_out(open_cockpit: OpenCockpit, demo: Demo, screen: str) -> None:
+def test_overlay_is_accessible(open_cockpit: OpenCockpit, demo: Demo, screen: str) -> None:
     cockpit = open_cockpit(demo.path(screen))
     page = cockpit.page
     page.wait_for_load_state("networkidle")
-    over = page.locator("[role=menu], [role=dialog]").filter(visible=True)
+    overlay = page.locator("[role=menu], [role=dialog]").filter(visible=True)
     problems: list[str] = []
     for viewport, scheme in ((DESK, SCHEMES[0]), (PHONE, SCHEMES[1])):
         cockpit.show_in(viewport, scheme)
         for opener in OVERLAYS[screen]:
             _open(cockpit, opener)
-            expect(over.first).to_be_visible()
+            expect(overlay.first).to_be_visible()
             problems += [f"{opener}, {scheme}: {problem}" for problem in cockpit.serious_accessibility_problems()]
             page.keyboard.press("Escape")
-            expect(over).to_have_count(0)
+            expect(overlay).to_have_count(0)
     assert not problems, "\n".join(problems)
 
 
@@ -93,7 +93,7 @@ def _open(cockpit: Cockpit, opener: str | re.Pattern[str]) -> None:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_an_exported_report_keeps_nobody_out_and_needs_no_network(
+def test_exported_report_is_accessible_offline(
     open_cockpit: OpenCockpit, demo: Demo, tmp_path: Path, scheme: Scheme
 ) -> None:
     cockpit = open_cockpit("/login")
@@ -101,29 +101,29 @@ def test_an_exported_report_keeps_nobody_out_and_needs_no_network(
     report.write_text(cockpit.page.request.get(demo.url("report file")).text())
     page = cockpit.page.context.new_page()  # the first one may still ask for its icon
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
     for viewport in (DESK, PHONE):
         page.set_viewport_size(viewport)
         page.goto(report.as_uri())
         expect(page.get_by_role("main")).to_contain_text("Without the changes")
         assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
         assert Cockpit(page, "").serious_accessibility_problems() == []
-    assert set(asked) == {report.as_uri()}
+    assert set(requests) == {report.as_uri()}
 
 
-def test_every_machine_shows_the_same_fonts(open_cockpit: OpenCockpit, demo: Demo) -> None:
+def test_bundled_fonts_are_used(open_cockpit: OpenCockpit, demo: Demo) -> None:
     cockpit = open_cockpit(demo.path("run"))
     expect(cockpit.page.get_by_role("main")).to_be_visible()
     cockpit.page.wait_for_load_state("networkidle")
-    loaded = cockpit.page.evaluate(
+    families = cockpit.page.evaluate(
         "[...document.fonts].filter((face) => face.status === 'loaded').map((face) => face.family.replaceAll('\"', ''))"
     )
-    assert {"Inter Variable", "JetBrains Mono Variable"} <= set(loaded)
+    assert {"Inter Variable", "JetBrains Mono Variable"} <= set(families)
     assert "Inter Variable" in cockpit.page.evaluate("getComputedStyle(document.querySelector('main')).fontFamily")
 
 
-def test_an_unknown_address_says_so(open_cockpit: OpenCockpit) -> None:
+def test_unknown_address_shows_not_found(open_cockpit: OpenCockpit) -> None:
     cockpit = open_cockpit("/no/such/page")
     expect(cockpit.page.get_by_role("main")).to_contain_text("Page not found")
     assert cockpit.serious_accessibility_problems() == []
