@@ -151,7 +151,7 @@ def _replay(session_id: UUID, owner: str, make_execution: ExecutionFactory) -> b
     writer = StepWriter(checkpoints)
     committed_steps = open_run(row)
     writer.copy_before(session.fork_sequence_no)
-    start_outcome = session_lifecycle.started(hooks, session)
+    start_outcome = session_lifecycle.fire_start(hooks, session)
     if not applied_profile.changes_anything(overrides, policy):
         writer.reuse_all()
     else:
@@ -163,7 +163,7 @@ def _replay(session_id: UUID, owner: str, make_execution: ExecutionFactory) -> b
         replayer.apply_start_outcome(start_outcome)
         writer.follow(replayer, execution.inspect)
     writer.finish()
-    session_lifecycle.ended(session_id)
+    session_lifecycle.fire_end(session_id)
     return True
 
 
@@ -192,7 +192,7 @@ def _end(
             traces.seal_run(session.run_id, RunStatus.FAILED)
             observers.run_sealed(session.run_id)
         event_log.append(session_id, "session")
-    session_lifecycle.ended(session_id)
+    session_lifecycle.fire_end(session_id)
 
 
 @contextmanager

@@ -39,7 +39,7 @@ def _hook(name: str, entry: HookEntry) -> HookView:
         matcher=entry.matcher,
         gate=entry.gate,
         place=entry.place,
-        problem=configuration.unset(entry.http),
+        problem=configuration.missing_variable(entry.http),
     )
 
 

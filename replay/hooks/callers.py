@@ -1,4 +1,4 @@
-"""Asking a hook: a Python callable of an installed package, an HTTP endpoint, or a fixed answer."""
+"""Callers of hooks: a Python callable of an installed package, an HTTP endpoint, or a fixed answer."""
 
 import os
 from typing import Final
@@ -18,7 +18,7 @@ _MOST_BYTES: Final = 1024 * 1024
 
 
 def registry() -> Registry:
-    """The configured hooks; none are loaded or reached before they are asked."""
+    """Return the configured hooks, which are loaded or contacted at their first call."""
     return Registry(
         hooks=tuple(
             Hook(name=name, ask=_ask(entry), events=frozenset(entry.events), matcher=entry.matcher, gate=entry.gate)
@@ -30,25 +30,25 @@ def registry() -> Registry:
 def _ask(entry: HookEntry) -> Ask:
     if entry.http is not None:
         http = entry.http
-        return lambda envelope: _posted(http, envelope, entry.timeout_s)
+        return lambda envelope: _call_http(http, envelope, entry.timeout_s)
     if entry.python is not None:
-        return lambda envelope: _called(entry, envelope)
+        return lambda envelope: _call_python(entry, envelope)
     answer: JSONValue = entry.answer.model_dump(mode="json") if entry.answer is not None else None
     return lambda envelope: answer
 
 
-def _called(entry: HookEntry, envelope: JSONObject) -> JSONValue:
-    """The callable gets the envelope, and its settings as keywords."""
+def _call_python(entry: HookEntry, envelope: JSONObject) -> JSONValue:
+    """Call a Python hook with the envelope, and with its settings as keyword arguments."""
     try:
         answer: JSONValue = configuration.callables()[entry.python or ""].load()(envelope, **entry.settings)
     except Exception as error:
-        # Whatever the operator's code raises: the replay goes on without it.
+        # Whatever the operator's code raises, the replay continues without it.
         raise HookFailure(f"{type(error).__name__}: {error}") from error
     return _storable(answer)
 
 
-def _posted(http: HttpPlace, envelope: JSONObject, timeout_s: float) -> JSONValue:
-    """The endpoint gets the envelope; an empty answer lets the event pass."""
+def _call_http(http: HttpPlace, envelope: JSONObject, timeout_s: float) -> JSONValue:
+    """Post the envelope to the endpoint; an empty answer lets the event pass."""
     if missing := configuration.missing_secrets(http.headers_env):
         raise HookFailure(f"the environment variable {missing[0]} is not set")
     destination = egress.Destination(host=http.host, operator=True)
@@ -59,7 +59,7 @@ def _posted(http: HttpPlace, envelope: JSONObject, timeout_s: float) -> JSONValu
         ):
             response = client.post(str(http.url), json=envelope, headers=headers(http, envelope))
     except (httpx2.HTTPError, egress.EgressRefusal, egress.EndlessAnswer) as error:
-        raise HookFailure(f"{http.host} could not be asked: {type(error).__name__}: {error}") from error
+        raise HookFailure(f"{http.host} could not be called: {type(error).__name__}: {error}") from error
     if not response.is_success:
         raise HookFailure(f"{http.host} answered {response.status_code}")
     if len(response.content) > _MOST_BYTES:

@@ -1,4 +1,4 @@
-"""Which hooks and telemetry targets there are: those that the operator configured, and no others."""
+"""Configuration of hooks and telemetry targets, by the operator only."""
 
 import os
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 from pydantic import Field, field_validator, model_validator
 
 from replay.core.hooks import Decision
-from replay.hooks.registry import compiled
+from replay.hooks.registry import compile_matcher
 from replay.live.operator_urls import OperatorUrl
 from replay.live.tools.types import Environment, Name
 from traces.core.json_types import JSONValue
@@ -24,7 +24,7 @@ TELEMETRY_EVENTS: Final = frozenset({*HookEvent, "live_call", "events_dropped"})
 
 
 class HttpPlace(Schema):
-    """An address that gets JSON; `headers_env` names variables that hold secrets."""
+    """An endpoint that receives JSON; `headers_env` names variables with secrets."""
 
     url: OperatorUrl
     headers: dict[str, str] = {}
@@ -50,27 +50,27 @@ class HookEntry(Schema):
     @field_validator("matcher")
     @classmethod
     def _compiles(cls, value: str) -> str:
-        compiled(value)
+        compile_matcher(value)
         return value
 
     @model_validator(mode="after")
     def _one_kind(self) -> "HookEntry":
         if sum(kind is not None for kind in (self.python, self.http, self.answer)) != 1:
-            raise ValueError("say exactly one of `python`, `http` and `answer`")
+            raise ValueError("give exactly one of `python`, `http` and `answer`")
         if self.settings and self.python is None:
-            raise ValueError("`settings` go to a `python` hook only")
+            raise ValueError("`settings` are only valid for a `python` hook")
         return self
 
     @property
     def place(self) -> str:
-        """What is asked, in words."""
+        """Describe what the hook calls."""
         if self.http is not None:
             return f"http POST {self.http.host}"
         return f"python {self.python}" if self.python is not None else f"always {self.answer and self.answer.action}"
 
 
 class LangfusePlace(Schema):
-    """A Langfuse project. The secret key stays in the environment; `replays`: every finished replay is exported."""
+    """A Langfuse project. The secret key remains in the environment; `replays`: export every finished replay."""
 
     base_url: OperatorUrl
     public_key: Name | None = None
@@ -81,18 +81,18 @@ class LangfusePlace(Schema):
     @model_validator(mode="after")
     def _one_key(self) -> "LangfusePlace":
         if (self.public_key is None) == (self.public_key_env is None):
-            raise ValueError("say either `public_key` or `public_key_env`")
+            raise ValueError("give either `public_key` or `public_key_env`")
         return self
 
     def keys(self) -> tuple[str, str] | None:
-        """The public and the secret key; None where the environment lacks one."""
+        """Return the public and the secret key; None if one is not set."""
         public = self.public_key or os.environ.get(self.public_key_env or "", "")
         secret = os.environ.get(self.secret_key_env, "")
         return (public, secret) if public and secret else None
 
 
 class TelemetryEntry(Schema):
-    """Exactly one of `http`, `jsonl` (a path, in which `{session_id}` is replaced) and `langfuse`."""
+    """Exactly one of `http`, `jsonl` (a path; `{session_id}` is replaced) and `langfuse`."""
 
     http: HttpPlace | None = None
     jsonl: Name | None = None
@@ -105,20 +105,20 @@ class TelemetryEntry(Schema):
 
     @field_validator("events")
     @classmethod
-    def _known(cls, value: list[str]) -> list[str]:
+    def _check_events(cls, value: list[str]) -> list[str]:
         if unknown := sorted(set(value) - TELEMETRY_EVENTS):
-            raise ValueError(f"{unknown[0]!r} is no event: there are {', '.join(sorted(TELEMETRY_EVENTS))}")
+            raise ValueError(f"{unknown[0]!r} is not an event: use some of {', '.join(sorted(TELEMETRY_EVENTS))}")
         return value
 
     @model_validator(mode="after")
     def _one_kind(self) -> "TelemetryEntry":
         if sum(kind is not None for kind in (self.http, self.jsonl, self.langfuse)) != 1:
-            raise ValueError("say exactly one of `http`, `jsonl` and `langfuse`")
+            raise ValueError("give exactly one of `http`, `jsonl` and `langfuse`")
         return self
 
     @property
     def place(self) -> str:
-        """Where it goes, in words."""
+        """Describe the destination."""
         if self.http is not None:
             return f"http POST {self.http.host}"
         return (
@@ -130,17 +130,17 @@ Entry = TypeVar("Entry", HookEntry, TelemetryEntry)
 
 
 def hooks() -> dict[str, HookEntry]:
-    """The hooks by name, in the order in which they were written; raises `ImproperlyConfigured`."""
-    found = _entries(HookEntry, "FORKPOINT_HOOKS", settings.HOOKS)
-    for name, entry in found.items():
+    """Return the hooks by name, in configuration order; raises `ImproperlyConfigured`."""
+    entries = _entries(HookEntry, "FORKPOINT_HOOKS", settings.HOOKS)
+    for name, entry in entries.items():
         if entry.python is not None and entry.python not in callables():
             detail = f"no installed package offers it in the entry point group {GROUP!r}"
             raise ImproperlyConfigured(f"FORKPOINT_HOOKS[{name!r}]['python'] names {entry.python!r}: {detail}.")
-    return found
+    return entries
 
 
 def targets() -> dict[str, TelemetryEntry]:
-    """The telemetry targets by name; raises `ImproperlyConfigured`."""
+    """Return the telemetry targets by name; raises `ImproperlyConfigured`."""
     return _entries(TelemetryEntry, "FORKPOINT_TELEMETRY", settings.TELEMETRY)
 
 
@@ -150,35 +150,35 @@ def langfuse_targets() -> dict[str, LangfusePlace]:
 
 @cache
 def callables() -> dict[str, EntryPoint]:
-    """The entry points of installed packages; they are loaded when they are called."""
+    """Return the entry points of installed packages, which are loaded at their first call."""
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
 def missing_secrets(names: Mapping[str, str]) -> list[str]:
-    """The variables that are not set."""
+    """Return the environment variables that are not set."""
     return [variable for variable in names.values() if variable not in os.environ]
 
 
 def problem(entry: TelemetryEntry) -> str:
-    """Why nothing can be sent, as far as the environment tells; empty when all is set."""
+    """Return why nothing can be sent, as far as the environment shows; empty if all variables are set."""
     if entry.langfuse is not None:
         return "" if entry.langfuse.keys() is not None else "its keys are not set in the environment"
-    return unset(entry.http)
+    return missing_variable(entry.http)
 
 
-def unset(http: HttpPlace | None) -> str:
+def missing_variable(http: HttpPlace | None) -> str:
     missing = missing_secrets(http.headers_env) if http is not None else []
     return f"the environment variable {missing[0]} is not set" if missing else ""
 
 
-def _entries(kind: type[Entry], variable: str, given: Mapping[str, Any]) -> dict[str, Entry]:
-    return {name: _entry(kind, f"{variable}[{name!r}]", entry) for name, entry in given.items()}
+def _entries(kind: type[Entry], variable: str, values: Mapping[str, Any]) -> dict[str, Entry]:
+    return {name: _entry(kind, f"{variable}[{name!r}]", entry) for name, entry in values.items()}
 
 
-def _entry(kind: type[Entry], where: str, given: object) -> Entry:
+def _entry(kind: type[Entry], location: str, value: object) -> Entry:
     try:
-        return kind.model_validate(given)
+        return kind.model_validate(value)
     except pydantic.ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = "".join(f"[{part!r}]" for part in first["loc"])
-        raise ImproperlyConfigured(f"{where}{place}: {first['msg']}.") from error
+        raise ImproperlyConfigured(f"{location}{place}: {first['msg']}.") from error

@@ -1,4 +1,4 @@
-"""Which hooks an event goes to, and which of their answers counts. Pure but for what the hooks themselves do."""
+"""Hook registry: dispatches events to hooks and picks the winning answer. Pure, except for the hooks themselves."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -27,12 +27,12 @@ Ask = Callable[[JSONObject], JSONValue]
 
 
 class HookFailure(Exception):
-    """A hook gave no answer."""
+    """A hook failed or gave an invalid answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hook:
-    """One registered hook. No events: all of them. `gate`: where it fails, the tool call is denied."""
+    """One registered hook. Empty `events`: all events. `gate`: if the hook fails, the tool call is denied."""
 
     name: str
     ask: Ask
@@ -41,14 +41,14 @@ class Hook:
     gate: bool = False
 
     def wants(self, event: HookEvent, tool: str) -> bool:
-        """Whether it listens to this event; the matcher speaks of tools, so other events pass it by."""
+        """True if the hook handles this event; the matcher applies to tool events only."""
         if self.events and event not in self.events:
             return False
         return event not in TOOL_EVENTS or matches(self.matcher, tool)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Said:
+class HookAnswer:
     """The answer of one hook."""
 
     hook: str
@@ -57,76 +57,76 @@ class Said:
 
 @dataclass(frozen=True, kw_only=True)
 class Registry:
-    """The hooks in the order of their registration, which decides among equal answers."""
+    """Hooks in registration order, which decides between answers of equal rank."""
 
     hooks: tuple[Hook, ...] = ()
 
     def fire(self, event: HookEvent, envelope: JSONObject, *, tool: str = "") -> Outcome:
-        """Ask every hook that wants the event; a failing one is reported and skipped, unless it is a gate."""
-        said: list[Said] = []
+        """Call every hook that handles the event; failures are reported, and a failed gate denies the tool call."""
+        answers: list[HookAnswer] = []
         failures: list[Failure] = []
         for hook in self.hooks:
             if not hook.wants(event, tool):
                 continue
             try:
-                said.append(Said(hook=hook.name, decision=understood(event, hook.ask(envelope))))
+                answers.append(HookAnswer(hook=hook.name, decision=parse_decision(event, hook.ask(envelope))))
             except HookFailure as error:
                 failures.append(Failure(hook=hook.name, error=str(error)))
                 if hook.gate and event is HookEvent.PRE_TOOL_USE:
-                    said.append(Said(hook=hook.name, decision=Deny(message="it gave no answer")))
-        return _outcome(resolved(event, said), failures)
+                    answers.append(HookAnswer(hook=hook.name, decision=Deny(message="it gave no answer")))
+        return _outcome(winning_answer(event, answers), failures)
 
 
-def compiled(matcher: str) -> re.Pattern[str]:
-    """The expression; raises `ValueError` saying what is wrong with it."""
+def compile_matcher(matcher: str) -> re.Pattern[str]:
+    """Compile a matcher; raises `ValueError` that describes the mistake."""
     try:
         return re.compile(matcher)
     except re.error as error:
-        raise ValueError(f"{matcher!r} is no regular expression: {error}") from error
+        raise ValueError(f"{matcher!r} is not a regular expression: {error}") from error
 
 
 def matches(matcher: str, tool: str) -> bool:
-    """Whether the expression is found anywhere in the name; an empty one is everywhere, an invalid one nowhere."""
+    """True if the expression matches anywhere in the name; an empty one always does, an invalid one never."""
     try:
-        return compiled(matcher).search(tool) is not None
+        return compile_matcher(matcher).search(tool) is not None
     except ValueError:
         return False
 
 
-def understood(event: HookEvent, answer: JSONValue) -> Decision:
-    """A hook's answer as a decision about this event; raises `HookFailure`. No answer lets the event pass."""
+def parse_decision(event: HookEvent, answer: JSONValue) -> Decision:
+    """Parse a hook's answer to this event; raises `HookFailure`. An empty answer lets the event pass."""
     if answer is None or answer == {}:
         return CONTINUE
-    given = {"action": answer} if isinstance(answer, str) else answer
+    value = {"action": answer} if isinstance(answer, str) else answer
     try:
-        decision = DECISION.validate_python(given)
+        decision = DECISION.validate_python(value)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        raise HookFailure(f"its answer is no decision: {first['msg']}") from error
-    if not isinstance(decision, Allow | Continue) and type(decision) not in _RANKED[event is HookEvent.PRE_TOOL_USE]:
-        raise HookFailure(f"{decision.action!r} is no answer to {event}")
+        raise HookFailure(f"its answer is not a decision: {first['msg']}") from error
+    if not isinstance(decision, Allow | Continue) and type(decision) not in _RANKS[event is HookEvent.PRE_TOOL_USE]:
+        raise HookFailure(f"{decision.action!r} is not a valid answer to {event}")
     return decision
 
 
-def resolved(event: HookEvent, said: Sequence[Said]) -> Said | None:
-    """Deny > ModifyArgs > Allow before a tool; else Stop > SystemMessage > AppendContext > Continue.
+def winning_answer(event: HookEvent, answers: Sequence[HookAnswer]) -> HookAnswer | None:
+    """Return the first answer of the highest rank.
 
-    The first of the strongest counts.
+    Before a tool call: Deny > ModifyArgs > Allow. Otherwise: Stop > SystemMessage > AppendContext > Continue.
     """
-    for kind in _RANKED[event is HookEvent.PRE_TOOL_USE]:
-        if (found := next((one for one in said if isinstance(one.decision, kind)), None)) is not None:
-            return found
+    for kind in _RANKS[event is HookEvent.PRE_TOOL_USE]:
+        if (winner := next((answer for answer in answers if isinstance(answer.decision, kind)), None)) is not None:
+            return winner
     return None
 
 
-# By whether the event is `pre_tool_use`, the strongest first.
-_RANKED: dict[bool, tuple[type[Decision], ...]] = {
+# By whether the event is `pre_tool_use`; highest rank first.
+_RANKS: dict[bool, tuple[type[Decision], ...]] = {
     True: (Deny, ModifyArgs),
     False: (Stop, SystemMessage, AppendContext),
 }
 
 
-def _outcome(said: Said | None, failures: Iterable[Failure]) -> Outcome:
-    if said is None:
+def _outcome(winner: HookAnswer | None, failures: Iterable[Failure]) -> Outcome:
+    if winner is None:
         return Outcome(failures=tuple(failures))
-    return Outcome(decision=said.decision, hook=said.hook, failures=tuple(failures))
+    return Outcome(decision=winner.decision, hook=winner.hook, failures=tuple(failures))

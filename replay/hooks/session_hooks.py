@@ -1,4 +1,4 @@
-"""The events of one session: to the hooks, whose decisions are stored, and to telemetry."""
+"""Events of one session: sent to hooks, whose decisions are stored, and to telemetry."""
 
 import time
 from collections.abc import Mapping
@@ -18,21 +18,21 @@ logger = structlog.get_logger("replay.hooks")
 _BEFORE: Final = frozenset({HookEvent.PRE_TOOL_USE, HookEvent.TURN_START})
 
 
-def hooks_of(session: ReplaySession, *, taken_over: bool) -> Hooks:
-    """The hooks and telemetry of a session; nobody, where none are configured."""
-    if not anybody_listens():
+def create_hooks(session: ReplaySession, *, taken_over: bool) -> Hooks:
+    """Return the hooks and telemetry of a session; `NO_HOOKS` if none are configured."""
+    if not has_listeners():
         return NO_HOOKS
     return SessionHooks(session, callers.registry(), taken_over=taken_over)
 
 
-def anybody_listens() -> bool:
+def has_listeners() -> bool:
     return bool(configuration.hooks() or telemetry.targets())
 
 
 class SessionHooks:
     """Implements `Hooks`.
 
-    What a worker before a takeover got to hear is not asked again: its decision is stored, or it had no consequence.
+    Events from before a takeover are not fired again: their decision is stored, or had no effect.
     """
 
     active = True
@@ -40,16 +40,16 @@ class SessionHooks:
     def __init__(self, session: ReplaySession, registry: Registry, *, taken_over: bool) -> None:
         self.session = session
         self.registry = registry
-        self.done_to = session.checkpoint_no if taken_over else -1
-        self.known: Mapping[tuple[int, str], Outcome] = {}
+        self.fired_to = session.checkpoint_no if taken_over else -1
+        self.stored_outcomes: Mapping[tuple[int, str], Outcome] = {}
         if taken_over:
             rows = HookOutcome.objects.filter(session=session)
-            self.known = {(row.sequence_no, row.event): _restored(row) for row in rows}
+            self.stored_outcomes = {(row.sequence_no, row.event): _stored_outcome(row) for row in rows}
 
     def fire(self, event: HookEvent, payload: JSONObject, *, step: int) -> Outcome:
-        if (known := self.known.get((step, event))) is not None:
-            return known
-        if self._was_told(event, step):
+        if (stored_outcome := self.stored_outcomes.get((step, event))) is not None:
+            return stored_outcome
+        if self._was_fired(event, step):
             return PASS
         envelope = self.send_telemetry(event, payload)
         tool = payload.get("tool_name")
@@ -59,7 +59,7 @@ class SessionHooks:
         return outcome
 
     def send_telemetry(self, event: str, payload: JSONObject) -> JSONObject:
-        """Send an event to telemetry alone; returns it as Krabs writes it."""
+        """Send an event to telemetry only; returns it in the format of Krabs."""
         envelope: JSONObject = {
             "event_type": str(event),
             "timestamp_ms": time.time_ns() // 1_000_000,
@@ -70,9 +70,12 @@ class SessionHooks:
         telemetry.emit(envelope)
         return envelope
 
-    def _was_told(self, event: HookEvent, step: int) -> bool:
-        """Whether the worker before told it: what comes before a step, when the step is committed; else by the next."""
-        return step <= self.done_to if event in _BEFORE or not step else step < self.done_to
+    def _was_fired(self, event: HookEvent, step: int) -> bool:
+        """True if the previous worker fired the event.
+
+        Events before a step were fired if the step is committed, events after it if the next step is committed.
+        """
+        return step <= self.fired_to if event in _BEFORE or not step else step < self.fired_to
 
     def _store(self, event: HookEvent, payload: JSONObject, step: int, outcome: Outcome) -> None:
         for failure in outcome.failures:
@@ -94,7 +97,7 @@ class SessionHooks:
             )
 
 
-def _restored(row: HookOutcome) -> Outcome:
+def _stored_outcome(row: HookOutcome) -> Outcome:
     decision: JSONValue = row.decision
     failures = tuple(Failure(hook=hook, error=error) for hook, error in row.failures)
     return Outcome(decision=DECISION.validate_python(decision), hook=row.hook, failures=failures)

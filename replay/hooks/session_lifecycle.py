@@ -1,4 +1,4 @@
-"""The beginning and the end of a session, as hooks and telemetry hear of them."""
+"""Hook and telemetry events at the start and end of a session."""
 
 from uuid import UUID
 
@@ -15,22 +15,22 @@ from traces.storage import artifacts
 
 
 def begin(session: ReplaySession, *, taken_over: bool) -> Hooks:
-    return sessions.hooks_of(session, taken_over=taken_over)
+    return sessions.create_hooks(session, taken_over=taken_over)
 
 
-def started(hooks: Hooks, session: ReplaySession) -> Outcome:
-    """Tell that the agent starts, with its task."""
+def fire_start(hooks: Hooks, session: ReplaySession) -> Outcome:
+    """Fire the agent's start event with its task."""
     if not hooks.active:
         return PASS
     return hooks.fire(HookEvent.AGENT_START, {"task": _task(session)}, step=0)
 
 
-def ended(session_id: UUID) -> None:
-    """Tell that the agent stopped, and with what; waits a moment for the events to leave."""
-    if not sessions.anybody_listens():
+def fire_end(session_id: UUID) -> None:
+    """Fire the agent's stop event with its result, and wait briefly for the delivery of events."""
+    if not sessions.has_listeners():
         return
     session = ReplaySession.objects.select_related("source_run").get(id=session_id)
-    hooks = sessions.hooks_of(session, taken_over=False)
+    hooks = sessions.create_hooks(session, taken_over=False)
     if session.status in OPEN_STATUSES:
         return
     result = session.error or _result(session)
@@ -40,16 +40,16 @@ def ended(session_id: UUID) -> None:
 
 
 def _task(session: ReplaySession) -> str:
-    """What the source's agent was asked: its own task, else the first message of a user."""
+    """Return the task of the source's agent, or else the first user message."""
     first = Step.objects.filter(run_id=session.source_run_id).exclude(input_ref="").order_by("sequence_no")
     for ref in first.values_list("input_ref", flat=True)[:3]:
         value = _payload(ref)
-        if isinstance(value, dict) and (said := _asked(value)):
-            return said
+        if isinstance(value, dict) and (text := _task_text(value)):
+            return text
     return session.source_run.name
 
 
-def _asked(input: dict[str, JSONValue]) -> str:
+def _task_text(input: dict[str, JSONValue]) -> str:
     if isinstance(input.get("task"), str):
         return str(input["task"])
     messages = input.get("messages")
@@ -60,11 +60,13 @@ def _asked(input: dict[str, JSONValue]) -> str:
 
 
 def _result(session: ReplaySession) -> str:
-    """The last thing that the derived run's output or model steps said."""
+    """Return the text of the derived run's last output or model step."""
     if session.run_id is None:
         return ""
-    said = Step.objects.filter(run_id=session.run_id, type__in=(StepType.OUTPUT, StepType.MODEL)).exclude(output_ref="")
-    ref = said.order_by("-sequence_no").values_list("output_ref", flat=True).first()
+    steps = Step.objects.filter(run_id=session.run_id, type__in=(StepType.OUTPUT, StepType.MODEL)).exclude(
+        output_ref=""
+    )
+    ref = steps.order_by("-sequence_no").values_list("output_ref", flat=True).first()
     value = _payload(ref) if ref else None
     if isinstance(value, dict):
         message = value.get("message")

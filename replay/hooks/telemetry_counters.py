@@ -1,4 +1,4 @@
-"""What became of telemetry events, counted in the database because every process has senders of its own."""
+"""Delivery counts of telemetry, summed up in the database over the senders of all processes."""
 
 import threading
 import time
@@ -13,13 +13,13 @@ from django.db.models import F
 from replay.models import TelemetryCount
 
 logger = structlog.get_logger("replay.telemetry")
-_EVERY_S: Final = 1.0  # a row a second is enough to watch
+_WRITE_INTERVAL_S: Final = 1.0
 
 
 @dataclass
 class _Count:
-    sent: int = 0
-    dropped: int = 0
+    sent_events: int = 0
+    dropped_events: int = 0
     error: str = ""
     written_at: float = 0.0
 
@@ -28,30 +28,30 @@ _lock = threading.Lock()
 _counts: dict[str, _Count] = {}
 
 
-def sent(target: str, count: int) -> None:
+def count_sent(target: str, count: int) -> None:
     with _lock:
-        _counts.setdefault(target, _Count()).sent += count
-    _flush_now_and_then(target)
+        _counts.setdefault(target, _Count()).sent_events += count
+    _flush_if_due(target)
 
 
-def dropped(target: str, count: int, why: str) -> None:
+def count_dropped(target: str, count: int, reason: str) -> None:
     with _lock:
-        known = _counts.setdefault(target, _Count())
-        known.dropped += count
-        known.error = why
+        counts = _counts.setdefault(target, _Count())
+        counts.dropped_events += count
+        counts.error = reason
 
 
-def failed(target: str, why: str) -> None:
+def count_failure(target: str, reason: str) -> None:
     with _lock:
-        _counts.setdefault(target, _Count()).error = why
-    _flush_now_and_then(target)
+        _counts.setdefault(target, _Count()).error = reason
+    _flush_if_due(target)
 
 
 def flush(target: str) -> None:
-    """Write what was counted; while the database is away it is kept for the next time."""
+    """Write the counts; during a database outage they are kept for the next time."""
     with _lock:
         count = _counts.pop(target, None)
-    if count is None or not (count.sent or count.dropped or count.error):
+    if count is None or not (count.sent_events or count.dropped_events or count.error):
         return
     try:
         _write(target, count)
@@ -59,20 +59,23 @@ def flush(target: str) -> None:
         connection.close_if_unusable_or_obsolete()
         logger.warning("telemetry_count_not_stored", target=target, error=str(error).partition("\n")[0])
         with _lock:
-            known = _counts.setdefault(target, _Count(written_at=time.monotonic()))
-            known.sent, known.dropped = known.sent + count.sent, known.dropped + count.dropped
-            known.error = known.error or count.error
+            counts = _counts.setdefault(target, _Count(written_at=time.monotonic()))
+            counts.sent_events, counts.dropped_events = (
+                counts.sent_events + count.sent_events,
+                counts.dropped_events + count.dropped_events,
+            )
+            counts.error = counts.error or count.error
 
 
-def leave() -> None:
-    """The thread that counted ends, and its connection with it."""
+def close_connection() -> None:
+    """Close the connection of a thread that ends."""
     connection.close()
 
 
-def _flush_now_and_then(target: str) -> None:
+def _flush_if_due(target: str) -> None:
     with _lock:
         count = _counts.get(target)
-        due = count is not None and time.monotonic() - count.written_at > _EVERY_S
+        due = count is not None and time.monotonic() - count.written_at > _WRITE_INTERVAL_S
     if due:
         flush(target)
         with _lock:
@@ -81,11 +84,11 @@ def _flush_now_and_then(target: str) -> None:
 
 def _write(target: str, count: _Count) -> None:
     now = datetime.now(UTC)
-    changed: dict[str, object] = {"sent": F("sent") + count.sent, "dropped": F("dropped") + count.dropped}
-    if count.sent:
-        changed["sent_at"] = now
+    columns: dict[str, object] = {"sent": F("sent") + count.sent_events, "dropped": F("dropped") + count.dropped_events}
+    if count.sent_events:
+        columns["sent_at"] = now
     if count.error:
-        changed |= {"error": count.error[:2000], "error_at": now}
+        columns |= {"error": count.error[:2000], "error_at": now}
     with transaction.atomic():
         TelemetryCount.objects.get_or_create(target=target)
-        TelemetryCount.objects.filter(target=target).update(**changed)
+        TelemetryCount.objects.filter(target=target).update(**columns)

@@ -1,4 +1,4 @@
-"""Where telemetry goes: an HTTP endpoint, or files of JSON lines."""
+"""Telemetry sinks: HTTP endpoints and JSONL files."""
 
 import os
 from collections.abc import Sequence
@@ -15,51 +15,51 @@ from traces.core.json_output import as_json
 from traces.core.json_types import JSONObject, JSONValue
 
 _CONNECT_S: Final = 5.0
-_MOST_BYTES: Final = 1024 * 1024  # of an answer, which nobody looks at
+_MOST_BYTES: Final = 1024 * 1024  # of an answer, which is ignored
 _WAIT: Final = frozenset({408, 425, 429})
 _UNSAFE: Final = frozenset("/\\\0")
 
 
 class Unreachable(Exception):
-    """The target did not take the events, and may take them later."""
+    """The target did not accept the events, but may accept them later."""
 
     def __init__(self, detail: str, retry_after_s: float | None = None) -> None:
         super().__init__(detail)
         self.retry_after_s = retry_after_s
 
 
-class Refused(Exception):
-    """The target will never take these events."""
+class PermanentFailure(Exception):
+    """The target will never accept these events."""
 
 
 class Delivery(Protocol):
     def send(self, envelopes: Sequence[JSONObject]) -> None:
-        """Deliver in order; raises `Unreachable` or `Refused`."""
+        """Deliver in order; raises `Unreachable` or `PermanentFailure`."""
 
     def close(self) -> None:
-        """Nothing more will be sent."""
+        """Release resources; nothing is sent afterwards."""
 
 
-def place_of(entry: TelemetryEntry) -> Delivery:
+def create_delivery(entry: TelemetryEntry) -> Delivery:
     if entry.http is not None:
-        return HttpDelivery(entry.http, timeout_s=entry.timeout_s, alone=entry.batch == 1)
+        return HttpDelivery(entry.http, timeout_s=entry.timeout_s, single=entry.batch == 1)
     return FileDelivery(entry.jsonl or "")
 
 
 class HttpDelivery:
-    """Posts envelopes: one as it is, as Krabs does; a list, where batches are configured."""
+    """Posts each envelope alone, as Krabs does, or in lists if batches are configured."""
 
-    def __init__(self, http: HttpPlace, *, timeout_s: float, alone: bool) -> None:
+    def __init__(self, http: HttpPlace, *, timeout_s: float, single: bool) -> None:
         self.http = http
-        self.alone = alone
+        self.single = single
         self.timeout_s = timeout_s
         destination = egress.Destination(host=http.host, operator=True)
         self.client = egress.client([destination], connect_s=min(_CONNECT_S, timeout_s), read_s=timeout_s)
 
     def send(self, envelopes: Sequence[JSONObject]) -> None:
         if missing := missing_secrets(self.http.headers_env):
-            raise Refused(f"the environment variable {missing[0]} is not set")
-        if self.alone:
+            raise PermanentFailure(f"the environment variable {missing[0]} is not set")
+        if self.single:
             for envelope in envelopes:
                 self._post(envelope, envelope)
         else:
@@ -69,23 +69,23 @@ class HttpDelivery:
         self.client.close()
 
     def _post(self, body: JSONValue, first: JSONObject) -> None:
-        sent = {"content-type": "application/json", **headers(self.http, first)}
+        headers_sent = {"content-type": "application/json", **headers(self.http, first)}
         try:
             with egress.read_limits(lambda: None, max_bytes=_MOST_BYTES, max_s=self.timeout_s):
-                response = self.client.post(str(self.http.url), content=as_json(body), headers=sent)
+                response = self.client.post(str(self.http.url), content=as_json(body), headers=headers_sent)
         except egress.EgressRefusal as error:
-            raise Refused(str(error)) from error
+            raise PermanentFailure(str(error)) from error
         except (httpx2.HTTPError, egress.EndlessAnswer) as error:
             raise Unreachable(f"{self.http.host}: {type(error).__name__}: {error}") from error
         status = response.status_code
         if status in _WAIT or status >= 500:
             raise Unreachable(f"{self.http.host} answered {status}", retry_after_s(response.headers))
         if not response.is_success:
-            raise Refused(f"{self.http.host} answered {status}")
+            raise PermanentFailure(f"{self.http.host} answered {status}")
 
 
 class FileDelivery:
-    """Appends lines; a file that somebody cut in the middle of a line gets its line end first."""
+    """Appends lines; an incomplete last line of the file is terminated first."""
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
@@ -103,11 +103,11 @@ class FileDelivery:
             raise Unreachable(f"{error.filename or self.pattern}: {error.strerror}") from error
 
     def close(self) -> None:
-        """Files are open only while they are written."""
+        """Do nothing: files are open only during writes."""
 
 
 def _append(path: Path, data: bytes) -> None:
-    """One write at the end of the file, so that processes that write the same file do not mix their lines."""
+    """Append in one write, so that the lines of several processes do not mix."""
     path.parent.mkdir(parents=True, exist_ok=True)
     file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:

@@ -81,7 +81,7 @@ def cancel(session_id: UUID) -> ReplaySession:
             if session.run_id is not None:
                 traces.seal_run(session.run_id, RunStatus.FAILED)
                 observers.run_sealed(session.run_id)
-                transaction.on_commit(partial(session_lifecycle.ended, session_id))
+                transaction.on_commit(partial(session_lifecycle.fire_end, session_id))
             event_log.append(session_id, "session")
         elif session.status == SessionStatus.RUNNING:
             ReplaySession.objects.filter(id=session_id).update(cancel_requested=True)

@@ -15,7 +15,7 @@ from pytest_django import Settings
 from replay.execution import runner, task_names
 from replay.hooks import telemetry, telemetry_counters
 from replay.hooks.configuration import TelemetryEntry
-from replay.hooks.telemetry_sinks import FileDelivery, Refused, Unreachable, place_of
+from replay.hooks.telemetry_sinks import FileDelivery, PermanentFailure, Unreachable, create_delivery
 from replay.live import providers
 from replay.models import TelemetryCount
 from replay.sessions import prepare, services
@@ -179,7 +179,7 @@ def test_retries_keep_the_order() -> None:
     place = _Place(Unreachable("500"), Unreachable("429", 0.0), Unreachable("reset"))
     sending = sender(place, batch=3)
     for number in range(20):
-        sending.put(event(number))
+        sending.enqueue(event(number))
     assert sending.flush(10)
     sending.close(1)
     assert [one["timestamp_ms"] for one in place.came] == list(range(20))
@@ -189,11 +189,11 @@ def test_what_does_not_fit_is_dropped_counted_and_told() -> None:
     place = _Place()
     place.open.clear()
     sending = sender(place, queue=5)
-    sending.put(event(0))
+    sending.enqueue(event(0))
     while sending._queue:  # until the first is under way
         time.sleep(0.001)
     for number in range(1, 11):
-        sending.put(event(number))
+        sending.enqueue(event(number))
     place.open.set()
     assert sending.flush(10)
     sending.close(1)
@@ -205,10 +205,10 @@ def test_what_does_not_fit_is_dropped_counted_and_told() -> None:
 
 
 def test_refused_events_are_dropped_at_once_and_unreachable_ones_after_their_retries() -> None:
-    place = _Place(Refused("400"), *[Unreachable("away")] * 3)
+    place = _Place(PermanentFailure("400"), *[Unreachable("away")] * 3)
     sending = sender(place, retries=2)
     for number in range(3):
-        sending.put(event(number))
+        sending.enqueue(event(number))
     assert sending.flush(10)
     sending.close(1)
     assert [one["timestamp_ms"] for one in place.came if one["event_type"] == "turn_end"] == [2]
@@ -221,7 +221,7 @@ def test_closing_has_a_limit_and_counts_what_is_left() -> None:
     place.open.clear()
     sending = sender(place)
     for number in range(3):
-        sending.put(event(number))
+        sending.enqueue(event(number))
     assert sending.close(0.05) is False
     assert TelemetryCount.objects.get(target="t").dropped == 3
     place.open.set()
@@ -243,7 +243,7 @@ def test_a_session_id_cannot_lead_out_of_the_folder(tmp_path: Path) -> None:
 def test_batches_go_as_lists() -> None:
     with provider_server(lambda exchange: exchange.status(204)) as collector:
         entry = TelemetryEntry.model_validate({"http": {"url": collector.base_url}, "batch": 10})
-        place = place_of(entry)
+        place = create_delivery(entry)
         place.send([event(1), event(2)])
         place.close()
         assert isinstance(collector.seen[0].body, list)
@@ -267,8 +267,8 @@ def test_large_integers_and_mistakes_do_not_end_the_sender(tmp_path: Path) -> No
     assert json.loads((tmp_path / "t.jsonl").read_text())["payload"] == {"n": 2**70}
     place = _Place(ValueError("a mistake"))
     sending = sender(place)
-    sending.put(event(1))
-    sending.put(event(2))
+    sending.enqueue(event(1))
+    sending.enqueue(event(2))
     assert sending.flush(10)
     sending.close(1)
     assert [one["timestamp_ms"] for one in place.came if one["event_type"] == "turn_end"] == [2]
@@ -290,7 +290,7 @@ def test_events_go_on_while_they_cannot_be_counted_and_are_counted_later(
     place = _Place()
     telling = sender(place)
     for number in range(3):
-        telling.put(event(number))
+        telling.enqueue(event(number))
         assert telling.flush(5)
     assert telling.close(5)
     assert [one["timestamp_ms"] for one in place.came] == [0, 1, 2]

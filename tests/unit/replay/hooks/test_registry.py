@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replay.core.hooks import Allow, AppendContext, Continue, Decision, Deny, ModifyArgs, Stop, SystemMessage
-from replay.hooks.registry import Hook, HookFailure, Registry, Said, matches, resolved, understood
+from replay.hooks.registry import Hook, HookAnswer, HookFailure, Registry, matches, parse_decision, winning_answer
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import HookEvent
 
@@ -16,12 +16,12 @@ ELSE = (Stop(reason="enough"), SystemMessage(text="a"), AppendContext(text="b"),
 OTHER_EVENTS = [event for event in HookEvent if event is not HookEvent.PRE_TOOL_USE]
 
 
-def said(decisions: list[Decision]) -> list[Said]:
-    return [Said(hook=f"h{at}", decision=decision) for at, decision in enumerate(decisions)]
+def said(decisions: list[Decision]) -> list[HookAnswer]:
+    return [HookAnswer(hook=f"h{at}", decision=decision) for at, decision in enumerate(decisions)]
 
 
-def strength(event: HookEvent, given: Said | Decision | None) -> int:
-    decision = given.decision if isinstance(given, Said) else given
+def strength(event: HookEvent, given: HookAnswer | Decision | None) -> int:
+    decision = given.decision if isinstance(given, HookAnswer) else given
     order: dict[bool, tuple[type, ...]] = {True: (Deny, ModifyArgs), False: (Stop, SystemMessage, AppendContext)}
     kinds = order[event is HookEvent.PRE_TOOL_USE]
     return kinds.index(type(decision)) if type(decision) in kinds else len(kinds)
@@ -32,10 +32,10 @@ def test_before_a_tool_the_strongest_wins_in_whatever_order(
     decisions: list[Decision], random: Callable[..., None]
 ) -> None:
     event = HookEvent.PRE_TOOL_USE
-    won = resolved(event, said(decisions))
+    won = winning_answer(event, said(decisions))
     shuffled = list(decisions)
     random.shuffle(shuffled)  # type: ignore[attr-defined]  # hypothesis's random
-    again = resolved(event, said(shuffled))
+    again = winning_answer(event, said(shuffled))
     assert strength(event, won) == min((strength(event, one) for one in decisions), default=2)
     assert strength(event, again) == strength(event, won)
     if any(isinstance(one, Deny) for one in decisions):
@@ -47,16 +47,16 @@ def test_before_a_tool_the_strongest_wins_in_whatever_order(
 def test_after_that_stop_is_above_messages(
     event: HookEvent, decisions: list[Decision], random: Callable[..., None]
 ) -> None:
-    won = resolved(event, said(decisions))
+    won = winning_answer(event, said(decisions))
     random.shuffle(decisions)  # type: ignore[attr-defined]  # hypothesis's random
-    again = resolved(event, said(decisions))
+    again = winning_answer(event, said(decisions))
     assert strength(event, won) == min((strength(event, one) for one in decisions), default=3)
     assert strength(event, again) == strength(event, won)
 
 
 @given(st.lists(st.sampled_from(BEFORE), min_size=1))
 def test_the_first_of_equals_counts(decisions: list[Decision]) -> None:
-    won = resolved(HookEvent.PRE_TOOL_USE, said(decisions))
+    won = winning_answer(HookEvent.PRE_TOOL_USE, said(decisions))
     if won is not None:
         first = next(at for at, one in enumerate(decisions) if type(one) is type(won.decision))
         assert won.hook == f"h{first}"
@@ -116,7 +116,10 @@ def test_all_matching_hooks_are_asked_even_after_a_denial() -> None:
 
 @pytest.mark.parametrize("answer", [None, {}, "allow", "continue", {"action": "continue"}])
 def test_no_answer_lets_an_event_pass(answer: JSONValue) -> None:
-    assert resolved(HookEvent.TURN_END, [Said(hook="h", decision=understood(HookEvent.TURN_END, answer))]) is None
+    assert (
+        winning_answer(HookEvent.TURN_END, [HookAnswer(hook="h", decision=parse_decision(HookEvent.TURN_END, answer))])
+        is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -132,4 +135,4 @@ def test_no_answer_lets_an_event_pass(answer: JSONValue) -> None:
 )
 def test_an_answer_that_means_nothing_is_a_failure(event: HookEvent, answer: JSONValue) -> None:
     with pytest.raises(HookFailure):
-        understood(event, answer)
+        parse_decision(event, answer)
