@@ -99,7 +99,7 @@ def test_different_recording_with_same_id_is_skipped() -> None:
     assert [run.external_id for run in report.runs] == ["run-2"]
     (skipped,) = report.skipped
     assert (skipped.path, skipped.where) == ("b.json", "run run-1")
-    assert "other content" in skipped.reason
+    assert "different content" in skipped.reason
     assert Run.objects.get(external_id="run-1").name == "Is Dune in stock?"
 
 
