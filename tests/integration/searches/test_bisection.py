@@ -255,4 +255,4 @@ def test_a_run_nobody_can_answer_for_is_refused(client: Client, settings: Settin
     settings.PROVIDERS = {}
     refused = post(client, f"/runs/{failing(3)}/bisect", {"checks": CHECK})
     assert refused.status_code == 422
-    assert "nothing configured can make" in refused.json()["detail"]
+    assert "nothing is configured to execute" in refused.json()["detail"]

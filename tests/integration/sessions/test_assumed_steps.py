@@ -127,7 +127,7 @@ def test_typed_messages_are_named_in_the_step() -> None:
     assert plan.steps[1].typed == [2]
     made = _steps(_replayed(run, [entry], allow=[]))[1]
     assert made.detail["typed_after_a_change"] == [2]
-    assert "a person might have written something else" in made.detail["note"]
+    assert "a person might have replied differently" in made.detail["note"]
     request = artifacts.payload(made.input_ref)
     assert isinstance(request, dict)
     assert request["messages"] == [question, _said("assistant", "It arrives today."), reply]
