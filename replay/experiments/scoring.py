@@ -38,7 +38,7 @@ def judge(session_id: UUID) -> None:
     with transaction.atomic():
         ExperimentRow.objects.filter(id=row.id).update(result=said)
         services.add({row.session.run_id: [_judgement(result, row.experiment.id) for result in results]})
-        services.wake([row.session.run_id])
+        services.notify_views([row.session.run_id])
         scheduler.touch(session_id)
 
 

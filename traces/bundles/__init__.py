@@ -1,1 +1,1 @@
-"""The file format of portable runs. Pure."""
+"""File format of portable runs. Pure."""

@@ -1,4 +1,4 @@
-"""The lines of a bundle's tables, checked as they are read."""
+"""Schemas of the lines in a bundle's tables."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -24,7 +24,7 @@ _DIGEST: Final = r"^([0-9a-f]{64})?$"
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Number = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Ref = Annotated[str, Field(pattern=_DIGEST)]
-# Times that every zone has a name for.
+# Times that can be converted to every time zone.
 Time = Annotated[AwareDatetime, Field(ge=datetime(1, 1, 2, tzinfo=UTC), le=datetime(9999, 12, 30, tzinfo=UTC))]
 Cost = Annotated[Decimal, Field(ge=0, lt=1_000_000, decimal_places=8)]
 
@@ -38,13 +38,13 @@ Text1000 = Annotated[str, StringConstraints(max_length=1000, pattern=_NO_NUL)]
 
 
 class Line(BaseModel):
-    """Base of the lines: nothing unknown."""
+    """Base of the lines: no unknown fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Origin(Line):
-    """The run that a run was derived from, by what any store can find it by."""
+    """The source of a derived run, by an identity that any store can look up."""
 
     app: str
     external_id: str
@@ -79,7 +79,7 @@ class UnexplainedItem(Line):
 
 
 class StepLine(Line):
-    """The columns of a step; `source_no` is the number of the step that it replays, in the run derived from."""
+    """The columns of a step; `source_no` is the number of the step that it replays in the source run."""
 
     sequence_no: Number
     parent_no: Number | None
@@ -108,7 +108,8 @@ class StepLine(Line):
     retries: Annotated[int, Field(ge=0, le=2**15 - 1)]
     document_count: Count | None
     source_no: Number | None
-    unexplained: list[UnexplainedItem] | None = None  # bundles of earlier versions do not have it
+    # Absent in bundles of earlier versions.
+    unexplained: list[UnexplainedItem] | None = None
 
 
 class EdgeLine(Line):
@@ -138,11 +139,11 @@ class JudgementLine(Line):
 AnyLine = TypeVar("AnyLine", bound=Line)
 
 
-def parsed(kind: type[AnyLine], value: JSONValue, where: str) -> AnyLine:
-    """A checked line; raises `BadBundle` naming the place."""
+def parse_line(kind: type[AnyLine], value: JSONValue, location: str) -> AnyLine:
+    """Parse a line; raise `BadBundle` with the location of the problem."""
     try:
         return kind.model_validate(value)
     except pydantic.ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = "/".join(str(part) for part in first["loc"])
-        raise BadBundle(f"{where}: {place}: {first['msg']}", where=f"{where}#/{place}") from error
+        path = "/".join(str(part) for part in first["loc"])
+        raise BadBundle(f"{location}: {path}: {first['msg']}", where=f"{location}#/{path}") from error

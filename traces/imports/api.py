@@ -1,4 +1,4 @@
-"""What comes in and goes out as files: imports with progress, and bundles."""
+"""REST endpoints of imports with progress, and of bundles."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -48,7 +48,7 @@ Line = dict[str, Any]
 
 
 class RawParser(BaseParser):
-    """The body as it is, whatever it calls itself: the format is detected from the bytes."""
+    """Accepts a raw body of any media type: the format is detected from the bytes."""
 
     media_type = "*/*"
 
@@ -57,14 +57,14 @@ class RawParser(BaseParser):
         while chunk := stream.read(_CHUNK):
             if file.tell() + len(chunk) > MAX_UPLOAD:
                 file.close()
-                raise TooLarge(f"the body has more than {MAX_UPLOAD} bytes")
+                raise TooLarge(f"the body is larger than {MAX_UPLOAD} bytes")
             file.write(chunk)
         file.seek(0)
         return file
 
 
 class NdjsonRenderer(BaseRenderer):
-    """Only says that the answer can be had in lines; the view writes them as they come."""
+    """Declares the media type for content negotiation; the view streams the lines itself."""
 
     media_type = NDJSON
     format = "ndjson"
@@ -81,22 +81,22 @@ class ImportView(APIView):
     @extend_schema(
         operation_id="import_runs",
         parameters=[
-            query("filename", "The name of the file that the body holds, when it is not a form."),
-            query("app", "The app of the imported runs, instead of the one that their files name."),
-            query("format", "The format, where it should not be detected."),
+            query("filename", "The name of the file in the body, if the body is not a form."),
+            query("app", "The app of the imported runs, instead of the one in their files."),
+            query("format", "The format, instead of the detected one."),
             KEY,
         ],
         request=_FILES,
         responses={200: ImportReport, (200, NDJSON): OpenApiTypes.STR, **PROBLEMS},
     )
     def post(self, request: Request) -> HttpResponseBase:
-        """Import recordings. With `Accept: application/x-ndjson`, progress line by line and the report at the end.
+        """Import recordings. With `Accept: application/x-ndjson`, the response streams progress, then the report.
 
-        What was imported before is found by its content and not made again: it comes with `created` false.
+        A recording that is stored already is recognized by its content and reported with `created` false.
         """
         files = _files(request)
         app, format = _option(request, "app"), _option(request, "format")
-        _agree("import", request, files, app, format)
+        _check_key("import", request, files, app, format)
 
         resources = _resources(files)
         reader = file_reader.read_files if reader_process.is_small(files) else reader_process.read_files
@@ -105,8 +105,8 @@ class ImportView(APIView):
             with resources:
                 return import_files.import_files(files, app=app, format=format, progress=progress, reader=reader)
 
-        accepted = getattr(request.accepted_renderer, "media_type", "")
-        if accepted == NDJSON:
+        media_type = getattr(request.accepted_renderer, "media_type", "")
+        if media_type == NDJSON:
             return StreamingHttpResponse(_lines(run), content_type=NDJSON, headers={"X-Accel-Buffering": "no"})
         return Response(run(lambda path, done, total: None))
 
@@ -118,7 +118,7 @@ class BundleExportView(APIView):
         responses={(200, "application/zip"): OpenApiTypes.BINARY, **PROBLEMS},
     )
     def post(self, request: Request) -> FileResponse:
-        """A run as one file that any other server can import."""
+        """Export a run as a file that any server can import."""
         run = queries.find_run(parse_body(BundleRequest, request.data).run)
         file: IO[bytes] = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115  # the response closes it
         with ExitStack() as on_error:
@@ -143,17 +143,17 @@ class BundleImportView(APIView):
         operation_id="import_bundle", parameters=[KEY], request=_FILES, responses={200: ImportReport, **PROBLEMS}
     )
     def post(self, request: Request) -> Response:
-        """Import runs from bundles: all of them, or none of a bundle that is damaged."""
+        """Import runs from bundles. A damaged bundle is rejected as a whole."""
         files = _files(request)
-        _agree("bundle", request, files)
+        _check_key("bundle", request, files)
         with _resources(files):
             return Response(ImportReport(runs=[import_files.import_bundle(file.file) for file in files], skipped=[]))
 
 
 def _resources(files: Sequence[NamedFile]) -> ExitStack:
-    """What an import gives back at its end: its files, and its turn where it is large.
+    """Return the resources to release after an import: its files, and the slot of a large import.
 
-    Raises `TooManyRequests`.
+    Raise `TooManyRequests`.
     """
     with ExitStack() as stack:
         for file in files:
@@ -165,10 +165,10 @@ def _resources(files: Sequence[NamedFile]) -> ExitStack:
 
 
 def _files(request: Request) -> list[NamedFile]:
-    """The uploaded files of a form in order, or the body as one file."""
-    uploaded = [file for _, files in request.FILES.lists() for file in files] if request.FILES else []
-    if uploaded:
-        return [NamedFile(name=file.name or "upload", file=file) for file in uploaded]
+    """Return the uploaded files of a form in order, or the body as one file."""
+    uploads = [file for _, files in request.FILES.lists() for file in files] if request.FILES else []
+    if uploads:
+        return [NamedFile(name=file.name or "upload", file=file) for file in uploads]
     body = request.data
     if isinstance(body, SpooledTemporaryFile):
         name = request.query_params.get("filename", "").replace("\\", "/").rpartition("/")[2] or "upload"
@@ -176,35 +176,35 @@ def _files(request: Request) -> list[NamedFile]:
     raise InvalidQuery("there is no file in the request", where="/file")
 
 
-def _agree(kind: str, request: Request, files: Sequence[NamedFile], *options: str | None) -> None:
-    """Raise `KeyConflict` for other files under the same key."""
+def _check_key(kind: str, request: Request, files: Sequence[NamedFile], *options: str | None) -> None:
+    """Raise `KeyConflict` for different files under the same key."""
     if (key := key_of(request)) is not None:
         check_key(kind, key, [*options, [[file.name, _sha256(file.file)] for file in files]])
 
 
 def _sha256(file: IO[bytes]) -> str:
-    """Of the whole file, which is left at its start."""
+    """Hash the whole file; reset its position to the start."""
     file.seek(0)
-    found = file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # typeshed wants what only real files have
+    digest = file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # typeshed expects a real file
     file.seek(0)
-    return found
+    return digest
 
 
 def _option(request: Request, name: str) -> str | None:
-    """A parameter of the address, or a field of the form."""
+    """Read an option from the query or the form."""
     form = request.data
-    in_form = form.get(name) if isinstance(form, QueryDict) else None
-    return request.query_params.get(name) or in_form or None
+    form_value = form.get(name) if isinstance(form, QueryDict) else None
+    return request.query_params.get(name) or form_value or None
 
 
 def _lines(run: Callable[[Progress], ImportReport]) -> Iterator[bytes]:
-    """The lines of an import that goes on in a thread while they are sent, and also where nobody reads them."""
+    """Run an import in a thread and yield its lines; the import continues if the client disconnects."""
     lines: SimpleQueue[Line | None] = SimpleQueue()
     Thread(target=_work, args=(run, lines), name="import", daemon=True).start()
-    return _encoded(lines)
+    return _encode(lines)
 
 
-def _encoded(lines: SimpleQueue[Line | None]) -> Iterator[bytes]:
+def _encode(lines: SimpleQueue[Line | None]) -> Iterator[bytes]:
     while (line := lines.get()) is not None:
         yield orjson.dumps(line) + b"\n"
 

@@ -1,7 +1,7 @@
-"""Importing files: what is read of them is stored, run by run.
+"""Import files: store the runs that the readers produce.
 
-A file that cannot be read leaves nothing behind and is reported with the reason and the place; in a file with one
-run on each line the good lines are imported and each bad one is reported.
+A file that cannot be read is reported with the reason and location, and nothing of it is stored. In a file with one
+run per line, the valid lines are imported and each invalid one is reported.
 """
 
 import io
@@ -19,22 +19,22 @@ from traces.importers.files.errors import BadFile
 from traces.imports import portable_runs
 from traces.models import Run
 from traces.reading import file_reader
-from traces.reading.progress import Advanced, BundleRead, Event, NamedFile, PartSkipped, RunRead
+from traces.reading.progress import BundleRead, BytesRead, Event, NamedFile, PartSkipped, RunRead
 from traces.runs import services
-from traces.runs.services import Recorded
+from traces.runs.services import RecordResult
 from traces.schemas import ImportedRun, ImportReport, SkippedFile
 
 _BATCH_RUNS: Final = 200
 _BATCH_STEPS: Final = 2_000
 
-# path, bytes of the file read so far, its size in bytes (0: unknown)
+# Path, bytes of the file read so far, its size in bytes (0: unknown).
 Progress = Callable[[str, int, int], None]
 Reader = Callable[[Sequence[NamedFile], str | None], Generator[Event, None, None]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Waiting:
-    """What is reported of a run that is to be stored with the next batch."""
+class _PendingRun:
+    """The report fields of a run that is stored with the next batch."""
 
     path: str
     external_id: str
@@ -50,12 +50,12 @@ class _Import:
     app: str | None
     runs: list[ImportedRun] = field(default_factory=list)
     skipped: list[SkippedFile] = field(default_factory=list)
-    waiting: list[_Waiting] = field(default_factory=list)
-    runs_waiting: deque[RecordedRun] = field(default_factory=deque)
+    pending: list[_PendingRun] = field(default_factory=list)
+    pending_runs: deque[RecordedRun] = field(default_factory=deque)
 
     @property
     def is_full(self) -> bool:
-        return len(self.waiting) >= _BATCH_RUNS or sum(each.steps for each in self.waiting) >= _BATCH_STEPS
+        return len(self.pending) >= _BATCH_RUNS or sum(run.steps for run in self.pending) >= _BATCH_STEPS
 
     @property
     def report(self) -> ImportReport:
@@ -70,29 +70,30 @@ def import_files(
     progress: Progress | None = None,
     reader: Reader = file_reader.read_files,
 ) -> ImportReport:
-    """Import recordings in any known format; `app` and `format` overrule what the files say."""
+    """Import recordings in any known format; `app` and `format` override those of the files."""
     state = _Import(app=app)
     with closing(reader(files, format)) as events:
         for event in events:
-            if state.is_full:  # now that nothing holds the last run but what waits to be stored
-                _store_waiting(state)
+            # At this point only the batch references the last run, so that storing can release it.
+            if state.is_full:
+                _store_batch(state)
             match event:
                 case RunRead():
-                    _wait(state, event)
+                    _add_to_batch(state, event)
                 case BundleRead():
                     _import_bundle(state, files[event.file])
                 case PartSkipped():
-                    state.skipped.append(SkippedFile(path=event.path, reason=event.reason, where=event.where))
-                case Advanced() if progress is not None:
-                    progress(event.path, event.done, event.total)
-    _store_waiting(state)
+                    state.skipped.append(SkippedFile(path=event.path, reason=event.reason, where=event.location))
+                case BytesRead() if progress is not None:
+                    progress(event.path, event.count, event.total)
+    _store_batch(state)
     return state.report
 
 
 def import_bundle(file: IO[bytes]) -> ImportedRun:
-    """Store the run of a bundle; raises what `bundles.import_bundle` raises."""
-    recorded = portable_runs.import_bundle(file)
-    run = Run.objects.get(id=recorded.run_id)
+    """Store the run of a bundle; raise like `portable_runs.import_bundle`."""
+    result = portable_runs.import_bundle(file)
+    run = Run.objects.get(id=result.run_id)
     return ImportedRun(
         id=run.id,
         external_id=run.external_id,
@@ -101,17 +102,17 @@ def import_bundle(file: IO[bytes]) -> ImportedRun:
         status=RunStatus(run.status),
         steps=run.step_count,
         format=run.format,
-        created=recorded.created,
-        lost=[*recorded.lost],
+        created=result.is_new,
+        lost=[*result.lost_digests],
     )
 
 
-def _wait(state: _Import, event: RunRead) -> None:
-    """Have a run stored, in one transaction with a few others: a commit costs more than a small run."""
+def _add_to_batch(state: _Import, event: RunRead) -> None:
+    """Add a run to the batch. A batch is one transaction, because a commit costs more than a small run."""
     run = replace(event.run, app=state.app) if state.app else event.run
-    state.runs_waiting.append(run)
-    state.waiting.append(
-        _Waiting(
+    state.pending_runs.append(run)
+    state.pending.append(
+        _PendingRun(
             path=event.path,
             external_id=run.external_id,
             name=run.name,
@@ -123,35 +124,35 @@ def _wait(state: _Import, event: RunRead) -> None:
     )
 
 
-def _store_waiting(state: _Import) -> None:
-    if not state.waiting:
+def _store_batch(state: _Import) -> None:
+    if not state.pending:
         return
-    outcomes = services.record_all(_taken(state.runs_waiting))
-    for each, outcome in zip(state.waiting, outcomes, strict=True):
+    outcomes = services.record_all(_drain(state.pending_runs))
+    for run, outcome in zip(state.pending, outcomes, strict=True):
         if isinstance(outcome, ProblemError):
-            where = ", ".join(part for part in (f"run {each.external_id}", outcome.where) if part)
-            _skip(state, each.path, BadFile(outcome.detail, where))
+            location = ", ".join(part for part in (f"run {run.external_id}", outcome.where) if part)
+            _skip(state, run.path, BadFile(outcome.detail, location))
         else:
-            state.runs.append(_imported(each, outcome))
-    state.waiting = []
+            state.runs.append(_imported_run(run, outcome))
+    state.pending = []
 
 
-def _taken(runs: deque[RecordedRun]) -> Iterator[RecordedRun]:
-    """The runs, each given up as it is taken."""
+def _drain(runs: deque[RecordedRun]) -> Iterator[RecordedRun]:
+    """Yield and remove the runs, so that each can be released after use."""
     while runs:
         yield runs.popleft()
 
 
-def _imported(run: _Waiting, recorded: Recorded) -> ImportedRun:
+def _imported_run(run: _PendingRun, result: RecordResult) -> ImportedRun:
     return ImportedRun(
-        id=recorded.run_id,
+        id=result.run_id,
         external_id=run.external_id,
         name=run.name,
         app=run.app,
         status=run.status,
         steps=run.steps,
         format=run.format,
-        created=recorded.created,
+        created=result.is_new,
     )
 
 

@@ -1,4 +1,4 @@
-"""Large imports: one at a time in each process, so that their memory does not add up."""
+"""Slots for large imports: one at a time per process, so that their memory does not add up."""
 
 from threading import BoundedSemaphore
 from typing import Final
@@ -9,29 +9,29 @@ _RETRY_S: Final = 30
 
 
 class Slot:
-    """One import at a time; a few wait for a moment, the rest are refused."""
+    """One import at a time; a few more wait briefly, the rest are rejected."""
 
     def __init__(self, *, waiting: int, patience_s: float) -> None:
-        self._free = BoundedSemaphore()
-        self._places = BoundedSemaphore(1 + waiting)
+        self._running = BoundedSemaphore()
+        self._queue = BoundedSemaphore(1 + waiting)
         self._patience_s = patience_s
 
     def acquire(self) -> None:
-        """Wait for the slot; raises `TooManyRequests` where others hold it for too long."""
-        if not self._places.acquire(blocking=False):
+        """Wait for the slot; raise `TooManyRequests` if it stays occupied."""
+        if not self._queue.acquire(blocking=False):
             raise self._refusal()
-        if not self._free.acquire(timeout=self._patience_s):
-            self._places.release()
+        if not self._running.acquire(timeout=self._patience_s):
+            self._queue.release()
             raise self._refusal()
 
     def release(self) -> None:
-        """Free the slot, from whichever thread."""
-        self._free.release()
-        self._places.release()
+        """Free the slot, from any thread."""
+        self._running.release()
+        self._queue.release()
 
     def _refusal(self) -> TooManyRequests:
-        return TooManyRequests("another large import is going on: try again when it has finished", wait=_RETRY_S)
+        return TooManyRequests("another large import is running; try again when it has finished", wait=_RETRY_S)
 
 
-# Waiting takes one of the eight threads that answer requests: few may wait.
+# Each waiting import blocks one of the eight request threads.
 LARGE_IMPORTS: Final = Slot(waiting=2, patience_s=10)

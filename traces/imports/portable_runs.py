@@ -1,4 +1,4 @@
-"""Portable runs: out of one store, into another, equal on both sides."""
+"""Portable runs: export a run as a bundle and import it into another store unchanged."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -12,23 +12,24 @@ from django.db import IntegrityError, transaction
 from traces import notify
 from traces.bundles import archive
 from traces.bundles.archive import BadBundle, Bundle
-from traces.bundles.lines import EdgeLine, JudgementLine, Origin, RunLine, StepLine, parsed
+from traces.bundles.lines import EdgeLine, JudgementLine, Origin, RunLine, StepLine, parse_line
 from traces.call_index import tool_calls
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import EdgeKind, JudgementKind, RunSource
 from traces.errors import NotSealed, RunConflict
 from traces.ingest import step_rows as ingest_rows
-from traces.ingest.judgement_rows import STATED, JudgementRow
+from traces.ingest.judgement_rows import STATEMENT_COLUMNS, JudgementRow
 from traces.ingest.step_rows import StepRow
 from traces.judgements import services as judgements_services
 from traces.models import Judgement, Run, Step
 from traces.payloads import missing_parts
+from traces.payloads.messages import ModelRequest
 from traces.payloads.missing_parts import Readable
 from traces.payloads.parts import references
 from traces.payloads.splitter import Splitter
 from traces.provenance.edge_facts import EdgeFact
 from traces.runs import queries, services
-from traces.runs.services import Recorded
+from traces.runs.services import RecordResult
 from traces.signatures.call_signatures import signature
 from traces.storage import artifacts as artifact_store
 from traces.storage.artifacts import StoredBytes
@@ -37,39 +38,40 @@ _REFS: Final = ("input_ref", "output_ref", "attributes_ref")
 
 
 def export(run: Run, file: IO[bytes]) -> None:
-    """Write a bundle of a sealed run; raises `NotSealed`. What is missing or damaged is named in its manifest."""
+    """Write a bundle of a sealed run; its manifest lists missing and damaged artifacts. Raise `NotSealed`."""
     if run.sealed_at is None:
-        raise NotSealed(f"run {run.id} is still being written: a bundle holds a finished run")
+        raise NotSealed(f"run {run.id} is still being written: it can be exported once it has ended")
     steps = queries.steps(run.id)
     tables = {
         "run.json": orjson.dumps(_run_line(run)),
-        "steps.jsonl": archive.lines(_step_lines(run, steps)),
-        "edges.jsonl": archive.lines(_edge_lines(run)),
+        "steps.jsonl": archive.to_lines(_step_lines(run, steps)),
+        "edges.jsonl": archive.to_lines(_edge_lines(run)),
     }
-    if judged := archive.lines(_judgement_lines(run)):
-        tables["judgements.jsonl"] = judged
-    lost: list[str] = []
-    artifacts = _artifacts(steps, lost)
-    archive.write(file, content_digest=run.content_digest, tables=tables, artifacts=artifacts, unavailable=lost)
+    if judgements := archive.to_lines(_judgement_lines(run)):
+        tables["judgements.jsonl"] = judgements
+    lost_digests: list[str] = []
+    artifacts = _artifacts(steps, lost_digests)
+    archive.write(file, content_digest=run.content_digest, tables=tables, artifacts=artifacts, unavailable=lost_digests)
 
 
-def import_bundle(file: IO[bytes]) -> Recorded:
-    """Store the run of a bundle, equal to the exported one; twice gives it once. What it lacks is named.
+def import_bundle(file: IO[bytes]) -> RecordResult:
+    """Store the run of a bundle, equal to the exported one, unless it is stored already.
 
-    Raises `BadBundle`, and `RunConflict` when another run is here under its identity.
+    The result lists missing artifacts. Raise `BadBundle`, or `RunConflict` if another run has the same identity.
     """
     bundle = archive.read(file)
-    run = parsed(RunLine, bundle.run, "run.json")
-    lines = [parsed(StepLine, value, f"steps.jsonl:{at}") for at, value in enumerate(bundle.steps, 1)]
-    edges = [parsed(EdgeLine, value, f"edges.jsonl:{at}") for at, value in enumerate(bundle.edges, 1)]
+    run = parse_line(RunLine, bundle.run, "run.json")
+    lines = [parse_line(StepLine, value, f"steps.jsonl:{number}") for number, value in enumerate(bundle.steps, 1)]
+    edges = [parse_line(EdgeLine, value, f"edges.jsonl:{number}") for number, value in enumerate(bundle.edges, 1)]
     _check_order(lines)
     values = _payloads(bundle, lines)
     _check_edges(edges, lines, values)
-    judged = _judgement_rows(bundle, lines)
+    judgements = _judgement_rows(bundle, lines)
     with transaction.atomic():
-        stored = _store(bundle, run, lines, edges, values)
-        judgements_services.add({stored.run_id: judged}, new_runs=[stored.run_id] if stored.created else [])
-    return replace(stored, lost=tuple(sorted(values.lost_digests - artifact_store.present(values.lost_digests))))
+        result = _store(bundle, run, lines, edges, values)
+        judgements_services.add({result.run_id: judgements}, new_runs=[result.run_id] if result.is_new else [])
+    lost_digests = values.lost_digests - artifact_store.present(values.lost_digests)
+    return replace(result, lost_digests=tuple(sorted(lost_digests)))
 
 
 def _store(
@@ -78,32 +80,34 @@ def _store(
     lines: Sequence[StepLine],
     edges: Sequence[EdgeLine],
     values: Readable,
-) -> Recorded:
+) -> RecordResult:
     origin = _origin(run)
     step_rows = _step_rows(lines, origin, values)
-    content_digest = ingest_rows.content_digest(ingest_rows.said_of_run(run), step_rows)
+    content_digest = ingest_rows.content_digest(ingest_rows.run_content(run), step_rows)
     if content_digest != bundle.content_digest:
-        raise BadBundle("the run does not hash to what the manifest says: the bundle is damaged", where="manifest.json")
-    known = Run.objects.filter(app=run.app, external_id=run.external_id).first()
-    if known is not None:
-        return _known(known, content_digest)
+        detail = "the run does not match the digest in the manifest: the bundle is damaged"
+        raise BadBundle(detail, where="manifest.json")
+    existing = Run.objects.filter(app=run.app, external_id=run.external_id).first()
+    if existing is not None:
+        return _existing_result(existing, content_digest)
     try:
         with transaction.atomic():
-            stored = Run.objects.create(**_columns(run, step_rows), source_run=origin, content_digest=content_digest)
-    except IntegrityError:  # another writer was quicker
-        return _known(Run.objects.get(app=run.app, external_id=run.external_id), content_digest)
-    artifact_store.write_many(bundle.artifacts)  # after the run, as every writer does: they never wait in a circle
-    services.insert_steps(stored.id, step_rows)
-    services.insert_edges(stored.id, (EdgeFact(**dict(edge)) for edge in edges))
-    services.insert_tags(stored.id, run.tags)
-    judgements_services.begin({stored.id: RunSource.BUNDLE})
-    tool_calls.insert_run(stored)
-    Run.objects.filter(id=stored.id).update(sealed_at=datetime.now(UTC))
+            new_run = Run.objects.create(**_columns(run, step_rows), source_run=origin, content_digest=content_digest)
+    except IntegrityError:  # another writer was faster
+        return _existing_result(Run.objects.get(app=run.app, external_id=run.external_id), content_digest)
+    # After the run, in the order of every writer, so that writers cannot deadlock.
+    artifact_store.write_many(bundle.artifacts)
+    services.insert_steps(new_run.id, step_rows)
+    services.insert_edges(new_run.id, (EdgeFact(**dict(edge)) for edge in edges))
+    services.insert_tags(new_run.id, run.tags)
+    judgements_services.begin({new_run.id: RunSource.BUNDLE})
+    tool_calls.insert_run(new_run)
+    Run.objects.filter(id=new_run.id).update(sealed_at=datetime.now(UTC))
     notify.touch("runs")
-    return Recorded(run_id=stored.id, created=True)
+    return RecordResult(run_id=new_run.id, is_new=True)
 
 
-def _known(run: Run, content_digest: str) -> Recorded:
+def _existing_result(run: Run, content_digest: str) -> RecordResult:
     if run.content_digest != content_digest:
         raise RunConflict(
             app=run.app,
@@ -112,7 +116,7 @@ def _known(run: Run, content_digest: str) -> Recorded:
             stored_digest=run.content_digest,
             new_digest=content_digest,
         )
-    return Recorded(run_id=run.id, created=False)
+    return RecordResult(run_id=run.id, is_new=False)
 
 
 def _run_line(run: Run) -> JSONObject:
@@ -153,41 +157,43 @@ def _edge_lines(run: Run) -> Iterator[JSONObject]:
 
 
 def _judgement_lines(run: Run) -> Iterator[JSONObject]:
-    """In an order that depends on nothing but the judgements: equal runs give equal files."""
-    stated = Judgement.objects.filter(run=run, withdrawn_at__isnull=True).order_by("key").values_list(*STATED)
-    for row in stated:
-        line = JudgementLine.model_construct(**dict(zip(STATED, row, strict=True)))
+    """Yield the judgements in the order of their keys, so that equal runs give equal files."""
+    judgements = Judgement.objects.filter(run=run, withdrawn_at__isnull=True).order_by("key")
+    for row in judgements.values_list(*STATEMENT_COLUMNS):
+        line = JudgementLine.model_construct(**dict(zip(STATEMENT_COLUMNS, row, strict=True)))
         yield line.model_dump(mode="json", warnings=False)
 
 
 def _judgement_rows(bundle: Bundle, steps: Sequence[StepLine]) -> list[JudgementRow]:
-    """The judgements of a bundle; raises `BadBundle` for one of a step that is not there."""
-    found = []
-    for at, value in enumerate(bundle.judgements, 1):
-        where = f"judgements.jsonl:{at}"
-        line = parsed(JudgementLine, value, where)
+    """Build the judgement rows of a bundle; raise `BadBundle` for a judgement of a missing step."""
+    rows = []
+    for number, value in enumerate(bundle.judgements, 1):
+        location = f"judgements.jsonl:{number}"
+        line = parse_line(JudgementLine, value, location)
         if line.step_no is not None and line.step_no > len(steps):
-            raise BadBundle(f"judgement {at} is of step {line.step_no}, which is not there", where=f"{where}#/step_no")
+            detail = f"judgement {number} is of step {line.step_no}, which is not in the bundle"
+            raise BadBundle(detail, where=f"{location}#/step_no")
         if (line.value is None) is (line.kind is JudgementKind.SCORE):
-            raise BadBundle(f"judgement {at}: a score has a number, and nothing else has", where=f"{where}#/value")
-        found.append(JudgementRow(**dict(line)))
-    return found
+            detail = f"judgement {number}: a score needs a number, other kinds have none"
+            raise BadBundle(detail, where=f"{location}#/value")
+        rows.append(JudgementRow(**dict(line)))
+    return rows
 
 
-def _artifacts(steps: Sequence[Step], lost: list[str]) -> Iterator[tuple[str, bytes]]:
-    """Every artifact that the steps need, by name, level by level; those that cannot be read go to `lost`."""
-    seen: set[str] = set()
-    wanted = _all_refs(steps)
-    while wanted:
-        seen |= wanted
-        inner: set[str] = set()
-        verified = artifact_store.verify(sorted(wanted))
-        found = {one.sha256: one.data for one in verified if isinstance(one, StoredBytes)}
-        lost += sorted(wanted - found.keys())
-        for sha256 in sorted(found):
-            yield sha256, found[sha256]
-            inner.update(references(orjson.loads(found[sha256])))
-        wanted = inner - seen
+def _artifacts(steps: Sequence[Step], lost_digests: list[str]) -> Iterator[tuple[str, bytes]]:
+    """Yield every artifact that the steps need, level by level; add unreadable ones to `lost_digests`."""
+    visits: set[str] = set()
+    level = _all_refs(steps)
+    while level:
+        visits |= level
+        next_level: set[str] = set()
+        checks = artifact_store.verify(sorted(level))
+        data_by_digest = {item.sha256: item.data for item in checks if isinstance(item, StoredBytes)}
+        lost_digests += sorted(level - data_by_digest.keys())
+        for sha256 in sorted(data_by_digest):
+            yield sha256, data_by_digest[sha256]
+            next_level.update(references(orjson.loads(data_by_digest[sha256])))
+        level = next_level - visits
 
 
 def _all_refs(steps: Sequence[Any]) -> set[str]:
@@ -195,64 +201,65 @@ def _all_refs(steps: Sequence[Any]) -> set[str]:
 
 
 def _check_order(lines: Sequence[StepLine]) -> None:
-    """Steps are numbered from 1, and parents come first."""
+    """Require steps to be numbered from 1, and parents to come first."""
     for number, line in enumerate(lines, 1):
         if line.sequence_no != number:
-            raise BadBundle(f"step {number} says that it is number {line.sequence_no}", where=f"steps.jsonl:{number}")
+            raise BadBundle(f"step {number} has the number {line.sequence_no}", where=f"steps.jsonl:{number}")
         if line.parent_no is not None and line.parent_no >= number:
             raise BadBundle(f"step {number} comes before its parent", where=f"steps.jsonl:{number}")
 
 
 def _check_edges(edges: Iterable[EdgeLine], lines: Sequence[StepLine], values: Readable) -> None:
-    """Producers come first, no edge is there twice, and a history ends at a message of the request."""
-    seen: set[tuple[object, ...]] = set()
-    for at, edge in enumerate(edges, 1):
+    """Require producers to come first, edges to be unique, and histories to end at a message of the request."""
+    identities: set[tuple[object, ...]] = set()
+    for number, edge in enumerate(edges, 1):
+        location = f"edges.jsonl:{number}"
         identity = (edge.producer, edge.consumer, edge.kind, edge.consumer_path)
         if not edge.producer < edge.consumer <= len(lines):
-            raise BadBundle(f"edge {at} goes from {edge.producer} to {edge.consumer}", where=f"edges.jsonl:{at}")
-        if identity in seen:
-            raise BadBundle(f"edge {at} is there twice", where=f"edges.jsonl:{at}")
-        seen.add(identity)
+            raise BadBundle(f"edge {number} goes from step {edge.producer} to {edge.consumer}", where=location)
+        if identity in identities:
+            raise BadBundle(f"edge {number} is a duplicate", where=location)
+        identities.add(identity)
         ref = lines[edge.consumer - 1].input_ref
         if ref in values.lost_digests or edge.kind is not EdgeKind.HISTORY:
             continue
         if not _is_message(edge.consumer_path, values.values.get(ref)):
-            detail = f"edge {at}: step {edge.consumer} has no message {edge.consumer_path!r}"
-            raise BadBundle(detail, where=f"edges.jsonl:{at}#/consumer_path")
+            detail = f"edge {number}: step {edge.consumer} has no message {edge.consumer_path!r}"
+            raise BadBundle(detail, where=f"{location}#/consumer_path")
 
 
 def _is_message(path: str, request: JSONValue) -> bool:
-    messages = request.get("messages") if isinstance(request, dict) else None
-    place = path.removeprefix("/messages/")
-    return isinstance(messages, list) and place != path and place.isdecimal() and int(place) < len(messages)
+    index = path.removeprefix("/messages/")
+    return index != path and index.isdecimal() and int(index) < len(ModelRequest(request).messages)
 
 
 def _payloads(bundle: Bundle, lines: Sequence[StepLine]) -> Readable:
-    """The payloads of the steps; raises `BadBundle` for a part that the bundle lacks and does not name as lost."""
+    """Read the payloads of the steps; raise `BadBundle` for a missing part that is not listed as unavailable."""
 
     def load(digests: Iterable[str]) -> dict[str, JSONValue]:
         return {digest: orjson.loads(bundle.artifacts[digest]) for digest in digests if digest in bundle.artifacts}
 
-    found = missing_parts.readable(_all_refs(lines), load)
-    if missing := sorted(found.lost_digests - bundle.unavailable):
+    values = missing_parts.readable(_all_refs(lines), load)
+    if missing := sorted(values.lost_digests - bundle.unavailable):
         raise BadBundle(f"the bundle lacks artifact {missing[0]}", where=f"artifacts/{missing[0]}")
-    return found
+    return values
 
 
 def _origin(run: RunLine) -> Run | None:
-    """The run that it was derived from, when that is here."""
-    said = run.derived_from
-    if said is None:
+    """Return the run that it was derived from, if that is stored here."""
+    origin = run.derived_from
+    if origin is None:
         return None
     return Run.objects.filter(
-        app=said.app, external_id=said.external_id, content_digest=said.content_digest, sealed_at__isnull=False
+        app=origin.app, external_id=origin.external_id, content_digest=origin.content_digest, sealed_at__isnull=False
     ).first()
 
 
 def _step_rows(lines: Sequence[StepLine], origin: Run | None, values: Readable) -> list[StepRow]:
-    """The rows of the steps. Signatures are worked out anew: a bundle could claim the answer of any call.
+    """Build the rows of the steps.
 
-    A call whose input cannot be read has none.
+    Signatures are computed, not read: a bundle could otherwise claim to answer any call. A call with an unreadable
+    input has no signature.
     """
     sources: dict[int, UUID] = {}
     if origin is not None:

@@ -1,4 +1,4 @@
-"""Reading files in a process with limits: what a file makes of memory and time ends with that process. Pure."""
+"""Read files in a child process with limits on memory and time. Pure."""
 
 import io
 import pickle
@@ -19,18 +19,18 @@ from traces.reading.limits import Budget
 from traces.reading.progress import BundleRead, Event, FilesFinished, NamedFile, PartSkipped, ReadingStarted
 
 _SMALL: Final = 64 * 2**10
-_PACKED: Final = (*file_opener.COMPRESSION_MAGIC, archives.MAGIC, sqlite_file.MAGIC)
-_HEAD: Final = max(len(magic) for magic in _PACKED)
-# Of one import: each may have taken all of its time.
-_MOST_DEATHS: Final = 3
+_PACKED_MAGIC: Final = (*file_opener.COMPRESSION_MAGIC, archives.MAGIC, sqlite_file.MAGIC)
+_HEAD: Final = max(len(magic) for magic in _PACKED_MAGIC)
+# Per import: each process may have used up its time.
+_MAX_CRASHES: Final = 3
 _COPY: Final = 2**20
-_KILLED: Final = frozenset({signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS})
+_KILL_SIGNALS: Final = frozenset({signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS})
 _BUDGET: Final = Budget()
-_NOT_READ: Final = "not read: other files of this import took more than they may"
+_NOT_READ: Final = "not read: other files of this import exceeded their limits"
 
 
 class ReaderFailed(Exception):
-    """The process ended in a way that no file explains; its traceback is in the log of the server."""
+    """The process ended with an unexpected exit code; the server's log has its traceback."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,11 +42,11 @@ class _Section:
 
 @dataclass(kw_only=True, slots=True)
 class _Progress:
-    """How far a process came."""
+    """The progress of a process: files being read, files that are finished."""
 
     current: tuple[int, ...] = ()
     finished: set[int] = field(default_factory=set)
-    ended: bool = False
+    is_complete: bool = False
 
     def follow(self, event: Event) -> None:
         match event:
@@ -58,69 +58,70 @@ class _Progress:
 
 
 def is_small(files: Sequence[NamedFile]) -> bool:
-    """Whether files are so few, small and plain that they can be read without a process."""
-    return sum(file_reader.size_of(each.file) for each in files) <= _SMALL and not any(
-        _is_packed(each.file) for each in files
+    """True for files that are small and not compressed: they are read without a child process."""
+    return sum(file_reader.size_of(item.file) for item in files) <= _SMALL and not any(
+        _is_packed(item.file) for item in files
     )
 
 
 def read_files(
     files: Sequence[NamedFile], format: str | None = None, *, budget: Budget = _BUDGET
 ) -> Generator[Event, None, None]:
-    """What `file_reader.read_files` reports; files that take more than they may are skipped."""
+    """Yield the events of `file_reader.read_files`; files that exceed their limits are skipped."""
     file_reader.check_format(format)
-    with TemporaryFile() as together:
-        left = _copied(files, together)
-        for _ in range(_MOST_DEATHS):
+    with TemporaryFile() as shared_file:
+        remaining = _concatenate(files, shared_file)
+        for _ in range(_MAX_CRASHES):
             progress = _Progress()
-            code = yield from _read_some(together, left, format, budget, progress)
-            if progress.ended:
+            code = yield from _run_process(shared_file, remaining, format, budget, progress)
+            if progress.is_complete:
                 return
-            yield from _refused(left, progress, code, budget)
-            left = {at: each for at, each in left.items() if at not in {*progress.finished, *progress.current}}
-            if not left:
+            yield from _skip_current(remaining, progress, code, budget)
+            done = {*progress.finished, *progress.current}
+            remaining = {number: section for number, section in remaining.items() if number not in done}
+            if not remaining:
                 return
-        for each in left.values():
-            yield PartSkipped(each.name, _NOT_READ, "byte 0")
+        for section in remaining.values():
+            yield PartSkipped(section.name, _NOT_READ, "byte 0")
 
 
-def _copied(files: Sequence[NamedFile], together: IO[bytes]) -> dict[int, _Section]:
-    """The files, one behind the other in the file `together`."""
+def _concatenate(files: Sequence[NamedFile], shared_file: IO[bytes]) -> dict[int, _Section]:
+    """Copy the files one after another into `shared_file`."""
     sections: dict[int, _Section] = {}
-    for number, each in enumerate(files):
-        start = together.tell()
-        each.file.seek(0)
-        copyfileobj(each.file, together, _COPY)
-        sections[number] = _Section(name=each.name, start=start, size=together.tell() - start)
-    together.flush()
+    for number, item in enumerate(files):
+        start = shared_file.tell()
+        item.file.seek(0)
+        copyfileobj(item.file, shared_file, _COPY)
+        sections[number] = _Section(name=item.name, start=start, size=shared_file.tell() - start)
+    shared_file.flush()
     return sections
 
 
-def _read_some(
-    together: IO[bytes], sections: Mapping[int, _Section], format: str | None, budget: Budget, progress: _Progress
+def _run_process(
+    shared_file: IO[bytes], sections: Mapping[int, _Section], format: str | None, budget: Budget, progress: _Progress
 ) -> Generator[Event, None, int]:
-    """The events of one process, and its exit code."""
+    """Yield the events of one process; return its exit code."""
     numbers = list(sections)
-    process = _started(together, list(sections.values()), format, budget)
+    process = _start(shared_file, list(sections.values()), format, budget)
     try:
         assert isinstance(process.stdout, io.BufferedReader)
         while (event := _next(process.stdout)) is not None:
-            event = _renumbered(event, numbers)
+            event = _renumber(event, numbers)
             progress.follow(event)
             yield event
         code = process.wait()
-        progress.ended = code == 0
+        progress.is_complete = code == 0
         return code
     finally:
         process.kill()
         process.communicate()
 
 
-def _started(
-    together: IO[bytes], sections: Sequence[_Section], format: str | None, budget: Budget
+def _start(
+    shared_file: IO[bytes], sections: Sequence[_Section], format: str | None, budget: Budget
 ) -> subprocess.Popen[bytes]:
-    descriptor = together.fileno()
-    # -P: nothing in the working directory can take the place of a module.
+    descriptor = shared_file.fileno()
+    # -P, so that no file in the working directory can shadow a module.
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "traces.reading.child_process"],
         stdin=subprocess.PIPE,
@@ -128,7 +129,7 @@ def _started(
         pass_fds=[descriptor],
         start_new_session=True,
     )
-    files = tuple((each.name, each.start, each.size) for each in sections)
+    files = tuple((section.name, section.start, section.size) for section in sections)
     assert process.stdin is not None
     pickle.dump(Job(descriptor=descriptor, files=files, format=format, budget=budget), process.stdin)
     process.stdin.flush()
@@ -136,48 +137,49 @@ def _started(
 
 
 def _next(stream: io.BufferedReader) -> Event | None:
-    """The next event; a process that died left a part of one, or nothing."""
-    stream.peek(1)  # waits for it, with pauses
+    """Read the next event; a crashed process left an incomplete one, or none."""
+    # Wait for the event before the garbage collector is paused.
+    stream.peek(1)
     try:
         with without_pauses():
-            event: Event = pickle.load(stream)  # noqa: S301  # written by a process of our own
+            event: Event = pickle.load(stream)  # noqa: S301 - written by our own process
     except (EOFError, pickle.UnpicklingError):
         return None
     return event
 
 
-def _renumbered(event: Event, numbers: Sequence[int]) -> Event:
-    """The event with places among all files of the import."""
+def _renumber(event: Event, numbers: Sequence[int]) -> Event:
+    """Map an event's file numbers to those of the whole import."""
     match event:
         case ReadingStarted(files) | FilesFinished(files):
-            return replace(event, files=tuple(numbers[at] for at in files))
+            return replace(event, files=tuple(numbers[index] for index in files))
         case BundleRead(file):
             return BundleRead(numbers[file])
     return event
 
 
-def _refused(
+def _skip_current(
     sections: Mapping[int, _Section], progress: _Progress, code: int, budget: Budget
 ) -> Generator[PartSkipped, None, None]:
-    """The files that a process died of."""
-    size = sum(sections[at].size for at in progress.current)
+    """Report the files that a process was reading when it crashed."""
+    size = sum(sections[number].size for number in progress.current)
     if code == -signal.SIGXCPU:
         limit = f"{budget.seconds_of(size)} seconds"
     elif code == NO_MEMORY:
         limit = f"{budget.memory_of(size) // 2**20} MiB of memory"
-    elif -code in _KILLED:
+    elif -code in _KILL_SIGNALS:
         limit = f"{budget.memory_of(size) // 2**20} MiB of memory, or nests too deep"
     else:
-        raise ReaderFailed(f"the process that reads files ended with code {code}")
+        raise ReaderFailed(f"the file reader process ended with code {code}")
     if not progress.current:
-        raise ReaderFailed(f"the process that reads files needs more than {limit} before it reads one")
-    together = f" together with {len(progress.current) - 1} others" if len(progress.current) > 1 else ""
-    for at in progress.current:
-        yield PartSkipped(sections[at].name, f"takes more than {limit} to read{together}", "byte 0")
+        raise ReaderFailed(f"the file reader process needs more than {limit} before it reads a file")
+    others = f" together with {len(progress.current) - 1} others" if len(progress.current) > 1 else ""
+    for number in progress.current:
+        yield PartSkipped(sections[number].name, f"takes more than {limit} to read{others}", "byte 0")
 
 
 def _is_packed(file: IO[bytes]) -> bool:
     file.seek(0)
     head = file.read(_HEAD)
     file.seek(0)
-    return head.startswith(_PACKED)
+    return head.startswith(_PACKED_MAGIC)

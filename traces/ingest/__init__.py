@@ -1,1 +1,1 @@
-"""Prepare a recording for the store: validation, rows, judgements. Pure."""
+"""Prepare recordings for storage: validation, rows, judgements. Pure."""

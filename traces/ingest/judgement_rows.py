@@ -27,17 +27,17 @@ class JudgementRow:
 
     @property
     def key(self) -> str:
-        """Digest of all that it states."""
-        at = None if self.at is None else self.at.astimezone(UTC).isoformat()
+        """Digest of the statement."""
+        time = None if self.at is None else self.at.astimezone(UTC).isoformat()
         value = None if self.value is None else repr(float(self.value))
-        return digest([self.name, str(self.kind), str(self.source), self.step_no, value, self.text, self.by, at])
+        return digest([self.name, str(self.kind), str(self.source), self.step_no, value, self.text, self.by, time])
 
 
-STATED: Final = tuple(column.name for column in fields(JudgementRow))
+STATEMENT_COLUMNS: Final = tuple(column.name for column in fields(JudgementRow))
 
 
 def row_of(judgement: RecordedJudgement, numbers: Mapping[str, int]) -> JudgementRow:
-    """The row of a recorded judgement; `numbers` are the sequence numbers of its run's steps by key."""
+    """Convert a recorded judgement to a row; `numbers` maps the keys of its run's steps to sequence numbers."""
     return JudgementRow(
         name=judgement.name,
         kind=judgement.kind,
@@ -51,7 +51,7 @@ def row_of(judgement: RecordedJudgement, numbers: Mapping[str, int]) -> Judgemen
 
 
 def validator_row(step: Any, kind: JudgementKind) -> JudgementRow:
-    """The judgement that a validator step makes of its run."""
+    """Convert the verdict of a validator step to a judgement of its run."""
     text = step.error if kind is JudgementKind.FAIL else ""
     return JudgementRow(
         name=step.name[:NAME_LENGTH], kind=kind, source=JudgementSource.VALIDATOR, step_no=step.sequence_no, text=text

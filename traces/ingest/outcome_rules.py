@@ -3,13 +3,13 @@
 The first source that decides wins:
 
 1. a person's newest pass or fail;
-2. imported verdicts and scores: one that fails is enough to fail, and a termination reason counts only where there
-   is no other;
-3. checks, validators and judging models: any fail fails; then a failed run fails; one that did not run leaves the run
-   unverified; else they pass it;
-4. the run's status: a failed run failed. That a run completed does not tell whether it did its task.
+2. imported verdicts and scores: a single failing one fails the run; a termination reason counts only if there is no
+   other judgement;
+3. checks, validators and judging models: any fail fails the run; then a failed run fails; then one that did not run
+   leaves the run unverified; otherwise they pass it;
+4. the run's status: a failed run failed. A completed run has not necessarily succeeded.
 
-A score decides only where a threshold exists for its name: the app's own, else one of `DEFAULT_THRESHOLDS`.
+A score decides only if its name has a threshold: the app's own, else one of `DEFAULT_THRESHOLDS`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,8 @@ from traces.core.vocabulary import JudgementKind, JudgementSource, Label, Outcom
 
 TERMINATION: Final = "termination_reason"
 _REASON_LENGTH: Final = 200
-_TOLERANCE: Final = 1e-6  # of rewards that are a product of floats
+# Rewards may be products of floats.
+_TOLERANCE: Final = 1e-6
 _BEGINNING: Final = datetime(1, 1, 2, tzinfo=UTC)
 _AUTOMATIC: Final = frozenset({JudgementSource.CHECK, JudgementSource.VALIDATOR, JudgementSource.MODEL})
 _PASSED_WORDS: Final = frozenset({"pass", "passed", "ok", "success", "valid", "true"})
@@ -51,7 +52,7 @@ DEFAULT_THRESHOLDS: Final[Thresholds] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
-    """A judgement of a whole run, as far as its outcome is concerned; `at` is when it was made or stored."""
+    """A judgement as the outcome rule reads it; `at` is when it was made, else when it was stored."""
 
     name: str
     kind: JudgementKind
@@ -65,7 +66,7 @@ class Verdict:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Conclusion:
-    """The outcome, the source that decided (None: the run's status), and why in a few words."""
+    """The outcome, the source that decided (None: the run's status), and a short reason."""
 
     outcome: Outcome
     basis: JudgementSource | None = None
@@ -73,7 +74,7 @@ class Conclusion:
 
 
 def conclude(status: RunStatus, judgements: Iterable[Verdict], thresholds: Thresholds) -> Conclusion:
-    """Apply the outcome rule; `thresholds` are those of the app."""
+    """Apply the outcome rule with the app's thresholds."""
     newest = _newest(judgements)
     effective = _effective(thresholds)
     return (
@@ -85,19 +86,19 @@ def conclude(status: RunStatus, judgements: Iterable[Verdict], thresholds: Thres
 
 
 def adverse(judgements: Iterable[Verdict], thresholds: Thresholds) -> list[Verdict]:
-    """The judgements against a run or one of its steps: failed, below the app's threshold, or not made.
+    """Return the judgements against a run or one of its steps: failed, below the app's threshold, or not run.
 
-    Of several of one step, source and name the newest counts; a judgement of a step does not replace one of another.
+    Of several with the same step, source and name, the newest counts.
     """
     effective = _effective(thresholds)
     by_step: dict[int | None, list[Verdict]] = {}
-    for each in judgements:
-        by_step.setdefault(each.step_no, []).append(each)
+    for judgement in judgements:
+        by_step.setdefault(judgement.step_no, []).append(judgement)
     return [
-        each
+        verdict
         for verdicts in by_step.values()
-        for each in _newest(verdicts)
-        if each.kind is JudgementKind.NOT_RUN or _passes(each, effective) is False
+        for verdict in _newest(verdicts)
+        if verdict.kind is JudgementKind.NOT_RUN or _passes(verdict, effective) is False
     ]
 
 
@@ -106,45 +107,45 @@ def _effective(thresholds: Thresholds) -> Thresholds:
 
 
 def validator_kind(status: StepStatus, label: Label, output: JSONValue) -> JudgementKind | None:
-    """The verdict of a validator step; None where it does not state one, as a parser of answers."""
+    """Return the verdict of a validator step; None if it states none, such as a parser of answers."""
     if label is Label.SIMULATED or status is StepStatus.TIMEOUT:
         return JudgementKind.NOT_RUN
-    passed = _decision(output)
-    if passed is None:
+    decision = _decision(output)
+    if decision is None:
         return JudgementKind.FAIL if status is StepStatus.ERROR else None
-    return JudgementKind.PASS if passed and status is not StepStatus.ERROR else JudgementKind.FAIL
+    return JudgementKind.PASS if decision and status is not StepStatus.ERROR else JudgementKind.FAIL
 
 
 def _newest(judgements: Iterable[Verdict]) -> list[Verdict]:
-    """Judgements in order of time, of each source and name only the last: a validator that ran again, a new score."""
-    ordered = sorted(judgements, key=lambda each: (each.at or _BEGINNING, each.step_no or 0))
+    """Return the last judgement of each source and name, in order of time: a repeated validator, a new score."""
     newest: dict[tuple[str, str, str], Verdict] = {}
-    for each in ordered:
-        author = each.by if each.source is JudgementSource.MODEL else ""
-        newest.pop((each.source, each.name, author), None)
-        newest[each.source, each.name, author] = each
+    for verdict in sorted(judgements, key=lambda verdict: (verdict.at or _BEGINNING, verdict.step_no or 0)):
+        author = verdict.by if verdict.source is JudgementSource.MODEL else ""
+        newest.pop((verdict.source, verdict.name, author), None)
+        newest[verdict.source, verdict.name, author] = verdict
     return list(newest.values())
 
 
+def _decisive(newest: Sequence[Verdict], source: JudgementSource, thresholds: Thresholds) -> list[Verdict]:
+    """Return the judgements of a source that pass or fail the run."""
+    return [verdict for verdict in newest if verdict.source is source and _passes(verdict, thresholds) is not None]
+
+
 def _by_person(newest: Sequence[Verdict], thresholds: Thresholds) -> Conclusion | None:
-    decided = [
-        each for each in newest if each.source is JudgementSource.PERSON and _passes(each, thresholds) is not None
-    ]
-    return _conclusion(decided[-1], thresholds) if decided else None
+    verdicts = _decisive(newest, JudgementSource.PERSON, thresholds)
+    return _conclusion(verdicts[-1], thresholds) if verdicts else None
 
 
 def _by_import(newest: Sequence[Verdict], thresholds: Thresholds) -> Conclusion | None:
-    decided = [
-        each for each in newest if each.source is JudgementSource.IMPORT and _passes(each, thresholds) is not None
-    ]
-    decided = [each for each in decided if each.name != TERMINATION] or decided
-    return _worst(decided, thresholds)
+    verdicts = _decisive(newest, JudgementSource.IMPORT, thresholds)
+    verdicts = [verdict for verdict in verdicts if verdict.name != TERMINATION] or verdicts
+    return _worst(verdicts, thresholds)
 
 
 def _by_checks(status: RunStatus, newest: Sequence[Verdict], thresholds: Thresholds) -> Conclusion | None:
-    checks = [each for each in newest if each.source in _AUTOMATIC]
-    missing = next((each for each in checks if each.kind is JudgementKind.NOT_RUN), None)
-    verdict = _worst([each for each in checks if _passes(each, thresholds) is not None], thresholds)
+    checks = [check for check in newest if check.source in _AUTOMATIC]
+    missing = next((check for check in checks if check.kind is JudgementKind.NOT_RUN), None)
+    verdict = _worst([check for check in checks if _passes(check, thresholds) is not None], thresholds)
     if (verdict is not None and verdict.outcome is Outcome.FAILED) or status is RunStatus.FAILED:
         return verdict if verdict is not None and verdict.outcome is Outcome.FAILED else None
     if missing is not None:
@@ -160,22 +161,22 @@ def _by_status(status: RunStatus) -> Conclusion:
     return Conclusion(outcome=Outcome.UNKNOWN)
 
 
-def _worst(decided: Sequence[Verdict], thresholds: Thresholds) -> Conclusion | None:
-    """The conclusion from the first that fails, else from the first."""
-    if not decided:
+def _worst(verdicts: Sequence[Verdict], thresholds: Thresholds) -> Conclusion | None:
+    """Conclude from the first verdict that fails, else from the first."""
+    if not verdicts:
         return None
-    failed = next((each for each in decided if not _passes(each, thresholds)), None)
-    return _conclusion(failed or decided[0], thresholds)
+    failure = next((verdict for verdict in verdicts if not _passes(verdict, thresholds)), None)
+    return _conclusion(failure or verdicts[0], thresholds)
 
 
 def _conclusion(verdict: Verdict, thresholds: Thresholds) -> Conclusion:
     outcome = Outcome.PASSED if _passes(verdict, thresholds) else Outcome.FAILED
-    stated = f" {verdict.value:g}" if verdict.value is not None else f": {verdict.text}" if verdict.text else ""
-    return Conclusion(outcome=outcome, basis=verdict.source, reason=_reason(f"{verdict.name}{stated}"))
+    detail = f" {verdict.value:g}" if verdict.value is not None else f": {verdict.text}" if verdict.text else ""
+    return Conclusion(outcome=outcome, basis=verdict.source, reason=_reason(f"{verdict.name}{detail}"))
 
 
 def _passes(verdict: Verdict, thresholds: Thresholds) -> bool | None:
-    """Whether a judgement passes the run; None: it does not decide."""
+    """Return whether a judgement passes the run; None if it does not decide."""
     match verdict.kind:
         case JudgementKind.PASS:
             return True
@@ -188,13 +189,13 @@ def _passes(verdict: Verdict, thresholds: Thresholds) -> bool | None:
 
 
 def _decision(output: JSONValue) -> bool | None:
-    """The pass or fail that an output states."""
-    stated = output
+    """Return the pass or fail in an output; None if there is neither."""
+    decision = output
     if isinstance(output, dict):
-        stated = next((output[name] for name in _DECISION_FIELDS if output.get(name) is not None), None)
-    if isinstance(stated, bool):
-        return stated
-    word = stated.strip().lower() if isinstance(stated, str) else ""
+        decision = next((output[name] for name in _DECISION_FIELDS if output.get(name) is not None), None)
+    if isinstance(decision, bool):
+        return decision
+    word = decision.strip().lower() if isinstance(decision, str) else ""
     return True if word in _PASSED_WORDS else False if word in _FAILED_WORDS else None
 
 

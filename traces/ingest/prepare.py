@@ -1,4 +1,4 @@
-"""Recordings made ready to be stored, without the database: rows, parts, provenance, and the columns of the run."""
+"""Prepare recordings for storage, without the database: rows, parts, provenance and the columns of the run."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -31,18 +31,19 @@ Identity = tuple[str, str]  # app, external id
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Prepared:
+class PreparedRun:
     """A recording as it will be stored: `columns` of the run, and `rows` of its steps.
 
-    `calls` are the tool calls that were really answered: number, tool and arguments. `judged` are the judgements that
-    came with it, and those of its validators.
+    `calls` are the answered live tool calls: number, tool and arguments. `judgements` are those of the recording and
+    those of its validators.
     """
 
     columns: dict[str, Any]
     rows: Sequence[StepRow]
     calls: Sequence[tuple[int, str, JSONValue]]
-    judged: Sequence[JudgementRow]
-    steps: list[RecordedStep]  # until provenance was worked out
+    judgements: Sequence[JudgementRow]
+    # Cleared when provenance is computed.
+    steps: list[RecordedStep]
     splitter: Splitter
 
     @property
@@ -63,32 +64,32 @@ class Prepared:
         return self.splitter.parts
 
     def provenance(self) -> Provenance:
-        """Worked out only when asked, and once: the payloads are then given up, for a long run takes much memory."""
+        """Compute provenance. Call once: the payloads are released afterwards, because a long run takes much memory."""
         numbers = _numbers(self.steps)
         facts = [_facts(step, row, numbers) for step, row in zip(self.steps, self.rows, strict=True)]
-        found = find_provenance(facts, self.splitter)
+        provenance = find_provenance(facts, self.splitter)
         self.steps.clear()
         self.splitter.release()
-        return found
+        return provenance
 
 
-def prepare(run: RecordedRun) -> Prepared:
-    """Check a recording and make its rows; raises `InvalidRecording` and `TooLarge`."""
+def prepare(run: RecordedRun) -> PreparedRun:
+    """Validate a recording and build its rows; raise `InvalidRecording` or `TooLarge`."""
     splitter = Splitter()
-    steps = validate.in_order(run)
+    steps = validate.ordered_steps(run)
     step_rows = _rows(run, steps, splitter)
-    return Prepared(
+    return PreparedRun(
         columns=_run_values(run, step_rows),
         rows=step_rows,
         calls=list(_answered_calls(steps, step_rows)),
-        judged=[*_judgements(run.judgements, steps), *_validators(steps, step_rows)],
+        judgements=[*_judgements(run.judgements, steps), *_validators(steps, step_rows)],
         steps=steps,
         splitter=splitter,
     )
 
 
 def _numbers(steps: Iterable[RecordedStep]) -> dict[str, int]:
-    """The sequence numbers of steps in order, by key."""
+    """Return the sequence numbers of ordered steps, by key."""
     return {step.key: number for number, step in enumerate(steps, 1)}
 
 
@@ -96,14 +97,14 @@ def _answered_calls(
     steps: Iterable[RecordedStep], step_rows: Iterable[StepRow]
 ) -> Iterator[tuple[int, str, JSONValue]]:
     for step, row in zip(steps, step_rows, strict=True):
-        answered = step.type is StepType.TOOL and step.status is StepStatus.OK and step.output is not None
-        if answered and step.label is Label.LIVE:
+        has_answer = step.type is StepType.TOOL and step.status is StepStatus.OK and step.output is not None
+        if has_answer and step.label is Label.LIVE:
             yield row.sequence_no, step.callee, step.input
 
 
-def _judgements(given: Sequence[RecordedJudgement], steps: Iterable[RecordedStep]) -> Iterator[JudgementRow]:
-    numbers = _numbers(steps) if given else {}
-    return (row_of(each, numbers) for each in given)
+def _judgements(judgements: Sequence[RecordedJudgement], steps: Iterable[RecordedStep]) -> Iterator[JudgementRow]:
+    numbers = _numbers(steps) if judgements else {}
+    return (row_of(judgement, numbers) for judgement in judgements)
 
 
 def _validators(steps: Iterable[RecordedStep], step_rows: Iterable[StepRow]) -> Iterator[JudgementRow]:
@@ -113,13 +114,13 @@ def _validators(steps: Iterable[RecordedStep], step_rows: Iterable[StepRow]) -> 
 
 
 def _rows(run: RecordedRun, steps: Sequence[RecordedStep], splitter: Splitter) -> list[StepRow]:
-    given = {step.key: index for index, step in enumerate(run.steps)}
+    indices = {step.key: index for index, step in enumerate(run.steps)}
     numbers = _numbers(steps)
-    return [_row(given[step.key], step, numbers, splitter) for step in steps]
+    return [_row(indices[step.key], step, numbers, splitter) for step in steps]
 
 
 def _row(index: int, step: RecordedStep, numbers: dict[str, int], splitter: Splitter) -> StepRow:
-    """The row of a step; `index` is its place in the recording as it was given."""
+    """Build the row of a step; `index` is its position in the recording."""
     duration = (step.ended_at - step.started_at).total_seconds() * 1000 if step.ended_at and step.started_at else None
     documents = step.output.get("documents") if isinstance(step.output, dict) else None
     summary = step_summaries.summarize(
@@ -153,7 +154,7 @@ def _ref(index: int, step: RecordedStep, field: str, value: JSONValue, splitter:
     try:
         return splitter.split(value)
     except NotCanonical as problem:
-        raise validate.not_json(index, step, field, problem) from problem
+        raise validate.payload_error(index, step, field, problem) from problem
 
 
 def _signature(step: RecordedStep, splitter: Splitter) -> str:
@@ -181,13 +182,13 @@ def _facts(step: RecordedStep, row: StepRow, numbers: dict[str, int]) -> StepFac
 
 
 def _run_values(run: RecordedRun, step_rows: Sequence[StepRow]) -> dict[str, Any]:
-    """The columns of a recorded run."""
+    """Build the columns of a recorded run."""
     tags = tuple(tag.replace("\x00", "\ufffd") for tag in run.tags)
     name = step_summaries.one_line(run.name, 300) or run.external_id
     run = replace(run, name=name, tags=tags, metadata=_metadata(run))
     sums = ingest_rows.totals(step_rows)
-    started, ended = run.started_at or sums.first_start, run.ended_at or sums.last_end
-    said = ingest_rows.said_of_run(replace(run, started_at=started, ended_at=ended))
+    start, end = run.started_at or sums.first_start, run.ended_at or sums.last_end
+    content = ingest_rows.run_content(replace(run, started_at=start, ended_at=end))
     return {
         "id": new_id(),
         "external_id": run.external_id,
@@ -200,11 +201,11 @@ def _run_values(run: RecordedRun, step_rows: Sequence[StepRow]) -> dict[str, Any
         "created_at": datetime.now(UTC),
         "tags": list(run.tags),
         "metadata": run.metadata,
-        "started_at": started,
-        "ended_at": ended,
+        "started_at": start,
+        "ended_at": end,
         "search": step_summaries.search_text(run),
-        "content_digest": ingest_rows.content_digest(said, step_rows),
-        **ingest_rows.totals_columns(sums, started, ended),
+        "content_digest": ingest_rows.content_digest(content, step_rows),
+        **ingest_rows.totals_columns(sums, start, end),
     }
 
 
@@ -213,5 +214,5 @@ def _metadata(run: RecordedRun) -> JSONObject:
         digest(run.metadata)
     except NotCanonical as problem:
         raise InvalidRecording(f"the run's metadata: {problem}", where=f"/metadata{problem.where}") from problem
-    kept = storable_text.storable(run.metadata)
-    return kept if isinstance(kept, dict) else {}
+    metadata = storable_text.storable(run.metadata)
+    return metadata if isinstance(metadata, dict) else {}

@@ -1,4 +1,4 @@
-"""Steps as rows, and what a run's columns say about all of them."""
+"""Rows of steps, their totals for the run's columns, and the content digest of a run."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
@@ -39,13 +39,14 @@ class StepRow(StoredHeader):
     retries: int = 0
     document_count: int | None = None
     source_step: UUID | None = None
-    unexplained: list[JSONValue] | None = None  # the last one: see `explained`
+    # Must be the last column: `values_with_content` replaces it.
+    unexplained: list[JSONValue] | None = None
 
 
 COLUMNS: Final = tuple(column.name for column in fields(StepRow))
-# What a recording says of a step, in the order of its content digest, which is stored: without the ids that this store
-# gives, what it computes, and the lineage of a derived run.
-SAID: Final = (
+# The recorded columns of a step, in the order of the content digest, which is stored: without generated ids, computed
+# columns and the lineage of a derived run.
+RECORDED_COLUMNS: Final = (
     "sequence_no",
     "type",
     "name",
@@ -74,17 +75,17 @@ SAID: Final = (
 )
 _PLAIN: Final = frozenset({str, int, type(None)})
 values_of: Final = attrgetter(*COLUMNS)
-said_of: Final = attrgetter(*SAID)
+recorded_values: Final = attrgetter(*RECORDED_COLUMNS)
 
 
-def explained(row: StepRow, unexplained: list[JSONValue]) -> tuple[object, ...]:
-    """The columns of a row with what its provenance left unexplained: in place of the last one."""
-    return (*values_of(row)[:-1], unexplained)
+def values_with_content(row: StepRow, content: list[JSONValue]) -> tuple[object, ...]:
+    """Return the columns of a row with its unexplained content."""
+    return (*values_of(row)[:-1], content)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Totals:
-    """What a run's columns say about its steps."""
+    """Totals over the steps of a run."""
 
     step_count: int
     error_count: int
@@ -99,10 +100,10 @@ class Totals:
 
 
 def totals(steps: Iterable[Any]) -> Totals:
-    """Sums over steps or rows of steps.
+    """Sum up steps or rows of steps.
 
-    Containers often carry the sum of their children, so they count only where no other step says anything. The
-    cost is that of the steps whose cost is known, and unknown where none is.
+    Containers often carry the sum of their children, so they count only if no other step has a value. The cost is
+    that of the steps with a known cost, and None if there is none.
     """
     steps = list(steps)
     labels = [step.label for step in steps]
@@ -120,21 +121,22 @@ def totals(steps: Iterable[Any]) -> Totals:
     )
 
 
-def content_digest(said_of_run: JSONObject, steps: Iterable[Any]) -> str:
-    """Names all that a recording says: equal recordings have equal digests, wherever they are stored."""
+def content_digest(content: JSONObject, steps: Iterable[Any]) -> str:
+    """Return the digest of a recording, given its `run_content`. Equal recordings have equal digests in any store."""
     rows: list[JSONValue] = [
-        [value if type(value) in _PLAIN else plain(value) for value in said_of(step)] for step in steps
+        [value if type(value) in _PLAIN else to_json(value) for value in recorded_values(step)] for step in steps
     ]
-    said: JSONObject = {"run": digest(said_of_run), "columns": list(SAID), "steps": rows}
+    document: JSONObject = {"run": digest(content), "columns": list(RECORDED_COLUMNS), "steps": rows}
     try:
-        # What `plain` makes is canonical as orjson writes it; checking that value by value takes five times as long.
-        return digest_bytes(orjson.dumps(said, option=orjson.OPT_SORT_KEYS))
+        # orjson writes the results of `to_json` in canonical form; checking every value takes five times as long.
+        return digest_bytes(orjson.dumps(document, option=orjson.OPT_SORT_KEYS))
     except orjson.JSONEncodeError:
-        return digest(said)  # says what is wrong, and where
+        # Raises an error that names the problem and its location.
+        return digest(document)
 
 
-def said_of_run(run: Any) -> JSONObject:
-    """What a recording says of the run itself, for its content digest."""
+def run_content(run: Any) -> JSONObject:
+    """Return the recorded fields of the run itself, for its content digest."""
     return {
         "external_id": run.external_id,
         "name": run.name,
@@ -144,13 +146,13 @@ def said_of_run(run: Any) -> JSONObject:
         "status": str(run.status),
         "tags": list(run.tags),
         "metadata": run.metadata,
-        "started_at": plain(run.started_at),
-        "ended_at": plain(run.ended_at),
+        "started_at": to_json(run.started_at),
+        "ended_at": to_json(run.ended_at),
     }
 
 
-def totals_columns(sums: Totals, started: datetime | None, ended: datetime | None) -> dict[str, Any]:
-    """The columns of a run that sum up its steps."""
+def totals_columns(sums: Totals, start: datetime | None, end: datetime | None) -> dict[str, Any]:
+    """Return the columns of a run that sum up its steps."""
     return {
         "step_count": sums.step_count,
         "error_count": sums.error_count,
@@ -160,48 +162,49 @@ def totals_columns(sums: Totals, started: datetime | None, ended: datetime | Non
         "exact_count": sums.exact_count,
         "cached_count": sums.cached_count,
         "simulated_count": sums.simulated_count,
-        "duration_ms": (ended - started).total_seconds() * 1000 if started and ended and ended >= started else None,
+        "duration_ms": (end - start).total_seconds() * 1000 if start and end and end >= start else None,
     }
 
 
 def _sum(steps: list[Any], column: str) -> Any:
-    """The sum of what is known, None when nothing is."""
+    """Sum the known values of a column; None if there are none."""
     for containers in (False, True):
-        known = [
+        values = [
             value
             for step in steps
             if (step.type in _CONTAINERS) is containers and (value := getattr(step, column)) is not None
         ]
-        if known:
-            return sum(known)
+        if values:
+            return sum(values)
     return None
 
 
 def _end(step: Any) -> datetime | None:
     if step.started_at is None:
         return None
-    started: datetime = step.started_at
+    start: datetime = step.started_at
     try:
-        return started + timedelta(milliseconds=step.duration_ms or 0)
+        return start + timedelta(milliseconds=step.duration_ms or 0)
     except OverflowError:  # after the year 9999
         return None
 
 
-def plain(value: Any) -> JSONValue:
-    """A column as JSON, the same before and after the database has held it."""
+def to_json(value: Any) -> JSONValue:
+    """Convert a column to JSON; the result is the same before and after a round trip through the database."""
     if isinstance(value, datetime):
         return str(value.timestamp())
+    # As text, because canonicalizing a number takes ten times as long.
     if isinstance(value, float):
-        return str(value)  # a text is canonical as it is, where a number takes ten times as long
+        return str(value)
     if isinstance(value, Decimal):
         return f"{value:.8f}"
     if isinstance(value, dict):
         return _digest_of(orjson.dumps(value)) if value else ""
-    kept: JSONValue = value
-    return kept
+    result: JSONValue = value
+    return result
 
 
 @lru_cache(maxsize=1024)
 def _digest_of(data: bytes) -> str:
-    """The digest of a JSON value by its bytes: the many copies of a replay have the same detail."""
+    """Return the digest of JSON bytes. Cached, because the copied steps of a replay have equal details."""
     return digest(orjson.loads(data))

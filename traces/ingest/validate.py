@@ -1,4 +1,4 @@
-"""Checks a recording before anything of it is stored: imported files are hostile."""
+"""Validate a recording before it is stored: imported files are hostile."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -11,7 +11,8 @@ from traces.core.vocabulary import JudgementKind
 from traces.errors import InvalidRecording, TooLarge
 
 MAX_STEPS: Final = 500_000
-MAX_COUNT: Final = 2**31 - 1  # of tokens: what the columns hold
+# Limit of the token columns.
+MAX_COUNT: Final = 2**31 - 1
 MAX_RETRIES: Final = 2**15 - 1
 _RUN_LENGTHS: Final = {"external_id": 200, "app": 120, "environment": 60, "format": 40}
 _STEP_LENGTHS: Final = {"key": 200, "provider": 80, "model": 120, "tool_name": 200}
@@ -19,22 +20,22 @@ _COUNTS: Final = ("tokens_in", "tokens_out", "tokens_cached", "retries")
 MAX_COST: Final = 1_000_000
 
 
-def in_order(run: RecordedRun) -> list[RecordedStep]:
-    """The steps with every parent before its children, else as given; raises `InvalidRecording`."""
+def ordered_steps(run: RecordedRun) -> list[RecordedStep]:
+    """Return the steps in recorded order, with every parent before its children; raise `InvalidRecording`."""
     _check_run(run)
-    places = _places(run)
+    indices = _indices(run)
     for index, step in enumerate(run.steps):
-        _check_step(index, step, places)
+        _check_step(index, step, indices)
     for index, judgement in enumerate(run.judgements):
-        _check_judgement(judgement, places, f"/judgements/{index}")
-    return [run.steps[index] for index in _parents_first(run, places)]
+        _check_judgement(judgement, indices, f"/judgements/{index}")
+    return [run.steps[index] for index in _parents_first(run, indices)]
 
 
-def not_json(index: int, step: RecordedStep, field: str, problem: NotCanonical) -> InvalidRecording:
-    """The problem of a payload that is not JSON, with its place in the recording."""
-    inside = "".join(f"/{escape_pointer(part)}" for part in reversed(problem.path))
-    where = f"/steps/{index}/{field}{inside}"
-    return InvalidRecording(f"{_named(step)}: {problem.problem} in its {field} at {where}", where=where)
+def payload_error(index: int, step: RecordedStep, field: str, problem: NotCanonical) -> InvalidRecording:
+    """Return the error for a payload that is not JSON, with its pointer into the recording."""
+    path = "".join(f"/{escape_pointer(part)}" for part in reversed(problem.path))
+    pointer = f"/steps/{index}/{field}{path}"
+    return InvalidRecording(f"{_title(step)}: {problem.problem} in its {field} at {pointer}", where=pointer)
 
 
 def _check_run(run: RecordedRun) -> None:
@@ -42,9 +43,9 @@ def _check_run(run: RecordedRun) -> None:
         field = "app" if run.external_id else "external_id"
         raise InvalidRecording(f"a run needs its {field}", where=f"/{field}")
     if not run.steps:
-        raise InvalidRecording("a run without steps", where="/steps")
+        raise InvalidRecording("the run has no steps", where="/steps")
     if len(run.steps) > MAX_STEPS:
-        raise TooLarge(f"{len(run.steps)} steps, more than the {MAX_STEPS} that a run may have", where="/steps")
+        raise TooLarge(f"the run has {len(run.steps)} steps, more than {MAX_STEPS}", where="/steps")
     _check_texts(run, _RUN_LENGTHS, "run", "")
     _check_text(run.name, "the run's name", "/name")
     for index, tag in enumerate(run.tags):
@@ -52,100 +53,102 @@ def _check_run(run: RecordedRun) -> None:
     _check_times(run.started_at, run.ended_at, "the run", "")
 
 
-def _places(run: RecordedRun) -> dict[str, int]:
-    places: dict[str, int] = {}
+def _indices(run: RecordedRun) -> dict[str, int]:
+    indices: dict[str, int] = {}
     for index, step in enumerate(run.steps):
-        if places.setdefault(step.key, index) != index:
+        if indices.setdefault(step.key, index) != index:
             raise InvalidRecording(
-                f"two steps have the key {step.key!r}: {places[step.key]} and {index}", where=f"/steps/{index}/key"
+                f"two steps have the key {step.key!r}: {indices[step.key]} and {index}", where=f"/steps/{index}/key"
             )
-    return places
+    return indices
 
 
-def _check_step(index: int, step: RecordedStep, places: dict[str, int]) -> None:
-    where, named = f"/steps/{index}", _named(step)
+def _check_step(index: int, step: RecordedStep, indices: dict[str, int]) -> None:
+    pointer, title = f"/steps/{index}", _title(step)
     if not step.key:
-        raise InvalidRecording(f"step {index} has no key", where=f"{where}/key")
-    _check_texts(step, _STEP_LENGTHS, named, where)
-    _check_text(step.name, f"{named}: its name", f"{where}/name")
-    _check_text(step.error, f"{named}: its error", f"{where}/error")
-    _check_texts(step, {"call_id": len(step.call_id)}, named, where)
-    if step.parent is not None and step.parent not in places:
-        raise InvalidRecording(f"{named}: its parent {step.parent!r} is not in the run", where=f"{where}/parent")
-    for at, link in enumerate(step.links):
-        if link not in places:
-            raise InvalidRecording(f"{named}: it links to {link!r}, which is not there", where=f"{where}/links/{at}")
-    _check_numbers(step, named, where)
-    _check_times(step.started_at, step.ended_at, named, where)
+        raise InvalidRecording(f"step {index} has no key", where=f"{pointer}/key")
+    _check_texts(step, _STEP_LENGTHS, title, pointer)
+    _check_text(step.name, f"{title}: its name", f"{pointer}/name")
+    _check_text(step.error, f"{title}: its error", f"{pointer}/error")
+    _check_texts(step, {"call_id": len(step.call_id)}, title, pointer)
+    if step.parent is not None and step.parent not in indices:
+        raise InvalidRecording(f"{title}: its parent {step.parent!r} is not in the run", where=f"{pointer}/parent")
+    for number, link in enumerate(step.links):
+        if link not in indices:
+            detail = f"{title}: it links to {link!r}, which is not in the run"
+            raise InvalidRecording(detail, where=f"{pointer}/links/{number}")
+    _check_numbers(step, title, pointer)
+    _check_times(step.started_at, step.ended_at, title, pointer)
 
 
-def _check_judgement(judgement: RecordedJudgement, places: dict[str, int], where: str) -> None:
-    named = f"judgement {judgement.name[:80]!r}"
+def _check_judgement(judgement: RecordedJudgement, indices: dict[str, int], pointer: str) -> None:
+    title = f"judgement {judgement.name[:80]!r}"
     if not judgement.name:
-        raise InvalidRecording("a judgement without a name", where=f"{where}/name")
-    _check_texts(judgement, {"name": 120, "by": 120}, named, where)
-    _check_text(judgement.text, f"{named}: its text", f"{where}/text")
-    if judgement.step is not None and judgement.step not in places:
-        detail = f"{named}: its step {judgement.step[:80]!r} is not in the run"
-        raise InvalidRecording(detail, where=f"{where}/step")
+        raise InvalidRecording("a judgement has no name", where=f"{pointer}/name")
+    _check_texts(judgement, {"name": 120, "by": 120}, title, pointer)
+    _check_text(judgement.text, f"{title}: its text", f"{pointer}/text")
+    if judgement.step is not None and judgement.step not in indices:
+        detail = f"{title}: its step {judgement.step[:80]!r} is not in the run"
+        raise InvalidRecording(detail, where=f"{pointer}/step")
     is_number = judgement.value is not None and isfinite(judgement.value)
     if is_number is not (judgement.kind is JudgementKind.SCORE) or (judgement.value is not None and not is_number):
-        raise InvalidRecording(f"{named}: a score has a number, and nothing else has", where=f"{where}/value")
-    _check_times(judgement.at, None, named, where)
+        detail = f"{title}: a score needs a finite number, other kinds have none"
+        raise InvalidRecording(detail, where=f"{pointer}/value")
+    _check_times(judgement.at, None, title, pointer)
 
 
-def _check_numbers(step: RecordedStep, named: str, where: str) -> None:
+def _check_numbers(step: RecordedStep, title: str, pointer: str) -> None:
     for field in _COUNTS:
         value = getattr(step, field)
         if value is not None and not 0 <= value <= (MAX_RETRIES if field == "retries" else MAX_COUNT):
-            raise InvalidRecording(f"{named}: {field} is {value}", where=f"{where}/{field}")
+            raise InvalidRecording(f"{title}: {field} is out of range: {value}", where=f"{pointer}/{field}")
     cost = step.cost_usd
     if cost is not None and not (cost.is_finite() and 0 <= cost < MAX_COST):
-        raise InvalidRecording(f"{named}: cost_usd is {cost}", where=f"{where}/cost_usd")
+        raise InvalidRecording(f"{title}: cost_usd is out of range: {cost}", where=f"{pointer}/cost_usd")
 
 
-def _check_times(started: datetime | None, ended: datetime | None, named: str, where: str) -> None:
-    for field, time in (("started_at", started), ("ended_at", ended)):
+def _check_times(start: datetime | None, end: datetime | None, title: str, pointer: str) -> None:
+    for field, time in (("started_at", start), ("ended_at", end)):
         if time is not None and time.tzinfo is None:
-            raise InvalidRecording(f"{named}: {field} has no time zone", where=f"{where}/{field}")
-    if started and ended and ended < started:
-        raise InvalidRecording(f"{named}: it ends before it starts ({started} to {ended})", where=f"{where}/ended_at")
+            raise InvalidRecording(f"{title}: {field} has no time zone", where=f"{pointer}/{field}")
+    if start and end and end < start:
+        raise InvalidRecording(f"{title}: it ends before it starts ({start} to {end})", where=f"{pointer}/ended_at")
 
 
-def _check_texts(thing: object, lengths: dict[str, int], named: str, where: str) -> None:
+def _check_texts(view: object, lengths: dict[str, int], title: str, pointer: str) -> None:
     for field, length in lengths.items():
-        text = getattr(thing, field)
-        _check_text(text, f"{named}: {field}", f"{where}/{field}")
+        text = getattr(view, field)
+        _check_text(text, f"{title}: {field}", f"{pointer}/{field}")
         if len(text) > length:
-            raise InvalidRecording(f"{named}: {field} is longer than {length} characters", where=f"{where}/{field}")
+            raise InvalidRecording(f"{title}: {field} is longer than {length} characters", where=f"{pointer}/{field}")
         if "\x00" in text:
-            raise InvalidRecording(f"{named}: {field} contains a NUL character", where=f"{where}/{field}")
+            raise InvalidRecording(f"{title}: {field} contains a NUL character", where=f"{pointer}/{field}")
 
 
-def _check_text(text: str, named: str, where: str) -> None:
+def _check_text(text: str, title: str, pointer: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise InvalidRecording(f"{named} contains a lone surrogate", where=where) from error
+        raise InvalidRecording(f"{title} contains a lone surrogate", where=pointer) from error
 
 
-def _parents_first(run: RecordedRun, places: dict[str, int]) -> Iterator[int]:
-    """Each step after its ancestors; a chain that comes back to itself is refused."""
-    done: set[int] = set()
+def _parents_first(run: RecordedRun, indices: dict[str, int]) -> Iterator[int]:
+    """Yield each step after its ancestors; raise `InvalidRecording` for a cycle."""
+    visits: set[int] = set()
     for index in range(len(run.steps)):
         chain: dict[int, None] = {}
-        at: int | None = index
-        while at is not None and at not in done:
-            if at in chain:
-                step = run.steps[at]
-                raise InvalidRecording(f"{_named(step)} is its own ancestor", where=f"/steps/{at}/parent")
-            chain[at] = None
-            parent = run.steps[at].parent
-            at = None if parent is None else places[parent]
+        position: int | None = index
+        while position is not None and position not in visits:
+            if position in chain:
+                step = run.steps[position]
+                raise InvalidRecording(f"{_title(step)} is its own ancestor", where=f"/steps/{position}/parent")
+            chain[position] = None
+            parent = run.steps[position].parent
+            position = None if parent is None else indices[parent]
         for member in reversed(chain):
-            done.add(member)
+            visits.add(member)
             yield member
 
 
-def _named(step: RecordedStep) -> str:
+def _title(step: RecordedStep) -> str:
     return f"step {step.key[:80]!r}"

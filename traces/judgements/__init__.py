@@ -1,1 +1,1 @@
-"""Judgements of runs."""
+"""Judgements of runs and their outcomes."""

@@ -1,4 +1,4 @@
-"""What the REST interface says about judgements and outcome rules."""
+"""REST schemas of judgements and outcome rules."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -17,7 +17,7 @@ Score = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class JudgementRequest(Schema):
-    """A judgement to make: `value` is the number of a score, `text` a note or a comment; `step` a sequence number."""
+    """A new judgement: `value` is the number of a score, `text` a note or comment, `step` a sequence number."""
 
     kind: Literal["pass", "fail", "score", "note"]
     name: Name = "verdict"
@@ -26,16 +26,16 @@ class JudgementRequest(Schema):
     step: Annotated[int, Field(ge=1)] | None = None
 
     @model_validator(mode="after")
-    def _fits_its_kind(self) -> "JudgementRequest":
+    def _check_kind(self) -> "JudgementRequest":
         if (self.value is not None) is not (self.kind == "score"):
-            raise ValueError("a score needs a `value`, and nothing else has one")
+            raise ValueError("a score needs a `value`; other kinds must not have one")
         if self.kind == "note" and not self.text:
             raise ValueError("a note needs a `text`")
         return self
 
 
 class JudgementView(Schema):
-    """One judgement of a run, or of its step number `step`; `at` is when it was made, else when it was stored."""
+    """A judgement of a run, or of its step number `step`; `at` is when it was made, else when it was stored."""
 
     id: UUID
     step: int | None
@@ -46,12 +46,12 @@ class JudgementView(Schema):
     source: JudgementSource
     by: str
     at: datetime
-    mine: bool  # made by the caller, who may take it back
+    mine: bool  # made by the caller, who may withdraw it
     withdrawn_at: datetime | None
 
 
 class JudgementList(Schema):
-    """The outcome of a run and its judgements, the oldest first."""
+    """The outcome of a run and its judgements, oldest first."""
 
     outcome: Outcome
     outcome_basis: JudgementSource | None
@@ -61,13 +61,13 @@ class JudgementList(Schema):
 
 
 class ThresholdView(Schema):
-    """The bound at which a score passes: exactly one of the two."""
+    """The bound at which a score passes: exactly one of `at_least` and `at_most`."""
 
     at_least: Score | None = None
     at_most: Score | None = None
 
     @model_validator(mode="after")
-    def _has_one_bound(self) -> "ThresholdView":
+    def _check_bound(self) -> "ThresholdView":
         if (self.at_least is None) is (self.at_most is None):
             raise ValueError("give either `at_least` or `at_most`")
         return self
@@ -78,13 +78,13 @@ class ThresholdView(Schema):
 
 
 class OutcomeRuleRequest(Schema):
-    """At which value a score passes, by its name; names that are left out go back to the default."""
+    """The bounds at which scores pass, by name; omitted names return to the default."""
 
     thresholds: Annotated[dict[Name, ThresholdView], Field(max_length=100)]
 
 
 class OutcomeRuleView(Schema):
-    """The outcome rule of an app: its own thresholds, and the defaults for names that it does not list."""
+    """The outcome rule of an app: its own thresholds, and the defaults for other names."""
 
     app: str
     thresholds: dict[str, ThresholdView]

@@ -1,6 +1,6 @@
-"""Judgements of stored runs: add, withdraw, copy to derived runs, and keep each run's outcome right.
+"""Judgements of stored runs: add, withdraw, copy to derived runs, and update each run's outcome.
 
-The outcome is stored in the transaction that stores a judgement, under the run's lock.
+The outcome is stored in the same transaction as a judgement, under the run's lock.
 """
 
 from collections import defaultdict
@@ -28,20 +28,20 @@ from traces.core.vocabulary import (
     StepType,
 )
 from traces.errors import NotSealed, NotYours
-from traces.ingest.judgement_rows import NAME_LENGTH, STATED, JudgementRow, validator_row
+from traces.ingest.judgement_rows import NAME_LENGTH, STATEMENT_COLUMNS, JudgementRow, validator_row
 from traces.ingest.outcome_rules import Conclusion, Threshold, Thresholds, Verdict, conclude, validator_kind
 from traces.models import Judgement, OutcomeRule, Run, RunOutcome, Step
 from traces.storage import artifacts, bulk
 
 logger = structlog.get_logger("traces")
-_stated: Final = attrgetter(*STATED)
-_COLUMNS: Final = ("id", "run", "key", "created_at", *STATED)
+_statement_values: Final = attrgetter(*STATEMENT_COLUMNS)
+_COLUMNS: Final = ("id", "run", "key", "created_at", *STATEMENT_COLUMNS)
 _OUTCOME: Final = ("run", "outcome", "basis", "reason", "is_probe")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class JudgedRun:
-    """A run that is being recorded, and what is stated of it."""
+class NewRunJudgements:
+    """A run that is being recorded, with its judgements."""
 
     run_id: UUID
     app: str
@@ -51,39 +51,40 @@ class JudgedRun:
 
 
 def begin(runs: Mapping[UUID, RunSource]) -> None:
-    """Give new runs the outcome *unknown*, until their judgements are stored."""
+    """Give new runs the outcome *unknown* until their judgements are stored."""
     rows = [(run_id, Outcome.UNKNOWN, "", "", source is RunSource.PROBE) for run_id, source in runs.items()]
     bulk.insert(RunOutcome, _OUTCOME, rows)
 
 
-def begin_judged(runs: Sequence[JudgedRun]) -> None:
-    """Store the judgements and outcomes of runs that nobody else can see yet; call it inside a transaction."""
+def insert_judgements(runs: Sequence[NewRunJudgements]) -> None:
+    """Store the judgements and outcomes of runs that are not committed yet; call it inside a transaction."""
     now = datetime.now(UTC)
     _insert({(run.run_id, row.key): row for run in runs for row in run.judgements}, now)
     rules = thresholds_of({run.app for run in runs})
     bulk.insert(RunOutcome, _OUTCOME, (_outcome_values(run, rules.get(run.app, {}), now) for run in runs))
 
 
-def _outcome_values(run: JudgedRun, thresholds: Thresholds, now: datetime) -> tuple[object, ...]:
+def _outcome_values(run: NewRunJudgements, thresholds: Thresholds, now: datetime) -> tuple[object, ...]:
     verdicts = [verdict for row in run.judgements if (verdict := _verdict(row, now))]
-    found = conclude(run.status, verdicts, thresholds)
-    return run.run_id, found.outcome, found.basis or "", found.reason, run.source is RunSource.PROBE
+    conclusion = conclude(run.status, verdicts, thresholds)
+    basis = conclusion.basis or ""
+    return run.run_id, conclusion.outcome, basis, conclusion.reason, run.source is RunSource.PROBE
 
 
 def add(judgements: Mapping[UUID, Sequence[JudgementRow]], *, new_runs: Collection[UUID] = ()) -> None:
-    """Store judgements by run, those that are stored already once; call it inside a transaction.
+    """Store judgements by run, without those stored already; call it inside a transaction.
 
-    The outcomes of the runs that got one, and of `new_runs`, follow.
+    Update the outcomes of the runs that got one, and of `new_runs`.
     """
-    concerned = sorted({*new_runs, *(run_id for run_id, rows in judgements.items() if rows)})
-    for run_ids in bulk.chunks(concerned):
+    affected_runs = sorted({*new_runs, *(run_id for run_id, rows in judgements.items() if rows)})
+    for run_ids in bulk.chunks(affected_runs):
         _lock(run_ids)
-        known = set(Judgement.objects.filter(run_id__in=run_ids).values_list("run_id", "key"))
+        existing = set(Judgement.objects.filter(run_id__in=run_ids).values_list("run_id", "key"))
         added = {
             (run_id, row.key): row
             for run_id in run_ids
             for row in judgements.get(run_id, ())
-            if (run_id, row.key) not in known
+            if (run_id, row.key) not in existing
         }
         _insert(added, datetime.now(UTC))
         changed = {*({run_id for run_id, _ in added}), *(set(run_ids) & set(new_runs))}
@@ -91,12 +92,12 @@ def add(judgements: Mapping[UUID, Sequence[JudgementRow]], *, new_runs: Collecti
 
 
 def judge(run: Run, row: JudgementRow) -> Judgement:
-    """Store the judgement of a person; it replaces what they stated before under that name, but for notes.
+    """Store a person's judgement. It replaces their previous judgement with the same name, except for notes.
 
-    Raises `NotSealed`.
+    Raise `NotSealed`.
     """
     if run.sealed_at is None:
-        raise NotSealed(f"run {run.id} is still being written: judge it when it has ended")
+        raise NotSealed(f"run {run.id} is still being written: it can be judged once it has ended")
     own = Judgement.objects.filter(
         run=run, source=JudgementSource.PERSON, by=row.by, name=row.name, step_no=row.step_no, withdrawn_at__isnull=True
     )
@@ -105,52 +106,53 @@ def judge(run: Run, row: JudgementRow) -> Judgement:
         if row.kind is not JudgementKind.NOTE:
             own.exclude(kind=JudgementKind.NOTE).update(withdrawn_at=datetime.now(UTC))
         add({run.id: [row]})
-        wake([run.id])
+        notify_views([run.id])
         judgement = Judgement.objects.get(run=run, key=row.key)
     logger.info("judged", run=str(run.id), step=row.step_no, name=row.name, kind=str(row.kind), by=row.by)
     return judgement
 
 
 def withdraw(judgement: Judgement, *, by: str) -> None:
-    """Take back one's own judgement: it stays stored, and counts and shows no more. Raises `NotYours`."""
+    """Withdraw one's own judgement: it stays stored, but is neither counted nor shown. Raise `NotYours`."""
     if judgement.source != JudgementSource.PERSON or judgement.by != by:
         author = judgement.by if judgement.source == JudgementSource.PERSON else f"the {judgement.source}"
-        raise NotYours(f"this judgement was made by {author or 'somebody else'}: only its author can take it back")
+        raise NotYours(f"this judgement was made by {author or 'another user'}: only its author can withdraw it")
     with transaction.atomic():
         _lock([judgement.run_id])
         now = datetime.now(UTC)
         if Judgement.objects.filter(id=judgement.id, withdrawn_at__isnull=True).update(withdrawn_at=now):
             refresh([judgement.run_id])
-            wake([judgement.run_id])
+            notify_views([judgement.run_id])
     logger.info("judgement_withdrawn", run=str(judgement.run_id), name=judgement.name, by=by)
 
 
-def inherited(run: Run) -> list[JudgementRow]:
-    """Judgements of the source's steps for the steps of a derived run that are exact copies of them.
+def source_judgements(run: Run) -> list[JudgementRow]:
+    """Return the judgements of the source's steps that apply to exact copies of them in a derived run.
 
-    Judgements of the source itself are about its result and stay with it; validators are read anew.
+    Judgements of the source itself concern its result and are not copied; validators are read again.
     """
     if run.source_run_id is None:
         return []
-    judged = Judgement.objects.filter(run_id=run.source_run_id, step_no__isnull=False, withdrawn_at__isnull=True)
-    rows = list(judged.exclude(source=JudgementSource.VALIDATOR).order_by("created_at", "id").values_list(*STATED))
+    judgements = Judgement.objects.filter(run_id=run.source_run_id, step_no__isnull=False, withdrawn_at__isnull=True)
+    judgements = judgements.exclude(source=JudgementSource.VALIDATOR).order_by("created_at", "id")
+    rows = list(judgements.values_list(*STATEMENT_COLUMNS))
     if not rows:
         return []
-    wanted = {row[STATED.index("step_no")] for row in rows}
-    judged_ids = Step.objects.filter(run_id=run.source_run_id, sequence_no__in=wanted)
-    originals = dict(judged_ids.values_list("id", "sequence_no"))
+    step_numbers = {row[STATEMENT_COLUMNS.index("step_no")] for row in rows}
+    source_steps = Step.objects.filter(run_id=run.source_run_id, sequence_no__in=step_numbers)
+    originals = dict(source_steps.values_list("id", "sequence_no"))
     copies = Step.objects.filter(run_id=run.id, label=Label.EXACT, source_step__in=list(originals))
-    places = {
+    numbers = {
         originals[source]: number
         for source, number in copies.values_list("source_step", "sequence_no")
         if source is not None
     }
-    judged_steps = [JudgementRow(**dict(zip(STATED, row, strict=True))) for row in rows]
-    return [replace(row, step_no=places[row.step_no]) for row in judged_steps if row.step_no in places]
+    step_judgements = [JudgementRow(**dict(zip(STATEMENT_COLUMNS, row, strict=True))) for row in rows]
+    return [replace(row, step_no=numbers[row.step_no]) for row in step_judgements if row.step_no in numbers]
 
 
-def of_validators(run_id: UUID, steps: Iterable[Any]) -> list[JudgementRow]:
-    """The verdicts that the validators of a run state, from its rows of steps."""
+def validator_judgements(run_id: UUID, steps: Iterable[Any]) -> list[JudgementRow]:
+    """Return the verdicts of a run's validators, from its step rows."""
     validators = [step for step in steps if step.type == StepType.VALIDATOR]
     outputs = artifacts.available(step.output_ref for step in validators if step.output_ref) if validators else {}
     rows = []
@@ -162,7 +164,7 @@ def of_validators(run_id: UUID, steps: Iterable[Any]) -> list[JudgementRow]:
 
 
 def refresh(run_ids: Sequence[UUID]) -> None:
-    """Derive and store the outcomes of locked runs."""
+    """Compute and store the outcomes of locked runs."""
     runs = list(Run.objects.filter(id__in=run_ids).values_list("id", "app", "status", "source"))
     rules = thresholds_of({app for _, app, _, _ in runs})
     verdicts = _verdicts(run_ids)
@@ -175,46 +177,46 @@ def refresh(run_ids: Sequence[UUID]) -> None:
     )
 
 
-def wake(run_ids: Iterable[UUID]) -> None:
-    """Tell views that judgements of these sealed runs changed."""
+def notify_views(run_ids: Iterable[UUID]) -> None:
+    """Wake the views of runs whose judgements changed."""
     notify.touch("runs")
     for run_id in run_ids:
         notify.touch(f"run.{run_id}")
 
 
 def thresholds_of(apps: Collection[str]) -> dict[str, Thresholds]:
-    """The thresholds of apps that have an outcome rule."""
+    """Return the thresholds of the apps that have an outcome rule."""
     newest = OutcomeRule.objects.filter(app__in=apps).values("app").annotate(newest=Max("id")).values("newest")
     rules = OutcomeRule.objects.filter(id__in=newest).values_list("app", "thresholds")
-    return {app: {name: Threshold(**bound) for name, bound in given.items()} for app, given in rules}
+    return {app: {name: Threshold(**bound) for name, bound in bounds.items()} for app, bounds in rules}
 
 
 def set_thresholds(app: str, thresholds: Thresholds, *, by: str) -> OutcomeRule:
-    """Store the outcome rule of an app and derive the outcomes of its runs that have scores."""
-    given = {name: {k: v for k, v in asdict(bound).items() if v is not None} for name, bound in thresholds.items()}
+    """Store the outcome rule of an app, and update the outcomes of its runs that have scores."""
+    document = {name: {k: v for k, v in asdict(bound).items() if v is not None} for name, bound in thresholds.items()}
     with transaction.atomic():
-        rule = OutcomeRule.objects.create(app=app, thresholds=given, by=by[:NAME_LENGTH])
-        scored = Judgement.objects.filter(run__app=app, kind=JudgementKind.SCORE, step_no__isnull=True)
-        for run_ids in bulk.chunks(scored.order_by("run_id").values_list("run_id", flat=True).distinct()):
+        rule = OutcomeRule.objects.create(app=app, thresholds=document, by=by[:NAME_LENGTH])
+        scores = Judgement.objects.filter(run__app=app, kind=JudgementKind.SCORE, step_no__isnull=True)
+        for run_ids in bulk.chunks(scores.order_by("run_id").values_list("run_id", flat=True).distinct()):
             _lock(run_ids)
             refresh(run_ids)
-        wake([])
-    logger.info("outcome_rule_set", app=app, thresholds=given, by=by)
+        notify_views([])
+    logger.info("outcome_rule_set", app=app, thresholds=document, by=by)
     return rule
 
 
 def _verdicts(run_ids: Sequence[UUID]) -> dict[UUID, list[Verdict]]:
-    """What decides about runs: judgements of the run itself, and what its validators state."""
-    columns = ("run_id", "created_at", *STATED)
-    found: dict[UUID, list[Verdict]] = defaultdict(list)
+    """Return the verdicts that decide about runs: judgements of the whole run, and those of its validators."""
+    columns = ("run_id", "created_at", *STATEMENT_COLUMNS)
+    verdicts: dict[UUID, list[Verdict]] = defaultdict(list)
     rows = Judgement.objects.filter(run_id__in=run_ids, withdrawn_at__isnull=True).order_by("created_at", "id")
-    for run_id, created, *stated in rows.values_list(*columns):
-        if verdict := _verdict(JudgementRow(**dict(zip(STATED, stated, strict=True))), created):
-            found[run_id].append(verdict)
-    return found
+    for run_id, created_at, *values in rows.values_list(*columns):
+        if verdict := _verdict(JudgementRow(**dict(zip(STATEMENT_COLUMNS, values, strict=True))), created_at):
+            verdicts[run_id].append(verdict)
+    return verdicts
 
 
-def _verdict(row: JudgementRow, created: datetime) -> Verdict | None:
+def _verdict(row: JudgementRow, created_at: datetime) -> Verdict | None:
     if row.step_no is not None and row.source != JudgementSource.VALIDATOR:
         return None
     return Verdict(
@@ -224,7 +226,7 @@ def _verdict(row: JudgementRow, created: datetime) -> Verdict | None:
         value=row.value,
         text=row.text,
         by=row.by,
-        at=row.at or created,
+        at=row.at or created_at,
         step_no=row.step_no,
     )
 
@@ -240,10 +242,10 @@ def _outcome_row(run_id: UUID, source: RunSource, conclusion: Conclusion) -> Run
 
 
 def _insert(added: Mapping[tuple[UUID, str], JudgementRow], now: datetime) -> None:
-    rows = [(new_id(), run_id, key, now, *_stated(row)) for (run_id, key), row in added.items()]
+    rows = [(new_id(), run_id, key, now, *_statement_values(row)) for (run_id, key), row in added.items()]
     bulk.insert(Judgement, _COLUMNS, rows, ignore_conflicts=True)
 
 
 def _lock(run_ids: Sequence[UUID]) -> None:
-    """Hold the runs, in one order for all writers, so that no judgement is missing in an outcome."""
+    """Lock the runs in one order for all writers, so that no outcome misses a judgement."""
     list(Run.objects.select_for_update(no_key=True).filter(id__in=run_ids).order_by("id").values_list("id"))

@@ -1,6 +1,6 @@
-"""The process that reads files: from one file that was handed to it, to values on its output. Pure.
+"""Main program of the file reader process: read one inherited file, write pickled events to standard output. Pure.
 
-It ends when its input does: so it never outlives the server that started it.
+The process ends when its input closes, so that it cannot outlive its server.
 """
 
 import gc
@@ -17,30 +17,32 @@ from traces.reading.job import NO_MEMORY, Job
 from traces.reading.progress import NamedFile
 from traces.reading.sections import Section
 
-# Nearly all that is made here is kept until it is sent: with the usual numbers a fifth of the time goes into looking.
-_COLLECTED: Final = (50_000, 20, 100)
+# Nearly all objects live until they are sent. With the default thresholds, collection takes a fifth of the time.
+_GC_THRESHOLDS: Final = (50_000, 20, 100)
 
 
 def main() -> None:
-    gc.set_threshold(*_COLLECTED)
-    job: Job = pickle.load(sys.stdin.buffer)  # noqa: S301  # written by the server that started this process
+    gc.set_threshold(*_GC_THRESHOLDS)
+    job: Job = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by the server that started this process
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     Thread(target=_end_with_input, daemon=True).start()
     limits = reading_limits.Limits(job.budget)
-    with os.fdopen(job.descriptor, "rb") as together:
+    with os.fdopen(job.descriptor, "rb") as shared_file:
         try:
-            _send(job, together, limits, output)
+            _send(job, shared_file, limits, output)
         except MemoryError:
             os._exit(NO_MEMORY)
-        except BrokenPipeError:  # nobody reads on
+        except BrokenPipeError:  # the server stopped reading
             pass
-    os._exit(0)  # the thread still waits for the input's end
+    # Not a normal exit: the thread is still waiting for the end of the input.
+    os._exit(0)
 
 
-def _send(job: Job, together: IO[bytes], limits: reading_limits.Limits, output: IO[bytes]) -> None:
+def _send(job: Job, shared_file: IO[bytes], limits: reading_limits.Limits, output: IO[bytes]) -> None:
     files = [
-        NamedFile(name=name, file=io.BufferedReader(Section(together, start, size))) for name, start, size in job.files
+        NamedFile(name=name, file=io.BufferedReader(Section(shared_file, start, size)))
+        for name, start, size in job.files
     ]
     for event in file_reader.read_files(files, job.format, allow=limits.allow):
         pickle.dump(event, output, pickle.HIGHEST_PROTOCOL)

@@ -1,7 +1,7 @@
-"""Reading files: detection, limits, and the runs that the importers make of them, one by one. Pure.
+"""Read files: detect their formats, enforce limits, and yield the importers' runs one by one. Pure.
 
-A file that cannot be read gives no run and is reported with the reason and the place; in a file with one run on each
-line the good lines are read and each bad one is reported.
+A file that cannot be read yields no run and is reported with the reason and location. In a file with one run per
+line, the valid lines are read and each invalid one is reported.
 """
 
 import io
@@ -18,9 +18,9 @@ from traces.importers.files.sample import SIZE, Sample
 from traces.importers.files.source import Source
 from traces.importers.registry import Importer
 from traces.reading.progress import (
-    Advanced,
     Allow,
     BundleRead,
+    BytesRead,
     Event,
     FilesFinished,
     NamedFile,
@@ -30,54 +30,57 @@ from traces.reading.progress import (
 )
 from traces.reading.spread_runs import SpreadFiles
 
-# Storing a run takes time however small it is: so many of a file, and of a large one as many as fit into its bytes.
-# Recordings of real work have more than 100 bytes for each run unless they are compressed.
-MOST_RUNS: Final = 10_000
-RUNS_OF_MIB: Final = 5_000
+# Storing a run takes time however small it is. So runs are limited per file, and per MiB of a large file. Recordings
+# of real work have more than 100 bytes per run unless they are compressed.
+MAX_RUNS: Final = 10_000
+MAX_RUNS_PER_MIB: Final = 5_000
 _TOO_MANY_RUNS: Final = (
-    "a file of its size may have {most:,} runs, and this one has more: from here on nothing was imported. "
+    "a file of this size may have {maximum:,} runs, and this one has more: nothing was imported from here on. "
     "Unpack it, or split it into several files"
 )
-# One of many files that is over its limit of memory; what it held is free again.
-_TOO_MUCH: Final = "this takes more memory to read than a file of its size may"
+# One of many files that exceeds its memory limit; its memory is free again.
+_TOO_MUCH_MEMORY: Final = "this takes more memory to read than a file of this size may use"
 
 
 @dataclass(kw_only=True)
 class _Reading:
     format: str | None
     allow: Allow
-    # files of formats that spread one run over several files wait here until all are read
-    together: dict[str, SpreadFiles] = field(default_factory=dict)
-    # their places in the import, by format and name
-    waiting: dict[str, dict[str, list[int]]] = field(default_factory=dict)
-    held: set[int] = field(default_factory=set)
+    # Files of formats that spread a run over several files, until all files are read.
+    spread_files: dict[str, SpreadFiles] = field(default_factory=dict)
+    # Their numbers in the import, by format and name.
+    spread_numbers: dict[str, dict[str, list[int]]] = field(default_factory=dict)
+    # Files that are not finished because they belong to a spread run.
+    unfinished_files: set[int] = field(default_factory=set)
 
 
 def read_files(
     files: Iterable[NamedFile], format: str | None = None, *, allow: Allow = lambda size: None
 ) -> Generator[Event, None, None]:
-    """Read recordings in any known format; `format` overrules what the files say."""
+    """Read recordings in any known format; `format` overrides detection."""
     check_format(format)
     state = _Reading(format=format, allow=allow)
     for number, file in enumerate(files):
         yield from _read_file(state, number, file)
-    for name, spread in state.together.items():
+    for name, spread in state.spread_files.items():
         for sources in spread.groups():
-            numbers = tuple(sorted({number for each in sources for number in state.waiting[name][each.name]}))
+            by_name = state.spread_numbers[name]
+            numbers = tuple(sorted({number for source in sources for number in by_name[source.name]}))
+            size = sum(len(source.data) for source in sources)
             yield ReadingStarted(numbers)
-            state.allow(sum(len(source.data) for source in sources))
-            yield from _bounded(_read_together(spread.importer, sources), sum(len(source.data) for source in sources))
+            state.allow(size)
+            yield from _limit_runs(_read_group(spread.importer, sources), size)
             yield FilesFinished(numbers)
 
 
 def check_format(format: str | None) -> None:
-    """Raise `BadFile` for a format that there is not."""
+    """Raise `BadFile` for an unknown format."""
     if format not in (None, registry.BUNDLE):
         registry.get_importer(format)
 
 
 def size_of(file: IO[bytes]) -> int:
-    """The bytes of a file, which is left at its start; 0 where that cannot be told."""
+    """Return the size of a file in bytes, 0 if unknown; reset its position to the start."""
     if not file.seekable():
         return 0
     size = file.seek(0, io.SEEK_END)
@@ -90,18 +93,18 @@ def _read_file(state: _Reading, number: int, file: NamedFile) -> Iterator[Event]
     total = size_of(file.file)
     state.allow(total)
     try:
-        yield from _bounded(_events_of(state, number, file, total), total)
+        yield from _limit_runs(_events_of(state, number, file, total), total)
     except ProblemError as problem:
-        yield _skipped(file.name, problem)
+        yield _skip(file.name, problem)
     except MemoryError:
-        yield PartSkipped(file.name, _TOO_MUCH, "byte 0")
-    yield Advanced(file.name, total, total)
-    if number not in state.held:
+        yield PartSkipped(file.name, _TOO_MUCH_MEMORY, "byte 0")
+    yield BytesRead(file.name, total, total)
+    if number not in state.unfinished_files:
         yield FilesFinished((number,))
 
 
 def _events_of(state: _Reading, number: int, file: NamedFile, total: int) -> Iterator[Event]:
-    """The runs of a file as far as it can be read alone."""
+    """Yield the events of a file, as far as it can be read without other files."""
     stream = file_opener.decompress(file.file)
     head = file_opener.read_head(stream, SIZE)
     if state.format == registry.BUNDLE:
@@ -115,35 +118,34 @@ def _events_of(state: _Reading, number: int, file: NamedFile, total: int) -> Ite
             return
     if not head.strip() and sample.is_complete:
         raise BadFile("the file is empty", "byte 0")
-    if (
-        state.format is None and not sample.is_complete and not sample.values
-    ):  # a long document, which says nothing in part
+    # A long document: its beginning is not enough to detect the format.
+    if state.format is None and not sample.is_complete and not sample.values:
         sample = Sample(name=file.name, head=file_opener.read_all(file_opener.prepend(head, stream)), is_complete=True)
     file_opener.check_weight(sample.head, total)
     importer = registry.detect(sample) if state.format is None else registry.get_importer(state.format)
     if importer.by_line(sample):
-        yield from _by_line(file, total, importer, file_opener.prepend(sample.head, stream))
+        yield from _read_lines(file, total, importer, file_opener.prepend(sample.head, stream))
         return
     data = sample.head if sample.is_complete else file_opener.read_all(file_opener.prepend(sample.head, stream))
     file_opener.check_weight(data, total)
     source = Source(name=file.name, data=data)
     if importer.parse_together is not None:
-        state.waiting.setdefault(importer.name, {}).setdefault(file.name, []).append(number)
-        state.held.add(number)
-        state.together.setdefault(importer.name, SpreadFiles(importer=importer)).add(source, file.file)
+        state.spread_numbers.setdefault(importer.name, {}).setdefault(file.name, []).append(number)
+        state.unfinished_files.add(number)
+        state.spread_files.setdefault(importer.name, SpreadFiles(importer=importer)).add(source, file.file)
         return
-    yield from _of_one_file(importer, source, total)
+    yield from _read_document(importer, source, total)
 
 
-def _bounded(events: Iterator[Event], size: int) -> Iterator[Event]:
-    """The events of files of `size` bytes as long as they have no more runs than such files may."""
-    most = max(MOST_RUNS, size * RUNS_OF_MIB // 2**20)
+def _limit_runs(events: Iterator[Event], size: int) -> Iterator[Event]:
+    """Yield the events of files of `size` bytes, up to the limit of runs."""
+    maximum = max(MAX_RUNS, size * MAX_RUNS_PER_MIB // 2**20)
     runs = 0
     for event in events:
         if isinstance(event, RunRead):
             runs += 1
-            if runs > most:
-                yield PartSkipped(event.path, _TOO_MANY_RUNS.format(most=most), f"run {event.run.external_id}")
+            if runs > maximum:
+                yield PartSkipped(event.path, _TOO_MANY_RUNS.format(maximum=maximum), f"run {event.run.external_id}")
                 return
         yield event
 
@@ -154,7 +156,7 @@ def _bundle(number: int, data: bytes) -> BundleRead:
     return BundleRead(number)
 
 
-def _by_line(file: NamedFile, size: int, importer: Importer, stream: io.BufferedReader) -> Iterator[Event]:
+def _read_lines(file: NamedFile, size: int, importer: Importer, stream: io.BufferedReader) -> Iterator[Event]:
     problems = Problems()
     for line in file_opener.read_lines(stream):
         source = Source(name=file.name, data=line.data)
@@ -162,57 +164,58 @@ def _by_line(file: NamedFile, size: int, importer: Importer, stream: io.Buffered
             file_opener.check_weight(line.data, size)
             for run in importer.runs([source]):
                 yield RunRead(file.name, run)
-                yield Advanced(file.name, file.file.tell(), size)
+                yield BytesRead(file.name, file.file.tell(), size)
         except ProblemError as problem:
             source.problems.append(BadFile(problem.detail, problem.where))
-        kept = len(problems)
+        count = len(problems)
         problems.extend(problem.prefix_location(line.location) for problem in source.problems)
-        yield from (_skipped(file.name, problem) for problem in problems[kept:])
-    yield from _omitted(file.name, problems)
+        yield from (_skip(file.name, problem) for problem in problems[count:])
+    yield from _report_overflow(file.name, problems)
 
 
-def _of_one_file(importer: Importer, source: Source, size: int) -> Iterator[Event]:
-    """All runs of the file are made before the first is stored: a bad file leaves nothing behind."""
+def _read_document(importer: Importer, source: Source, size: int) -> Iterator[Event]:
+    """Build all runs of the file before the first is stored: nothing is stored of a bad file."""
     runs = list(importer.runs([source]))
-    yield from _skipped_parts(source)
+    yield from _skip_parts(source)
     if not runs and not source.problems:
         raise BadFile(f"there is no run in this file ({importer.title})", "byte 0")
     for run in runs:
         yield RunRead(source.name, run)
-        yield Advanced(source.name, size, size)
+        yield BytesRead(source.name, size, size)
 
 
-def _read_together(importer: Importer, sources: list[Source]) -> Iterator[Event]:
-    """The runs of files that belong together."""
-    refused = all(source.problems for source in sources)  # before any of them was read
+def _read_group(importer: Importer, sources: list[Source]) -> Iterator[Event]:
+    """Read the runs of files that belong together."""
+    # Problems at this point come from before any of them was read.
+    is_rejected = all(source.problems for source in sources)
     runs = 0
     names = ", ".join(source.name for source in sources[:3]) + (", …" if len(sources) > 3 else "")
     try:
-        for run in [] if refused else importer.runs(sources):
+        for run in [] if is_rejected else importer.runs(sources):
             runs += 1
             yield RunRead(names, run)
-            yield Advanced(names, 0, 0)
+            yield BytesRead(names, 0, 0)
     except ProblemError as problem:
-        yield _skipped(names, problem)
+        yield _skip(names, problem)
     except MemoryError:
-        yield PartSkipped(names, _TOO_MUCH, "byte 0")
+        yield PartSkipped(names, _TOO_MUCH_MEMORY, "byte 0")
     for source in sources:
-        yield from _skipped_parts(source)
+        yield from _skip_parts(source)
     if not runs and not any(source.problems for source in sources):
-        yield _skipped(names, BadFile(f"there is no run in this file ({importer.title})", "byte 0"))
+        yield _skip(names, BadFile(f"there is no run in this file ({importer.title})", "byte 0"))
 
 
-def _skipped(path: str, problem: ProblemError) -> PartSkipped:
+def _skip(path: str, problem: ProblemError) -> PartSkipped:
     return PartSkipped(path, problem.detail, problem.where)
 
 
-def _skipped_parts(source: Source) -> Iterator[PartSkipped]:
+def _skip_parts(source: Source) -> Iterator[PartSkipped]:
     for problem in source.problems:
-        yield _skipped(source.name, problem)
-    yield from _omitted(source.name, source.problems)
+        yield _skip(source.name, problem)
+    yield from _report_overflow(source.name, source.problems)
 
 
-def _omitted(path: str, problems: Problems) -> Iterator[PartSkipped]:
+def _report_overflow(path: str, problems: Problems) -> Iterator[PartSkipped]:
     if problems.overflow_count:
         yield PartSkipped(
             path, f"{problems.overflow_count} more parts of this file cannot be read", f"after {problems[-1].where}"

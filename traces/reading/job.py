@@ -1,17 +1,17 @@
-"""What a server and the process that reads files for it agree on. Pure."""
+"""Job of the file reader process: the protocol between it and its server. Pure."""
 
 from dataclasses import dataclass
 from typing import Final
 
 from traces.reading.limits import Budget
 
-# The exit code of a process that has no memory left.
+# Exit code of a process that ran out of memory.
 NO_MEMORY: Final = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Job:
-    """What is to be read: names, starts and sizes of the files that lie in the open file `descriptor`."""
+    """The files to read: their names, starts and sizes inside the open file `descriptor`."""
 
     descriptor: int
     files: tuple[tuple[str, int, int], ...]

@@ -1,4 +1,4 @@
-"""What reading a file may take, by its size, and how the process that reads is held to it. Pure."""
+"""Limits for reading a file, by its size, and their enforcement on this process. Pure."""
 
 import resource
 import sys
@@ -12,7 +12,7 @@ _STATUS: Final = Path("/proc/self/statm")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Budget:
-    """What a file may take: bytes of memory and seconds of a processor, and more of both with its size."""
+    """Limits of memory (bytes) and CPU time (seconds) for a file; both grow with its size."""
 
     memory: int = 256 * _MIB
     memory_per_byte: int = 64
@@ -20,33 +20,34 @@ class Budget:
     seconds_per_mib: int = 3
 
     def memory_of(self, size: int) -> int:
-        """The bytes of memory for a file of `size` bytes."""
+        """Return the memory limit, in bytes, for a file of `size` bytes."""
         return self.memory + self.memory_per_byte * size
 
     def seconds_of(self, size: int) -> int:
-        """The seconds of a processor for a file of `size` bytes."""
+        """Return the limit of CPU time, in seconds, for a file of `size` bytes."""
         return self.seconds + -(-self.seconds_per_mib * size // _MIB)
 
 
 class Limits:
-    """The limits of this process; each file has its own."""
+    """Sets the limits of this process for each file."""
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
         self._base = _address_space()
 
     def allow(self, size: int) -> None:
-        """Allow what a file of `size` bytes may take, from now on."""
+        """Set the limits for a file of `size` bytes, starting now."""
         _limit(resource.RLIMIT_CPU, int(_processor_s()) + 1 + self._budget.seconds_of(size))
-        if sys.platform == "linux":  # elsewhere the address space says nothing of the memory in use
+        # Elsewhere the address space does not reflect the memory in use.
+        if sys.platform == "linux":
             _limit(resource.RLIMIT_AS, self._base + self._budget.memory_of(size))
 
 
-def _limit(kind: int, most: int) -> None:
-    """Set the soft limit alone, which may be raised again for the next file."""
+def _limit(kind: int, maximum: int) -> None:
+    """Set only the soft limit, which can be raised again for the next file."""
     _, hard = resource.getrlimit(kind)
-    within = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    resource.setrlimit(kind, (within, hard))
+    soft = maximum if hard == resource.RLIM_INFINITY else min(maximum, hard)
+    resource.setrlimit(kind, (soft, hard))
 
 
 def _processor_s() -> float:
@@ -55,7 +56,7 @@ def _processor_s() -> float:
 
 
 def _address_space() -> int:
-    """The bytes that this process has mapped."""
+    """Return the size of this process's address space in bytes."""
     if sys.platform != "linux":
         return 0
     return int(_STATUS.read_text().split()[0]) * resource.getpagesize()

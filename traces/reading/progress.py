@@ -1,4 +1,4 @@
-"""What reading files reports while it goes on. Pure: these values also travel from the process that reads."""
+"""Progress events of reading files. Pure: the file reader process also sends them to its server."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from traces.core.recorded_run import RecordedRun
 
 @dataclass(frozen=True, kw_only=True)
 class NamedFile:
-    """An open file to import; it is read from its start, twice where it is one of many, and not closed."""
+    """An open file to import. It is read from its start, possibly twice, and not closed."""
 
     name: str
     file: IO[bytes]
@@ -17,14 +17,14 @@ class NamedFile:
 
 @dataclass(frozen=True, slots=True)
 class ReadingStarted:
-    """These files, by their places in the import, are read from now on."""
+    """Reading of these files, by their numbers in the import, starts."""
 
     files: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FilesFinished:
-    """These files are not needed again."""
+    """These files are no longer needed."""
 
     files: tuple[int, ...]
 
@@ -39,7 +39,7 @@ class RunRead:
 
 @dataclass(frozen=True, slots=True)
 class BundleRead:
-    """A file that is a bundle, which only the store can read."""
+    """A bundle, which only the store can read."""
 
     file: int
 
@@ -50,18 +50,18 @@ class PartSkipped:
 
     path: str
     reason: str
-    where: str
+    location: str
 
 
 @dataclass(frozen=True, slots=True)
-class Advanced:
+class BytesRead:
     """Bytes of a file read so far, and its size in bytes (0: unknown)."""
 
     path: str
-    done: int
+    count: int
     total: int
 
 
-Event = ReadingStarted | FilesFinished | RunRead | BundleRead | PartSkipped | Advanced
-# Called with the bytes of the file or files that are read next.
+Event = ReadingStarted | FilesFinished | RunRead | BundleRead | PartSkipped | BytesRead
+# Called with the size in bytes of the file or files that are read next.
 Allow = Callable[[int], None]

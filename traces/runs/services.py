@@ -1,4 +1,4 @@
-"""Writing runs: whole recordings at once, and derived runs step by step. Everything else is read-only."""
+"""Write runs: whole recordings at once, derived runs step by step."""
 
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ from traces.core.vocabulary import Label, RunSource, RunStatus
 from traces.errors import NotFound, Pinned, ProblemError, RunConflict, RunSealed
 from traces.ingest import step_rows as ingest_rows
 from traces.ingest.judgement_rows import JudgementRow
-from traces.ingest.prepare import Identity, Prepared, prepare
+from traces.ingest.prepare import Identity, PreparedRun, prepare
 from traces.ingest.step_rows import StepRow
 from traces.judgements import services
 from traces.models import Edge, RetentionPass, Run, RunTag, Step
@@ -41,26 +41,26 @@ _TAG_COLUMNS = ("run", "tag")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Recorded:
-    """Where a recording is; `created` is false when it was there already, `lost` are artifacts that it came without."""
+class RecordResult:
+    """The run of a recording; `is_new` is False if it was stored already, `lost_digests` are missing artifacts."""
 
     run_id: UUID
-    created: bool
-    lost: tuple[str, ...] = ()
+    is_new: bool
+    lost_digests: tuple[str, ...] = ()
 
 
-class _Stored(NamedTuple):
-    """The run under an identity."""
+class _StoredRun(NamedTuple):
+    """The stored run under an identity."""
 
     run_id: UUID
     content_digest: str
 
 
-def record(run: RecordedRun) -> Recorded:
-    """Store a whole recording, sealed; all of it or nothing.
+def record(run: RecordedRun) -> RecordResult:
+    """Store and seal a whole recording in one transaction.
 
-    The same recording again adds only judgements that are new. Raises `InvalidRecording`, and `RunConflict` for another
-    recording under the same identity.
+    If the same recording is stored already, only new judgements are added. Raise `InvalidRecording`, or `RunConflict`
+    if another recording has the same identity.
     """
     (outcome,) = record_all([run])
     if isinstance(outcome, ProblemError):
@@ -68,25 +68,29 @@ def record(run: RecordedRun) -> Recorded:
     return outcome
 
 
-def record_all(runs: Iterable[RecordedRun]) -> list[Recorded | ProblemError]:
-    """Store recordings in one transaction, each as `record` does; one that is refused does not keep out the others.
+def record_all(runs: Iterable[RecordedRun]) -> list[RecordResult | ProblemError]:
+    """Store recordings in one transaction, each like `record`; a rejected one does not affect the others.
 
-    Of a recording that nobody else keeps, the payloads are out of memory before the rows are written.
+    Unless the caller holds the recordings, their payloads are released before the rows are written.
     """
     with without_pauses():
-        prepared = [_prepared(run) for run in runs]
-        given = [each for each in prepared if isinstance(each, Prepared)]
-        known = _known(given)
-        new = {each.identity: each for each in reversed(given) if each.identity not in known}
-        provenance = {identity: each.provenance() for identity, each in new.items()}
-    if new:
+        outcomes = [_try_prepare(run) for run in runs]
+        valid_runs = [outcome for outcome in outcomes if isinstance(outcome, PreparedRun)]
+        stored_runs = _find_stored(valid_runs)
+        new_runs = {run.identity: run for run in reversed(valid_runs) if run.identity not in stored_runs}
+        provenance = {identity: run.provenance() for identity, run in new_runs.items()}
+    if new_runs:
         with transaction.atomic():
-            _insert_runs(new.values())
-            known |= _known(new.values())  # where another writer was quicker, it is that writer's
-            ours = [each for identity, each in new.items() if known[identity].run_id == each.run_id]
-            _insert_recorded(ours, provenance)
-    _add_judgements(given, known)
-    return [each if isinstance(each, ProblemError) else _outcome(each, known[each.identity]) for each in prepared]
+            _insert_runs(new_runs.values())
+            # If another writer was faster, the identity belongs to that writer's run.
+            stored_runs |= _find_stored(new_runs.values())
+            own_runs = [run for identity, run in new_runs.items() if stored_runs[identity].run_id == run.run_id]
+            _insert_contents(own_runs, provenance)
+    _add_judgements(valid_runs, stored_runs)
+    return [
+        outcome if isinstance(outcome, ProblemError) else _result(outcome, stored_runs[outcome.identity])
+        for outcome in outcomes
+    ]
 
 
 def open_run(
@@ -104,7 +108,7 @@ def open_run(
     metadata: JSONObject | None = None,
     run_id: UUID | None = None,
 ) -> Run:
-    """A run that is being written: unsealed, running, without steps."""
+    """Create a run to be written step by step: unsealed, running, without steps."""
     key = run_id or new_id()
     run = Run.objects.create(
         id=key,
@@ -131,7 +135,7 @@ def open_run(
 
 
 def append_steps(run_id: UUID, step_rows: Sequence[StepRow]) -> None:
-    """Add steps to a run that is being written; raises `RunSealed`."""
+    """Add steps to an unsealed run; raise `RunSealed`."""
     with transaction.atomic():
         _require_open(run_id)
         insert_steps(run_id, step_rows)
@@ -148,37 +152,37 @@ def copy_steps(
     reason: str,
     detail: JSONObject | None = None,
 ) -> int:
-    """Copy the steps `first` to `last` of another run, as they are but for label and lineage; how many.
+    """Copy the steps `first` to `last` of another run, with a new label and lineage. Return their number.
 
-    `detail` says of every copy what its label rests on.
+    `detail` is stored with every copy as the basis of its label.
     """
     if last < first:
         return 0
     ids = [new_id().hex for _ in range(last - first + 1)]
     with transaction.atomic():
         _require_open(run_id)
-        copied = copy.copy(source_run_id, run_id, first, ids, label=label, reason=reason, detail=detail or {})
+        count = copy.copy(source_run_id, run_id, first, ids, label=label, reason=reason, detail=detail or {})
         notify.touch(f"run.{run_id}")
-    return copied
+    return count
 
 
 def truncate_steps(run_id: UUID, after: int) -> int:
-    """Take back the steps after `after` of a run that is being written; how many."""
+    """Delete the steps after `after` of an unsealed run. Return their number."""
     with transaction.atomic():
         _require_open(run_id)
-        taken, _ = Step.objects.filter(run_id=run_id, sequence_no__gt=after).delete()
-        return taken
+        count, _ = Step.objects.filter(run_id=run_id, sequence_no__gt=after).delete()
+        return count
 
 
 def seal_run(run_id: UUID, status: RunStatus, *, ended_at: datetime | None = None) -> None:
-    """Finish a run: totals, provenance, and from now on it never changes. Sealing a sealed run does nothing."""
+    """Finish a run: compute totals and provenance, and make it immutable. Does nothing for a sealed run."""
     with transaction.atomic():
         run = Run.objects.select_for_update().get(id=run_id)
         if run.sealed_at is not None:
             return
-        copied = copy.is_copy(run)
-        steps = _steps(run_id, ingest_rows.SAID if copied else ingest_rows.COLUMNS)
-        if copied:
+        is_copy = copy.is_copy(run)
+        steps = _steps(run_id, ingest_rows.RECORDED_COLUMNS if is_copy else ingest_rows.COLUMNS)
+        if is_copy:
             copy.copy_edges(run)
         else:
             provenance = copy.provenance_of(run, steps)
@@ -187,31 +191,31 @@ def seal_run(run_id: UUID, status: RunStatus, *, ended_at: datetime | None = Non
             tool_calls.insert_run(run)
         now = datetime.now(UTC)
         run.status, run.ended_at, run.sealed_at = RunStatus(run.status).move_to(status), ended_at or now, now
-        _take_totals(run, steps)
+        _set_totals(run, steps)
         run.save()
-        judged = services.of_validators(run_id, steps) + services.inherited(run)
-        services.add({run_id: judged}, new_runs=[run_id])
+        judgements = services.validator_judgements(run_id, steps) + services.source_judgements(run)
+        services.add({run_id: judgements}, new_runs=[run_id])
         notify.touch("runs")
         notify.touch(f"run.{run_id}")
 
 
 @contextmanager
 def retention() -> Iterator[None]:
-    """Inside, sealed runs and artifacts may be deleted, by this transaction alone.
+    """Allow this transaction to delete sealed runs and artifacts.
 
-    Raises `Pinned`, and deletes nothing, when something that stays cites a run.
+    Raise `Pinned`, and delete nothing, if a remaining object references a run.
     """
     try:
         with transaction.atomic():
-            granted = RetentionPass.objects.create(run_id=new_id())
+            retention_pass = RetentionPass.objects.create(run_id=new_id())
             yield
-            granted.delete()
-    except ProtectedError as refused:
-        raise Pinned([f"{one._meta.verbose_name} {one.pk}" for one in refused.protected_objects]) from refused
+            retention_pass.delete()
+    except ProtectedError as error:
+        raise Pinned([f"{item._meta.verbose_name} {item.pk}" for item in error.protected_objects]) from error
 
 
 def insert_tags(run_id: UUID, tags: Iterable[str]) -> None:
-    """Make a run found by its tags."""
+    """Index a run by its tags."""
     bulk.insert(RunTag, _TAG_COLUMNS, _tags(run_id, tags))
 
 
@@ -220,38 +224,38 @@ def insert_edges(run_id: UUID, edges: Iterable[EdgeFact]) -> None:
 
 
 def insert_steps(run_id: UUID, step_rows: Sequence[StepRow]) -> None:
-    """Insert rows; callers hold the run and wake who watches."""
+    """Insert rows; the caller locks the run and notifies its subscribers."""
     bulk.insert(Step, _STEP_COLUMNS, ((run_id, *ingest_rows.values_of(row)) for row in step_rows))
 
 
-def _prepared(run: RecordedRun) -> Prepared | ProblemError:
+def _try_prepare(run: RecordedRun) -> PreparedRun | ProblemError:
     try:
         return prepare(run)
     except ProblemError as problem:
         return problem
 
 
-def _known(runs: Iterable[Prepared]) -> dict[Identity, _Stored]:
-    """The stored runs under the identities of `runs`."""
-    wanted = {run.identity for run in runs}
-    found: dict[Identity, _Stored] = {}
-    for external_ids in bulk.chunks({external_id for _, external_id in wanted}):
+def _find_stored(runs: Iterable[PreparedRun]) -> dict[Identity, _StoredRun]:
+    """Return the stored runs with the identities of `runs`."""
+    identities = {run.identity for run in runs}
+    matches: dict[Identity, _StoredRun] = {}
+    for external_ids in bulk.chunks({external_id for _, external_id in identities}):
         columns = ("app", "external_id", "id", "content_digest")
-        for app, external_id, *stored in Run.objects.filter(external_id__in=external_ids).values_list(*columns):
-            found[app, external_id] = _Stored(*stored)
-    return {identity: found[identity] for identity in wanted & found.keys()}
+        for app, external_id, *row in Run.objects.filter(external_id__in=external_ids).values_list(*columns):
+            matches[app, external_id] = _StoredRun(*row)
+    return {identity: matches[identity] for identity in identities & matches.keys()}
 
 
-def _insert_runs(runs: Iterable[Prepared]) -> None:
-    """Insert the rows of runs; an identity that is taken stays whose it is."""
-    # In one order for all writers, runs before artifacts: two batches then wait for each other, and never in a circle.
-    ordered = sorted(runs, key=lambda run: run.identity)
-    columns = tuple(ordered[0].columns)
-    bulk.insert(Run, columns, (tuple(run.columns.values()) for run in ordered), ignore_conflicts=True)
+def _insert_runs(runs: Iterable[PreparedRun]) -> None:
+    """Insert the rows of runs; skip identities that exist already."""
+    # All writers use one order, runs before artifacts, so that concurrent batches cannot deadlock.
+    batch = sorted(runs, key=lambda run: run.identity)
+    columns = tuple(batch[0].columns)
+    bulk.insert(Run, columns, (tuple(run.columns.values()) for run in batch), ignore_conflicts=True)
 
 
-def _insert_recorded(runs: Sequence[Prepared], provenance: Mapping[Identity, Provenance]) -> None:
-    """All that belongs to runs whose rows are in, and seal them."""
+def _insert_contents(runs: Sequence[PreparedRun], provenance: Mapping[Identity, Provenance]) -> None:
+    """Insert everything that belongs to inserted runs, and seal them."""
     artifacts.write_many({sha256: data for run in runs for sha256, data in run.parts.items()})
     bulk.insert(
         Step,
@@ -265,54 +269,52 @@ def _insert_recorded(runs: Sequence[Prepared], provenance: Mapping[Identity, Pro
     tool_calls.insert_all((run.columns["app"], run.run_id, run.calls) for run in runs)
     for chunk in bulk.chunks(run.run_id for run in runs):
         Run.objects.filter(id__in=chunk).update(sealed_at=datetime.now(UTC))
-    services.begin_judged([_judged(run) for run in runs])
+    services.insert_judgements([_run_judgements(run) for run in runs])
     notify.touch("runs")
 
 
-def _judged(run: Prepared) -> services.JudgedRun:
+def _run_judgements(run: PreparedRun) -> services.NewRunJudgements:
     columns = run.columns
-    return services.JudgedRun(
+    return services.NewRunJudgements(
         run_id=run.run_id,
         app=columns["app"],
         status=columns["status"],
         source=columns["source"],
-        judgements=run.judged,
+        judgements=run.judgements,
     )
 
 
-def _add_judgements(runs: Iterable[Prepared], stored: Mapping[Identity, _Stored]) -> None:
-    """Add the judgements of recordings that were stored before: the same run, judged since."""
-    judged: dict[UUID, list[JudgementRow]] = {}
+def _add_judgements(runs: Iterable[PreparedRun], stored_runs: Mapping[Identity, _StoredRun]) -> None:
+    """Add the judgements of recordings that were stored before: the same runs may have new judgements."""
+    judgements: dict[UUID, list[JudgementRow]] = {}
     for run in runs:
-        home = stored[run.identity]
-        if home.run_id != run.run_id and home.content_digest == run.content_digest and run.judged:
-            judged.setdefault(home.run_id, []).extend(run.judged)
-    if judged:
+        match = stored_runs[run.identity]
+        if match.run_id != run.run_id and match.content_digest == run.content_digest and run.judgements:
+            judgements.setdefault(match.run_id, []).extend(run.judgements)
+    if judgements:
         with transaction.atomic():
-            services.add(judged)
-            services.wake(judged)
+            services.add(judgements)
+            services.notify_views(judgements)
 
 
-def _step_values(
-    run: Prepared, unexplained: Mapping[int, Sequence[UnexplainedContent]]
-) -> Iterator[tuple[object, ...]]:
-    """The columns of a run's steps, with what of their inputs is unexplained."""
+def _step_values(run: PreparedRun, content: Mapping[int, Sequence[UnexplainedContent]]) -> Iterator[tuple[object, ...]]:
+    """Yield the columns of a run's steps, with the unexplained content of their inputs."""
     for row in run.rows:
-        items = unexplained.get(row.sequence_no, ())
-        yield (run.run_id, *ingest_rows.explained(row, [item.as_json() for item in items]))
+        items = content.get(row.sequence_no, ())
+        yield (run.run_id, *ingest_rows.values_with_content(row, [item.as_json() for item in items]))
 
 
-def _outcome(run: Prepared, stored: _Stored) -> Recorded | ProblemError:
-    if stored.content_digest != run.content_digest:
+def _result(run: PreparedRun, match: _StoredRun) -> RecordResult | ProblemError:
+    if match.content_digest != run.content_digest:
         app, external_id = run.identity
         return RunConflict(
             app=app,
             external_id=external_id,
-            run_id=stored.run_id,
-            stored_digest=stored.content_digest,
+            run_id=match.run_id,
+            stored_digest=match.content_digest,
             new_digest=run.content_digest,
         )
-    return Recorded(run_id=stored.run_id, created=stored.run_id == run.run_id)
+    return RecordResult(run_id=match.run_id, is_new=match.run_id == run.run_id)
 
 
 def _edge(run_id: UUID, edge: EdgeFact) -> tuple[object, ...]:
@@ -332,17 +334,17 @@ def _tags(run_id: UUID, tags: Iterable[str]) -> list[tuple[UUID, str]]:
 
 
 def _steps(run_id: UUID, columns: Sequence[str]) -> list[Any]:
-    """The steps of a run in order; details, of which most are the same text, are read once each."""
-    plain = [name for name in columns if name != "detail"]
-    stored = Step.objects.filter(run_id=run_id).order_by("sequence_no").annotate(text=Cast("detail", TextField()))
-    row = _row_type((*plain, "detail"))
-    known: dict[str, JSONValue] = {}
-    found = []
-    for *values, text in stored.values_list(*plain, "text"):
-        if text not in known:
-            known[text] = orjson.loads(text)
-        found.append(row(*values, known[text]))
-    return found
+    """Return the steps of a run in order. Equal details, which are the majority, are parsed once."""
+    names = [name for name in columns if name != "detail"]
+    query = Step.objects.filter(run_id=run_id).order_by("sequence_no").annotate(text=Cast("detail", TextField()))
+    row_type = _row_type((*names, "detail"))
+    details: dict[str, JSONValue] = {}
+    rows = []
+    for *values, text in query.values_list(*names, "text"):
+        if text not in details:
+            details[text] = orjson.loads(text)
+        rows.append(row_type(*values, details[text]))
+    return rows
 
 
 @lru_cache
@@ -351,18 +353,18 @@ def _row_type(columns: tuple[str, ...]) -> Callable[..., Any]:
 
 
 def _require_open(run_id: UUID) -> None:
-    """Holds the run's row, so that nobody seals it meanwhile."""
-    found = list(Run.objects.select_for_update().filter(id=run_id).values_list("sealed_at", flat=True))
-    if not found:
+    """Lock an unsealed run, so that it cannot be sealed meanwhile; raise `NotFound` or `RunSealed`."""
+    rows = list(Run.objects.select_for_update().filter(id=run_id).values_list("sealed_at", flat=True))
+    if not rows:
         raise NotFound(f"there is no run {run_id}")
-    if found[0] is not None:
+    if rows[0] is not None:
         raise RunSealed(f"run {run_id} is sealed: no steps can be added to it")
 
 
-def _take_totals(run: Run, steps: Sequence[Step]) -> None:
+def _set_totals(run: Run, steps: Sequence[Step]) -> None:
     for column, value in ingest_rows.totals_columns(ingest_rows.totals(steps), run.started_at, run.ended_at).items():
         setattr(run, column, value)
-    run.content_digest = ingest_rows.content_digest(ingest_rows.said_of_run(run), steps)
+    run.content_digest = ingest_rows.content_digest(ingest_rows.run_content(run), steps)
 
 
 def _derived_search(name: str, app: str, key: UUID, source_run: Run | None) -> str:

@@ -1,1 +1,1 @@
-"""The content-addressed store of artifacts."""
+"""Content-addressed store of artifacts."""

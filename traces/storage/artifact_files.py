@@ -1,4 +1,4 @@
-"""The files of large artifacts, in a folder or on S3: written once, and never believed without their hash."""
+"""Files of large artifacts, in a folder or on S3: written once, verified by their hash at every read."""
 
 import errno
 from collections.abc import Iterator
@@ -16,70 +16,72 @@ _SERVER_FAILED: Final = 500
 _TOO_MANY: Final = 429
 
 
-def keep(place: str, data: bytes) -> None:
-    """Write once; what a crash left half-written is written again."""
-    with _reaching():
+def write(path: str, data: bytes) -> None:
+    """Write a file once; a file that a crash left incomplete is written again."""
+    with _storage_errors():
         storage = _storage()
-        if storage.exists(place):
-            if storage.size(place) == len(data):
+        if storage.exists(path):
+            if storage.size(path) == len(data):
                 return
-            storage.delete(place)
-        written = storage.save(place, BytesIO(data))
-        if written != place:  # another process wrote the same bytes at the same moment
-            storage.delete(written)
+            storage.delete(path)
+        actual_path = storage.save(path, BytesIO(data))
+        # Another process wrote the same bytes at the same time.
+        if actual_path != path:
+            storage.delete(actual_path)
 
 
-def read(place: str) -> bytes | None:
-    """None where no such file is kept."""
-    with _reaching():
+def read(path: str) -> bytes | None:
+    """Return the bytes of a file; None if it does not exist."""
+    with _storage_errors():
         try:
-            with _storage().open(place) as file:
+            with _storage().open(path) as file:
                 return bytes(file.read())
         except FileNotFoundError:
             return None
 
 
 def check() -> None:
-    """Write, read and delete a probe file; raises `StorageAway` or `StorageRefuses` where that fails."""
+    """Write, read and delete a probe file; raise `StorageAway` or `StorageRefuses` if that fails."""
     content = uuid4().bytes
-    with _reaching():
+    with _storage_errors():
         storage = _storage()
-        place = storage.save(f"{_PROBES}/{content.hex()}", BytesIO(content))
+        path = storage.save(f"{_PROBES}/{content.hex()}", BytesIO(content))
         try:
-            with storage.open(place) as file:
+            with storage.open(path) as file:
                 if file.read() != content:
-                    raise StorageRefuses("the artifact storage did not give a probe file back as it was written")
+                    raise StorageRefuses("the artifact storage returned a probe file with different content")
         finally:
-            storage.delete(place)
+            storage.delete(path)
 
 
 @contextmanager
-def _reaching() -> Iterator[None]:
+def _storage_errors() -> Iterator[None]:
+    """Translate errors of the storage."""
     try:
         yield
     except StorageRefuses:
         raise
     except Exception as error:
-        if (told := _s3_trouble(error) or _folder_trouble(error)) is None:
+        if (problem := _s3_problem(error) or _folder_problem(error)) is None:
             raise
-        raise told from error
+        raise problem from error
 
 
-def _folder_trouble(error: Exception) -> StorageAway | StorageRefuses | None:
-    """A full or disconnected disk may be mended soon; a forbidden one is a mistake."""
+def _folder_problem(error: Exception) -> StorageAway | StorageRefuses | None:
+    """Translate an error of the file system: a full or disconnected disk may recover, missing permissions do not."""
     if not isinstance(error, OSError):
         return None
     forbidden = isinstance(error, PermissionError) or error.errno == errno.EROFS
     return (StorageRefuses if forbidden else StorageAway)(f"the artifact storage failed: {error}")
 
 
-def _s3_trouble(error: Exception) -> StorageAway | StorageRefuses | None:
-    """What a failure of S3 means; None for any other."""
+def _s3_problem(error: Exception) -> StorageAway | StorageRefuses | None:
+    """Translate an error of S3; None for any other error."""
     if not type(error).__module__.startswith(("botocore.", "boto3.", "s3transfer.")):
         return None
-    from botocore import exceptions as failures  # noqa: PLC0415 - slow to import, and only there with the extra `s3`
+    from botocore import exceptions as failures  # noqa: PLC0415 - slow to import, and only present with the extra `s3`
 
-    # The transfer manager's own exceptions say only that it gave up.
+    # The transfer manager's own exceptions do not contain the cause.
     cause = error if isinstance(error, failures.ClientError | failures.BotoCoreError) else error.__context__
     if isinstance(cause, failures.ClientError):
         status = cause.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)

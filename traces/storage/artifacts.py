@@ -1,4 +1,4 @@
-"""The content-addressed store: small artifacts in the database, large ones in the artifact storage."""
+"""Content-addressed store: small artifacts in the database, large ones in the artifact storage."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,22 +21,28 @@ from traces.payloads.parts import MissingPart, join_many
 from traces.payloads.splitter import Splitter
 from traces.storage import artifact_files, bulk
 
-INLINE: Final = 64 * 1024  # encoded bytes; larger ones would make every scan of the table slow
-MAX_SIZE: Final = 256 * 1024 * 1024  # of one artifact, decoded
+# In encoded bytes; larger artifacts would slow down every scan of the table.
+INLINE: Final = 64 * 1024
+# Of one artifact, in decoded bytes.
+MAX_SIZE: Final = 256 * 1024 * 1024
 JSON_TYPE: Final = "application/json"
-_COMPRESS_FROM: Final = 128  # shorter ones do not get smaller
-_PACKED: Final = "refs"  # encodings: one of these, both in this order, or nothing
+# Shorter artifacts do not get smaller.
+_COMPRESS_FROM: Final = 128
+# Encodings: one of these, both in this order, or none.
+_PACKED_REFS: Final = "refs"
 _ZSTD: Final = "zstd"
-_WORTH: Final = 0.9  # keep the plain bytes unless at least a tenth is saved
+# Compression must save at least a tenth.
+_MAX_COMPRESSION: Final = 0.9
 _COLUMNS: Final = ("sha256", "size", "media_type", "encoding", "data")
-_SCANNED: Final = 500  # artifacts in memory at a time when all are read
+# Artifacts in memory at a time during a full scan.
+_SCAN_BATCH: Final = 500
 _local = local()
 log = structlog.get_logger("traces.storage.artifacts")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredBytes:
-    """The bytes of an artifact as they were given."""
+    """The decoded bytes of an artifact."""
 
     sha256: str
     media_type: str
@@ -44,15 +50,15 @@ class StoredBytes:
 
 
 def write_many(parts: Mapping[str, bytes], *, media_type: str = JSON_TYPE) -> None:
-    """Store bytes under their SHA-256. What is there already stays as it is."""
-    known = present(parts)
-    # In one order for all writers: two that store the same parts then wait for each other, and never in a circle.
-    rows = (_row(sha256, parts[sha256], media_type) for sha256 in sorted(parts.keys() - known))
+    """Store bytes under their SHA-256, unless they are stored already."""
+    existing = present(parts)
+    # All writers use one order, so that concurrent writers of the same parts cannot deadlock.
+    rows = (_row(sha256, parts[sha256], media_type) for sha256 in sorted(parts.keys() - existing))
     bulk.insert(Artifact, _COLUMNS, rows, ignore_conflicts=True)
 
 
 def write(data: bytes, *, media_type: str) -> str:
-    """Store bytes and return their name."""
+    """Store bytes and return their SHA-256."""
     sha256 = digest_bytes(data)
     write_many({sha256: data}, media_type=media_type)
     return sha256
@@ -67,19 +73,19 @@ def save(value: JSONValue) -> str:
 
 
 def present(digests: Iterable[str]) -> set[str]:
-    """Those of `digests` that are stored."""
-    found: set[str] = set()
+    """Return those of `digests` that are stored."""
+    existing: set[str] = set()
     table, name = connection.ops.quote_name(Artifact._meta.db_table), connection.ops.quote_name("sha256")
     with connection.cursor() as cursor:
         for chunk in bulk.chunks(digests):
-            # Asked before every write: the ORM takes longer to prepare such a question than the database to answer it.
+            # Runs before every write. The ORM takes longer to build this query than the database to answer it.
             cursor.execute(f"SELECT {name} FROM {table} WHERE {name} IN ({', '.join(['%s'] * len(chunk))})", chunk)
-            found.update(sha256 for (sha256,) in cursor.fetchall())
-    return found
+            existing.update(sha256 for (sha256,) in cursor.fetchall())
+    return existing
 
 
 def read(digests: Iterable[str]) -> Iterator[StoredBytes]:
-    """The artifacts that are there, each checked against its name; raises `ArtifactCorrupt`."""
+    """Yield the artifacts that exist, verified against their names; raise `ArtifactCorrupt`."""
     for artifact in verify(digests):
         if isinstance(artifact, ArtifactCorrupt):
             raise artifact
@@ -87,37 +93,38 @@ def read(digests: Iterable[str]) -> Iterator[StoredBytes]:
 
 
 def verify(digests: Iterable[str]) -> Iterator[StoredBytes | ArtifactCorrupt]:
-    """The artifacts that are there: their bytes, or what is wrong with them."""
+    """Yield the artifacts that exist: their bytes, or the error that makes them unreadable."""
     table = connection.ops.quote_name(Artifact._meta.db_table)
     columns = ", ".join(bulk.column_names(Artifact, _COLUMNS))
     for chunk in bulk.chunks(digests):
         places = ", ".join(["%s"] * len(chunk))
         with connection.cursor() as cursor:
-            # As in `present`: replays verify tens of thousands, and the ORM takes long to prepare the question.
+            # Raw SQL as in `present`: replays verify tens of thousands of artifacts.
             cursor.execute(f"SELECT {columns} FROM {table} WHERE sha256 IN ({places})", chunk)
             rows = cursor.fetchall()
         for row in rows:
-            yield _verified(*row)
+            yield _verify(*row)
 
 
 def verify_all() -> Iterator[StoredBytes | ArtifactCorrupt]:
-    """Every artifact of the store in turn, by name: their bytes, or what is wrong with them."""
+    """Yield every artifact of the store by name: its bytes, or the error that makes it unreadable."""
     last = ""
-    while rows := list(Artifact.objects.filter(sha256__gt=last).order_by("sha256").values_list(*_COLUMNS)[:_SCANNED]):
+    query = Artifact.objects.order_by("sha256").values_list(*_COLUMNS)
+    while rows := list(query.filter(sha256__gt=last)[:_SCAN_BATCH]):
         for row in rows:
-            yield _verified(*row)
+            yield _verify(*row)
         last = rows[-1][0]
 
 
 def read_one(sha256: str) -> StoredBytes:
-    """One artifact; raises `ArtifactMissing`."""
-    for found in read([sha256]):
-        return found
+    """Return an artifact; raise `ArtifactMissing`."""
+    for artifact in read([sha256]):
+        return artifact
     raise ArtifactMissing(sha256)
 
 
 def load(digests: Iterable[str]) -> dict[str, JSONValue]:
-    """Stored values with their references as they are; missing and damaged ones are absent."""
+    """Return stored values with unresolved references; missing and damaged ones are absent."""
     values: dict[str, JSONValue] = {}
     for artifact in verify(digests):
         if isinstance(artifact, StoredBytes):
@@ -128,37 +135,37 @@ def load(digests: Iterable[str]) -> dict[str, JSONValue]:
 
 
 def payload(digest: str) -> JSONValue:
-    """One whole value; raises `parts.MissingPart`."""
+    """Return a whole value; raise `parts.MissingPart`."""
     return payloads([digest])[digest]
 
 
 def payloads(digests: Iterable[str]) -> dict[str, JSONValue]:
-    """Whole values in few queries; raises `parts.MissingPart`.
+    """Return whole values, loaded with few queries; raise `parts.MissingPart`.
 
-    Equal parts are one object in all of them, so that a long conversation takes little memory: never change them.
+    The values share equal parts as one object, so that a long conversation takes little memory: do not modify them.
     """
     return join_many((digest for digest in digests if digest), load)
 
 
 def available(digests: Iterable[str]) -> dict[str, JSONValue]:
-    """Like `payloads`, without those of which a part is missing."""
-    wanted = {digest for digest in digests if digest}
+    """Return the whole values, without those that have a missing part."""
+    unique = {digest for digest in digests if digest}
     try:
-        return payloads(wanted)
+        return payloads(unique)
     except MissingPart:
-        return {digest: value for one in wanted for digest, value in _one_if_whole(one)}
+        return {digest: value for name in unique for digest, value in _payload_if_whole(name)}
 
 
 def readable(digests: Iterable[str]) -> Readable:
-    """Like `available`, with marks for the missing parts of those that can be read in part: to show, not to replay."""
-    wanted = {digest for digest in digests if digest}
+    """Return values with placeholders for missing parts: for display, not for replay."""
+    unique = {digest for digest in digests if digest}
     try:
-        return Readable(values=payloads(wanted))
+        return Readable(values=payloads(unique))
     except MissingPart:
-        return missing_parts.readable(wanted, load)
+        return missing_parts.readable(unique, load)
 
 
-def _one_if_whole(digest: str) -> Iterator[tuple[str, JSONValue]]:
+def _payload_if_whole(digest: str) -> Iterator[tuple[str, JSONValue]]:
     try:
         yield digest, payload(digest)
     except MissingPart:
@@ -166,48 +173,49 @@ def _one_if_whole(digest: str) -> Iterator[tuple[str, JSONValue]]:
 
 
 def _row(sha256: str, data: bytes, media_type: str) -> tuple[str, int, str, str, bytes | None]:
-    encoding, kept = _encoded(data, media_type)
+    encoding, content = _encode(data, media_type)
     kind = "" if media_type == JSON_TYPE else media_type
-    if len(kept) <= INLINE:
-        return sha256, len(data), kind, encoding, kept
-    artifact_files.keep(_place(sha256, encoding), kept)
+    if len(content) <= INLINE:
+        return sha256, len(data), kind, encoding, content
+    artifact_files.write(_path(sha256, encoding), content)
     return sha256, len(data), kind, encoding, None
 
 
-def _encoded(data: bytes, media_type: str) -> tuple[str, bytes]:
-    """The fewest bytes for `data`, and what was done to it."""
-    packed = pack(data) if media_type == JSON_TYPE else data
-    name = "" if packed is data else _PACKED
-    if len(packed) >= _COMPRESS_FROM:
-        compressed = _compressor().compress(packed)
-        if len(compressed) < _WORTH * len(packed):
-            return name + _ZSTD, compressed
-    return name, packed
+def _encode(data: bytes, media_type: str) -> tuple[str, bytes]:
+    """Return the name of the smallest encoding of `data`, and the encoded bytes."""
+    content = pack(data) if media_type == JSON_TYPE else data
+    name = "" if content is data else _PACKED_REFS
+    if len(content) >= _COMPRESS_FROM:
+        zstd = _compressor().compress(content)
+        if len(zstd) < _MAX_COMPRESSION * len(content):
+            return name + _ZSTD, zstd
+    return name, content
 
 
-def _verified(
+def _verify(
     sha256: str, size: int, kind: str, encoding: str, data: bytes | memoryview | None
 ) -> StoredBytes | ArtifactCorrupt:
     try:
-        whole = _checked(sha256, size, encoding, data)
+        content = _decode(sha256, size, encoding, data)
     except ArtifactCorrupt as problem:
         return problem
-    return StoredBytes(sha256=sha256, media_type=kind or JSON_TYPE, data=whole)
+    return StoredBytes(sha256=sha256, media_type=kind or JSON_TYPE, data=content)
 
 
-def _checked(sha256: str, size: int, encoding: str, data: bytes | memoryview | None) -> bytes:
-    kept = _file(sha256, encoding) if data is None else bytes(data)
-    decoded = _decoded(sha256, kept, size) if encoding.endswith(_ZSTD) else kept
-    if encoding.startswith(_PACKED):
-        decoded = unpack(decoded)
-    if digest_bytes(decoded) != sha256:
-        raise ArtifactCorrupt(sha256, "its bytes hash to something else")
-    return decoded
+def _decode(sha256: str, size: int, encoding: str, data: bytes | memoryview | None) -> bytes:
+    content = _file(sha256, encoding) if data is None else bytes(data)
+    if encoding.endswith(_ZSTD):
+        content = _decompress(sha256, content, size)
+    if encoding.startswith(_PACKED_REFS):
+        content = unpack(content)
+    if digest_bytes(content) != sha256:
+        raise ArtifactCorrupt(sha256, "its bytes do not match its digest")
+    return content
 
 
-def _decoded(sha256: str, data: bytes, size: int) -> bytes:
+def _decompress(sha256: str, data: bytes, size: int) -> bytes:
     if size > MAX_SIZE:
-        raise ArtifactCorrupt(sha256, f"it says that it has {size} bytes")
+        raise ArtifactCorrupt(sha256, f"its declared size is {size} bytes")
     try:
         return _decompressor().decompress(data, max_output_size=size)
     except zstandard.ZstdError as error:
@@ -215,28 +223,29 @@ def _decoded(sha256: str, data: bytes, size: int) -> bytes:
 
 
 def _file(sha256: str, encoding: str) -> bytes:
-    place = _place(sha256, encoding)
-    found = artifact_files.read(place)
-    if found is None:
-        raise ArtifactCorrupt(sha256, f"the artifact storage has no {place}")
-    return found
+    path = _path(sha256, encoding)
+    data = artifact_files.read(path)
+    if data is None:
+        raise ArtifactCorrupt(sha256, f"the artifact storage has no {path}")
+    return data
 
 
-def _place(sha256: str, encoding: str) -> str:
-    packed, compressed = encoding.startswith(_PACKED), encoding.endswith(_ZSTD)
-    return f"{sha256[:2]}/{sha256[2:4]}/{sha256}{'.refs' if packed else ''}{'.zst' if compressed else ''}"
+def _path(sha256: str, encoding: str) -> str:
+    refs = ".refs" if encoding.startswith(_PACKED_REFS) else ""
+    zstd = ".zst" if encoding.endswith(_ZSTD) else ""
+    return f"{sha256[:2]}/{sha256[2:4]}/{sha256}{refs}{zstd}"
 
 
 def _compressor() -> zstandard.ZstdCompressor:
-    """One for each thread: they are not safe to share, and dear to make."""
+    """Return this thread's compressor: it is expensive to create and not thread-safe."""
     if not hasattr(_local, "compressor"):
         _local.compressor = zstandard.ZstdCompressor(level=3, write_content_size=True)
-    made: zstandard.ZstdCompressor = _local.compressor
-    return made
+    compressor: zstandard.ZstdCompressor = _local.compressor
+    return compressor
 
 
 def _decompressor() -> zstandard.ZstdDecompressor:
     if not hasattr(_local, "decompressor"):
         _local.decompressor = zstandard.ZstdDecompressor()
-    made: zstandard.ZstdDecompressor = _local.decompressor
-    return made
+    decompressor: zstandard.ZstdDecompressor = _local.decompressor
+    return decompressor

@@ -1,6 +1,6 @@
-"""Many rows at once: executemany on SQLite, COPY on PostgreSQL; five to eight times `bulk_create`.
+"""Bulk inserts: executemany on SQLite, COPY on PostgreSQL; five to eight times as fast as `bulk_create`.
 
-Rows are taken one by one, so that those of a long run are never in memory together.
+Rows are consumed one by one, so that those of a long run are never in memory together.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,35 +16,38 @@ from django.db import connection, models
 
 from traces.core.storable_text import storable
 
-# Below every database's limit of variables in one statement, and few enough to plan quickly.
+# Below every database's limit of variables per statement, and few enough to plan quickly.
 CHUNK: Final = 900
-_COPY_FROM: Final = 20  # fewer rows than this are not worth a COPY
-_AT_ONCE: Final = 1_000  # rows in one executemany
+# Fewer rows are not worth a COPY.
+_COPY_FROM: Final = 20
+# Rows per executemany.
+_BATCH: Final = 1_000
 Row = Sequence[Any]
 
 
 def chunks(values: Iterable[Any], size: int = CHUNK) -> Iterator[list[Any]]:
-    """`values` in lists of at most `size`."""
+    """Yield `values` in lists of at most `size`."""
     items = list(values)
-    for at in range(0, len(items), size):
-        yield items[at : at + size]
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
 
 
 def insert(
     model: type[models.Model], columns: Sequence[str], rows: Iterable[Row], *, ignore_conflicts: bool = False
 ) -> None:
-    """Insert `rows`, given in the order of `columns` (field names); all or nothing inside a transaction."""
+    """Insert `rows`, with values in the order of `columns` (field names). Atomic only inside a transaction."""
     remaining = iter(rows)
     first = list(islice(remaining, _COPY_FROM))
     if not first:
         return
     converters = _converters(model, columns)
-    every = chain(first, remaining)
-    ready = (_converted(row, converters) for row in every) if converters else every
+    all_rows: Iterable[Row] = chain(first, remaining)
+    if converters:
+        all_rows = (_convert(row, converters) for row in chain(first, remaining))
     if connection.vendor == "postgresql" and len(first) == _COPY_FROM:
-        _copy(model, columns, ready, ignore_conflicts=ignore_conflicts)
+        _copy(model, columns, all_rows, ignore_conflicts=ignore_conflicts)
     else:
-        _execute_many(model, columns, ready, ignore_conflicts=ignore_conflicts)
+        _execute_many(model, columns, all_rows, ignore_conflicts=ignore_conflicts)
 
 
 def column_names(model: type[models.Model], columns: Sequence[str]) -> list[str]:
@@ -68,9 +71,9 @@ def _execute_many(
     ending = " ON CONFLICT DO NOTHING" if ignore_conflicts else ""
     remaining = iter(rows)
     with connection.cursor() as cursor:
-        # Django looks at the first row through `itertools.tee`, which keeps all rows until the statement is done.
-        while some := list(islice(remaining, _AT_ONCE)):
-            cursor.executemany(f"INSERT INTO {table} ({names}) VALUES ({places}){ending}", some)
+        # In batches, because Django reads the first row through `itertools.tee`, which retains all rows.
+        while batch := list(islice(remaining, _BATCH)):
+            cursor.executemany(f"INSERT INTO {table} ({names}) VALUES ({places}){ending}", batch)
 
 
 def _copy(model: type[models.Model], columns: Sequence[str], rows: Iterable[Row], *, ignore_conflicts: bool) -> None:
@@ -78,7 +81,7 @@ def _copy(model: type[models.Model], columns: Sequence[str], rows: Iterable[Row]
     table = target = connection.ops.quote_name(model._meta.db_table)
     with connection.cursor() as cursor:
         if ignore_conflicts:
-            # COPY knows no ON CONFLICT: through a table that only this session sees.
+            # COPY has no ON CONFLICT, so the rows go through a temporary table.
             target = connection.ops.quote_name(f"staged_{model._meta.db_table}")
             cursor.execute(f"CREATE TEMP TABLE IF NOT EXISTS {target} (LIKE {table})")
         with cursor.cursor.copy(f"COPY {target} ({names}) FROM STDIN") as copy:
@@ -90,7 +93,7 @@ def _copy(model: type[models.Model], columns: Sequence[str], rows: Iterable[Row]
 
 
 def _converters(model: type[models.Model], columns: Sequence[str]) -> dict[int, Callable[[Any], Any]]:
-    """By position, how values become what the driver stores; most need nothing."""
+    """Return by position how to convert values for the driver; most columns need no conversion."""
     return _converters_for(model, tuple(columns), connection.vendor)
 
 
@@ -99,18 +102,18 @@ def _converters_for(
     model: type[models.Model], columns: tuple[str, ...], vendor: str
 ) -> dict[int, Callable[[Any], Any]]:
     by_type = _SQLITE if vendor == "sqlite" else _POSTGRESQL
-    found: dict[int, Callable[[Any], Any]] = {}
+    converters: dict[int, Callable[[Any], Any]] = {}
     for position, name in enumerate(columns):
         field = _field(model, name)
         if isinstance(field, models.ForeignKey):
             field = field.target_field
         for kind, convert in by_type.items():
             if isinstance(field, kind):
-                found[position] = convert
-    return found
+                converters[position] = convert
+    return converters
 
 
-def _converted(row: Row, converters: dict[int, Callable[[Any], Any]]) -> Row:
+def _convert(row: Row, converters: dict[int, Callable[[Any], Any]]) -> Row:
     values = list(row)
     for position, convert in converters.items():
         if values[position] is not None:

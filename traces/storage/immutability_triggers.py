@@ -1,6 +1,6 @@
-"""Triggers that keep what is finished from changing, the same rules for SQLite and PostgreSQL. Used by migrations.
+"""Triggers that make rows immutable, with the same rules on SQLite and PostgreSQL. Used by migrations.
 
-A condition is plain SQL over OLD and NEW; only the frame around it differs between the two.
+A condition is plain SQL over OLD and NEW; only the statement around it differs between the databases.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ NO_PASS: Final = "NOT EXISTS (SELECT 1 FROM traces_retentionpass)"
 
 
 class Rule(NamedTuple):
-    """Refuses an event on a table where the condition holds, saying why."""
+    """Rejects an event on a table with a message where the condition is true."""
 
     name: str
     table: str
@@ -26,7 +26,7 @@ Operation = Callable[[StateApps, BaseDatabaseSchemaEditor], None]
 
 
 def creating(rules: Sequence[Rule]) -> Operation:
-    """For `RunPython`: create the triggers."""
+    """Return an operation for `RunPython` that creates the triggers."""
 
     def create(apps: StateApps, editor: BaseDatabaseSchemaEditor) -> None:
         frame = _sqlite if editor.connection.vendor == "sqlite" else _postgresql
@@ -37,7 +37,7 @@ def creating(rules: Sequence[Rule]) -> Operation:
 
 
 def dropping(rules: Sequence[Rule]) -> Operation:
-    """For `RunPython`: take them away."""
+    """Return an operation for `RunPython` that drops the triggers."""
 
     def drop(apps: StateApps, editor: BaseDatabaseSchemaEditor) -> None:
         for rule in rules:

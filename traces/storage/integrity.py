@@ -1,4 +1,4 @@
-"""Which recorded payloads cannot be read: never recorded, gone from the store, or damaged there."""
+"""Integrity checks: find recorded payloads that are missing or damaged, or were never recorded."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,9 +15,9 @@ from traces.payloads.lost_payloads import Loss, LostPayload, LostPayloads
 from traces.storage import artifacts as artifact_store
 from traces.storage import bulk
 
-# Steps that stand for a call: without its answer there is nothing to reuse. Other steps may have none.
-_ANSWERED: Final = frozenset({StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
-# A call that failed is recorded by its status and error.
+# Steps that represent a call: without its answer there is nothing to reuse. Other steps may have no output.
+_CALL_TYPES: Final = frozenset({StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
+# A failed call is recorded by its status and error.
 _EXPECTS_OUTPUT: Final = frozenset({StepStatus.OK, StepStatus.PARTIAL, StepStatus.RUNNING})
 _COLUMNS: Final = ("sequence_no", "type", "status", "input_ref", "output_ref", "attributes_ref")
 _FIELDS: Final = ("input", "output", "attributes")
@@ -25,7 +25,7 @@ _FIELDS: Final = ("input", "output", "attributes")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LostArtifact:
-    """An artifact that cannot be read, and the runs that use it, where they were looked for."""
+    """An unreadable artifact, and the runs that use it, if they were searched for."""
 
     digest: str
     loss: Loss
@@ -35,149 +35,155 @@ class LostArtifact:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoreReport:
-    """Every artifact of the store, counted, and those that cannot be read."""
+    """The number of artifacts in the store, and the unreadable ones."""
 
     artifacts: int
-    lost: tuple[LostArtifact, ...]
+    lost_artifacts: tuple[LostArtifact, ...]
 
 
 class Inspector:
-    """Reads what steps refer to, each artifact once.
+    """Verifies the artifacts that steps refer to, each once.
 
-    A shallow one only looks whether the artifacts that steps name are there: not for their parts, nor for damage.
+    A shallow inspector only checks that these artifacts exist, not their parts or their content.
     """
 
     def __init__(self, *, shallow: bool = False) -> None:
         self._shallow = shallow
         self._whole: set[str] = set()
-        self._lost: dict[str, LostArtifact] = {}  # by the artifact itself, and by those that contain it
+        # By the lost artifact itself, and by the artifacts that contain it.
+        self._lost_artifacts: dict[str, LostArtifact] = {}
 
     def steps(self, run_id: UUID, first: int, last: int) -> dict[int, LostPayloads]:
-        """The lost payloads of the steps `first` to `last`, by sequence number; whole steps are absent."""
+        """Return the lost payloads of the steps `first` to `last` by sequence number; intact steps are absent."""
         rows = list(
             Step.objects.filter(run_id=run_id, sequence_no__gte=first, sequence_no__lte=last)
             .order_by("sequence_no")
             .values_list(*_COLUMNS)
         )
         self._read({ref for row in rows for ref in row[3:] if ref})
-        found = ((row[0], self._of_step(row)) for row in rows)
-        return {number: lost for number, lost in found if lost}
+        losses_by_step = ((row[0], self._losses_of(row)) for row in rows)
+        return {number: losses for number, losses in losses_by_step if losses}
 
     def artifact(self, digest: str) -> LostArtifact | None:
-        """The artifact that keeps a value from being read, if any."""
+        """Return the artifact that makes a value unreadable, if any."""
         self._read({digest})
-        return self._lost.get(digest)
+        return self._lost_artifacts.get(digest)
 
-    def _of_step(self, row: Sequence[str]) -> LostPayloads:
+    def _losses_of(self, row: Sequence[str]) -> LostPayloads:
         _, type, status, *refs = row
-        lost = [
+        losses = [
             LostPayload(field=field, loss=artifact.loss, digest=artifact.digest)
             for field, ref in zip(_FIELDS, refs, strict=True)
-            if (artifact := self._lost.get(ref)) is not None
+            if (artifact := self._lost_artifacts.get(ref)) is not None
         ]
-        if not refs[1] and type in _ANSWERED and status in _EXPECTS_OUTPUT:
-            lost.append(LostPayload(field="output", loss=Loss.NOT_RECORDED))
-        return tuple(lost)
+        if not refs[1] and type in _CALL_TYPES and status in _EXPECTS_OUTPUT:
+            losses.append(LostPayload(field="output", loss=Loss.NOT_RECORDED))
+        return tuple(losses)
 
     def _read(self, digests: Iterable[str]) -> None:
-        """Verify artifacts and all of their parts, one level after the other."""
+        """Verify artifacts and all of their parts, level by level."""
         if self._shallow:
-            new = set(digests) - self._whole - self._lost.keys()
-            self._whole |= (there := artifact_store.present(new))
-            self._lost |= {digest: LostArtifact(digest=digest, loss=Loss.MISSING) for digest in new - there}
+            new = set(digests) - self._whole - self._lost_artifacts.keys()
+            self._whole |= (existing := artifact_store.present(new))
+            self._lost_artifacts |= _missing_artifacts(new - existing)
             return
         contains: dict[str, list[str]] = {}
-        lost: dict[str, LostArtifact] = {}
-        wanted = {digest for digest in digests if digest not in self._whole and digest not in self._lost}
-        while wanted:
-            for artifact in artifact_store.verify(sorted(wanted)):
+        losses: dict[str, LostArtifact] = {}
+        level = {digest for digest in digests if digest not in self._whole and digest not in self._lost_artifacts}
+        while level:
+            for artifact in artifact_store.verify(sorted(level)):
                 if isinstance(artifact, ArtifactCorrupt):
-                    lost[artifact.sha256] = LostArtifact(digest=artifact.sha256, loss=Loss.CORRUPT)
+                    losses[artifact.sha256] = LostArtifact(digest=artifact.sha256, loss=Loss.CORRUPT)
                     contains[artifact.sha256] = []
                 else:
                     contains[artifact.sha256] = part_digests(artifact.data)
-            for digest in wanted - contains.keys():
-                lost[digest] = LostArtifact(digest=digest, loss=Loss.MISSING)
+            for digest in level - contains.keys():
+                losses[digest] = LostArtifact(digest=digest, loss=Loss.MISSING)
                 contains[digest] = []
-            wanted = {
+            level = {
                 part
-                for digest in wanted
+                for digest in level
                 for part in contains[digest]
-                if part not in contains and part not in self._whole and part not in self._lost
+                if part not in contains and part not in self._whole and part not in self._lost_artifacts
             }
-        if lost or self._lost:
-            self._lost |= lost | _spread(contains, {**self._lost, **lost})
-        self._whole.update(contains.keys() - self._lost.keys())
+        if losses or self._lost_artifacts:
+            self._lost_artifacts |= losses | _affected_containers(contains, {**self._lost_artifacts, **losses})
+        self._whole.update(contains.keys() - self._lost_artifacts.keys())
 
 
-def _spread(contains: Mapping[str, Sequence[str]], lost: Mapping[str, LostArtifact]) -> dict[str, LostArtifact]:
-    """The artifacts that contain a lost one, however deep, each with a lost one that it contains."""
+def _affected_containers(
+    contains: Mapping[str, Sequence[str]], losses: Mapping[str, LostArtifact]
+) -> dict[str, LostArtifact]:
+    """Return the artifacts that contain a lost one at any depth, each with one of the lost artifacts inside."""
     containers: dict[str, list[str]] = {}
     for digest, parts in contains.items():
         for part in parts:
             containers.setdefault(part, []).append(digest)
-    found: dict[str, LostArtifact] = {}
-    pending = list(lost.items())
+    result: dict[str, LostArtifact] = {}
+    pending = list(losses.items())
     while pending:
         part, cause = pending.pop()
         for digest in containers.get(part, ()):
-            if digest not in found and digest not in lost:
-                found[digest] = cause
+            if digest not in result and digest not in losses:
+                result[digest] = cause
                 pending.append((digest, cause))
-    return found
+    return result
 
 
 def find_lost(refs: Mapping[str, str]) -> LostPayloads:
-    """Those of some payloads, by field, that cannot be read."""
+    """Return the unreadable ones of some payloads; `refs` maps fields to digests."""
     if not refs:
         return ()
     inspector = Inspector()
-    found = ((field, inspector.artifact(ref)) for field, ref in refs.items())
+    artifacts = ((field, inspector.artifact(ref)) for field, ref in refs.items())
     return tuple(
         LostPayload(field=field, loss=artifact.loss, digest=artifact.digest)
-        for field, artifact in found
+        for field, artifact in artifacts
         if artifact is not None
     )
 
 
 def check_store() -> StoreReport:
-    """Read every artifact of the store, and look for those that steps and other artifacts refer to."""
-    count, lost = 0, dict[str, LostArtifact]()
+    """Verify every artifact of the store, and find missing ones that steps or other artifacts refer to."""
+    count, losses = 0, dict[str, LostArtifact]()
     parts: set[str] = set()
     for artifact in artifact_store.verify_all():
         count += 1
         if isinstance(artifact, ArtifactCorrupt):
-            lost[artifact.sha256] = LostArtifact(digest=artifact.sha256, loss=Loss.CORRUPT, problem=artifact.detail)
+            losses[artifact.sha256] = LostArtifact(digest=artifact.sha256, loss=Loss.CORRUPT, problem=artifact.detail)
         else:
             parts.update(part_digests(artifact.data))
         if len(parts) >= bulk.CHUNK:
-            lost |= _missing(parts)
+            losses |= _find_missing(parts)
             parts.clear()
-    lost |= _missing(parts) | _missing_roots()
-    users = _users(lost) if lost else {}
-    found = (replace(lost[digest], runs=tuple(sorted(users.get(digest, ())))) for digest in sorted(lost))
-    return StoreReport(artifacts=count, lost=tuple(found))
+    losses |= _find_missing(parts) | _find_missing_roots()
+    users = _users(losses) if losses else {}
+    lost_artifacts = (replace(losses[name], runs=tuple(sorted(users.get(name, ())))) for name in sorted(losses))
+    return StoreReport(artifacts=count, lost_artifacts=tuple(lost_artifacts))
 
 
-def _missing(digests: set[str]) -> dict[str, LostArtifact]:
-    gone = digests - artifact_store.present(digests)
-    return {digest: LostArtifact(digest=digest, loss=Loss.MISSING) for digest in gone}
+def _missing_artifacts(digests: Iterable[str]) -> dict[str, LostArtifact]:
+    return {digest: LostArtifact(digest=digest, loss=Loss.MISSING) for digest in digests}
 
 
-def _missing_roots() -> dict[str, LostArtifact]:
-    """What steps refer to and the store does not have."""
-    gone: set[str] = set()
+def _find_missing(digests: set[str]) -> dict[str, LostArtifact]:
+    return _missing_artifacts(digests - artifact_store.present(digests))
+
+
+def _find_missing_roots() -> dict[str, LostArtifact]:
+    """Return the artifacts that steps refer to and the store does not contain."""
+    missing: set[str] = set()
     for column in _COLUMNS[3:]:
-        there = Artifact.objects.filter(sha256=OuterRef(column))
-        steps = Step.objects.exclude(**{column: ""}).filter(~Exists(there))
-        gone.update(steps.values_list(column, flat=True).distinct())
-    return {digest: LostArtifact(digest=digest, loss=Loss.MISSING) for digest in gone}
+        artifacts = Artifact.objects.filter(sha256=OuterRef(column))
+        steps = Step.objects.exclude(**{column: ""}).filter(~Exists(artifacts))
+        missing.update(steps.values_list(column, flat=True).distinct())
+    return _missing_artifacts(missing)
 
 
-def _users(lost: Iterable[str]) -> dict[str, set[UUID]]:
-    """The runs that use lost artifacts, directly or through what contains them."""
-    causes = {digest: {digest} for digest in lost}
-    users: dict[str, set[UUID]] = {digest: set() for digest in lost}
+def _users(lost_digests: Iterable[str]) -> dict[str, set[UUID]]:
+    """Return the runs that use lost artifacts, directly or through other artifacts."""
+    causes = {digest: {digest} for digest in lost_digests}
+    users: dict[str, set[UUID]] = {digest: set() for digest in causes}
     pending = set(causes)
     while pending:
         for run_id, ref in _uses(pending):
@@ -188,18 +194,18 @@ def _users(lost: Iterable[str]) -> dict[str, set[UUID]]:
 
 
 def _containers(causes: dict[str, set[str]]) -> set[str]:
-    """The artifacts that contain what is known to be affected and were not known themselves; adds them to `causes`."""
-    found: dict[str, set[str]] = {}
+    """Return artifacts that contain an affected one and have new causes themselves; add them to `causes`."""
+    new_causes: dict[str, set[str]] = {}
     for artifact in artifact_store.verify_all():
         if isinstance(artifact, ArtifactCorrupt):
             continue
-        affected = [causes[part] for part in part_digests(artifact.data) if part in causes]
-        reasons = set().union(*affected) - causes.get(artifact.sha256, set())
-        if reasons:
-            found[artifact.sha256] = reasons
-    for digest, reasons in found.items():
-        causes[digest] = causes.get(digest, set()) | reasons
-    return set(found)
+        part_causes = [causes[part] for part in part_digests(artifact.data) if part in causes]
+        additions = set().union(*part_causes) - causes.get(artifact.sha256, set())
+        if additions:
+            new_causes[artifact.sha256] = additions
+    for digest, additions in new_causes.items():
+        causes[digest] = causes.get(digest, set()) | additions
+    return set(new_causes)
 
 
 def _uses(digests: Iterable[str]) -> Iterator[tuple[UUID, str]]:

@@ -40,7 +40,7 @@ def _artifacts() -> dict[str, Any]:
             "problem": loss.problem,
             "runs": [str(run) for run in loss.runs],
         }
-        for loss in report.lost
+        for loss in report.lost_artifacts
     ]
     return {"verified": report.artifacts, "lost": losses}
 

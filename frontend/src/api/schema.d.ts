@@ -114,7 +114,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description A run as one file that any other server can import. */
+        /** @description Export a run as a file that any server can import. */
         post: operations["export_bundle"];
         delete?: never;
         options?: never;
@@ -131,7 +131,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Import runs from bundles: all of them, or none of a bundle that is damaged. */
+        /** @description Import runs from bundles. A damaged bundle is rejected as a whole. */
         post: operations["import_bundle"];
         delete?: never;
         options?: never;
@@ -1118,9 +1118,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * @description Import recordings. With `Accept: application/x-ndjson`, progress line by line and the report at the end.
+         * @description Import recordings. With `Accept: application/x-ndjson`, the response streams progress, then the report.
          *
-         *     What was imported before is found by its content and not made again: it comes with `created` false.
+         *     A recording that is stored already is recognized by its content and reported with `created` false.
          */
         post: operations["import_runs"];
         delete?: never;
@@ -3252,7 +3252,7 @@ export interface components {
         JudgementKind: "pass" | "fail" | "score" | "note" | "not_run";
         /**
          * JudgementList
-         * @description The outcome of a run and its judgements, the oldest first.
+         * @description The outcome of a run and its judgements, oldest first.
          */
         JudgementList: {
             outcome: components["schemas"]["Outcome"];
@@ -3266,7 +3266,7 @@ export interface components {
         };
         /**
          * JudgementRequest
-         * @description A judgement to make: `value` is the number of a score, `text` a note or a comment; `step` a sequence number.
+         * @description A new judgement: `value` is the number of a score, `text` a note or comment, `step` a sequence number.
          */
         JudgementRequest: {
             /**
@@ -3303,7 +3303,7 @@ export interface components {
         JudgementSource: "person" | "check" | "import" | "validator" | "model";
         /**
          * JudgementView
-         * @description One judgement of a run, or of its step number `step`; `at` is when it was made, else when it was stored.
+         * @description A judgement of a run, or of its step number `step`; `at` is when it was made, else when it was stored.
          */
         JudgementView: {
             /**
@@ -3664,7 +3664,7 @@ export interface components {
         Outcome: "passed" | "failed" | "unverified" | "unknown";
         /**
          * OutcomeRuleRequest
-         * @description At which value a score passes, by its name; names that are left out go back to the default.
+         * @description The bounds at which scores pass, by name; omitted names return to the default.
          */
         OutcomeRuleRequest: {
             /** Thresholds */
@@ -3674,7 +3674,7 @@ export interface components {
         };
         /**
          * OutcomeRuleView
-         * @description The outcome rule of an app: its own thresholds, and the defaults for names that it does not list.
+         * @description The outcome rule of an app: its own thresholds, and the defaults for other names.
          */
         OutcomeRuleView: {
             /** App */
@@ -5506,7 +5506,7 @@ export interface components {
         };
         /**
          * ThresholdView
-         * @description The bound at which a score passes: exactly one of the two.
+         * @description The bound at which a score passes: exactly one of `at_least` and `at_most`.
          */
         ThresholdView: {
             /**
@@ -8650,11 +8650,11 @@ export interface operations {
     import_runs: {
         parameters: {
             query?: {
-                /** @description The app of the imported runs, instead of the one that their files name. */
+                /** @description The app of the imported runs, instead of the one in their files. */
                 app?: string;
-                /** @description The name of the file that the body holds, when it is not a form. */
+                /** @description The name of the file in the body, if the body is not a form. */
                 filename?: string;
-                /** @description The format, where it should not be detected. */
+                /** @description The format, instead of the detected one. */
                 format?: string;
             };
             header?: {

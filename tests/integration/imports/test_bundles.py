@@ -73,7 +73,7 @@ def test_import_preserves_the_run(recording: RecordedRun) -> None:
     _delete_all()
     imported = portable_runs.import_bundle(file)
     copy = Run.objects.get(id=imported.run_id)
-    assert imported.created
+    assert imported.is_new
     assert _stored_content(copy) == content
     assert (copy.source, copy.sealed_at is not None) == ("bundle", True)
 
@@ -90,19 +90,19 @@ def test_highly_compressible_run_is_portable() -> None:
 def test_repeated_import_creates_no_copy() -> None:
     run = _record(order_run())
     file = _export(run)
-    assert portable_runs.import_bundle(file) == services.Recorded(run_id=run.id, created=False)
+    assert portable_runs.import_bundle(file) == services.RecordResult(run_id=run.id, is_new=False)
     _delete_all()
     file.seek(0)
     copy = portable_runs.import_bundle(file)
     file.seek(0)
-    assert portable_runs.import_bundle(file) == services.Recorded(run_id=copy.run_id, created=False)
+    assert portable_runs.import_bundle(file) == services.RecordResult(run_id=copy.run_id, is_new=False)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_concurrent_imports_create_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
     data = _export(_record(order_run())).read()
     _delete_all()
-    outcomes: list[services.Recorded | Exception] = []
+    outcomes: list[services.RecordResult | Exception] = []
     barrier, columns = threading.Barrier(2), portable_runs._columns
 
     def delayed_columns(*arguments: Any) -> dict[str, Any]:
@@ -126,8 +126,8 @@ def test_concurrent_imports_create_one_run(monkeypatch: pytest.MonkeyPatch) -> N
         thread.start()
     for thread in threads:
         thread.join()
-    recorded = [outcome for outcome in outcomes if isinstance(outcome, services.Recorded)]
-    assert sorted(outcome.created for outcome in recorded) == [False, True], outcomes
+    recorded = [outcome for outcome in outcomes if isinstance(outcome, services.RecordResult)]
+    assert sorted(outcome.is_new for outcome in recorded) == [False, True], outcomes
     assert {outcome.run_id for outcome in recorded} == {Run.objects.get().id}
 
 
@@ -274,7 +274,7 @@ def test_tampered_bundle_is_rejected_with_location(change: Callable[[Members], N
 def test_wrong_manifest_is_rejected() -> None:
     members = _members(_export(_record(order_run())))
     members["edges.jsonl"] = b""
-    with pytest.raises(BadBundle, match=r"edges\.jsonl is not what the manifest says"):
+    with pytest.raises(BadBundle, match=r"edges\.jsonl does not match the manifest"):
         portable_runs.import_bundle(_pack(members, fix_manifest=False))
 
 

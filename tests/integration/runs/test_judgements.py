@@ -69,7 +69,7 @@ def test_plain_runs_are_unknown_or_failed() -> None:
 def test_repeated_import_adds_new_judgements_once() -> None:
     run_id = _record(order_run())
     for _ in range(2):
-        assert services.record(order_run(judgements=(REWARD,))) == services.Recorded(run_id=run_id, created=False)
+        assert services.record(order_run(judgements=(REWARD,))) == services.RecordResult(run_id=run_id, is_new=False)
     assert Judgement.objects.filter(run_id=run_id).count() == 1
     assert _outcome(run_id) == ("failed", "import")
 
@@ -109,7 +109,7 @@ def test_bundles_carry_judgements_once() -> None:
     first = portable_runs.import_bundle(file)
     assert _outcome(first.run_id) == ("failed", "import")
     assert Judgement.objects.filter(run_id=first.run_id).count() == 2
-    assert portable_runs.import_bundle(file) == services.Recorded(run_id=first.run_id, created=False)
+    assert portable_runs.import_bundle(file) == services.RecordResult(run_id=first.run_id, is_new=False)
     assert Judgement.objects.filter(run_id=first.run_id).count() == 2
     portable_runs.export(Run.objects.get(id=first.run_id), again)
     assert again.getvalue() == file.getvalue()

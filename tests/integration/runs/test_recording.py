@@ -86,7 +86,7 @@ def test_the_same_recording_twice_is_one_run() -> None:
     first = services.record(order_run())
     counts = Run.objects.count(), Step.objects.count(), Artifact.objects.count()
     again = services.record(order_run())
-    assert (again.run_id, first.created, again.created) == (first.run_id, True, False)
+    assert (again.run_id, first.is_new, again.is_new) == (first.run_id, True, False)
     assert counts == (Run.objects.count(), Step.objects.count(), Artifact.objects.count())
 
 
@@ -102,7 +102,7 @@ def test_another_recording_under_the_same_identity_is_a_conflict_and_changes_not
 
 def test_the_same_external_id_in_another_app_is_another_run() -> None:
     services.record(order_run())
-    assert services.record(replace(order_run(), app="shop")).created
+    assert services.record(replace(order_run(), app="shop")).is_new
 
 
 def test_a_child_given_before_its_parent_comes_after_it() -> None:
@@ -222,7 +222,7 @@ def test_the_same_recording_from_two_threads_is_one_run() -> None:
 
     def work() -> None:
         try:
-            outcomes.append(services.record(order_run()).created)
+            outcomes.append(services.record(order_run()).is_new)
         except Exception as error:  # noqa: BLE001  # whatever it is must be seen by the test
             outcomes.append(error)
         finally:

@@ -168,12 +168,12 @@ def test_the_store_names_what_is_lost() -> None:
     run = record(large_desk()).run_id
     other = record(order_desk(external_id="other", model="m2", parameters={"temperature": 1})).run_id
     whole = integrity.check_store()
-    assert (whole.artifacts, whole.lost) == (Artifact.objects.count(), ())
+    assert (whole.artifacts, whole.lost_artifacts) == (Artifact.objects.count(), ())
     large = Artifact.objects.get(data__isnull=True).sha256
     asks = Step.objects.filter(run_id=other, type="model").order_by("sequence_no")[0].input_ref
     lose(large, "flipped")
     lose(asks, "deleted")
-    lost = {each.digest: (each.loss, each.runs) for each in integrity.check_store().lost}
+    lost = {each.digest: (each.loss, each.runs) for each in integrity.check_store().lost_artifacts}
     assert lost == {large: (Loss.CORRUPT, (run,)), asks: (Loss.MISSING, (other,))}
 
 

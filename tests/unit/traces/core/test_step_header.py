@@ -12,7 +12,7 @@ from replay.langfuse.core import events
 from traces.core.recorded_run import RecordedStep
 from traces.core.step_header import STORED_FIELDS, StepHeader, StoredHeader, header_of, typed_columns
 from traces.core.vocabulary import StepStatus, StepType
-from traces.ingest.step_rows import COLUMNS, SAID, StepRow
+from traces.ingest.step_rows import COLUMNS, RECORDED_COLUMNS, StepRow
 from traces.models import Step
 from traces.provenance import step_outputs
 
@@ -67,5 +67,5 @@ def test_equal_steps_have_equal_hashes() -> None:
 
 def test_content_digest_covers_every_recorded_column() -> None:
     computed = {"id", "source_step", "summary", "signature", "unexplained"}
-    assert set(SAID) == set(COLUMNS) - computed
-    assert COLUMNS[-1] == "unexplained", "`explained` replaces the last one"
+    assert set(RECORDED_COLUMNS) == set(COLUMNS) - computed
+    assert COLUMNS[-1] == "unexplained", "`values_with_content` replaces the last one"

@@ -330,8 +330,8 @@ def test_too_many_values_are_refused(values: bytes) -> None:
 
 
 def test_runs_beyond_limit_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_reader, "MOST_RUNS", 3)
-    monkeypatch.setattr(file_reader, "RUNS_OF_MIB", 0)
+    monkeypatch.setattr(file_reader, "MAX_RUNS", 3)
+    monkeypatch.setattr(file_reader, "MAX_RUNS_PER_MIB", 0)
     line = b'{"id":"chat-%d","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"yes"}]}'
     lines = b"\n".join(line % number for number in range(5))
     *runs, refusal = [
@@ -342,12 +342,12 @@ def test_runs_beyond_limit_are_reported(monkeypatch: pytest.MonkeyPatch) -> None
     assert len(runs) == 3
     assert isinstance(refusal, PartSkipped)
     assert refusal.path == "chats.jsonl"
-    assert "a file of its size may have 3 runs" in refusal.reason
-    assert refusal.where == "run chat-3"
+    assert "a file of this size may have 3 runs" in refusal.reason
+    assert refusal.location == "run chat-3"
 
 
 def test_run_limit_grows_with_file_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_reader, "MOST_RUNS", 0)
+    monkeypatch.setattr(file_reader, "MAX_RUNS", 0)
     line = b'{"messages":[{"role":"user","content":"%d"},{"role":"assistant","content":"' + b"yes " * 40 + b'"}]}'
     lines = b"\n".join(line % number for number in range(100))
     events = list(file_reader.read_files([NamedFile(name="chats.jsonl", file=io.BytesIO(lines))]))

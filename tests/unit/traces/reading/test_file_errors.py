@@ -18,13 +18,13 @@ def test_bad_lines_beyond_the_first_are_counted() -> None:
     parts = refusals(GOOD + b"{}\n" * (LISTED_PROBLEMS + 500))
     assert len(parts) == LISTED_PROBLEMS + 1
     assert parts[-1].reason == "500 more parts of this file cannot be read"
-    assert parts[-1].where.startswith(f"after line {LISTED_PROBLEMS + 1}")
+    assert parts[-1].location.startswith(f"after line {LISTED_PROBLEMS + 1}")
 
 
 def test_far_too_many_bad_lines_end_the_reading() -> None:
     parts = refusals(GOOD + b"{}\n" * (MOST_PROBLEMS + 10) + b"{broken\n")
     assert parts[-1].reason.startswith(f"more than {MOST_PROBLEMS} parts of this file cannot be read")
-    assert parts[-1].where.startswith(f"line {MOST_PROBLEMS + 2}")
+    assert parts[-1].location.startswith(f"line {MOST_PROBLEMS + 2}")
 
 
 def test_bad_lines_of_one_document_are_bounded() -> None:

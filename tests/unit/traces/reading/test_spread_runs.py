@@ -88,9 +88,9 @@ def imported(format: str, files: dict[str, Any]) -> tuple[list[RecordedRun], lis
 
 
 @pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize("held", [0, spread_runs.HELD], ids=["read again", "held"])
+@pytest.mark.parametrize("held", [0, spread_runs.MEMORY_LIMIT], ids=["read again", "held"])
 def test_a_run_over_many_files_is_one(format: str, held: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spread_runs, "HELD", held)
+    monkeypatch.setattr(spread_runs, "MEMORY_LIMIT", held)
     files = [(f"{trace}-{span}.json", FORMATS[format](trace, span)) for trace in "ab" for span in range(60)]
     in_order, problems = imported(format, dict(files))
     random.Random(7).shuffle(files)
@@ -103,7 +103,7 @@ def test_a_run_over_many_files_is_one(format: str, held: int, monkeypatch: pytes
 
 
 def test_only_files_of_one_run_are_read_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spread_runs, "HELD", 0)
+    monkeypatch.setattr(spread_runs, "MEMORY_LIMIT", 0)
     together = SpreadFiles(importer=registry.get_importer("prela"))
     for trace, span in (("a", 0), ("b", 0), ("a", 1), ("c", 0)):
         data = orjson.dumps(_prela(trace, span))
@@ -113,15 +113,15 @@ def test_only_files_of_one_run_are_read_together(monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_update_joins_the_file_of_its_observation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spread_runs, "HELD", 0)
+    monkeypatch.setattr(spread_runs, "MEMORY_LIMIT", 0)
     update = {"id": "e", "type": "span-update", "timestamp": AT.format(9), "body": {"id": "t-1", "output": "3"}}
     (run,), _ = imported("langfuse", {"a": {"batch": [update]}, "b": _langfuse("t", 1)})
     assert "3" in str(run.steps)
 
 
 def test_a_run_too_large_is_refused_by_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spread_runs, "HELD", 0)
-    monkeypatch.setattr(spread_runs, "TOGETHER", 300)
+    monkeypatch.setattr(spread_runs, "MEMORY_LIMIT", 0)
+    monkeypatch.setattr(spread_runs, "MAX_RUN_SIZE", 300)
     files = {f"{trace}{span}": _prela(trace, span) for trace, span in (("a", 0), ("a", 1), ("a", 2), ("b", 0))}
     runs, problems = imported("prela", files)
     assert [run.external_id for run in runs] == ["b"]
