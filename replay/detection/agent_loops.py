@@ -10,7 +10,7 @@ from replay.detection.loops import Loop, Recognition, recognise
 from replay.detection.messages_between import follows_user_message
 from traces.core.vocabulary import StepType
 
-# What holds the loop in the source, and the conversation that it is
+# Container of the loop in the source, and first model step of its conversation.
 LoopKey = tuple[int | None, int | None]
 NOWHERE: Final[LoopKey] = (None, None)
 LOOP_TYPES: Final = frozenset({StepType.MODEL, StepType.TOOL})
@@ -46,40 +46,40 @@ class AgentLoops:
     def before(self, node: Node) -> int:
         """Number of earlier model calls of the loop, from the fork on."""
         key = self.key_of(node)
-        loop = self._found.get(key) if key is not NOWHERE else None
+        loop = self._loops.get(key) if key is not NOWHERE else None
         return 0 if loop is None else sum(model.no < node.no for model in loop.models)
 
     def rest(self, node: Node) -> list[Node]:
         """Steps of a loop from `node` to the next user message."""
-        graph, loop = self._graph, self._found.get(self.key_of(node))
+        graph, loop = self._graph, self._loops.get(self.key_of(node))
         if loop is None:
             siblings = [step for step in graph.children[node.parent] if step.no >= node.no and step.type in LOOP_TYPES]
             return [step for top in siblings for step in (top, *graph.descendants(top.no))]
         models = [model for model in loop.models if model.no >= node.no]
-        spoken = (
+        user_turns = (
             model.no
             for model in models[1:]
             if follows_user_message(graph, model, self._context.recorded_request(model))
         )
-        end = next(spoken, loop.last + 1)
+        end = next(user_turns, loop.last + 1)
         return [step for step in loop.steps if node.no <= step.no < end]
 
     @cached_property
-    def _found(self) -> dict[LoopKey, Loop]:
-        found: dict[LoopKey, Loop] = {}
-        known: set[int] = set()
+    def _loops(self) -> dict[LoopKey, Loop]:
+        loops: dict[LoopKey, Loop] = {}
+        model_numbers: set[int] = set()
         for node in self._graph.nodes:
-            if node.type is StepType.MODEL and node.no not in known:
+            if node.type is StepType.MODEL and node.no not in model_numbers:
                 loop = self.recognition(node).loop
                 if loop is not None:
-                    found[(loop.parent, self._graph.threads[node.no])] = loop
-                    known.update(model.no for model in loop.models)
-        return found
+                    loops[(loop.parent, self._graph.threads[node.no])] = loop
+                    model_numbers.update(model.no for model in loop.models)
+        return loops
 
     @cached_property
     def _keys(self) -> dict[int, LoopKey]:
-        return {step.no: key for key, loop in self._found.items() for step in (*loop.models, *loop.calls)}
+        return {step.no: key for key, loop in self._loops.items() for step in (*loop.models, *loop.calls)}
 
     @cached_property
     def _last(self) -> dict[LoopKey, int]:
-        return {key: loop.last for key, loop in self._found.items()}
+        return {key: loop.last for key, loop in self._loops.items()}

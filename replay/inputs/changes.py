@@ -11,7 +11,7 @@ from traces.core.json_types import JSONValue
 class Change:
     """A step whose output differs from the recording.
 
-    `answered` is false for a placeholder: then the step's calls are taken to be the recorded ones.
+    `is_known` is false for a placeholder, which is assumed to request the recorded calls.
     """
 
     node: Node
@@ -21,5 +21,5 @@ class Change:
 
 
 Incoming = Sequence[tuple[Link, Change]]
-# Links whose new value could not be put in its place
+# Links whose new value could not be inserted.
 Misses = list[Link]

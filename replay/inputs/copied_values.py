@@ -1,10 +1,10 @@
 """Values that code copies from outputs into texts, inferred from two recordings. Pure.
 
-    base       a model says "Bern had 45 faults."    code writes "Basel: 43 / Bern: 45"
-    candidate  a model says "Bern had 17 faults."    code writes "Basel: 31 / Bern: 17"
-    replay     a model says "Bern had 75 faults."    what stood for 45 is 75 now
+    base       a model answers "Bern had 45 faults."    code writes "Basel: 43 / Bern: 45"
+    candidate  a model answers "Bern had 17 faults."    code writes "Basel: 31 / Bern: 17"
+    replay     a model answers "Bern had 75 faults."    the text then contains 75 in place of 45
 
-A single recording shows no more than two equal numbers, which may be chance. That both changed alike is hardly any.
+A single recording shows only two equal numbers, which may be coincidence. Two that change alike are hardly coincidence.
 """
 
 import json
@@ -30,35 +30,37 @@ def copied_links(group: Sequence[tuple[Link, Change]]) -> list[tuple[Link, Chang
     return [(link, change) for link, change in group if link.copies]
 
 
-def with_copies(text: str, group: Sequence[tuple[Link, Change]], missed: list[Link] | None) -> str:
+def with_copies(text: str, group: Sequence[tuple[Link, Change]], misses: list[Link] | None) -> str:
     """Replace copied values in a recorded text; links without a known new value count as missed."""
     changes = {link.producer: change for link, change in group}
-    for copied in sorted({each for link, _ in group for each in link.copies}, key=lambda each: -each.start):
-        if text[copied.start : copied.end] != copied.own:
-            # Another text stands here now
+    copies = {copy for link, _ in group for copy in link.copies}
+    # From the end of the text, so that earlier positions stay valid.
+    for copy in sorted(copies, key=lambda copy: -copy.start):
+        if text[copy.start : copy.end] != copy.own:
+            # The text has changed here.
             continue
-        values = {_value_now(copied, changes.get(rival)) for rival in copied.rivals}
+        values = {_value_now(copy, changes.get(rival)) for rival in copy.rivals}
         value = next(iter(values)) if len(values) == 1 else None
         if value is not None:
-            text = text[: copied.start] + value + text[copied.end :]
-        elif missed is not None:
-            missed += [link for link, _ in group if copied in link.copies]
+            text = text[: copy.start] + value + text[copy.end :]
+        elif misses is not None:
+            misses += [link for link, _ in group if copy in link.copies]
     return text
 
 
-def _value_now(copied: CopiedValue, change: Change | None) -> str | None:
+def _value_now(copy: CopiedValue, change: Change | None) -> str | None:
     """New value in the place of a copied one; None if ambiguous."""
     if change is None:
-        return copied.own
+        return copy.own
     if not change.is_known:
         return None
     before, after = text_of(change.node.type, change.original), text_of(change.node.type, change.current)
-    changed = [hunk for hunk in hunks(before, after) if hunk.base and share_word(copied.own, hunk.base)]
-    if not changed:
-        return copied.own if contains_words(copied.own, after) else None
-    for hunk in changed:
-        if contains_words(copied.other, hunk.candidate):
-            return copied.other
-        if split_words(hunk.base) == split_words(copied.own) and hunk.candidate:
+    hunks_of_value = [hunk for hunk in hunks(before, after) if hunk.base and share_word(copy.own, hunk.base)]
+    if not hunks_of_value:
+        return copy.own if contains_words(copy.own, after) else None
+    for hunk in hunks_of_value:
+        if contains_words(copy.other, hunk.candidate):
+            return copy.other
+        if split_words(hunk.base) == split_words(copy.own) and hunk.candidate:
             return hunk.candidate
     return None

@@ -26,7 +26,7 @@ from traces.payloads.messages import Documents, Message, ModelAnswer
 
 Slots = list[list[JSONValue]]
 
-# How agents turn a tool's result into the text of a message.
+# Renderings of a tool's result as the text of a message.
 _RENDERINGS: Final[tuple[Callable[[JSONValue], str], ...]] = (
     lambda value: value if isinstance(value, str) else json.dumps(value),
     lambda value: json.dumps(value, ensure_ascii=False),
@@ -39,44 +39,47 @@ _RENDERINGS: Final[tuple[Callable[[JSONValue], str], ...]] = (
 )
 
 
-def rebuild_value(recorded: JSONValue, incoming: Incoming, missed: Misses | None = None) -> JSONValue:
+def rebuild_value(recorded_input: JSONValue, incoming: Incoming, misses: Misses | None = None) -> JSONValue:
     """Rebuild the input of a step other than a model step."""
-    value = recorded
+    value = recorded_input
     for path, group in _by_place(incoming).items():
-        value = replace_at(value, path, partial(_placed, group=group, missed=missed))
+        value = replace_at(value, path, partial(_place_changes, group=group, misses=misses))
     return value
 
 
 def rebuild_slots(
-    messages: Sequence[JSONValue], prefix: Slots | None, incoming: Incoming, missed: Misses | None = None
+    messages: Sequence[JSONValue], prefix: Slots | None, incoming: Incoming, misses: Misses | None = None
 ) -> Slots:
     """Rebuild a model's messages; each slot holds the replacement of one recorded message.
 
     `prefix` are the slots of the call whose history this one continues, when that was rebuilt.
     """
-    taken = prefix or []
-    # No slot is ever changed in place, so that all calls of a conversation share those of its beginning.
-    slots: Slots = [*taken, *([message] for message in messages[len(taken) :])]
+    prefix_slots = prefix or []
+    # Slots are never changed in place, so that all calls of a conversation share those of its beginning.
+    slots: Slots = [*prefix_slots, *([message] for message in messages[len(prefix_slots) :])]
     for path, group in _by_place(incoming).items():
         index, rest = message_place(path)
         if index is None or index >= len(slots):
-            slots = [[_in_message(message, group, missed) for message in slot] for slot in slots]
+            slots = [[_in_message(message, group, misses) for message in slot] for slot in slots]
         elif not slots[index]:
-            # What stood here is gone
+            # The recorded message no longer exists.
             continue
         elif rest:
-            # What a person wrote in reply stays as it was written where no new words for it are known.
-            here = None if index < len(taken) or is_reply(messages, index) else missed
-            put = partial(_content, group=group, missed=here)
-            slots[index] = [replace_at(message, rest, put) for message in slots[index]]
-        elif index >= len(taken):  # what is taken over holds it already, with all that was said on the way to it
+            # A user's reply stays as recorded if its new text is unknown.
+            reply_misses = None if index < len(prefix_slots) or is_reply(messages, index) else misses
+            replace_text = partial(_content, group=group, misses=reply_misses)
+            slots[index] = [replace_at(message, rest, replace_text) for message in slots[index]]
+        elif index >= len(prefix_slots):
+            # The prefix already contains the new message, and those that led to it.
             slots[index] = [_message(messages[index], group[-1][1])]
     return slots
 
 
 def is_reply(messages: Sequence[JSONValue], index: int) -> bool:
     """True if a user message follows an assistant message."""
-    return Message(messages[index]).role == "user" and any(Message(one).role == "assistant" for one in messages[:index])
+    return Message(messages[index]).role == "user" and any(
+        Message(message).role == "assistant" for message in messages[:index]
+    )
 
 
 def flat(slots: Slots) -> list[JSONValue]:
@@ -85,30 +88,32 @@ def flat(slots: Slots) -> list[JSONValue]:
 
 def with_recorded_calls(change: Change, message: JSONObject) -> JSONObject:
     """Keep the recorded tool calls in a placeholder message, because later tool messages answer them."""
-    recorded = ModelAnswer(change.original).message
-    if change.is_known or "tool_calls" not in recorded:
+    recorded_message = ModelAnswer(change.original).message
+    if change.is_known or "tool_calls" not in recorded_message:
         return message
-    return {**message, "tool_calls": recorded["tool_calls"]}
+    return {**message, "tool_calls": recorded_message["tool_calls"]}
 
 
-def render(recorded: JSONValue, text: str, current: JSONValue) -> str:
+def render(recorded_value: JSONValue, text: str, current: JSONValue) -> str:
     """Render `current` the way `recorded` was rendered as `text`; as plain JSON if that is unknown."""
-    if (found := render_like(recorded, text, current)) is not None:
-        return found
+    if (text_like := render_like(recorded_value, text, current)) is not None:
+        return text_like
     return _RENDERINGS[1](current) if not isinstance(current, str) else current
 
 
-def render_like(recorded: JSONValue, text: JSONValue, current: JSONValue) -> str | None:
+def render_like(recorded_value: JSONValue, text: JSONValue, current: JSONValue) -> str | None:
     """Render `current` the way `recorded` was rendered as `text`; None if that is unknown."""
-    return next((style(current) for style in _RENDERINGS if style(recorded) == text), None)
+    return next((style(current) for style in _RENDERINGS if style(recorded_value) == text), None)
 
 
 def replace_outputs(value: JSONValue, changes: Iterable[Change]) -> JSONValue:
     """Replace every occurrence of changed outputs, or of their texts, in `value`; each only once."""
-    found = list(changes)
-    if isinstance(value, str) and not any(value == change.original for change in found):
-        return _replaced_text(value, {old: new for change in reversed(found) for old, new in _pairs(change).items()})
-    for change in found:
+    change_list = list(changes)
+    if isinstance(value, str) and not any(value == change.original for change in change_list):
+        return _replace_text(
+            value, {old: new for change in reversed(change_list) for old, new in _pairs(change).items()}
+        )
+    for change in change_list:
         value = _everywhere(value, change, _pairs(change))
     return value
 
@@ -118,7 +123,7 @@ def _by_place(incoming: Incoming) -> dict[str, list[tuple[Link, Change]]]:
     places: dict[str, list[tuple[Link, Change]]] = {}
     for link, change in incoming:
         if link.kind is EdgeKind.HISTORY and not link.producer_path:
-            # The producer's input is repeated, and not its answer
+            # The consumer repeats the producer's input, not its answer.
             continue
         places.setdefault(link.consumer_path, []).append((link, change))
     return places
@@ -132,65 +137,65 @@ def message_place(path: str) -> tuple[int | None, str]:
     return int(tokens[1]), "".join(f"/{token}" for token in path.split("/")[3:])
 
 
-def _message(recorded: JSONValue, change: Change) -> JSONValue:
+def _message(recorded_message: JSONValue, change: Change) -> JSONValue:
     """Replacement of a recorded message."""
     if change.node.type is StepType.MODEL:
-        return with_recorded_calls(change, ModelAnswer(change.current).message) or recorded
-    return _everywhere(recorded, change, _pairs(change))
+        return with_recorded_calls(change, ModelAnswer(change.current).message) or recorded_message
+    return _everywhere(recorded_message, change, _pairs(change))
 
 
-def _in_message(message: JSONValue, group: Iterable[tuple[Link, Change]], missed: Misses | None) -> JSONValue:
+def _in_message(message: JSONValue, group: Iterable[tuple[Link, Change]], misses: Misses | None) -> JSONValue:
     if not isinstance(message, dict) or "content" not in message:
         return message
-    return {**message, "content": _content(message["content"], group, missed)}
+    return {**message, "content": _content(message["content"], group, misses)}
 
 
-def _content(old: JSONValue, group: Iterable[tuple[Link, Change]], missed: Misses | None = None) -> JSONValue:
+def _content(old: JSONValue, group: Iterable[tuple[Link, Change]], misses: Misses | None = None) -> JSONValue:
     """Rebuild a message's content: a whole tool result, or texts inside it."""
-    old, group = _copied(old, group, missed)
-    inside: list[tuple[Link, Change]] = []
-    for link, change in _once_each(group):
+    old, group = _apply_copies(old, group, misses)
+    text_changes: list[tuple[Link, Change]] = []
+    for link, change in _one_per_producer(group):
         if link.kind is EdgeKind.TOOL_CALL_ID and change.node.type is StepType.TOOL:
             old = tool_content(old, change)
         else:
-            inside.append((link, change))
-    numbered = [(link.nth, change) for link, change in inside if link.nth is not None]
-    if isinstance(old, str) and numbered:
-        old = _replaced_each(old, numbered)
-        inside = [(link, change) for link, change in inside if link.nth is None]
-    new = replace_outputs(old, [change for _, change in inside])
-    for link, change in inside:
-        if isinstance(old, str) and isinstance(new, str) and not _holds(old, change):
-            new = _with_values(new, link, change, missed)
+            text_changes.append((link, change))
+    ordinals = [(link.nth, change) for link, change in text_changes if link.nth is not None]
+    if isinstance(old, str) and ordinals:
+        old = _replace_ordinals(old, ordinals)
+        text_changes = [(link, change) for link, change in text_changes if link.nth is None]
+    new = replace_outputs(old, [change for _, change in text_changes])
+    for link, change in text_changes:
+        if isinstance(old, str) and isinstance(new, str) and not _contains(old, change):
+            new = _with_values(new, link, change, misses)
     return new
 
 
-def _copied(
-    old: JSONValue, group: Iterable[tuple[Link, Change]], missed: Misses | None
+def _apply_copies(
+    old: JSONValue, group: Iterable[tuple[Link, Change]], misses: Misses | None
 ) -> tuple[JSONValue, list[tuple[Link, Change]]]:
     """Replace copied values in a recorded text; returns it with the remaining links."""
-    found = list(group)
-    copies = copied_links(found)
+    pairs = list(group)
+    copies = copied_links(pairs)
     if not copies:
-        return old, found
+        return old, pairs
     copied_from = {link.producer for link, _ in copies}
-    new = with_copies(old, copies, missed) if isinstance(old, str) else old
-    return new, [(link, change) for link, change in found if link.producer not in copied_from]
+    new = with_copies(old, copies, misses) if isinstance(old, str) else old
+    return new, [(link, change) for link, change in pairs if link.producer not in copied_from]
 
 
-def _holds(text: str, change: Change) -> bool:
+def _contains(text: str, change: Change) -> bool:
     """True if a text contains a whole text of a changed output."""
     return text == change.original or any(old in text for old in _pairs(change))
 
 
-def _with_values(text: str, link: Link, change: Change, missed: Misses | None) -> str:
+def _with_values(text: str, link: Link, change: Change, misses: Misses | None) -> str:
     """Replace the values that a link traces to a changed output."""
     if not change.is_known:
-        # A placeholder has no values
+        # A placeholder has no values.
         return text
     new = substitute(text, change)
-    if new is None and missed is not None:
-        missed.append(link)
+    if new is None and misses is not None:
+        misses.append(link)
     return text if new is None else new
 
 
@@ -204,16 +209,16 @@ def tool_content(old: JSONValue, change: Change) -> JSONValue:
     return change.current
 
 
-def _placed(old: JSONValue, group: list[tuple[Link, Change]], missed: Misses | None) -> JSONValue:
-    old, group = _copied(old, group, missed)
-    for link, change in _once_each(group):
-        old = _placed_one(old, link, change, missed)
+def _place_changes(old: JSONValue, group: list[tuple[Link, Change]], misses: Misses | None) -> JSONValue:
+    old, group = _apply_copies(old, group, misses)
+    for link, change in _one_per_producer(group):
+        old = _place_change(old, link, change, misses)
     return old
 
 
-def _placed_one(old: JSONValue, link: Link, change: Change, missed: Misses | None) -> JSONValue:
-    asked = link.kind is EdgeKind.TOOL_CALL_ID and change.node.type is StepType.MODEL
-    if asked and not change.is_known:
+def _place_change(old: JSONValue, link: Link, change: Change, misses: Misses | None) -> JSONValue:
+    is_call_request = link.kind is EdgeKind.TOOL_CALL_ID and change.node.type is StepType.MODEL
+    if is_call_request and not change.is_known:
         return old
     try:
         before, after = (
@@ -221,27 +226,27 @@ def _placed_one(old: JSONValue, link: Link, change: Change, missed: Misses | Non
             resolve_pointer(change.current, link.producer_path),
         )
     except LookupError:
-        return old if asked else _placed_inside(old, link, change, missed)
-    # The same arguments are asked for with what is recorded of them, be it nothing
-    if asked:
+        return old if is_call_request else _place_inside(old, link, change, misses)
+    # Unchanged arguments stay as recorded, even if none were recorded.
+    if is_call_request:
         return after if _same_tool(link, change) and digest(before) != digest(after) else old
-    return after if before == old else _placed_inside(old, link, change, missed)
+    return after if before == old else _place_inside(old, link, change, misses)
 
 
-def _placed_inside(old: JSONValue, link: Link, change: Change, missed: Misses | None) -> JSONValue:
+def _place_inside(old: JSONValue, link: Link, change: Change, misses: Misses | None) -> JSONValue:
     new = _everywhere(old, change, _pairs(change))
-    if link.kind is EdgeKind.LINK and missed is not None and new == old:
-        missed.append(link)
+    if link.kind is EdgeKind.LINK and misses is not None and new == old:
+        misses.append(link)
     if link.kind not in (EdgeKind.TEXT, EdgeKind.VALUE) or digest(new) != digest(old):
         return new
     if not isinstance(old, str):
-        return _number(old, link, change, missed)
-    return _with_values(old, link, change, missed)
+        return _replace_number(old, link, change, misses)
+    return _with_values(old, link, change, misses)
 
 
-def _number(old: JSONValue, link: Link, change: Change, missed: Misses | None) -> JSONValue:
+def _replace_number(old: JSONValue, link: Link, change: Change, misses: Misses | None) -> JSONValue:
     """Replace a number that comes from an output, possibly from inside a text."""
-    text = _with_values(str(old), link, change, missed)
+    text = _with_values(str(old), link, change, misses)
     try:
         return type(old)(text) if isinstance(old, int | float) else old
     except ValueError:
@@ -257,7 +262,7 @@ def _same_tool(link: Link, change: Change) -> bool:
         return False
 
 
-def _once_each(group: Iterable[tuple[Link, Change]]) -> list[tuple[Link, Change]]:
+def _one_per_producer(group: Iterable[tuple[Link, Change]]) -> list[tuple[Link, Change]]:
     """One link per producer: each change is applied as a whole."""
     return list({link.producer: (link, change) for link, change in group}.values())
 
@@ -291,24 +296,24 @@ def _everywhere(value: JSONValue, change: Change, pairs: dict[str, str]) -> JSON
     if change.node.type is StepType.MODEL and value and value == ModelAnswer(change.original).message:
         return ModelAnswer(change.current).message
     if isinstance(value, str):
-        return _replaced_text(value, pairs)
+        return _replace_text(value, pairs)
     if isinstance(value, list):
         return [_everywhere(item, change, pairs) for item in value]
     if isinstance(value, dict):
-        return _replaced_object(value, change, pairs)
+        return _replace_in_object(value, change, pairs)
     return value
 
 
-def _replaced_object(value: JSONObject, change: Change, pairs: dict[str, str]) -> JSONValue:
-    recorded, current = change.original, change.current
-    if isinstance(recorded, dict) and isinstance(current, dict):
-        documents = recorded.get("documents")
+def _replace_in_object(value: JSONObject, change: Change, pairs: dict[str, str]) -> JSONValue:
+    original, current = change.original, change.current
+    if isinstance(original, dict) and isinstance(current, dict):
+        documents = original.get("documents")
         if documents and value.get("documents") == documents:
             return {**value, "documents": current.get("documents")}
     return {key: _everywhere(item, change, pairs) for key, item in value.items()}
 
 
-def _replaced_text(text: str, pairs: dict[str, str]) -> str:
+def _replace_text(text: str, pairs: dict[str, str]) -> str:
     """Apply all replacements in one pass, longest first, so that none is replaced again."""
     if not pairs or not any(old in text for old in pairs):
         return text
@@ -316,14 +321,14 @@ def _replaced_text(text: str, pairs: dict[str, str]) -> str:
     return re.sub(pattern, lambda match: pairs[match.group()], text)
 
 
-def _replaced_each(text: str, changes: Iterable[tuple[int, Change]]) -> str:
+def _replace_ordinals(text: str, changes: Iterable[tuple[int, Change]]) -> str:
     """Of a text that several steps produced, replace only the occurrences of the changed ones."""
     now: dict[str, dict[int, str]] = {}
     for nth, change in changes:
         for old, new in _pairs(change).items():
             now.setdefault(old, {})[nth] = new
-    for old, each in now.items():
+    for old, text_by_index in now.items():
         parts = text.split(old)
-        texts = [each.get(at, old) for at in range(len(parts) - 1)]
+        texts = [text_by_index.get(at, old) for at in range(len(parts) - 1)]
         text = parts[0] + "".join(new + part for new, part in zip(texts, parts[1:], strict=True))
     return text

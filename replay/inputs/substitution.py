@@ -1,8 +1,8 @@
 """Substitute changed values inside texts that code composed. Pure.
 
 Example: a model answered ``billing`` and now answers ``tech support``; code wrote ``You work for BILLING.``, which
-becomes ``You work for TECH SUPPORT.``: what code did to the old value is done to the new one. Where it is not known
-what code would write now, the result is None.
+becomes ``You work for TECH SUPPORT.``: the new value gets the formatting of the old one. If the new text is unknown,
+the result is None.
 """
 
 import re
@@ -67,37 +67,37 @@ def _values(type: StepType, output: JSONValue) -> Iterator[Value]:
     return answer_values(ModelAnswer(output).message, ANSWER) if type is StepType.MODEL else output_values(output)
 
 
-def _replacement(written: str, span: Span, change: Change) -> str | None:
+def _replacement(old_text: str, span: Span, change: Change) -> str | None:
     """New value of a span; all of its sources are places of one output."""
     source = span.sources[0]
     try:
-        now = resolve_pointer(change.current, source.path)
+        value = resolve_pointer(change.current, source.path)
     except LookupError:
         return None
-    if isinstance(now, bool) or not isinstance(now, str | int | float):
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
-    new = now.strip() if isinstance(now, str) else str(now)
+    new = value.strip() if isinstance(value, str) else str(value)
     if source.kind is ValueKind.TOKEN:
         before = str(resolve_pointer(change.original, source.path))
-        return _as_written(written, source.text, _same_token(source.text, before, new))
+        return _format_like(old_text, source.text, _same_token(source.text, before, new))
     if not span.key:
-        # Cut off at as many characters
-        return new[: len(written)]
-    return _as_written(written, source.text, new)
+        # The old value was cut at this length.
+        return new[: len(old_text)]
+    return _format_like(old_text, source.text, new)
 
 
-def _as_written(written: str, old: str, new: str | None) -> str | None:
+def _format_like(old_text: str, old: str, new: str | None) -> str | None:
     """Apply the old value's formatting (case, separators) to the new one."""
     if new is None or old == new:
-        return None if new is None else written
+        return None if new is None else old_text
     for case in _CASES:
         for separator in _SEPARATORS:
-            if _separated(case(old), separator) == written:
-                return _separated(case(new), separator)
+            if _with_separator(case(old), separator) == old_text:
+                return _with_separator(case(new), separator)
     return None
 
 
-def _separated(text: str, separator: str) -> str:
+def _with_separator(text: str, separator: str) -> str:
     return _SEPARATOR.sub(separator, text) if separator else text
 
 
@@ -106,8 +106,8 @@ def _same_token(token: str, before: str, after: str) -> str | None:
     now = tokens_of(after)
     if token in now:
         return token
-    old = [other for other in tokens_of(before) if other not in now and _shape(other) == _shape(token)]
-    new = [other for other in now if other not in tokens_of(before) and _shape(other) == _shape(token)]
+    old = [candidate for candidate in tokens_of(before) if candidate not in now and _shape(candidate) == _shape(token)]
+    new = [candidate for candidate in now if candidate not in tokens_of(before) and _shape(candidate) == _shape(token)]
     return new[0] if len(old) == len(new) == 1 else None
 
 

@@ -12,14 +12,14 @@ def resolve_pointer(value: JSONValue, path: str) -> JSONValue:
     if not mark:
         return _plain_value_at(value, path)
     try:
-        # A key may have the mark in it
+        # A key may contain the mark.
         return _plain_value_at(value, path)
     except LookupError:
         text = _plain_value_at(value, outer)
-    parsed = json_in(text) if isinstance(text, str) else None
-    if parsed is None:
+    document = json_in(text) if isinstance(text, str) else None
+    if document is None:
         raise LookupError(path)
-    return _plain_value_at(parsed[0], inner)
+    return _plain_value_at(document[0], inner)
 
 
 def _plain_value_at(value: JSONValue, path: str) -> JSONValue:

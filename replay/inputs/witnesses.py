@@ -27,14 +27,14 @@ def is_configuration(
 
     One witness that lacks the content shows that it is chosen by something.
     """
-    supported = False
+    is_supported = False
     for witness in witnesses:
         if not _differs(witness.outputs.get(change.node.no, ""), change, payload):
             continue
         if (node.type, node.name, item.digest) not in witness.contents:
             return False
-        supported = True
-    return supported
+        is_supported = True
+    return is_supported
 
 
 def _differs(ref: str, change: Change, payload: Callable[[str], JSONValue]) -> bool:
@@ -42,13 +42,15 @@ def _differs(ref: str, change: Change, payload: Callable[[str], JSONValue]) -> b
     if not ref or ref == change.node.output_ref:
         return False
     try:
-        other = _leaves(change.node.type, payload(ref))
+        other_leaves = _leaves(change.node.type, payload(ref))
     except MissingPart:
         return False
     before = _leaves(change.node.type, change.original)
     after = _leaves(change.node.type, change.current) if change.is_known else {}
-    changed = [path for path in before if before[path] != after.get(path)]
-    return bool(changed) and all(path in other and other[path] != before[path] for path in changed)
+    changed_paths = [path for path in before if before[path] != after.get(path)]
+    return bool(changed_paths) and all(
+        path in other_leaves and other_leaves[path] != before[path] for path in changed_paths
+    )
 
 
 def _leaves(type: StepType, output: JSONValue) -> dict[str, str]:
@@ -62,8 +64,8 @@ def _leaves(type: StepType, output: JSONValue) -> dict[str, str]:
 
 def _scalars(value: JSONValue) -> Iterator[tuple[str, str]]:
     for path, _, leaf in scalars(value, "", ""):
-        parsed = json_in(leaf) if isinstance(leaf, str) else None
-        if parsed is None:
+        document = json_in(leaf) if isinstance(leaf, str) else None
+        if document is None:
             yield path, " ".join(words_of(str(leaf))) or str(leaf)
         else:
-            yield from ((f"{path}#{inner}", text) for inner, text in _scalars(parsed[0]))
+            yield from ((f"{path}#{inner}", text) for inner, text in _scalars(document[0]))

@@ -48,7 +48,7 @@ class TurnCalls:
             lambda tool, arguments: parts.context.ignoring.reduce(StepType.TOOL, tool, arguments)
         )
         # Recorded agents and searches that answer a call without a tool step.
-        self._implicit_calls: RecordedCalls[Node] = RecordedCalls(self._recorded_calls.reduced)
+        self._implicit_calls: RecordedCalls[Node] = RecordedCalls(self._recorded_calls.reduce)
         self._later_calls = [node for node in loop.calls if node.no > start.no]
         # Recorded calls that a divergence reports as replaced.
         self._replaced_numbers: set[int] = set()
@@ -68,8 +68,8 @@ class TurnCalls:
         for call in requests:
             tool_and_arguments = str(call.get("name", "")), call.get("arguments")
             candidates = [
-                *self._recorded_calls.waiting(*tool_and_arguments),
-                *self._implicit_calls.waiting(*tool_and_arguments),
+                *self._recorded_calls.unused_matches(*tool_and_arguments),
+                *self._implicit_calls.unused_matches(*tool_and_arguments),
             ]
             match = next((node for node in candidates if node.no not in taken_numbers), None)
             taken_numbers.update(() if match is None else (match.no,))
@@ -281,7 +281,7 @@ class TurnCalls:
         return None
 
     def _key(self, tool: str, arguments: JSONValue) -> str:
-        return exact_key(tool, self._recorded_calls.reduced(tool, arguments))
+        return exact_key(tool, self._recorded_calls.reduce(tool, arguments))
 
     def _was_made(self, call: Call) -> bool:
         return self._key(call.callee, call.input) in self._made_keys
@@ -294,7 +294,7 @@ class TurnCalls:
 
     def _similar_match(self, call: Call) -> Match[Node] | None:
         return self._recorded_calls.similar(
-            call.callee, call.input, self._context.policy.semantic_threshold, but=self._reserved_nodes
+            call.callee, call.input, self._context.policy.semantic_threshold, exclude=self._reserved_nodes
         )
 
 

@@ -55,8 +55,8 @@ def make_tool_call(
     """Make a tool call under hooks, and report its end to them."""
     try:
         result = verdict.denial_answer() or verdict.annotate(answer())
-    except ReplayFailure as stop_answer:
-        parts.points.after_tool(loop, call, error_answer(str(stop_answer)))
+    except ReplayFailure as failure:
+        parts.points.after_tool(loop, call, error_answer(str(failure)))
         raise
     parts.points.after_tool(loop, call, result)
     return result

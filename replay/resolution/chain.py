@@ -36,134 +36,144 @@ class ResolverChain:
         self,
         policy: Policy,
         environment: ReplayEnvironment,
-        anew: Resolver = lambda call: None,
+        rerun: Resolver = lambda call: None,
         ignoring: IgnoreRules = NO_RULES,
         assumption: Callable[[Node], JSONObject | None] = lambda node: None,
     ) -> None:
         self.policy = policy
         self.environment = environment
         self.ignoring = ignoring
-        # Why a step may be reached although its input is as recorded
+        # Explains why a change may reach a step with its recorded input.
         self._assumption = assumption
-        # Runs the steps inside of a call again
-        self._anew = anew
-        # Calls that would go live if somebody had reviewed their tools
+        # Re-runs the steps inside a call.
+        self._rerun = rerun
+        # Calls that would go live if their tools were reviewed as safe.
         self.unreviewed_calls: list[Call] = []
 
     def resolve(self, call: Call) -> Answer:
         """Resolve a call; the label's key is in the detail. The last resolver always answers."""
-        if (resumed := self.environment.committed_answer(call.no)) is not None:
-            return resumed
+        if (stored_answer := self.environment.committed_answer(call.no)) is not None:
+            return stored_answer
         for resolver in self._chain(call):
             if (answer := resolver(call)) is not None:
-                return _explained(call, answer)
+                return _with_explanation(call, answer)
         raise AssertionError("the fallback answers every call")
 
     def resolve_tool(
         self,
         call: Call,
-        repeated: Callable[[Call], Node | None],
-        similar: Callable[[Call], Match[Node] | None],
-        anew: Resolver,
+        find_repeated: Callable[[Call], Node | None],
+        find_similar: Callable[[Call], Match[Node] | None],
+        rerun: Resolver,
         *,
         from_others: bool,
     ) -> Answer:
         """Resolve a tool call without an unused recording: repetition, cache, or policy.
 
-        `from_others`: one that other calls were given may stand for it.
+        `from_others` allows answers that other runs or steps gave to the same or a similar call.
         """
-        recorded: tuple[Resolver, ...] = (
-            lambda asked: self._repeated(repeated(asked)),
-            *((self._cached,) if from_others else ()),
-            lambda asked: self._similar(similar(asked)),
-            *((self._elsewhere,) if from_others else ()),
+        recorded_resolvers: tuple[Resolver, ...] = (
+            lambda new_call: self._repeat(find_repeated(new_call)),
+            *((self._from_cache,) if from_others else ()),
+            lambda new_call: self._from_similar(find_similar(new_call)),
+            *((self._similar_elsewhere,) if from_others else ()),
         )
         chain: tuple[Resolver, ...] = (
-            *((self._live, *recorded) if self.policy.order == "reexecute" else (*recorded, self._live)),
-            self._asked,
-            lambda asked: None if self._is_blocked(asked.callee) else anew(asked),
-            self._blocked,
+            *(
+                (self._call_live, *recorded_resolvers)
+                if self.policy.order == "reexecute"
+                else (*recorded_resolvers, self._call_live)
+            ),
+            self._ask_operator,
+            lambda new_call: None if self._is_blocked(new_call.callee) else rerun(new_call),
+            self._block,
             self._fallback,
         )
-        answer = next(found for resolver in chain if (found := resolver(call)) is not None)
-        return _explained(call, answer)
+        answer = next(result for resolver in chain if (result := resolver(call)) is not None)
+        return _with_explanation(call, answer)
 
-    def _repeated(self, node: Node | None) -> Answer | None:
+    def _repeat(self, node: Node | None) -> Answer | None:
         if node is None or node.losses:
             return None
         answer = self._from_recording(node, label=Label.EXACT, reason=Reason.SOURCE_OUTPUT_REUSED)
         return replace(answer, detail={"matched": {"step": node.no, "id": str(node.id), "repeated": True}})
 
-    def _similar(self, match: Match[Node] | None) -> Answer | None:
+    def _from_similar(self, match: Match[Node] | None) -> Answer | None:
         if match is None or match.call.lacks("output"):
             return None
         answer = self._from_recording(match.call, label=Label.CACHED, reason=Reason.CACHE_SEMANTIC)
-        said: JSONObject = {"step": match.call.no, "id": str(match.call.id), "similarity": round(match.similarity, 4)}
-        return replace(answer, action="cache", detail={"matched": said})
+        match_detail: JSONObject = {
+            "step": match.call.no,
+            "id": str(match.call.id),
+            "similarity": round(match.similarity, 4),
+        }
+        return replace(answer, action="cache", detail={"matched": match_detail})
 
     def _chain(self, call: Call) -> Iterator[Resolver]:
-        yield self._operator
+        yield self._override
         if self.policy.order == "reexecute":
-            yield self._live
-        yield self._recorded
-        yield self._cached
+            yield self._call_live
+        yield self._reuse
+        yield self._from_cache
         if call.type is StepType.TOOL:
-            yield self._semantic
-            yield self._elsewhere
+            yield self._reuse_similar
+            yield self._similar_elsewhere
         if self.policy.order == "reuse":
-            yield self._live
+            yield self._call_live
         if call.type is StepType.TOOL:
-            yield self._asked
+            yield self._ask_operator
             if not self._is_blocked(call.callee):
-                yield self._anew
-            yield self._blocked
+                yield self._rerun
+            yield self._block
         yield self._fallback
 
-    def _operator(self, call: Call) -> Answer | None:
+    def _override(self, call: Call) -> Answer | None:
         """Override output, unless it equals the recording."""
-        given = operator_output(call, self.environment)
-        if given is None or (not call.changed and call.node is not None and self._is_recorded(call, given)):
+        override = operator_output(call, self.environment)
+        if override is None or (not call.changed and call.node is not None and self._is_recorded(call, override)):
             return None
-        return replace(given, action="simulate", label=Label.SIMULATED, reason=Reason.OPERATOR_OVERRIDE)
+        return replace(override, action="simulate", label=Label.SIMULATED, reason=Reason.OPERATOR_OVERRIDE)
 
-    def _is_recorded(self, call: Call, given: Answer) -> bool:
+    def _is_recorded(self, call: Call, override: Answer) -> bool:
         node = call.node
-        if node is None or not node.output_ref or node.losses or given.status is not node.status:
+        if node is None or not node.output_ref or node.losses or override.status is not node.status:
             return False
-        recorded = self.environment.payload(node.output_ref)
-        if call.type is StepType.MODEL and isinstance(recorded, dict) and isinstance(given.output, dict):
-            return digest(recorded.get("message")) == digest(given.output.get("message"))
-        return digest(recorded) == digest(given.output)
+        recorded_output = self.environment.payload(node.output_ref)
+        if call.type is StepType.MODEL and isinstance(recorded_output, dict) and isinstance(override.output, dict):
+            return digest(recorded_output.get("message")) == digest(override.output.get("message"))
+        return digest(recorded_output) == digest(override.output)
 
-    def _recorded(self, call: Call) -> Answer | None:
+    def _reuse(self, call: Call) -> Answer | None:
         node = call.node
         if call.changed or node is None:
             return None
         if node.losses:
-            return self._unverified(node)
+            return self._reuse_unverified(node)
         if (assumption := self._assumption(node)) is not None:
             answer = self._from_recording(node, label=Label.SIMULATED, reason=Reason.ASSUMED_UNAFFECTED)
             return replace(answer, action="simulate", detail=assumption, note=explanation(assumption))
         return self._from_recording(node, label=Label.EXACT, reason=Reason.SOURCE_OUTPUT_REUSED)
 
-    def _unverified(self, node: Node) -> Answer | None:
+    def _reuse_unverified(self, node: Node) -> Answer | None:
         """Recorded output of a step whose request is unreadable."""
         if node.lacks("output") or are_refused(self.policy):
             return None
         answer = self._from_recording(node, label=Label.SIMULATED, reason=Reason.POLICY_FALLBACK)
         return replace(answer, action="simulate", note=lost_note(node.losses))
 
-    def _semantic(self, call: Call) -> Answer | None:
+    def _reuse_similar(self, call: Call) -> Answer | None:
         """Recorded answer of a tool call whose arguments changed only in wording."""
         node = call.node
         if node is None or not node.input_ref or node.losses or call.unknown_producers:
             return None
-        recorded, asked = self.environment.payload(node.input_ref), call.input
-        kept = [self.ignoring.reduce(node.type, node.callee, arguments) for arguments in (recorded, asked)]
-        alike = similarity(kept[0], kept[1], node.callee)
-        return self._similar(Match(call=node, similarity=alike)) if alike >= self.policy.semantic_threshold else None
+        recorded_arguments, arguments = self.environment.payload(node.input_ref), call.input
+        values = [self.ignoring.reduce(node.type, node.callee, value) for value in (recorded_arguments, arguments)]
+        score = similarity(values[0], values[1], node.callee)
+        return (
+            self._from_similar(Match(call=node, similarity=score)) if score >= self.policy.semantic_threshold else None
+        )
 
-    def _elsewhere(self, call: Call) -> Answer | None:
+    def _similar_elsewhere(self, call: Call) -> Answer | None:
         """Answer to a similar call in any run of the app."""
         if not call.complete:
             return None
@@ -185,14 +195,14 @@ class ResolverChain:
             duration_ms=node.duration_ms,
         )
 
-    def _cached(self, call: Call) -> Answer | None:
+    def _from_cache(self, call: Call) -> Answer | None:
         if not call.signature or not call.complete:
             return None
         exclude = () if call.node is None else (call.node.id,)
         hit = self.environment.cached(call.reduced_signature or call.signature, exclude=exclude)
         return None if hit is None else from_cache(hit, Reason.CACHE_SIGNATURE)
 
-    def _live(self, call: Call) -> Answer | None:
+    def _call_live(self, call: Call) -> Answer | None:
         """Call a provider if the policy allows live calls of this kind."""
         kind = _KINDS.get(call.type)
         if kind not in self.policy.allow or not call.complete:
@@ -207,14 +217,14 @@ class ResolverChain:
 
     def _live_tool(self, call: Call) -> Answer | None:
         """Run a tool if the policy allows it and it is reviewed as safe."""
-        if self._forbidden(call.callee):
+        if self._prohibition(call.callee):
             return None
-        standing = self.environment.tool(call.callee)
-        if standing.safe is None:
+        review = self.environment.tool(call.callee)
+        if review.safe is None:
             self.unreviewed_calls.append(call)
-        if not (standing.safe and standing.executor):
+        if not (review.safe and review.executor):
             return None
-        answer = self.environment.live_tool(call, standing.executor)
+        answer = self.environment.live_tool(call, review.executor)
         waits = answer is not None and self.environment.planning and self.policy.tools.asks(call.callee)
         return replace(answer, note=f"{answer.note}, after your approval") if answer is not None and waits else answer
 
@@ -225,18 +235,18 @@ class ResolverChain:
     def _is_blocked(self, tool: str) -> bool:
         return _any_glob(self.policy.tools.block, tool)
 
-    def _forbidden(self, tool: str) -> str:
+    def _prohibition(self, tool: str) -> str:
         """Why the policy's lists forbid a tool; empty if they allow it."""
         rules = self.policy.tools
         if self._is_blocked(tool):
             return "on the blocklist"
         return "not on the allowlist" if rules.allow and not _any_glob(rules.allow, tool) else ""
 
-    def _asked(self, call: Call) -> Answer | None:
+    def _ask_operator(self, call: Call) -> Answer | None:
         if not self.policy.tools.asks(call.callee):
             return None
-        said = self.environment.ask(call)
-        if said is None:
+        reply = self.environment.ask(call)
+        if reply is None:
             note = "The operator will be asked for this tool's answer"
             return Answer(
                 action="simulate",
@@ -246,24 +256,26 @@ class ResolverChain:
                 note=note,
                 output=placeholder(call.type, note),
             )
-        return answer_from_operator(said)
+        return answer_from_operator(reply)
 
-    def _blocked(self, call: Call) -> Answer | None:
+    def _block(self, call: Call) -> Answer | None:
         """Deny a blocklisted call; answer a tool that is not reviewed as safe with a message."""
-        listed = self._is_blocked(call.callee)
+        is_listed = self._is_blocked(call.callee)
         safe = self.environment.tool(call.callee).safe
-        if safe and not listed:
+        if safe and not is_listed:
             return None
-        unreviewed = f"not reviewed, and its name {suggest(call.callee).reason}"
-        why = "on the blocklist" if listed else "reviewed as a side effect" if safe is False else unreviewed
+        unreviewed_reason = f"not reviewed, and its name {suggest(call.callee).reason}"
+        reason = (
+            "on the blocklist" if is_listed else "reviewed as a side effect" if safe is False else unreviewed_reason
+        )
         return Answer(
             action="simulate",
             label=Label.SIMULATED,
             reason=Reason.SIDE_EFFECT_BLOCKED,
             output=blocked_message(call.callee),
-            status=StepStatus.DENIED if listed else StepStatus.OK,
-            note=f"Tool {call.callee!r} is {why}",
-            detail={"blocked": why},
+            status=StepStatus.DENIED if is_listed else StepStatus.OK,
+            note=f"Tool {call.callee!r} is {reason}",
+            detail={"blocked": reason},
         )
 
     def _fallback(self, call: Call) -> Answer:
@@ -291,27 +303,27 @@ class ResolverChain:
         if not call.changed and call.node is not None and call.node.losses:
             return describe_losses(call.node.losses)
         if call.unknown_producers:
-            return f"what {step_list(call.unknown_producers)} now gives for part of its input is not known"
+            return f"part of its input depends on {step_list(call.unknown_producers)}, and its new value is unknown"
         if not call.complete:
-            return "the recording does not hold this step's input"
+            return "the recording does not contain this step's input"
         if call.type is StepType.MODEL and "model" not in self.policy.allow:
             return "the policy allows no live model calls"
         if call.type is StepType.MODEL:
             return f"no configured provider serves {call.model or 'this model'}"
         if call.type is StepType.TOOL:
-            return f"no recorded or cached answer to this tool call, and {self._not_live(call.callee)}"
+            return f"no recorded or cached answer to this tool call, and {self._why_not_live(call.callee)}"
         if call.type is StepType.RETRIEVAL:
-            allowed = "retrieval" in self.policy.allow
-            why = self.environment.retriever(call).reason if allowed else "the policy allows no live retrieval"
-            return f"no recorded or cached answer to this query, and {why}"
+            is_allowed = "retrieval" in self.policy.allow
+            reason = self.environment.retriever(call).reason if is_allowed else "the policy allows no live retrieval"
+            return f"no recorded or cached answer to this query, and {reason}"
         return f"a {call.type} step cannot be computed from a changed input"
 
-    def _not_live(self, tool: str) -> str:
+    def _why_not_live(self, tool: str) -> str:
         """Why a safe tool does not run."""
         if "tool" not in self.policy.allow:
             return "the policy allows no live tool calls"
-        if forbidden := self._forbidden(tool):
-            return f"it is {forbidden}"
+        if prohibition := self._prohibition(tool):
+            return f"it is {prohibition}"
         return "nothing is configured to run it"
 
 
@@ -327,16 +339,16 @@ def from_cache(hit: CachedAnswer, reason: Reason) -> Answer:
     )
 
 
-def _explained(call: Call, answer: Answer) -> Answer:
+def _with_explanation(call: Call, answer: Answer) -> Answer:
     """Add to an answer its label's key, why it is not exact, and replies to changed answers."""
-    detail = {**label_key(), **_why(call, answer)}
+    detail = {**label_key(), **_cause_detail(call, answer)}
     if not call.reply_indices or not call.changed or answer.reason is Reason.OPERATOR_OVERRIDE:
         return answer.with_detail({**detail, **answer.detail})
     note = ". ".join(filter(None, (answer.note, typed_messages.note(call.reply_indices))))
     return replace(answer, detail={**detail, **typed_messages.detail(call.reply_indices), **answer.detail}, note=note)
 
 
-def _why(call: Call, answer: Answer) -> JSONObject:
+def _cause_detail(call: Call, answer: Answer) -> JSONObject:
     """Why a step is not exact: its call differs, or its recording is incomplete."""
     if answer.label is Label.EXACT:
         return {}

@@ -16,51 +16,53 @@ ARTIFACT_MISSING: Final = "artifact_missing"
 
 
 def are_refused(policy: Policy) -> bool:
-    """Whether the policy accepts only what was recorded."""
+    """True if the policy accepts only recorded outputs."""
     return policy.strict or policy.fallback == "fail"
 
 
 def reused_ranges(fork: int, events: Sequence[Event]) -> list[range]:
-    """The steps that a replay takes over as they are: all before the fork, and those that no change reaches."""
+    """Ranges of steps that a replay reuses: all before the fork, and those that no change reaches."""
     return [range(1, fork), *(range(event.first, event.last + 1) for event in events if isinstance(event, StepsReused))]
 
 
-def refusals(policy: Policy, lost: Mapping[int, LostPayloads], reused_ranges: Sequence[range]) -> Iterator[PlanRefusal]:
-    """The first of the reused steps that the policy wants as recorded and that cannot be read."""
-    needed = [no for no in lost if any(no in steps for steps in reused_ranges)] if are_refused(policy) else []
-    if needed:
-        first = min(needed)
-        where = "/policy/strict" if policy.strict else "/policy/fallback"
-        detail = refusal_text(policy, first, lost[first])
-        yield PlanRefusal(code=ARTIFACT_MISSING, detail=detail, where=where, step=first)
+def refusals(policy: Policy, losses: Mapping[int, LostPayloads], ranges: Sequence[range]) -> Iterator[PlanRefusal]:
+    """Refusal for the first reused step whose recording is unreadable, if the policy requires it."""
+    needed_steps = [no for no in losses if any(no in steps for steps in ranges)] if are_refused(policy) else []
+    if needed_steps:
+        first = min(needed_steps)
+        path = "/policy/strict" if policy.strict else "/policy/fallback"
+        detail = refusal_text(policy, first, losses[first])
+        yield PlanRefusal(code=ARTIFACT_MISSING, detail=detail, where=path, step=first)
 
 
-def warnings(lost: Mapping[int, LostPayloads], fork: int) -> Iterator[str]:
-    """The warning about inherited steps, which a plan does not list."""
-    if numbers := sorted(no for no in lost if no < fork):
-        yield sentence(f"{step_list(numbers)} before the fork cannot be verified: {describe_losses(lost[numbers[0]])}.")
+def warnings(losses: Mapping[int, LostPayloads], fork: int) -> Iterator[str]:
+    """Warning about unreadable inherited steps, which a plan does not list."""
+    if numbers := sorted(no for no in losses if no < fork):
+        yield sentence(
+            f"{step_list(numbers)} before the fork cannot be verified: {describe_losses(losses[numbers[0]])}."
+        )
 
 
-def refusal_text(policy: Policy, no: int, lost: LostPayloads) -> str:
-    """Why a replay ends at a step."""
-    why = "the policy is strict" if policy.strict else "the policy allows no placeholder"
-    return f"step {no} cannot be reused: {describe_losses(lost)}; {why}"
+def refusal_text(policy: Policy, no: int, losses: LostPayloads) -> str:
+    """Explain why a replay ends at a step."""
+    reason = "the policy is strict" if policy.strict else "the policy allows no placeholder"
+    return f"step {no} cannot be reused: {describe_losses(losses)}; {reason}"
 
 
-def note(lost: LostPayloads) -> str:
-    """What became of a step that nothing else reaches."""
-    kept = "A placeholder stands for its output" if _lacks_output(lost) else "Its recorded output is kept, unverified"
-    return f"{kept}: {describe_losses(lost)}"
+def note(losses: LostPayloads) -> str:
+    """Describe an unreadable step that no change reaches."""
+    text = "A placeholder replaces its output" if _lacks_output(losses) else "Its recorded output is kept, unverified"
+    return f"{text}: {describe_losses(losses)}"
 
 
-def detail(lost: LostPayloads) -> JSONObject:
-    """The label's key, with the cause and the payloads at fault."""
-    return {**label_key(), **cause(lost), "note": note(lost)}
+def detail(losses: LostPayloads) -> JSONObject:
+    """Label detail with the cause and the unreadable payloads."""
+    return {**label_key(), **cause(losses), "note": note(losses)}
 
 
-def cause(lost: LostPayloads) -> JSONObject:
-    return {"why": str(Cause.ARTIFACT_MISSING), "unavailable": [payload.document for payload in lost]}
+def cause(losses: LostPayloads) -> JSONObject:
+    return {"why": str(Cause.ARTIFACT_MISSING), "unavailable": [payload.document for payload in losses]}
 
 
-def _lacks_output(lost: LostPayloads) -> bool:
-    return any(payload.field == "output" for payload in lost)
+def _lacks_output(losses: LostPayloads) -> bool:
+    return any(payload.field == "output" for payload in losses)

@@ -9,16 +9,16 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepStatus, StepType
 
 
-def answer_from_operator(as_output: OperatorAnswer) -> Answer | None:
-    """Operator's answer; None means that the policy decides."""
-    if as_output.fallback:
+def answer_from_operator(reply: OperatorAnswer) -> Answer | None:
+    """Operator's answer; None if the policy decides."""
+    if reply.fallback:
         return None
     return Answer(
         action="simulate",
         label=Label.SIMULATED,
         reason=Reason.OPERATOR_OVERRIDE,
-        output=as_output.output,
-        status=as_output.status,
+        output=reply.output,
+        status=reply.status,
         detail={"asked": True},
     )
 
@@ -34,7 +34,7 @@ def operator_output(call: Call, environment: ReplayEnvironment) -> Answer | None
     if call.type is StepType.RETRIEVAL and edits.retrieval:
         return _operator_documents(call, base, environment)
     if call.type is StepType.PROMPT and (edits.prompt or call.changed):
-        return _rendered(call, base, environment)
+        return _rerender(call, base, environment)
     return None
 
 
@@ -57,18 +57,18 @@ def _operator_documents(call: Call, base: Answer, environment: ReplayEnvironment
         return replace(base, output={"documents": edits["documents"]})
     if set(edits) != {"top_k"} or call.node is None or not call.node.output_ref or call.differs != ("top_k",):
         return None
-    recorded = environment.payload(call.node.output_ref)
-    documents = recorded.get("documents") if isinstance(recorded, dict) else None
-    kept = edits["top_k"]
-    if not isinstance(recorded, dict) or not isinstance(documents, list) or not isinstance(kept, int):
+    recorded_output = environment.payload(call.node.output_ref)
+    documents = recorded_output.get("documents") if isinstance(recorded_output, dict) else None
+    count = edits["top_k"]
+    if not isinstance(recorded_output, dict) or not isinstance(documents, list) or not isinstance(count, int):
         return None
-    if kept > len(documents):
+    if count > len(documents):
         return None
-    output: JSONObject = {**recorded, "documents": documents[:kept]}
-    return replace(base, output=output, detail={"from": "the recorded candidates", "kept": kept})
+    output: JSONObject = {**recorded_output, "documents": documents[:count]}
+    return replace(base, output=output, detail={"from": "the recorded candidates", "kept": count})
 
 
-def _rendered(call: Call, base: Answer, environment: ReplayEnvironment) -> Answer | None:
+def _rerender(call: Call, base: Answer, environment: ReplayEnvironment) -> Answer | None:
     node = call.node
     if node is None or not node.input_ref or not node.output_ref:
         return None

@@ -1,4 +1,7 @@
-"""Whether a tool looks safe to run, from the words of its name and description. Unsafe wins; unknown is unsafe."""
+"""Guess from a tool's name and description whether it is safe to run. Pure.
+
+Unsafe words win over safe ones; a tool without known words counts as unsafe.
+"""
 
 import re
 from dataclasses import dataclass
@@ -18,24 +21,24 @@ _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 @dataclass(frozen=True, kw_only=True)
 class Suggestion:
-    """What the words suggest; a person decides."""
+    """Suggestion from the words; a person decides."""
 
     safe: bool
     reason: str
 
 
 def suggest(name: str, description: str = "") -> Suggestion:
-    """Look for the words among the parts of snake_case, camelCase and plain text."""
+    """Look for known words among the parts of snake_case, camelCase and plain text."""
     words = {part.lower() for part in _PARTS.findall(f"{name} {description}")}
     if unsafe := [word for word in UNSAFE_WORDS if word in words]:
-        return Suggestion(safe=False, reason=f"says {', '.join(unsafe)}")
+        return Suggestion(safe=False, reason=f"contains {', '.join(unsafe)}")
     if safe := [word for word in SAFE_WORDS if word in words]:
-        return Suggestion(safe=True, reason=f"says {', '.join(safe)}")
-    return Suggestion(safe=False, reason="has none of the telling words: a side effect until reviewed")
+        return Suggestion(safe=True, reason=f"contains {', '.join(safe)}")
+    return Suggestion(safe=False, reason="contains no known word: a side effect until reviewed")
 
 
 def looks_like_write(name: str) -> bool:
-    """Whether a tool changes something, by its name alone: it has an unsafe word, or no word of reading."""
+    """True if the name contains an unsafe word, or no word of reading."""
     words = {part.lower() for part in _PARTS.findall(name)}
     return bool(words & set(UNSAFE_WORDS)) or not words & _READING
 

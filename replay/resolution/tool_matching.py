@@ -18,8 +18,8 @@ from traces.core.json_types import JSONValue
 from traces.signatures.call_shapes import shape_of
 
 Call = TypeVar("Call", bound=Hashable)
-_IN_COMMON: Final = 4  # places of two marks, below which their texts are not alike
-_LOOKED_AT: Final = 3  # long texts that are read for one
+_MIN_COMMON_PLACES: Final = 4  # places of two marks, below which their texts are not alike
+_MAX_CANDIDATES: Final = 3  # long texts that are read for one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,24 +36,24 @@ def _whole(tool: str, arguments: JSONValue) -> JSONValue:
 
 @dataclass
 class RecordedCalls(Generic[Call]):
-    """Recorded calls that may answer new ones; each answers one. `reduced` selects what is compared."""
+    """Recorded calls that may answer new ones, each at most once. `reduce` selects what is compared."""
 
-    reduced: Callable[[str, JSONValue], JSONValue] = _whole
+    reduce: Callable[[str, JSONValue], JSONValue] = _whole
     _exact: dict[str, list[Call]] = field(default_factory=dict)
     _shapes: dict[str, dict[Call, tuple[str, ...]]] = field(default_factory=dict)
-    _of: dict[Call, tuple[str, str]] = field(default_factory=dict)
+    _keys: dict[Call, tuple[str, str]] = field(default_factory=dict)
     _last: dict[str, Call] = field(default_factory=dict)
 
     def add(self, call: Call, tool: str, arguments: JSONValue) -> None:
-        """Calls are added in the order in which they were made."""
-        exact, shape = self._key(tool, arguments), shape_of(tool, self.reduced(tool, arguments))
+        """Add a call; calls are added in the order in which they were made."""
+        exact, shape = self._key(tool, arguments), shape_of(tool, self.reduce(tool, arguments))
         self._exact.setdefault(exact, []).append(call)
         self._shapes.setdefault(shape.rigid, {})[call] = shape.texts
-        self._of[call] = (exact, shape.rigid)
+        self._keys[call] = (exact, shape.rigid)
 
     def use(self, call: Call) -> None:
         """Mark a call as used; no effect if it is unknown or already used."""
-        if (keys := self._of.pop(call, None)) is None:
+        if (keys := self._keys.pop(call, None)) is None:
             return
         exact, rigid = keys
         self._exact[exact].remove(call)
@@ -65,7 +65,7 @@ class RecordedCalls(Generic[Call]):
         waiting = self._exact.get(self._key(tool, arguments))
         return Match(call=waiting[0], similarity=1.0) if waiting else None
 
-    def waiting(self, tool: str, arguments: JSONValue) -> list[Call]:
+    def unused_matches(self, tool: str, arguments: JSONValue) -> list[Call]:
         """All unused calls with the same name and arguments, in order."""
         return self._exact.get(self._key(tool, arguments), [])
 
@@ -75,13 +75,13 @@ class RecordedCalls(Generic[Call]):
         return None if last is None else Match(call=last, similarity=1.0)
 
     def similar(
-        self, tool: str, arguments: JSONValue, threshold: float, but: Collection[Call] = ()
+        self, tool: str, arguments: JSONValue, threshold: float, exclude: Collection[Call] = ()
     ) -> Match[Call] | None:
-        """The most similar unused call at or above `threshold`, but for some; of equals, the earliest."""
-        shape = shape_of(tool, self.reduced(tool, arguments))
+        """Most similar unused call at or above `threshold`, except some; the earliest if several are equal."""
+        shape = shape_of(tool, self.reduce(tool, arguments))
         candidates = self._shapes.get(shape.rigid, {})
-        if but:
-            candidates = {call: texts for call, texts in candidates.items() if call not in but}
+        if exclude:
+            candidates = {call: texts for call, texts in candidates.items() if call not in exclude}
         if not candidates:
             return None
         if not shape.texts:
@@ -92,57 +92,59 @@ class RecordedCalls(Generic[Call]):
         best = max(scores, key=scores.__getitem__)
         return Match(call=best, similarity=scores[best])
 
-    def unused(self) -> list[Call]:
-        return list(self._of)
+    def unused_calls(self) -> list[Call]:
+        return list(self._keys)
 
     def _key(self, tool: str, arguments: JSONValue) -> str:
-        return exact_key(tool, self.reduced(tool, arguments))
+        return exact_key(tool, self.reduce(tool, arguments))
 
 
 def exact_key(tool: str, arguments: JSONValue) -> str:
     return digest([tool, arguments])
 
 
-def similarity(recorded: JSONValue, current: JSONValue, tool: str = "") -> float:
-    """The similarity of two calls of one tool by their arguments; 0.0 where something that must be equal is not."""
-    before, after = shape_of(tool, recorded), shape_of(tool, current)
+def similarity(before_arguments: JSONValue, after_arguments: JSONValue, tool: str = "") -> float:
+    """Similarity of two calls of one tool by their arguments; 0.0 if a value that must be equal differs."""
+    before, after = shape_of(tool, before_arguments), shape_of(tool, after_arguments)
     if before.rigid != after.rigid:
         return 0.0
-    return min((fuzz.ratio(one, two) / 100 for one, two in zip(before.texts, after.texts, strict=True)), default=1.0)
+    return min((fuzz.ratio(old, new) / 100 for old, new in zip(before.texts, after.texts, strict=True)), default=1.0)
 
 
 def most_alike(texts: str, candidates: Sequence[str], threshold: float) -> tuple[str, float] | None:
-    """The most similar of calls that agree in all that must be equal, each by its free texts, one a line."""
+    """Most similar candidate; each candidate lists the free texts of a call, one per line."""
     if "\n" not in texts:
         # One pass that ends a comparison as soon as it cannot win: most calls have one free text or none.
-        found = process.extractOne(texts, candidates, scorer=fuzz.ratio, score_cutoff=threshold * 100)
-        return None if found is None else (found[0], found[1] / 100)
-    lines = {place: candidate.split("\n") for place, candidate in enumerate(candidates)}
+        match = process.extractOne(texts, candidates, scorer=fuzz.ratio, score_cutoff=threshold * 100)
+        return None if match is None else (match[0], match[1] / 100)
+    lines = {index: candidate.split("\n") for index, candidate in enumerate(candidates)}
     scores = _alike(texts.split("\n"), lines, threshold)
     best = max(scores, key=scores.__getitem__, default=None)
     return None if best is None else (candidates[best], scores[best])
 
 
 def nearest_marks(mark: str, candidates: Sequence[str]) -> list[str]:
-    """The marks of long texts that may be alike, the most promising first."""
-    different = list(dict.fromkeys(candidates))
-    found = process.extract(mark, different, scorer=Hamming.similarity, score_cutoff=_IN_COMMON, limit=_LOOKED_AT)
-    return [one for one, *_ in found]
+    """Fingerprints of long texts that may be similar, most promising first."""
+    distinct_marks = list(dict.fromkeys(candidates))
+    matches = process.extract(
+        mark, distinct_marks, scorer=Hamming.similarity, score_cutoff=_MIN_COMMON_PLACES, limit=_MAX_CANDIDATES
+    )
+    return [match for match, *_ in matches]
 
 
 def _alike(texts: Sequence[str], candidates: Mapping[Call, Sequence[str]], threshold: float) -> dict[Call, float]:
-    """The candidates that are similar enough in every text, with the similarity of the least similar one, in order."""
+    """Candidates that are similar enough in every text, in order, with their lowest similarity."""
     scores: dict[Call, float] = dict.fromkeys(candidates, 1.0)
     for position, text in enumerate(texts):
-        scores = _narrowed(scores, candidates, position, text, threshold)
+        scores = _narrow(scores, candidates, position, text, threshold)
     return scores
 
 
-def _narrowed(
+def _narrow(
     scores: dict[Call, float], candidates: Mapping[Call, Sequence[str]], position: int, text: str, threshold: float
 ) -> dict[Call, float]:
     choices = {call: candidates[call][position] for call in scores}
-    found = process.extract(text, choices, scorer=fuzz.ratio, score_cutoff=threshold * 100, limit=None)
-    kept = {call: value / 100 for _, value, call in found}
+    matches = process.extract(text, choices, scorer=fuzz.ratio, score_cutoff=threshold * 100, limit=None)
+    score_by_call = {call: value / 100 for _, value, call in matches}
     # In the order of recording, so that the earliest of equals wins.
-    return {call: min(score, kept[call]) for call, score in scores.items() if call in kept}
+    return {call: min(score, score_by_call[call]) for call, score in scores.items() if call in score_by_call}

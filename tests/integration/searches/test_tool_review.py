@@ -80,16 +80,16 @@ def test_every_tool_seen_is_listed_with_a_suggestion_and_its_reason() -> None:
     assert (order.description, order.suggestion.safe, order.suggestion.reason) == (
         "Looks an order up.",
         True,
-        "says get",
+        "contains get",
     )
     assert (policy.suggestion.safe, policy.parameters) == (True, {"b": 2})
     assert (transfer.calls, transfer.last_seen, transfer.suggestion.safe) == (0, None, False)
-    assert transfer.suggestion.reason == "has none of the telling words: a side effect until reviewed"
+    assert transfer.suggestion.reason == "contains no known word: a side effect until reviewed"
 
 
 def test_an_unsafe_word_of_the_description_wins() -> None:
     offering([{"name": "get_order", "description": "Read the order, then send an email."}])
-    assert tools()["get_order"].suggestion.reason == "says send, email"
+    assert tools()["get_order"].suggestion.reason == "contains send, email"
 
 
 def test_the_list_takes_as_many_queries_for_many_runs_as_for_few() -> None:

@@ -145,14 +145,14 @@ def test_ambiguous_source_is_not_known() -> None:
         _model("two", ("user", "Which queue is this for?"), says="billing"),
         _model("three", ("user", "Queue: billing"), says="Fine."),
     )
-    assert "is not known" in _step(_plan(run, "shipping"), 3).note
+    assert "its new value is unknown" in _step(_plan(run, "shipping"), 3).note
 
 
 def test_value_that_cannot_be_derived_is_not_exact() -> None:
     run = _router("Look at ticket TCK-20931.", answer="I opened TCK-20931 for you.")
     step = _step(_plan(run, "I cannot open tickets today."), 2)
     assert step.label == "simulated"
-    assert "is not known" in step.note
+    assert "its new value is unknown" in step.note
 
 
 _WAYS = st.sampled_from(

@@ -84,7 +84,7 @@ def test_repeated_calls_keep_their_sequence_of_answers() -> None:
         calls.use(match.call)
         seen.append(match.call)
     last = calls.used_up("get", {"id": 1})
-    assert (seen, last is not None and last.call, calls.unused()) == ([0, 1, 2], 2, [])
+    assert (seen, last is not None and last.call, calls.unused_calls()) == ([0, 1, 2], 2, [])
 
 
 def test_a_semantic_match_uses_the_recorded_call_up() -> None:

@@ -30,14 +30,14 @@ def test_what_was_written_is_read_again(tools: dict[str, bool]) -> None:
     assert side_effects_yaml.read(side_effects_yaml.write(tools, done=True).encode()) == ToolFile(
         tools=tools, done=True
     )
-    why = dict.fromkeys(tools, "says send")
+    why = dict.fromkeys(tools, "contains send")
     assert side_effects_yaml.read(side_effects_yaml.write(tools, done=False, suggested=why).encode()).tools == tools
 
 
 def test_a_file_says_why_it_suggests_and_no_name_leaves_its_line() -> None:
     tools = {"send_email": False, "x\ndone: true\u2028done: true": False}
-    text = side_effects_yaml.write(tools, done=False, suggested=dict.fromkeys(tools, "says send"))
-    assert "#   'send_email' says send\n" in text
+    text = side_effects_yaml.write(tools, done=False, suggested=dict.fromkeys(tools, "contains send"))
+    assert "#   'send_email' contains send\n" in text
     assert side_effects_yaml.read(text.encode()) == ToolFile(tools=tools, done=False)
 
 

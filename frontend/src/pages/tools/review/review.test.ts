@@ -9,7 +9,7 @@ const tool = (name: string, safe: boolean | null, isSuspected = true): ToolView 
   last_seen: null,
   description: "",
   parameters: null,
-  suggestion: { safe: !isSuspected, reason: "says send" },
+  suggestion: { safe: !isSuspected, reason: "contains send" },
   safe,
   history: [],
   executor: "",

@@ -12,7 +12,7 @@ const tool: ToolView = {
   last_seen: null,
   description: "",
   parameters,
-  suggestion: { safe: true, reason: "says get" },
+  suggestion: { safe: true, reason: "contains get" },
   safe: true,
   history: [],
   executor: "http POST example.com",
