@@ -4,10 +4,12 @@ import pytest
 
 from replay.proofs.core.types import Budget
 from replay.proofs.evidence.findings import prove
-from tests.bench.attribution import scoring, targets, track_a
+from tests.bench.attribution import scoring, targets, track_a, track_p
 from tests.bench.attribution.lab import Bench, BenchLab
 from tests.bench.attribution.page import written
+from tests.bench.attribution.programs.blind import BLIND
 from tests.bench.attribution.programs.development import PROGRAMS
+from tests.bench.attribution.programs.shapes import draw_case
 from tests.bench.attribution.results import Results, measure
 
 
@@ -53,6 +55,17 @@ def test_programs_are_not_blamed_without_cause(results: Results) -> None:
 def test_causes_are_found_behind_code(results: Results) -> None:
     missed = [target.what for target in targets.of_programs(results.p) if not target.reached]
     assert not missed
+
+
+def test_one_set_of_programs_is_planned() -> None:
+    assert {name for name, _, _ in track_p.plan(2, held_out=False, only="blind")} == {"blind"}
+
+
+def test_three_of_four_blind_cases_have_causes() -> None:
+    for program in BLIND:
+        cases = [draw_case(program, number, track_p.SEED) for number in range(32)]
+        assert sum(bool(case.truth.sets) for case in cases) == 24
+        assert max(len(case.injections) for case in cases) == program.most
 
 
 def test_chance_is_not_taken_for_a_cause(results: Results) -> None:

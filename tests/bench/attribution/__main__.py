@@ -12,7 +12,7 @@ import orjson
 from rich.console import Console
 from rich.table import Table as Shown
 
-from tests.bench.attribution import page
+from tests.bench.attribution import page, track_p
 from tests.bench.attribution.results import SIZES, measure
 from tests.bench.attribution.tables import tables
 
@@ -22,7 +22,7 @@ DATA = "FORKPOINT_BENCH_DATA"
 def main() -> None:
     given = _arguments()
     began = time.process_time()
-    results = measure(given.size, given.tracks, data=given.data, jobs=given.jobs)
+    results = measure(given.size, given.tracks, data=given.data, jobs=given.jobs, programs=given.programs)
     console = Console(width=170)
     for table in tables(results):
         shown = Shown(*table.head, title=table.title)
@@ -40,6 +40,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.attribution", description=__doc__)
     parser.add_argument("--size", choices=tuple(SIZES), default="slice")
     parser.add_argument("--tracks", default="aupbcde", help="letters of the tracks to run")
+    parser.add_argument("--programs", choices=tuple(track_p.SETS), help="the one set of programs of track P to run")
     parser.add_argument(
         "--data", type=Path, default=os.environ.get(DATA), help=f"folder of real recordings (or {DATA})"
     )

@@ -47,7 +47,8 @@ the runs has; they count for the precision, and not for top-1. Of the programs *
 were seen while the product was developed, so that the kind of their failures is known. *Unseen* programs were written
 before the method was developed further, and measured before and after that. Since then their failures were looked at.
 *Fresh* programs were written by someone who did not read the method, and measured once before (top-1 89.8 %, `high`
-right in 96 of 98); their failures were looked at since.
+right in 96 of 98); their failures were looked at since. *Blind* programs were written later, by an author who had read
+neither the method nor its results.
 
 **Track B, chance.** The same with a model that breaks a rule of its prompt with the probability eps. A/A pairs are
 two recordings that differ although only words were changed that mean nothing.

@@ -109,15 +109,15 @@ class Results:
         }
 
 
-def measure(size: str, tracks: str, *, data: Path | None, jobs: int) -> Results:
-    """Run the tracks named by their letters; C and D need the data folder."""
+def measure(size: str, tracks: str, *, data: Path | None, jobs: int, programs: str | None = None) -> Results:
+    """Run the tracks named by their letters; C and D need the data folder. `programs` names the one set of track P."""
     wanted, results = SIZES[size], Results(size=size)
     if "a" in tracks:
         results.a = spread(track_a.rows, track_a.plan(wanted.a), jobs)
     if "u" in tracks:
         results.u = spread(track_u.rows, track_a.plan(wanted.u), jobs)
     if "p" in tracks:
-        results.p = spread(track_p.rows, track_p.plan(wanted.p, held_out=size == "full"), jobs)
+        results.p = spread(track_p.rows, track_p.plan(wanted.p, held_out=size == "full", only=programs), jobs)
     if "b" in tracks:
         results.b = spread(track_b.rows, track_b.plan(wanted.alike, wanted.caused), jobs)
     if "e" in tracks:

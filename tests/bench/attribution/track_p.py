@@ -9,6 +9,7 @@ from replay.proofs.core.types import Budget
 from replay.proofs.evidence.findings import prove
 from tests.bench.attribution import scoring
 from tests.bench.attribution.program_lab import ProgramBench, ProgramLab
+from tests.bench.attribution.programs.blind import BLIND
 from tests.bench.attribution.programs.development import PROGRAMS
 from tests.bench.attribution.programs.fresh import FRESH
 from tests.bench.attribution.programs.heldout import HELD_OUT
@@ -18,12 +19,13 @@ from tests.bench.attribution.truth import Ids
 from traces.core.json_types import JSONObject
 
 SEED: Final = 20_261_122
-HELD_OUT_SETS: Final = ("held out", "unseen", "fresh")
-_SETS: Final[Mapping[str, Sequence[Program]]] = {
+HELD_OUT_SETS: Final = ("held out", "unseen", "fresh", "blind")
+SETS: Final[Mapping[str, Sequence[Program]]] = {
     "development": PROGRAMS,
     "held out": HELD_OUT,
     "unseen": UNSEEN,
     "fresh": FRESH,
+    "blind": BLIND,
 }
 _REPEATS: Final = 10
 _CYCLE: Final = 16  # cases until sizes and causes have taken all turns
@@ -59,13 +61,13 @@ class ProgramRow:
         return self.top is not None and self.verdict in {"noise", "no_effect"}
 
 
-def plan(cases: int, *, held_out: bool) -> list[Job]:
-    """So many cases of each program; few of them are not the same ones for each."""
-    sets = [name for name in _SETS if held_out or name not in HELD_OUT_SETS]
+def plan(cases: int, *, held_out: bool, only: str | None = None) -> list[Job]:
+    """So many cases of each program; few of them are not the same ones for each. `only` names one set of programs."""
+    sets = [only] if only else [name for name in SETS if held_out or name not in HELD_OUT_SETS]
     return [
         (name, at, (5 * at + 7 * turn) % max(_CYCLE, cases))
         for name in sets
-        for at in range(len(_SETS[name]))
+        for at in range(len(SETS[name]))
         for turn in range(cases)
     ]
 
@@ -77,7 +79,7 @@ def rows(jobs: Sequence[Job]) -> list[ProgramRow]:
 
 def row(job: Job, *, live: bool) -> ProgramRow:
     name, at, number = job
-    program = _SETS[name][at]
+    program = SETS[name][at]
     bench = ProgramBench(draw_case(program, number, SEED))
     lab = ProgramLab(bench)
     budget = Budget(probes=500, live_calls=None if live else 0, repeats=_REPEATS)
@@ -126,7 +128,7 @@ def ranking(findings: Findings) -> list[str]:
 def summary(rows: Sequence[ProgramRow]) -> JSONObject:
     """By set, mode and group of programs; the cases that no recording can tell are counted apart."""
     cells: JSONObject = {}
-    for set in _SETS:
+    for set in SETS:
         for live in (True, False):
             of = [row for row in rows if row.set == set and row.live == live]
             mode = "models can be asked" if live else "recordings alone"

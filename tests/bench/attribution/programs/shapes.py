@@ -29,11 +29,12 @@ class Edit:
 class Program(Pipeline):
     """An agent with its own model. `group` names the programs that are reported together.
 
-    A model that `rewords` decides the same each time, in other words.
+    A model that `rewords` decides the same each time, in other words. Cases have one to `most` edits, in turns.
     """
 
     group: str
     rewords: bool = False
+    most: int = 4
     edits: tuple[Edit, ...]
 
 
@@ -54,9 +55,9 @@ def sampling(*nodes: str) -> tuple[Edit, ...]:
 
 
 def draw_case(program: Program, number: int, seed: int) -> BenchCase:
-    """Case `number` of a program: one to four edits; every fourth case has no cause."""
+    """Case `number` of a program: its sizes take turns; every fourth case has no cause."""
     rng = random.Random(f"{seed} {program.name} {number}")
-    size = min(1 + number % 4, len(program.edits))
+    size = min(1 + number % program.most, len(program.edits))
     caused = number // 4 % 4 != 3
     case = _drawn(program, number, size, rng, acting=caused)
     for _ in range(_DRAWS):
