@@ -1,5 +1,8 @@
 """The slice of the benchmark that guards the product: what it calls sure has to be true."""
 
+import subprocess
+import sys
+
 import pytest
 
 from replay.proofs.core.types import Budget
@@ -59,6 +62,11 @@ def test_causes_are_found_behind_code(results: Results) -> None:
 
 def test_one_set_of_programs_is_planned() -> None:
     assert {name for name, _, _ in track_p.plan(2, held_out=False, only="blind")} == {"blind"}
+
+
+def test_benchmark_starts_from_the_command_line() -> None:
+    command = [sys.executable, "-m", "tests.bench.attribution", "--help"]
+    assert "--programs" in subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def test_three_of_four_blind_cases_have_causes() -> None:

@@ -6,21 +6,26 @@ The full size with a data folder also writes the page in the docs.
 import argparse
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
+import django
 import orjson
 from rich.console import Console
 from rich.table import Table as Shown
-
-from tests.bench.attribution import page, track_p
-from tests.bench.attribution.results import SIZES, measure
-from tests.bench.attribution.tables import tables
 
 DATA = "FORKPOINT_BENCH_DATA"
 
 
 def main() -> None:
-    given = _arguments()
+    # The product's modules define Django models, which cannot be imported before the setup.
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "cockpit.settings")
+    django.setup()
+    from tests.bench.attribution import page, track_p
+    from tests.bench.attribution.results import SIZES, measure
+    from tests.bench.attribution.tables import tables
+
+    given = _arguments(sizes=tuple(SIZES), programs=tuple(track_p.SETS))
     began = time.process_time()
     results = measure(given.size, given.tracks, data=given.data, jobs=given.jobs, programs=given.programs)
     console = Console(width=170)
@@ -36,11 +41,11 @@ def main() -> None:
         given.page.write_text(page.written(results), encoding="utf-8")
 
 
-def _arguments() -> argparse.Namespace:
+def _arguments(*, sizes: Sequence[str], programs: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.attribution", description=__doc__)
-    parser.add_argument("--size", choices=tuple(SIZES), default="slice")
+    parser.add_argument("--size", choices=sizes, default="slice")
     parser.add_argument("--tracks", default="aupbcde", help="letters of the tracks to run")
-    parser.add_argument("--programs", choices=tuple(track_p.SETS), help="the one set of programs of track P to run")
+    parser.add_argument("--programs", choices=programs, help="the one set of programs of track P to run")
     parser.add_argument(
         "--data", type=Path, default=os.environ.get(DATA), help=f"folder of real recordings (or {DATA})"
     )
