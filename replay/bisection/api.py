@@ -1,4 +1,4 @@
-"""The REST interface of bisections."""
+"""REST interface of bisections."""
 
 from uuid import UUID
 
@@ -22,10 +22,10 @@ _RUN = query("run", "Only bisections of this run.")
 class BisectPreviewView(APIView):
     @extend_schema(operation_id="preview_bisection", request=BisectPreview, responses={200: BisectPlan, **PROBLEMS})
     def post(self, request: Request) -> Response:
-        """How many probes, live calls and dollars a bisection takes. Nothing runs; refusals are in the plan."""
-        question = parse_body(BisectPreview, library.insert_documents(request.data))
+        """Estimate the probes, live calls and dollars of a bisection. Nothing runs; refusals are in the plan."""
+        subject = parse_body(BisectPreview, library.insert_documents(request.data))
         previews.count(request, previews.SEARCHES)
-        return Response(services.preview(question))
+        return Response(services.preview(subject))
 
 
 class BisectRunView(APIView):
@@ -36,10 +36,10 @@ class BisectRunView(APIView):
         responses={201: BisectionView, **PROBLEMS},
     )
     def post(self, request: Request, id: str) -> Response:
-        """Find the step where a failing run committed itself, by answering it afresh from one step after another."""
-        asked = parse_body(BisectRequest, library.insert_documents(request.data))
-        found = services.start(find_run(id), asked, key_of(request))
-        return Response(queries.view(found), 201)
+        """Bisect a failing run: find the last step from which regenerating it still passes."""
+        bisect_request = parse_body(BisectRequest, library.insert_documents(request.data))
+        bisection = services.start(find_run(id), bisect_request, key_of(request))
+        return Response(queries.view(bisection), 201)
 
 
 class BisectDiffView(APIView):
@@ -50,31 +50,31 @@ class BisectDiffView(APIView):
         responses={201: BisectionView, **PROBLEMS},
     )
     def post(self, request: Request, id: UUID) -> Response:
-        """The same for that run of a diff which fails the checks."""
-        asked = parse_body(BisectRequest, library.insert_documents(request.data))
-        failing = services.failing_run(id, asked)
-        found = services.start(failing, asked, key_of(request), diff_id=id)
-        return Response(queries.view(found), 201)
+        """Bisect the run of a diff that fails the checks."""
+        bisect_request = parse_body(BisectRequest, library.insert_documents(request.data))
+        run = services.failing_run(id, bisect_request)
+        bisection = services.start(run, bisect_request, key_of(request), diff_id=id)
+        return Response(queries.view(bisection), 201)
 
 
 class BisectionsView(APIView):
     @extend_schema(operation_id="list_bisections", parameters=[_RUN, LIMIT], responses={200: BisectionList, **PROBLEMS})
     def get(self, request: Request) -> Response:
         """The newest bisections."""
-        given = request.query_params.get("run")
-        run = find_run(given).id if given else None
+        ref = request.query_params.get("run")
+        run = find_run(ref).id if ref else None
         return Response(queries.newest(run=run, limit=limit_of(request)))
 
 
 class BisectionDetailView(APIView):
     @extend_schema(operation_id="get_bisection", responses={200: BisectionView, **PROBLEMS})
     def get(self, request: Request, id: str) -> Response:
-        """A bisection with its probes, and what they say so far."""
+        """A bisection with its probes and its result so far."""
         return Response(queries.view(queries.find(id)))
 
 
 class BisectionCancelView(APIView):
     @extend_schema(operation_id="cancel_bisection", request=None, responses={200: BisectionView, **PROBLEMS})
     def post(self, request: Request, id: str) -> Response:
-        """Stop it; what is known by then stays."""
+        """Cancel a bisection. Its result so far remains."""
         return Response(queries.view(services.cancel(queries.find(id).id)))

@@ -1,9 +1,9 @@
-"""What the probes of a bisection say together, from the database."""
+"""The findings of a bisection, read from its stored probes."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from replay.bisection.core.conclusion import Told
+from replay.bisection.core.conclusion import Evidence
 from replay.bisection.core.schemas import BisectRequest, ForkStep
 from replay.bisection.core.search import Findings, Settings, Tally
 from replay.core.vocabulary import BisectionStatus, ProbeVerdict
@@ -29,37 +29,37 @@ def forks_of(bisection: Bisection) -> list[ForkStep]:
 
 
 def findings_of(bisection: Bisection, settings: Settings, probes: Iterable[BisectionProbe]) -> Findings:
-    """Tallies by place; the repeats without overrides apart, where there are overrides."""
+    """Tallies by place; with overrides, the repeats without them are counted separately."""
     places: dict[int | None, list[BisectionProbe]] = defaultdict(list)
     for probe in probes:
         places[probe.place if probe.changed == settings.changed else None].append(probe)
-    tallies = {place: _tally(of_place) for place, of_place in places.items()}
+    tallies = {place: _tally(place_probes) for place, place_probes in places.items()}
     repeats = tallies.pop(None, Tally())
     return Findings(
         count=len(bisection.forks), repeats=repeats, places={place or 0: tally for place, tally in tallies.items()}
     )
 
 
-def told_of(bisection: Bisection, probes: Iterable[BisectionProbe]) -> Told:
+def evidence_of(bisection: Bisection, probes: Iterable[BisectionProbe]) -> Evidence:
     settings = settings_of(request_of(bisection))
-    return Told(
+    return Evidence(
         forks=forks_of(bisection),
-        found=findings_of(bisection, settings, probes),
+        findings=findings_of(bisection, settings, probes),
         settings=settings,
-        over=bisection.status != BisectionStatus.RUNNING,
-        stopped=bisection.error,
+        is_final=bisection.status != BisectionStatus.RUNNING,
+        stop_reason=bisection.error,
     )
 
 
 def _tally(probes: Iterable[BisectionProbe]) -> Tally:
-    listed = list(probes)
-    counts = Counter(ProbeVerdict(probe.verdict or ProbeVerdict.RUNNING) for probe in listed)
-    guessed = Counter(probe.verdict for probe in listed if probe.detail.get("assumed"))
+    members = list(probes)
+    counts = Counter(ProbeVerdict(probe.verdict or ProbeVerdict.RUNNING) for probe in members)
+    with_placeholders = Counter(probe.verdict for probe in members if probe.detail.get("assumed"))
     return Tally(
-        passed=counts[ProbeVerdict.PASSED],
-        failed=counts[ProbeVerdict.FAILED],
+        passes=counts[ProbeVerdict.PASSED],
+        failures=counts[ProbeVerdict.FAILED],
         unclear=counts[ProbeVerdict.UNCLEAR],
         running=counts[ProbeVerdict.RUNNING],
-        assumed=guessed[ProbeVerdict.PASSED],
-        doubtful=guessed[ProbeVerdict.FAILED],
+        placeholder_passes=with_placeholders[ProbeVerdict.PASSED],
+        placeholder_failures=with_placeholders[ProbeVerdict.FAILED],
     )

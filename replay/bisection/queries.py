@@ -1,4 +1,4 @@
-"""Reading bisections."""
+"""Read bisections."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -23,21 +23,21 @@ from traces.runs.queries import by_id
 
 
 def find(ref: str | UUID) -> Bisection:
-    """A bisection by id; raises `NotFound`."""
+    """Return a bisection by id; raises `NotFound`."""
     return by_id(Bisection.objects.select_related("run"), ref, "bisection")
 
 
 def view(bisection: Bisection) -> BisectionView:
-    """The whole bisection as it is now, with what is known so far."""
+    """The current state of a bisection, with its result so far."""
     probes = _probes([bisection])[bisection.id]
     forks = findings.forks_of(bisection)
-    result = conclude(findings.told_of(bisection, probes))
+    result = conclude(findings.evidence_of(bisection, probes))
     return BisectionView(
         **dict(_summary(bisection, probes, result)),
         seq=bisection.last_seq,
         fork_steps=[fork.sequence_no for fork in forks],
         request=findings.request_of(bisection),
-        recorded=[CheckResult.model_validate(each) for each in bisection.recorded],
+        recorded=[CheckResult.model_validate(result) for result in bisection.recorded],
         result=result,
         results=[_probe(probe, forks) for probe in probes],
     )
@@ -45,20 +45,22 @@ def view(bisection: Bisection) -> BisectionView:
 
 def newest(*, run: UUID | None = None, limit: int = 50) -> BisectionList:
     """The newest bisections, of one run or of all."""
-    found = Bisection.objects.select_related("run").order_by("-created_at", "-id")
+    rows = Bisection.objects.select_related("run").order_by("-created_at", "-id")
     if run is not None:
-        found = found.filter(run_id=run)
-    bisections = list(found[:limit])
+        rows = rows.filter(run_id=run)
+    bisections = list(rows[:limit])
     probes = _probes(bisections)
+    results = [conclude(findings.evidence_of(bisection, probes[bisection.id])) for bisection in bisections]
     return BisectionList(
         bisections=[
-            _summary(each, probes[each.id], conclude(findings.told_of(each, probes[each.id]))) for each in bisections
+            _summary(bisection, probes[bisection.id], result)
+            for bisection, result in zip(bisections, results, strict=True)
         ]
     )
 
 
 def changed_after(bisection_id: UUID, after: int) -> list[BisectionChanged]:
-    """The bisection as it is, for a watcher who has not seen its last change."""
+    """The current state of a bisection, for a watcher who has not seen its last change."""
     bisection = find(bisection_id)
     if bisection.last_seq <= after:
         return []
@@ -66,16 +68,16 @@ def changed_after(bisection_id: UUID, after: int) -> list[BisectionChanged]:
 
 
 def _probes(bisections: Iterable[Bisection]) -> dict[UUID, list[BisectionProbe]]:
-    found: dict[UUID, list[BisectionProbe]] = defaultdict(list)
+    probes: dict[UUID, list[BisectionProbe]] = defaultdict(list)
     rows = BisectionProbe.objects.filter(bisection__in=bisections).select_related("session")
     for probe in rows.defer("session__plan", "session__planned").order_by("number"):
-        found[probe.bisection_id].append(probe)
-    return found
+        probes[probe.bisection_id].append(probe)
+    return probes
 
 
 def _summary(bisection: Bisection, probes: list[BisectionProbe], result: BisectResult) -> BisectionSummary:
     costs = [probe.session.cost_usd for probe in probes]
-    known = [float(cost) for cost in costs if cost is not None]
+    known_costs = [float(cost) for cost in costs if cost is not None]
     return BisectionSummary(
         id=bisection.id,
         run=bisection.run_id,
@@ -86,7 +88,7 @@ def _summary(bisection: Bisection, probes: list[BisectionProbe], result: BisectR
         forks=len(bisection.forks),
         probes=len(probes),
         live_calls=sum(probe.session.live_calls for probe in probes),
-        cost_usd=sum(known) if len(known) == len(costs) else None,
+        cost_usd=sum(known_costs) if len(known_costs) == len(costs) else None,
         error=bisection.error,
         created_at=bisection.created_at,
         ended_at=bisection.ended_at,

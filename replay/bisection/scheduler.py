@@ -1,6 +1,6 @@
-"""How a bisection goes on: probes that ended are judged, and those that are wanted next begin.
+"""Scheduler of bisections: judges probes that ended, and starts the next ones.
 
-What comes next follows from the stored verdicts alone, so that any worker can go on where another one stopped.
+The next probes follow from the stored verdicts alone, so any worker can continue where another one stopped.
 """
 
 from collections.abc import Sequence
@@ -35,32 +35,35 @@ from traces.models import Step
 from traces.transitions import move
 
 _RACES: Final = 5
-_ANSWERED: Final = (StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL)
+_CALL_TYPES: Final = (StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL)
 _CHECKS: Final[pydantic.TypeAdapter[list[Check]]] = pydantic.TypeAdapter(list[Check])
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Next:
-    """Probes to begin at one place, each with what it may spend; none and `over`: the end, and why if it is early."""
+class _NextStep:
+    """The probes to start at one place, each with its allowance, or the end of the bisection (`is_end`).
+
+    `stop_reason`: why it ends early.
+    """
 
     place: int = 0
     changed: bool = False
     count: int = 0
     calls: int | None = None
     cost_usd: float | None = None
-    over: bool = False
-    stopped: str = ""
+    is_end: bool = False
+    stop_reason: str = ""
     failed: bool = False
 
 
 def advance_after(session_id: UUID) -> list[UUID]:
-    """What is to be queued now that this session has stopped."""
+    """The sessions to queue now that this session has stopped."""
     probe = BisectionProbe.objects.filter(session_id=session_id).values_list("bisection_id", flat=True).first()
     return [] if probe is None else advance(probe)
 
 
 def advance(bisection_id: UUID) -> list[UUID]:
-    """Judge what has ended and begin what is wanted; returns the sessions to queue."""
+    """Judge the probes that ended and start the next ones; returns the sessions to queue."""
     for probe in _probes(bisection_id):
         if not probe.verdict and probe.session.status in FINAL_STATUSES:
             _judge(probe)
@@ -68,116 +71,118 @@ def advance(bisection_id: UUID) -> list[UUID]:
         bisection = Bisection.objects.select_related("run").get(id=bisection_id)
         if bisection.status != BisectionStatus.RUNNING:
             return []
-        following = _next(bisection, _probes(bisection_id))
-        if not following.over and not following.count:
+        next_step = _next(bisection, _probes(bisection_id))
+        if not next_step.is_end and not next_step.count:
             return []
-        planned = [_planned(bisection, following)] * following.count
-        begun = _begin(bisection, following, planned)
-        if begun is not None:
-            return begun
-    return []  # others are at it
+        replays = [_prepare(bisection, next_step)] * next_step.count
+        sessions = _start(bisection, next_step, replays)
+        if sessions is not None:
+            return sessions
+    # Other workers keep advancing it.
+    return []
 
 
-def end(bisection: Bisection, status: BisectionStatus, why: str) -> None:
-    """Leave a running bisection in an end state; `why` it ends early."""
+def end(bisection: Bisection, status: BisectionStatus, reason: str) -> None:
+    """Move a running bisection to an end state; `reason` is why it ends early."""
     rows = Bisection.objects.filter(id=bisection.id)
-    move(rows, BisectionStatus.RUNNING, status, error=why, ended_at=datetime.now(UTC))
+    move(rows, BisectionStatus.RUNNING, status, error=reason, ended_at=datetime.now(UTC))
 
 
 def touch(bisection: Bisection) -> None:
-    """Count a change, and wake the watchers."""
+    """Increment the sequence number and wake the watchers."""
     bisection.last_seq += 1
     bisection.save(update_fields=["last_seq"])
     notify.touch(f"bisection.{bisection.id}")
 
 
-def _begin(seen: Bisection, following: _Next, planned: Sequence[prepare.PreparedReplay]) -> list[UUID] | None:
-    """Store what was decided; None when somebody else changed the bisection meanwhile."""
+def _start(snapshot: Bisection, next_step: _NextStep, replays: Sequence[prepare.PreparedReplay]) -> list[UUID] | None:
+    """Store the decision and create its sessions; None if the bisection changed since the snapshot."""
     with transaction.atomic():
-        bisection = Bisection.objects.select_for_update().get(id=seen.id)
-        if bisection.last_seq != seen.last_seq or bisection.status != BisectionStatus.RUNNING:
+        bisection = Bisection.objects.select_for_update().get(id=snapshot.id)
+        if bisection.last_seq != snapshot.last_seq or bisection.status != BisectionStatus.RUNNING:
             return None
-        if following.over:
-            end(bisection, BisectionStatus.FAILED if following.failed else BisectionStatus.COMPLETED, following.stopped)
-        begun = [_probe(bisection, following, prepared) for prepared in planned]
+        if next_step.is_end:
+            status = BisectionStatus.FAILED if next_step.failed else BisectionStatus.COMPLETED
+            end(bisection, status, next_step.stop_reason)
+        sessions = [_create_probe(bisection, next_step, replay) for replay in replays]
         touch(bisection)
-    return begun
+    return sessions
 
 
-def _probe(bisection: Bisection, following: _Next, prepared: prepare.PreparedReplay) -> UUID:
+def _create_probe(bisection: Bisection, next_step: _NextStep, replay: prepare.PreparedReplay) -> UUID:
     number = BisectionProbe.objects.filter(bisection=bisection).count() + 1
-    here = BisectionProbe.objects.filter(bisection=bisection, place=following.place, changed=following.changed)
-    session = create.create(prepared, is_probe=True)
+    earlier = BisectionProbe.objects.filter(bisection=bisection, place=next_step.place, changed=next_step.changed)
+    session = create.create(replay, is_probe=True)
     BisectionProbe.objects.create(
         bisection=bisection,
         number=number,
-        place=following.place,
-        changed=following.changed,
-        sample=here.count() + 1,
+        place=next_step.place,
+        changed=next_step.changed,
+        sample=earlier.count() + 1,
         session=session,
     )
     event_log.append(session.id, "session")
     return session.id
 
 
-def _next(bisection: Bisection, probes: Sequence[BisectionProbe]) -> _Next:
+def _next(bisection: Bisection, probes: Sequence[BisectionProbe]) -> _NextStep:
     request = findings.request_of(bisection)
     settings = findings.settings_of(request)
-    found = findings.findings_of(bisection, settings, probes)
+    tallies = findings.findings_of(bisection, settings, probes)
     running = [probe for probe in probes if not probe.verdict]
-    want = search.wanted(found, settings)
-    if want is None:
-        return _Next() if running else _ended(found, settings, probes)
-    tally = found.repeats if want.place is None else found.at(want.place)
-    missing = min(want.samples - tally.clear - tally.running, request.parallel - len(running))
+    samples = search.next_samples(tallies, settings)
+    if samples is None:
+        return _NextStep() if running else _end_of_search(tallies, settings, probes)
+    tally = tallies.repeats if samples.place is None else tallies.at(samples.place)
+    missing = min(samples.samples - tally.clear - tally.running, request.parallel - len(running))
     if missing <= 0:
-        return _Next()
-    wanted = _Next(place=want.place or 0, changed=settings.changed and want.place is not None, count=missing)
-    afforded = _afforded(bisection, request, wanted, probes)
-    # What runs may still tell something; the end comes after it.
-    return _Next() if afforded.over and running else afforded
+        return _NextStep()
+    changed = settings.changed and samples.place is not None
+    ideal = _NextStep(place=samples.place or 0, changed=changed, count=missing)
+    affordable = _affordable(bisection, request, ideal, probes)
+    # Running probes may still change the result, so the end waits for them.
+    return _NextStep() if affordable.is_end and running else affordable
 
 
-def _ended(found: search.Findings, settings: search.Settings, probes: Sequence[BisectionProbe]) -> _Next:
-    repeats = found.repeats if settings.changed else found.at(0)
+def _end_of_search(tallies: search.Findings, settings: search.Settings, probes: Sequence[BisectionProbe]) -> _NextStep:
+    repeats = tallies.repeats if settings.changed else tallies.at(0)
     if repeats.clear:
-        return _Next(over=True)
-    why = next((probe.detail.get("note") for probe in probes if probe.detail.get("note")), "")
-    return _Next(over=True, failed=True, stopped=f"No repeat ended so that it can be judged. {why}".strip())
+        return _NextStep(is_end=True)
+    note = next((probe.detail.get("note") for probe in probes if probe.detail.get("note")), "")
+    return _NextStep(is_end=True, failed=True, stop_reason=f"No repeat has a verdict. {note}".strip())
 
 
-def _afforded(bisection: Bisection, request: BisectRequest, wanted: _Next, probes: Sequence[BisectionProbe]) -> _Next:
-    """As many of the wanted probes as the budget allows, each with its share of what is left."""
+def _affordable(
+    bisection: Bisection, request: BisectRequest, ideal: _NextStep, probes: Sequence[BisectionProbe]
+) -> _NextStep:
+    """As many of the probes as the budget allows, each with an equal share of the remaining budget."""
     budget = request.budget
-    count = min(wanted.count, budget.max_probes - len(probes))
+    count = min(ideal.count, budget.max_probes - len(probes))
     if count <= 0:
-        return _Next(over=True, stopped=f"the budget allows {budget.max_probes} probes.")
+        return _NextStep(is_end=True, stop_reason=f"the budget allows {budget.max_probes} probes.")
     calls = cost = None
     if budget.max_live_calls is not None:
-        needed = len(bisection.forks) - wanted.place
-        left = budget.max_live_calls - sum(map(_calls, probes))
-        count = min(count, left // needed)
+        calls_per_probe = len(bisection.forks) - ideal.place
+        remaining = budget.max_live_calls - sum(map(_calls, probes))
+        count = min(count, remaining // calls_per_probe)
         if count <= 0:
-            return _Next(
-                over=True,
-                stopped=f"{left} live calls of {budget.max_live_calls} are left, and the next probe takes {needed}.",
-            )
-        calls = left // count
+            limit = budget.max_live_calls
+            reason = f"{remaining} live calls of {limit} are left, and the next probe needs {calls_per_probe}."
+            return _NextStep(is_end=True, stop_reason=reason)
+        calls = remaining // count
     if budget.max_cost_usd is not None:
         free = budget.max_cost_usd - sum(map(_cost, probes))
-        price = sum(item[3] or 0.0 for item in bisection.forks[wanted.place :])
+        price = sum(item[3] or 0.0 for item in bisection.forks[ideal.place :])
         count = min(count, int(free / price)) if price > 0 else count
         if count <= 0 or free <= 0:
-            return _Next(
-                over=True,
-                stopped=f"${free:.4f} of ${budget.max_cost_usd:g} are left, and the next probe takes ${price:.4f}.",
-            )
+            reason = f"${free:.4f} of ${budget.max_cost_usd:g} are left, and the next probe needs ${price:.4f}."
+            return _NextStep(is_end=True, stop_reason=reason)
         cost = free / count
-    return _Next(place=wanted.place, changed=wanted.changed, count=count, calls=calls, cost_usd=cost)
+    return _NextStep(place=ideal.place, changed=ideal.changed, count=count, calls=calls, cost_usd=cost)
 
 
 def _calls(probe: BisectionProbe) -> int:
-    """The live calls that a probe made, or may still make."""
+    """The live calls that a probe made or, while it runs, may make."""
     if probe.session.status in FINAL_STATUSES:
         return probe.session.live_calls
     return int(probe.session.policy["budget"]["max_live_calls"] or probe.session.live_calls)
@@ -189,30 +194,29 @@ def _cost(probe: BisectionProbe) -> float:
     return float(probe.session.policy["budget"]["max_cost_usd"] or probe.session.cost_usd or 0)
 
 
-def _planned(bisection: Bisection, following: _Next) -> prepare.PreparedReplay:
+def _prepare(bisection: Bisection, next_step: _NextStep) -> prepare.PreparedReplay:
     request = findings.request_of(bisection)
     budget = request.policy.budget
     limits = {
-        "max_live_calls": _least(budget.max_live_calls, following.calls),
-        "max_cost_usd": _least(budget.max_cost_usd, following.cost_usd),
+        "max_live_calls": _tighter_limit(budget.max_live_calls, next_step.calls),
+        "max_cost_usd": _tighter_limit(budget.max_cost_usd, next_step.cost_usd),
     }
     policy = request.policy.model_copy(update={"budget": Budget.model_validate({**budget.model_dump(), **limits})})
-    asked = ReplayRequest(run=str(bisection.run_id), fork_step=bisection.forks[following.place][0], policy=policy)
-    if following.changed:
-        asked = asked.model_copy(update={"overrides": request.overrides})
-    return prepare.prepare(asked, brief=True)
+    replay = ReplayRequest(run=str(bisection.run_id), fork_step=bisection.forks[next_step.place][0], policy=policy)
+    if next_step.changed:
+        replay = replay.model_copy(update={"overrides": request.overrides})
+    return prepare.prepare(replay, brief=True)
 
 
-def _least(one: float | None, other: float | None) -> float | None:
-    given = [value for value in (one, other) if value is not None]
-    return min(given, default=None)
+def _tighter_limit(first: float | None, second: float | None) -> float | None:
+    return min((limit for limit in (first, second) if limit is not None), default=None)
 
 
 def _judge(probe: BisectionProbe) -> None:
-    """Store what the checks say of an ended probe; a second judgement of the same comes to the same."""
+    """Store the verdict of an ended probe, unless it has one; a second judgement would be the same."""
     verdict, detail = _verdict(probe)
-    judged = BisectionProbe.objects.filter(id=probe.id, verdict="").update(verdict=verdict, detail=detail)
-    if judged:
+    is_first = BisectionProbe.objects.filter(id=probe.id, verdict="").update(verdict=verdict, detail=detail)
+    if is_first:
         with transaction.atomic():
             touch(Bisection.objects.select_for_update().get(id=probe.bisection_id))
 
@@ -221,32 +225,32 @@ def _verdict(probe: BisectionProbe) -> tuple[ProbeVerdict, JSONObject]:
     session = probe.session
     if session.status not in COMPLETED or session.run_id is None:
         return ProbeVerdict.UNCLEAR, {"note": session.error or f"the replay {session.status}"}
-    asked = _CHECKS.validate_python(probe.bisection.request["checks"])
-    outcome = read_outcome(session.run_id, asked)
-    results = checks.apply(asked, outcome, first_error_isolated)
+    conditions = _CHECKS.validate_python(probe.bisection.request["checks"])
+    outcome = read_outcome(session.run_id, conditions)
+    results = checks.apply(conditions, outcome, first_error_isolated)
     detail: JSONObject = {
         "checks": [result.model_dump(mode="json") for result in results],
         "answer": outcome.answer[:ANSWER_LIMIT],
         "assumed": _placeholders(session.run_id, session.fork_sequence_no).count(),
     }
-    if why := _untold(session.run_id, session):
-        return ProbeVerdict.UNCLEAR, {**detail, "note": why}
-    passed = all(result.passed for result in results)
-    return ProbeVerdict.PASSED if passed else ProbeVerdict.FAILED, detail
+    if problem := _problem(session.run_id, session):
+        return ProbeVerdict.UNCLEAR, {**detail, "note": problem}
+    passes = all(result.passed for result in results)
+    return ProbeVerdict.PASSED if passes else ProbeVerdict.FAILED, detail
 
 
-def _untold(run_id: UUID, session: ReplaySession) -> str:
-    """Why a probe says nothing, whatever its checks say: a model was not asked, or not followed."""
+def _problem(run_id: UUID, session: ReplaySession) -> str:
+    """Why a probe has no verdict, regardless of its checks: a model did not answer, or was not followed."""
     models = Step.objects.filter(run_id=run_id, sequence_no__gte=session.fork_sequence_no, type=StepType.MODEL)
-    unasked = models.exclude(reason__in=(Reason.LIVE_MODEL, Reason.OPERATOR_OVERRIDE))
-    if (number := unasked.values_list("sequence_no", flat=True).order_by("sequence_no").first()) is not None:
-        return f"step {number} was not answered afresh: nobody answered for its model"
+    not_regenerated = models.exclude(reason__in=(Reason.LIVE_MODEL, Reason.OPERATOR_OVERRIDE))
+    if (number := not_regenerated.values_list("sequence_no", flat=True).order_by("sequence_no").first()) is not None:
+        return f"step {number} was not regenerated: no provider answered for its model"
     return next((text for text in session.divergences if NOT_FOLLOWED in text), "")
 
 
 def _placeholders(run_id: UUID, fork: int) -> QuerySet[Step]:
-    """Answers from the fork on that nobody gave."""
-    steps = Step.objects.filter(run_id=run_id, sequence_no__gte=fork, type__in=_ANSWERED)
+    """Placeholder answers from the fork on."""
+    steps = Step.objects.filter(run_id=run_id, sequence_no__gte=fork, type__in=_CALL_TYPES)
     return steps.filter(reason=Reason.POLICY_FALLBACK)
 
 

@@ -1,4 +1,4 @@
-"""Pricing, starting, stopping and resuming bisections. Every probe is a replay session like any other."""
+"""Estimate, start, cancel and requeue bisections. Every probe is an ordinary replay session."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -29,73 +29,74 @@ from traces.models import Run
 from traces.runs.queries import find_run
 
 _KIND: Final = "bisection"
-_TURNS: Final = 33  # places to turn at for which the effort is reckoned
+# The number of turning points for which the effort is simulated.
+_TURNING_POINTS: Final = 33
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Prepared:
-    """A request with its run, the steps from which can be answered afresh, and what each answer costs."""
+class _Preparation:
+    """A run to bisect: its fork points, the cost of each one's answer, and the check results of the recording."""
 
     run: Run
     forks: tuple[ForkStep, ...]
     costs: tuple[float | None, ...]
-    recorded: tuple[CheckResult, ...]
+    check_results: tuple[CheckResult, ...]
     refusals: tuple[PlanRefusal, ...]
     warnings: tuple[str, ...]
 
 
-def preview(asked: BisectPreview) -> BisectPlan:
-    """What it would take; nothing runs. Refusals are in the plan."""
-    request = BisectRequest.model_validate(asked.model_dump(exclude={"run", "diff"}, exclude_unset=True))
+def preview(subject: BisectPreview) -> BisectPlan:
+    """Estimate a bisection without running anything. Refusals are in the plan."""
+    request = BisectRequest.model_validate(subject.model_dump(exclude={"run", "diff"}, exclude_unset=True))
     if problems := _own_refusals(request):
         return _plan(request, None, problems)
     try:
-        run = find_run(asked.run) if asked.run is not None else failing_run(asked.diff or UUID(int=0), request)
-    except ReplayRefusal as refused:
-        return _plan(request, None, [PlanRefusal(code=refused.code, detail=str(refused), where=refused.where)])
+        run = find_run(subject.run) if subject.run is not None else failing_run(subject.diff or UUID(int=0), request)
+    except ReplayRefusal as refusal:
+        return _plan(request, None, [PlanRefusal(code=refusal.code, detail=str(refusal), where=refusal.where)])
     return _plan(request, _prepare(run, request), [])
 
 
 def failing_run(diff_id: UUID, request: BisectRequest) -> Run:
-    """That run of a diff which fails the checks; raises `ReplayRefusal` when it is not one of the two."""
+    """The run of a diff that fails the checks; raises `ReplayRefusal` if not exactly one does."""
     report = diffs.find(diff_id)
-    failing = [run for run in (report.base, report.candidate) if not _passes(_recorded(run, request))]
-    if len(failing) == 1:
-        return failing[0]
-    both = "both runs of this diff fail" if failing else "both runs of this diff pass"
-    detail = f"{both} these checks: give checks that tell them apart, or bisect one of the runs"
+    failing_runs = [run for run in (report.base, report.candidate) if not _passes(_check_recording(run, request))]
+    if len(failing_runs) == 1:
+        return failing_runs[0]
+    outcome = "fail" if failing_runs else "pass"
+    detail = f"both runs of this diff {outcome} these checks; use checks that distinguish them, or bisect one run"
     raise ReplayRefusal(PlanRefusal(code="validation_error", detail=detail, where="/checks"))
 
 
 def start(run: Run, request: BisectRequest, key: Key | None = None, diff_id: UUID | None = None) -> Bisection:
-    """Start a bisection; raises `ReplayRefusal`. The same key again returns the one that it started."""
-    said = request.model_dump(mode="json", exclude_unset=True)
-    asked: JSONValue = [str(run.id), str(diff_id), said]
-    if known := find_made(_KIND, key, asked):
-        return queries.find(known)
+    """Start a bisection; raises `ReplayRefusal`. A repeated idempotency key returns the bisection that it started."""
+    body = request.model_dump(mode="json", exclude_unset=True)
+    fingerprint: JSONValue = [str(run.id), str(diff_id), body]
+    if bisection_id := find_made(_KIND, key, fingerprint):
+        return queries.find(bisection_id)
     for refusal in _own_refusals(request):
         raise ReplayRefusal(refusal)
-    prepared = _prepare(run, request)
-    for refusal in prepared.refusals:
+    preparation = _prepare(run, request)
+    for refusal in preparation.refusals:
         raise ReplayRefusal(refusal)
 
     def make() -> str:
-        priced = zip(prepared.forks, prepared.costs, strict=True)
+        forks = zip(preparation.forks, preparation.costs, strict=True)
         bisection = Bisection.objects.create(
             run=run,
             diff_id=diff_id,
-            request={**said, "checks": [check.model_dump(mode="json") for check in request.checks]},
-            forks=[[fork.sequence_no, fork.type, fork.name, cost] for fork, cost in priced],
-            recorded=[result.model_dump(mode="json") for result in prepared.recorded],
+            request={**body, "checks": [check.model_dump(mode="json") for check in request.checks]},
+            forks=[[fork.sequence_no, fork.type, fork.name, cost] for fork, cost in forks],
+            recorded=[result.model_dump(mode="json") for result in preparation.check_results],
         )
-        transaction.on_commit(partial(_go_on, bisection.id))
+        transaction.on_commit(partial(_advance, bisection.id))
         return str(bisection.id)
 
-    return queries.find(make_once(_KIND, key, asked, make))
+    return queries.find(make_once(_KIND, key, fingerprint, make))
 
 
 def cancel(bisection_id: UUID) -> Bisection:
-    """Stop the probes that run; what is known by then stays. One that is over stays as it is."""
+    """Cancel the running probes and keep the findings so far. A finished bisection stays as it is."""
     with transaction.atomic():
         bisection = Bisection.objects.select_for_update().get(id=queries.find(bisection_id).id)
         if bisection.status == BisectionStatus.RUNNING:
@@ -103,56 +104,57 @@ def cancel(bisection_id: UUID) -> Bisection:
             scheduler.touch(bisection)
     for session in bisection.probes.filter(session__ended_at=None).values_list("session_id", flat=True):
         services.cancel(session)
-    scheduler.advance(bisection_id)  # judges what the cancelled probes left
+    # Judge the cancelled probes.
+    scheduler.advance(bisection_id)
     return queries.find(bisection_id)
 
 
 def requeue_unfinished() -> int:
-    """Go on with bisections whose worker ended between a probe and the next; how many begin something."""
+    """Continue bisections whose worker ended between two probes; returns how many start a probe."""
     running = list(Bisection.objects.filter(status=BisectionStatus.RUNNING).values_list("id", flat=True))
-    return sum(_go_on(bisection) for bisection in running)
+    return sum(_advance(bisection) for bisection in running)
 
 
-def _go_on(bisection_id: UUID) -> bool:
-    begun = scheduler.advance(bisection_id)
-    for session in begun:
+def _advance(bisection_id: UUID) -> bool:
+    sessions = scheduler.advance(bisection_id)
+    for session in sessions:
         enqueue.send(task_names.EXECUTE, session)
-    return bool(begun)
+    return bool(sessions)
 
 
-def _prepare(run: Run, request: BisectRequest) -> _Prepared:
-    recorded = _recorded(run, request)
-    asked = ReplayRequest(
+def _prepare(run: Run, request: BisectRequest) -> _Preparation:
+    check_results = _check_recording(run, request)
+    replay_request = ReplayRequest(
         run=str(run.id), fork_step=request.first_step, overrides=request.overrides, policy=request.policy
     )
-    plan = prepare.prepare(asked).plan
+    plan = prepare.prepare(replay_request).plan
     live = [step for step in plan.steps if step.action == "live"]
     refusals = list(plan.refusals)
-    if run.sealed_at is not None and _passes(recorded):
-        detail = "the run passes these checks as it was recorded: there is no failure to look for"
+    if run.sealed_at is not None and _passes(check_results):
+        detail = "the recorded run passes these checks, so there is no failure to find"
         refusals.append(PlanRefusal(code="validation_error", detail=detail, where="/checks"))
     elif not refusals and not live:
-        detail = "no step of this run can be answered afresh: no configured provider answers for its models"
+        detail = "no step of this run can be regenerated: no provider is configured for its models"
         refusals.append(PlanRefusal(code="policy_conflict", detail=detail, where="/policy/allow"))
     if request.budget.max_cost_usd is not None and any(step.cost_usd is None for step in live):
-        detail = "the price of some live calls is not known, so no limit in dollars can hold: limit the live calls"
+        detail = "the price of some live calls is unknown, so a limit in dollars cannot be enforced; limit live calls"
         refusals.append(PlanRefusal(code="policy_conflict", detail=detail, where="/budget/max_cost_usd"))
-    return _Prepared(
+    return _Preparation(
         run=run,
         costs=tuple(step.cost_usd for step in live),
-        recorded=tuple(recorded),
+        check_results=tuple(check_results),
         refusals=tuple(refusals),
         forks=tuple(ForkStep(sequence_no=step.sequence_no, type=step.type, name=step.name) for step in live),
         warnings=tuple(plan.warnings),
     )
 
 
-def _plan(request: BisectRequest, prepared: _Prepared | None, problems: list[PlanRefusal]) -> BisectPlan:
-    """The effort for the places to turn at: the middle one of them, and the most."""
-    if prepared is None or not prepared.forks:
-        refusals = [*problems, *(prepared.refusals if prepared else ())]
+def _plan(request: BisectRequest, preparation: _Preparation | None, problems: list[PlanRefusal]) -> BisectPlan:
+    """The plan with the median and the maximum effort over possible turning points."""
+    if preparation is None or not preparation.forks:
+        refusals = [*problems, *(preparation.refusals if preparation else ())]
         return BisectPlan(
-            run=prepared.run.id if prepared else None,
+            run=preparation.run.id if preparation else None,
             forks=[],
             probes=0,
             most_probes=0,
@@ -160,46 +162,48 @@ def _plan(request: BisectRequest, prepared: _Prepared | None, problems: list[Pla
             most_live_calls=0,
             cost_usd=None,
             most_cost_usd=None,
-            recorded=list(prepared.recorded) if prepared else [],
+            recorded=list(preparation.check_results) if preparation else [],
             refusals=refusals,
             warnings=[],
         )
-    count, settings = len(prepared.forks), findings.settings_of(request)
-    costs = [cost or 0.0 for cost in prepared.costs]
-    turns = sorted({-1, count - 1, *(at * count // _TURNS for at in range(_TURNS))})
-    efforts = sorted((search.effort(count, settings, at, costs) for at in turns), key=lambda each: each.calls)
+    count, settings = len(preparation.forks), findings.settings_of(request)
+    costs = [cost or 0.0 for cost in preparation.costs]
+    places = sorted({-1, count - 1, *(index * count // _TURNING_POINTS for index in range(_TURNING_POINTS))})
+    efforts = sorted(
+        (search.effort(count, settings, place, costs) for place in places), key=lambda effort: effort.calls
+    )
     usual, most = efforts[len(efforts) // 2], efforts[-1]
-    known = None not in prepared.costs
+    has_prices = None not in preparation.costs
     return BisectPlan(
-        run=prepared.run.id,
-        forks=list(prepared.forks),
+        run=preparation.run.id,
+        forks=list(preparation.forks),
         probes=usual.probes,
-        most_probes=max(each.probes for each in efforts),
+        most_probes=max(effort.probes for effort in efforts),
         live_calls=usual.calls,
         most_live_calls=most.calls,
-        cost_usd=usual.cost if known else None,
-        most_cost_usd=max(each.cost for each in efforts) if known else None,
-        recorded=list(prepared.recorded),
-        refusals=list(prepared.refusals),
-        warnings=list(prepared.warnings),
+        cost_usd=usual.cost if has_prices else None,
+        most_cost_usd=max(effort.cost for effort in efforts) if has_prices else None,
+        recorded=list(preparation.check_results),
+        refusals=list(preparation.refusals),
+        warnings=list(preparation.warnings),
     )
 
 
 def _own_refusals(request: BisectRequest) -> list[PlanRefusal]:
-    """What is wrong with the request itself, whatever the run is."""
-    wrong = [(f"/checks/{at}", checks.problem(check)) for at, check in enumerate(request.checks)]
-    for at, entry in enumerate(request.overrides.overrides):
+    """Problems of the request itself, regardless of the run."""
+    problems = [(f"/checks/{index}", checks.problem(check)) for index, check in enumerate(request.checks)]
+    for index, entry in enumerate(request.overrides.overrides):
         if entry.match.step is not None:
-            detail = "a bisection forks at many steps, so its overrides match by type, not by step"
-            wrong.append((f"/overrides/overrides/{at}/match/step", detail))
-    found = [PlanRefusal(code="validation_error", detail=detail, where=where) for where, detail in wrong if detail]
+            detail = "a bisection forks at many steps, so its overrides must match by type, not by step"
+            problems.append((f"/overrides/overrides/{index}/match/step", detail))
+    refusals = [PlanRefusal(code="validation_error", detail=detail, where=path) for path, detail in problems if detail]
     if request.policy.order == "reuse":
-        detail = "with `order: reuse` nothing is answered afresh: say `reexecute`"
-        found.append(PlanRefusal(code="policy_conflict", detail=detail, where="/policy/order"))
-    return found
+        detail = "with `order: reuse` nothing is regenerated; use `reexecute`"
+        refusals.append(PlanRefusal(code="policy_conflict", detail=detail, where="/policy/order"))
+    return refusals
 
 
-def _recorded(run: Run, request: BisectRequest) -> list[CheckResult]:
+def _check_recording(run: Run, request: BisectRequest) -> list[CheckResult]:
     return checks.apply(request.checks, read_outcome(run.id, request.checks), first_error_isolated)
 
 

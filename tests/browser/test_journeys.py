@@ -231,7 +231,7 @@ def test_bisection_finds_the_commit_step(open_cockpit: OpenCockpit, demo: Demo) 
     cockpit.page.wait_for_url(re.compile("/bisections/"))
     expect(cockpit.page.get_by_role("status")).to_contain_text("Done", timeout=patience_ms(60_000))
     verdict = cockpit.page.get_by_label("Verdict")
-    expect(verdict).to_contain_text("The run committed itself at step 7")
+    expect(verdict).to_contain_text("The commit step is step 7")
 
     cockpit.go(f"/tree/{demo.failed_run}")
     rows = cockpit.page.get_by_role("group", name="Runs, scrollable")

@@ -61,7 +61,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description A bisection with its probes, and what they say so far. */
+        /** @description A bisection with its probes and its result so far. */
         get: operations["get_bisection"];
         put?: never;
         post?: never;
@@ -80,7 +80,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Stop it; what is known by then stays. */
+        /** @description Cancel a bisection. Its result so far remains. */
         post: operations["cancel_bisection"];
         delete?: never;
         options?: never;
@@ -97,7 +97,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description How many probes, live calls and dollars a bisection takes. Nothing runs; refusals are in the plan. */
+        /** @description Estimate the probes, live calls and dollars of a bisection. Nothing runs; refusals are in the plan. */
         post: operations["preview_bisection"];
         delete?: never;
         options?: never;
@@ -239,7 +239,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description The same for that run of a diff which fails the checks. */
+        /** @description Bisect the run of a diff that fails the checks. */
         post: operations["bisect_diff"];
         delete?: never;
         options?: never;
@@ -895,7 +895,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Find the step where a failing run committed itself, by answering it afresh from one step after another. */
+        /** @description Bisect a failing run: find the last step from which regenerating it still passes. */
         post: operations["bisect_run"];
         delete?: never;
         options?: never;
@@ -1552,7 +1552,7 @@ export interface components {
         };
         /**
          * BisectBudget
-         * @description For all probes together; what was found until it ran out is kept.
+         * @description The budget of all probes together. Findings are kept when it runs out.
          */
         BisectBudget: {
             /**
@@ -1573,7 +1573,7 @@ export interface components {
         };
         /**
          * BisectPlan
-         * @description What a bisection would take, if the run turns once; `most` is for the costliest place to turn at.
+         * @description The effort of a bisection with one turning point; `most_*` is for the most expensive one.
          */
         BisectPlan: {
             /** Run */
@@ -1601,7 +1601,7 @@ export interface components {
         };
         /**
          * BisectPreview
-         * @description What is to be bisected: a run, or that run of a diff which fails the checks.
+         * @description The run to bisect, or the diff of which the run that fails the checks is bisected.
          */
         BisectPreview: {
             /** Checks */
@@ -1652,10 +1652,10 @@ export interface components {
         };
         /**
          * BisectRequest
-         * @description Fork the run at one step after another and answer everything from there afresh, until it passes the checks.
+         * @description Fork the run at one step after another and regenerate everything after it, to find the last fork that passes.
          *
-         *     `overrides` hold in every probe, so they match by type: "from which step would this change still have helped?"
-         *     `reproduce` whole repeats without them tell first whether the failure comes back.
+         *     `overrides` apply to every probe, so they match by type: "up to which step would this change still have helped?"
+         *     `reproduce` is the number of whole repeats without overrides, which show first whether the failure is reproducible.
          */
         BisectRequest: {
             /** Checks */
@@ -1696,7 +1696,7 @@ export interface components {
         };
         /**
          * BisectResult
-         * @description Three verdicts: does the failure come back, does answering afresh help, and from which step on.
+         * @description Three results: is the failure reproducible, does regeneration help, and from which step on.
          */
         BisectResult: {
             /** Sentence */
@@ -1706,7 +1706,7 @@ export interface components {
              * @enum {string}
              */
             reproduction: "reproduces" | "flaky" | "does_not_reproduce" | "unclear";
-            repeats: components["schemas"]["Counted"];
+            repeats: components["schemas"]["TallyView"];
             /**
              * Rescue
              * @enum {string}
@@ -1778,7 +1778,7 @@ export interface components {
         };
         /**
          * BisectionView
-         * @description `seq` is where a watcher of the socket goes on; the result is what is known so far.
+         * @description `seq`: where a socket client resumes. `result`: as far as it is known.
          */
         BisectionView: {
             /**
@@ -2039,11 +2039,11 @@ export interface components {
         };
         /**
          * CommitStep
-         * @description Where the run committed itself.
+         * @description The step at which the run committed to its failure.
          *
-         *     From `step` on answered afresh it still passes; from `kept`, the next step that can be, it does not any more,
-         *     because the recorded answer of `step` then stays. `kept` null: only what was recorded comes after.
-         *     `earliest` is the first step from which it passes.
+         *     Regenerated from `step` on, the run still passes. Regenerated from `kept`, the next step that can be, it no longer
+         *     does, because the recorded answer of `step` is kept. `kept` null: only recorded steps follow. `earliest` is the
+         *     first step from which the run passes.
          */
         CommitStep: {
             step: components["schemas"]["ForkStep"];
@@ -2122,44 +2122,6 @@ export interface components {
              * @default false
              */
             ignore_case: boolean;
-        };
-        /**
-         * Counted
-         * @description Probes from one step by their verdict.
-         *
-         *     `assumed` of those that passed and `doubtful` of those that failed rest on a placeholder's answer.
-         */
-        Counted: {
-            /**
-             * Passed
-             * @default 0
-             */
-            passed: number;
-            /**
-             * Failed
-             * @default 0
-             */
-            failed: number;
-            /**
-             * Unclear
-             * @default 0
-             */
-            unclear: number;
-            /**
-             * Running
-             * @default 0
-             */
-            running: number;
-            /**
-             * Assumed
-             * @default 0
-             */
-            assumed: number;
-            /**
-             * Doubtful
-             * @default 0
-             */
-            doubtful: number;
         };
         /**
          * Deltas
@@ -2904,15 +2866,15 @@ export interface components {
         };
         /**
          * ForkResult
-         * @description What is known of answering afresh from one step on.
+         * @description The results of regeneration from one step on.
          */
         ForkResult: {
             step: components["schemas"]["ForkStep"];
-            counted: components["schemas"]["Counted"];
+            counted: components["schemas"]["TallyView"];
         };
         /**
          * ForkStep
-         * @description A step from which a probe can answer afresh.
+         * @description A step from which a probe can regenerate the run.
          */
         ForkStep: {
             /** Sequence No */
@@ -3997,7 +3959,7 @@ export interface components {
         ProbeVerdict: "running" | "passed" | "failed" | "unclear";
         /**
          * ProbeView
-         * @description One fork of the run, answered afresh from there.
+         * @description One fork of the run, regenerated from there.
          */
         ProbeView: {
             /** Number */
@@ -5420,6 +5382,44 @@ export interface components {
             /** Taken Back */
             taken_back: number;
         };
+        /**
+         * TallyView
+         * @description Probes from one step by verdict.
+         *
+         *     `assumed` of those that passed and `doubtful` of those that failed rest on a placeholder's answer.
+         */
+        TallyView: {
+            /**
+             * Passed
+             * @default 0
+             */
+            passed: number;
+            /**
+             * Failed
+             * @default 0
+             */
+            failed: number;
+            /**
+             * Unclear
+             * @default 0
+             */
+            unclear: number;
+            /**
+             * Running
+             * @default 0
+             */
+            running: number;
+            /**
+             * Assumed
+             * @default 0
+             */
+            assumed: number;
+            /**
+             * Doubtful
+             * @default 0
+             */
+            doubtful: number;
+        };
         /** TelemetrySetting */
         TelemetrySetting: {
             /** Name */
@@ -6039,7 +6039,6 @@ export type Collision = components['schemas']['Collision'];
 export type CommitStep = components['schemas']['CommitStep'];
 export type Configuration = components['schemas']['Configuration'];
 export type ContainsCheck = components['schemas']['ContainsCheck'];
-export type Counted = components['schemas']['Counted'];
 export type Deltas = components['schemas']['Deltas'];
 export type Determinism = components['schemas']['Determinism'];
 export type DiffList = components['schemas']['DiffList'];
@@ -6203,6 +6202,7 @@ export type StepsMessage = components['schemas']['StepsMessage'];
 export type StoredPolicy = components['schemas']['StoredPolicy'];
 export type StoredProfile = components['schemas']['StoredProfile'];
 export type Takeover = components['schemas']['Takeover'];
+export type TallyView = components['schemas']['TallyView'];
 export type TelemetrySetting = components['schemas']['TelemetrySetting'];
 export type TelemetryView = components['schemas']['TelemetryView'];
 export type TextDiff = components['schemas']['TextDiff'];

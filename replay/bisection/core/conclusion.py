@@ -1,183 +1,205 @@
-"""What the tried forks say, in words. Pure."""
+"""The conclusion of a bisection in words, from the tallies of its forks. Pure."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Final
 
-from replay.bisection.core.schemas import BisectResult, CommitStep, Counted, ForkResult, ForkStep, Reproduction, Rescue
+from replay.bisection.core.schemas import (
+    BisectResult,
+    CommitStep,
+    ForkResult,
+    ForkStep,
+    Reproduction,
+    Rescue,
+    TallyView,
+)
 from replay.bisection.core.search import Findings, Settings, Tally, Turn, by_chance, confidence, turn
 from replay.core.wording import step_list
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
-    """Everything that a conclusion is drawn from. `over`: nothing more will be tried."""
+class Evidence:
+    """Everything that a conclusion rests on.
+
+    `is_final`: no more probes will run. `stop_reason`: why the search stopped early.
+    """
 
     forks: Sequence[ForkStep]
-    found: Findings
+    findings: Findings
     settings: Settings
-    over: bool = True
-    stopped: str = ""  # why it was over before its end
+    is_final: bool = True
+    stop_reason: str = ""
 
 
-_NOTHING_CLEAR: Final = "No repeat came to an end that can be judged."
+_NO_VERDICT: Final = "No repeat has a verdict."
 
 
-def conclude(told: Told) -> BisectResult:
-    """The three verdicts as far as they are known."""
-    found = told.found
-    repeats = found.repeats if told.settings.changed else found.at(0)
-    at = turn(found, told.settings)
-    commit = None if at is None else _commit(told, at)
+def conclude(evidence: Evidence) -> BisectResult:
+    """The three results, as far as they are known."""
+    findings = evidence.findings
+    repeats = findings.repeats if evidence.settings.changed else findings.at(0)
+    turning_point = turn(findings, evidence.settings)
+    commit = None if turning_point is None else _commit(evidence, turning_point)
     reproduction = _reproduction(repeats)
-    rescue = _rescue(told, at)
+    rescue = _rescue(evidence, turning_point)
+    sentences = _reproduction_sentence(repeats, reproduction), _rescue_sentence(evidence, rescue, commit)
     return BisectResult(
-        sentence=" ".join(filter(None, (_repeated(repeats, reproduction), _rescued(told, rescue, commit)))),
+        sentence=" ".join(filter(None, sentences)),
         reproduction=reproduction,
-        repeats=_counted(repeats),
+        repeats=_tally_view(repeats),
         rescue=rescue,
         commit=commit,
-        forks=[_fork(told.forks[place], tally) for place, tally in sorted(found.places.items())],
-        remarks=list(_remarks(told, at)),
+        forks=[_fork(evidence.forks[place], tally) for place, tally in sorted(findings.places.items())],
+        remarks=list(_remarks(evidence, turning_point)),
     )
 
 
-def named(fork: ForkStep) -> str:
+def step_name(fork: ForkStep) -> str:
     name = "" if fork.name == fork.type else f" {fork.name}"
     return f"step {fork.sequence_no} ({fork.type}{name})"
 
 
-def tallied(tally: Tally) -> str:
-    return f"{tally.passed} of {tally.clear}"
+def pass_count(tally: Tally) -> str:
+    return f"{tally.passes} of {tally.clear}"
 
 
 def _reproduction(repeats: Tally) -> Reproduction:
     if not repeats.clear:
         return "unclear"
-    if not repeats.passed:
+    if not repeats.passes:
         return "reproduces"
-    return "flaky" if repeats.failed else "does_not_reproduce"
+    return "flaky" if repeats.failures else "does_not_reproduce"
 
 
-def _rescue(told: Told, at: Turn | None) -> Rescue:
-    if at is not None:
+def _rescue(evidence: Evidence, turning_point: Turn | None) -> Rescue:
+    if turning_point is not None:
         return "rescued"
-    tried = any(tally.failed for tally in told.found.places.values())
-    return "not_rescued" if tried and told.over else "unclear"
+    any_failed = any(tally.failures for tally in evidence.findings.places.values())
+    return "not_rescued" if any_failed and evidence.is_final else "unclear"
 
 
-def _repeated(repeats: Tally, said: Reproduction) -> str:
+def _reproduction_sentence(repeats: Tally, reproduction: Reproduction) -> str:
     times = f"{repeats.clear} time{'' if repeats.clear == 1 else 's'}"
-    match said:
+    match reproduction:
         case "reproduces":
-            return f"The failure comes back: repeated {times} from the start, the run failed every time."
+            return f"The failure is reproducible: repeated {times} from the start, the run failed every time."
         case "flaky":
-            counts = f"failed {repeats.failed} and passed {repeats.passed}"
+            counts = f"failed {repeats.failures} and passed {repeats.passes}"
             return f"The failure is flaky: repeated {times} from the start, the run {counts}."
         case "does_not_reproduce":
-            return f"The failure does not come back: repeated {times} from the start, the run passed every time."
+            return f"The failure is not reproducible: repeated {times} from the start, the run passed every time."
         case _:
-            return "Whether the failure comes back is not known yet." if not repeats.unclear else _NOTHING_CLEAR
+            return "It is not known yet whether the failure is reproducible." if not repeats.unclear else _NO_VERDICT
 
 
-def _rescued(told: Told, rescue: Rescue, commit: CommitStep | None) -> str:
-    how = "Answering afresh with the changes" if told.settings.changed else "Answering afresh"
+def _rescue_sentence(evidence: Evidence, rescue: Rescue, commit: CommitStep | None) -> str:
     if commit is not None:
-        return _committed(told, commit)
+        return _commit_sentence(evidence, commit)
     if rescue == "not_rescued":
-        tried = [told.forks[place].sequence_no for place, tally in sorted(told.found.places.items()) if tally.clear]
-        return f"{how} does not help: tried from {step_list(tried)} on, it always failed."
+        subject = "Regeneration with the changes" if evidence.settings.changed else "Regeneration"
+        places = sorted(evidence.findings.places.items())
+        numbers = [evidence.forks[place].sequence_no for place, tally in places if tally.clear]
+        return f"{subject} does not help: from {step_list(numbers)} on, the run always failed."
     return ""
 
 
-def _committed(told: Told, commit: CommitStep) -> str:
-    """The sentence that has to be understood."""
-    place = _place(told, commit.step)
-    changes = " with the changes" if told.settings.changed else ""
-    passes = f"answered afresh{changes} from {named(commit.step)} on, it passes ({tallied(told.found.at(place))})"
+def _commit_sentence(evidence: Evidence, commit: CommitStep) -> str:
+    place = _place(evidence, commit.step)
+    changes = " with the changes" if evidence.settings.changed else ""
+    count = pass_count(evidence.findings.at(place))
+    passes = f"regenerated{changes} from {step_name(commit.step)} on, the run passes ({count})"
     if not commit.settled:
-        until = f"before {named(commit.kept)}" if commit.kept else "at a later step"
-        return f"So far: {passes}; where it stops helping is not settled, it is {until}."
+        end = f"before {step_name(commit.kept)}" if commit.kept else "at a later step"
+        return f"So far: {passes}; the step from which it fails is not settled, it is {end}."
     if commit.kept is None:
-        fails = "it is the last step that was answered, and its recorded answer fails"
+        fails = "it is the last model answer, and with its recorded answer the run fails"
     else:
-        kept = told.found.at(_place(told, commit.kept))
+        count_after = pass_count(evidence.findings.at(_place(evidence, commit.kept)))
         fails = (
-            f"answered afresh only from {named(commit.kept)} on, keeping the recorded answer of step "
-            f"{commit.step.sequence_no}, it does not any more ({tallied(kept)})"
+            f"regenerated only from {step_name(commit.kept)} on, with the recorded answer of step "
+            f"{commit.step.sequence_no}, it no longer passes ({count_after})"
         )
-    return f"The run committed itself at step {commit.step.sequence_no}: {passes}; {fails}."
+    return f"The commit step is step {commit.step.sequence_no}: {passes}; {fails}."
 
 
-def _commit(told: Told, at: Turn) -> CommitStep:
-    grade = confidence(told.found, told.settings, at)
+def _commit(evidence: Evidence, turning_point: Turn) -> CommitStep:
+    forks, after = evidence.forks, turning_point.after
     return CommitStep(
-        step=told.forks[at.last],
-        kept=told.forks[at.after] if at.after < told.found.count else None,
-        earliest=told.forks[at.first],
-        monotone=at.monotone,
-        settled=at.settled,
-        confidence=grade,
-        why=_why(told, at),
+        step=forks[turning_point.last],
+        kept=forks[after] if after < evidence.findings.count else None,
+        earliest=forks[turning_point.first],
+        monotone=turning_point.monotone,
+        settled=turning_point.is_settled,
+        confidence=confidence(evidence.findings, evidence.settings, turning_point),
+        why=_grounds(evidence, turning_point),
     )
 
 
-def _why(told: Told, at: Turn) -> str:
+def _grounds(evidence: Evidence, turning_point: Turn) -> str:
     """What the confidence rests on."""
-    before = told.found.at(at.last)
-    parts = [f"{tallied(before)} passed from step {told.forks[at.last].sequence_no} on"]
-    if not at.settled:
-        return f"{parts[0]}; the steps after it are not all tried"
-    if at.after == told.found.count:
-        parts.append("nothing after it is answered afresh, so that the recording and its failure are all there is")
+    findings, forks = evidence.findings, evidence.forks
+    before = findings.at(turning_point.last)
+    parts = [f"{pass_count(before)} passed from step {forks[turning_point.last].sequence_no} on"]
+    if not turning_point.is_settled:
+        return f"{parts[0]}; not all steps after it have been tried"
+    if turning_point.after == findings.count:
+        parts.append("no later step is regenerated, so the other side is the recording and its failure")
     else:
-        after = told.found.at(at.after)
-        parts.append(f"{tallied(after)} from step {told.forks[at.after].sequence_no} on")
-        parts.append(f"by chance this happens with p = {by_chance(before, after):.3g}")
-        if after.failed and after.doubtful == after.failed:
-            parts.append("every one that failed rests on a placeholder for an answer that nobody could give")
-    if before.passed and before.assumed == before.passed:
-        parts.append("every one that passed rests on a placeholder for an answer that nobody could give")
-    if not at.monotone:
-        parts.append("some earlier steps fail, so that this is not one clean turn")
+        after = findings.at(turning_point.after)
+        parts.append(f"{pass_count(after)} from step {forks[turning_point.after].sequence_no} on")
+        parts.append(f"the probability of this by chance is p = {by_chance(before, after):.3g}")
+        if after.failures and after.placeholder_failures == after.failures:
+            parts.append("every probe that failed rests on a placeholder for an answer that could not be given")
+    if before.passes and before.placeholder_passes == before.passes:
+        parts.append("every probe that passed rests on a placeholder for an answer that could not be given")
+    if not turning_point.monotone:
+        parts.append("some earlier steps fail, so there is more than one turning point")
     return "; ".join(parts)
 
 
-def _remarks(told: Told, at: Turn | None) -> Iterator[str]:
-    if told.stopped:
-        yield f"It stopped early: {told.stopped} What was found until then holds."
-    if at is not None and not at.monotone:
-        failed = _numbers(told, lambda place, tally: place < at.last and not tally.passed and tally.failed > 0)
+def _remarks(evidence: Evidence, turning_point: Turn | None) -> Iterator[str]:
+    forks = evidence.forks
+    if evidence.stop_reason:
+        yield f"The bisection stopped early: {evidence.stop_reason} The results so far remain valid."
+    if turning_point is not None and not turning_point.monotone:
+        last = turning_point.last
+        numbers = _numbers(evidence, lambda place, tally: place < last and not tally.passes and tally.failures > 0)
         yield (
-            f"The steps do not turn once: answered afresh from {step_list(failed)} on it failed, though it passes from "
-            f"step {told.forks[at.last].sequence_no} on. More steps were tried to find the last one that helps."
+            f"There is more than one turning point: regenerated from {step_list(numbers)} on, the run failed, although "
+            f"it passes from step {forks[last].sequence_no} on. More steps were tried to find the last one that helps."
         )
-    if at is not None and at.first < at.last:
-        first = told.forks[at.first]
-        yield f"The earliest step from which answering afresh was seen to help is {named(first)}."
-    unknown = _numbers(told, lambda place, tally: not tally.clear and tally.unclear > 0)
-    if unknown:
-        yield f"Of answering afresh from {step_list(unknown)} on nothing is known: no probe there can be judged."
-    assumed = _numbers(told, lambda place, tally: tally.assumed + tally.doubtful > 0)
-    if assumed:
+    if turning_point is not None and turning_point.first < turning_point.last:
+        yield f"The earliest step from which regeneration was seen to help is {step_name(forks[turning_point.first])}."
+    numbers = _numbers(evidence, lambda place, tally: not tally.clear and tally.unclear > 0)
+    if numbers:
+        yield f"Regeneration from {step_list(numbers)} on has no result: no probe there has a verdict."
+    numbers = _numbers(evidence, lambda place, tally: tally.placeholder_passes + tally.placeholder_failures > 0)
+    if numbers:
         yield (
-            f"From {step_list(assumed)} on, some probes were judged with a placeholder in place of an answer that no "
-            "recording has and that may not be asked for live: a real answer could change them."
+            f"From {step_list(numbers)} on, some probes were judged with a placeholder for an answer that no recording "
+            "has and that may not be requested live. A real answer could change their verdicts."
         )
 
 
-def _numbers(told: Told, wanted: Callable[[int, Tally], bool]) -> list[int]:
-    tallies = sorted(told.found.places.items())
-    return [told.forks[place].sequence_no for place, tally in tallies if wanted(place, tally)]
+def _numbers(evidence: Evidence, select: Callable[[int, Tally], bool]) -> list[int]:
+    tallies = sorted(evidence.findings.places.items())
+    return [evidence.forks[place].sequence_no for place, tally in tallies if select(place, tally)]
 
 
-def _place(told: Told, fork: ForkStep) -> int:
-    return told.forks.index(fork)
+def _place(evidence: Evidence, fork: ForkStep) -> int:
+    return evidence.forks.index(fork)
 
 
 def _fork(step: ForkStep, tally: Tally) -> ForkResult:
-    return ForkResult(step=step, counted=_counted(tally))
+    return ForkResult(step=step, counted=_tally_view(tally))
 
 
-def _counted(tally: Tally) -> Counted:
-    return Counted.model_validate(asdict(tally))
+def _tally_view(tally: Tally) -> TallyView:
+    return TallyView(
+        passed=tally.passes,
+        failed=tally.failures,
+        unclear=tally.unclear,
+        running=tally.running,
+        assumed=tally.placeholder_passes,
+        doubtful=tally.placeholder_failures,
+    )

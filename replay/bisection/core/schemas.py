@@ -1,4 +1,4 @@
-"""What the REST interface and the socket say about bisections."""
+"""REST and socket schemas of bisections."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -20,7 +20,7 @@ StepConfidence = Literal["high", "medium", "low"]
 
 
 class BisectBudget(Schema):
-    """For all probes together; what was found until it ran out is kept."""
+    """The budget of all probes together. Findings are kept when it runs out."""
 
     max_probes: Annotated[int, Field(ge=1, le=500)] = 80
     max_live_calls: Annotated[CallCount, Field(ge=1)] | None = None
@@ -28,32 +28,36 @@ class BisectBudget(Schema):
 
 
 class BisectRequest(Schema):
-    """Fork the run at one step after another and answer everything from there afresh, until it passes the checks.
+    """Fork the run at one step after another and regenerate everything after it, to find the last fork that passes.
 
-    `overrides` hold in every probe, so they match by type: "from which step would this change still have helped?"
-    `reproduce` whole repeats without them tell first whether the failure comes back.
+    `overrides` apply to every probe, so they match by type: "up to which step would this change still have helped?"
+    `reproduce` is the number of whole repeats without overrides, which show first whether the failure is reproducible.
     """
 
     checks: Annotated[list[Check], Field(min_length=1, max_length=20)]
-    first_step: StepRef | None = None  # earlier steps are never answered afresh
+    # Earlier steps are never regenerated.
+    first_step: StepRef | None = None
     overrides: OverrideProfile = Field(default_factory=lambda: OverrideProfile(overrides=[]))
     policy: Policy = Field(default_factory=Policy)
     reproduce: Annotated[int, Field(ge=1, le=20)] = 3
-    samples: Annotated[int, Field(ge=1, le=20)] = 3  # at each step that is tried
-    confirm: Annotated[int, Field(ge=1, le=50)] = 5  # at the two steps between which it turns
-    scan: Annotated[int, Field(ge=0, le=100)] = 4  # further steps to try where not even the start helps
+    # At each step that is tried.
+    samples: Annotated[int, Field(ge=1, le=20)] = 3
+    # At both sides of the turning point.
+    confirm: Annotated[int, Field(ge=1, le=50)] = 5
+    # Further steps to try if regeneration from the start does not help.
+    scan: Annotated[int, Field(ge=0, le=100)] = 4
     parallel: Annotated[int, Field(ge=1, le=16)] = 2
     budget: BisectBudget = Field(default_factory=BisectBudget)
 
     @model_validator(mode="before")
     @classmethod
-    def _asks_again(cls, given: Any) -> Any:
-        policy = given.get("policy", {}) if isinstance(given, dict) else None
-        return {**given, "policy": {"order": "reexecute", **policy}} if isinstance(policy, dict) else given
+    def _default_to_reexecution(cls, body: Any) -> Any:
+        policy = body.get("policy", {}) if isinstance(body, dict) else None
+        return {**body, "policy": {"order": "reexecute", **policy}} if isinstance(policy, dict) else body
 
 
 class BisectPreview(BisectRequest):
-    """What is to be bisected: a run, or that run of a diff which fails the checks."""
+    """The run to bisect, or the diff of which the run that fails the checks is bisected."""
 
     run: str | None = None
     diff: UUID | None = None
@@ -66,7 +70,7 @@ class BisectPreview(BisectRequest):
 
 
 class ForkStep(Schema):
-    """A step from which a probe can answer afresh."""
+    """A step from which a probe can regenerate the run."""
 
     sequence_no: int
     type: StepType
@@ -74,7 +78,7 @@ class ForkStep(Schema):
 
 
 class BisectPlan(Schema):
-    """What a bisection would take, if the run turns once; `most` is for the costliest place to turn at."""
+    """The effort of a bisection with one turning point; `most_*` is for the most expensive one."""
 
     run: UUID | None
     forks: list[ForkStep]
@@ -82,15 +86,16 @@ class BisectPlan(Schema):
     most_probes: int
     live_calls: int
     most_live_calls: int
-    cost_usd: float | None  # null: some live model has no known price
+    # null: a live model has no known price.
+    cost_usd: float | None
     most_cost_usd: float | None
     recorded: list[CheckResult]
     refusals: list[PlanRefusal]
     warnings: list[str]
 
 
-class Counted(Schema):
-    """Probes from one step by their verdict.
+class TallyView(Schema):
+    """Probes from one step by verdict.
 
     `assumed` of those that passed and `doubtful` of those that failed rest on a placeholder's answer.
     """
@@ -104,52 +109,58 @@ class Counted(Schema):
 
 
 class ForkResult(Schema):
-    """What is known of answering afresh from one step on."""
+    """The results of regeneration from one step on."""
 
     step: ForkStep
-    counted: Counted
+    counted: TallyView
 
 
 class CommitStep(Schema):
-    """Where the run committed itself.
+    """The step at which the run committed to its failure.
 
-    From `step` on answered afresh it still passes; from `kept`, the next step that can be, it does not any more,
-    because the recorded answer of `step` then stays. `kept` null: only what was recorded comes after.
-    `earliest` is the first step from which it passes.
+    Regenerated from `step` on, the run still passes. Regenerated from `kept`, the next step that can be, it no longer
+    does, because the recorded answer of `step` is kept. `kept` null: only recorded steps follow. `earliest` is the
+    first step from which the run passes.
     """
 
     step: ForkStep
     kept: ForkStep | None
     earliest: ForkStep
-    monotone: bool  # no earlier step was found from which it fails
-    settled: bool  # false: the turn lies somewhere from `step` on and before `kept`
+    # No earlier step is known from which the run fails.
+    monotone: bool
+    # false: the commit step is `step` or a later one before `kept`.
+    settled: bool
     confidence: StepConfidence
     why: str
 
 
 class BisectResult(Schema):
-    """Three verdicts: does the failure come back, does answering afresh help, and from which step on."""
+    """Three results: is the failure reproducible, does regeneration help, and from which step on."""
 
     sentence: str
     reproduction: Reproduction
-    repeats: Counted
+    repeats: TallyView
     rescue: Rescue
     commit: CommitStep | None
-    forks: list[ForkResult]  # those that were tried, in order
+    # The forks that were tried, in order.
+    forks: list[ForkResult]
     remarks: list[str]
 
 
 class ProbeView(Schema):
-    """One fork of the run, answered afresh from there."""
+    """One fork of the run, regenerated from there."""
 
     number: int
     fork: ForkStep
-    changed: bool  # with the overrides
+    # With the overrides.
+    changed: bool
     sample: int
     verdict: ProbeVerdict
     checks: list[CheckResult]
-    answer: str  # the beginning of the final answer
-    assumed: int  # placeholders that stood in for answers
+    # The beginning of the final answer.
+    answer: str
+    # Answers replaced by placeholders.
+    assumed: int
     note: str
     session: UUID
     status: SessionStatus
@@ -176,10 +187,11 @@ class BisectionSummary(Schema):
 
 
 class BisectionView(BisectionSummary):
-    """`seq` is where a watcher of the socket goes on; the result is what is known so far."""
+    """`seq`: where a socket client resumes. `result`: as far as it is known."""
 
     seq: int
-    fork_steps: list[int]  # every step from which can be answered afresh
+    # Every step from which the run can be regenerated.
+    fork_steps: list[int]
     request: BisectRequest
     recorded: list[CheckResult]
     result: BisectResult

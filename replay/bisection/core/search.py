@@ -1,61 +1,76 @@
-"""Which forks to try next, and what the tried ones say. Pure.
+"""The search of a bisection: which forks to try next, and where the turning point is. Pure.
 
-Places are the steps from which can be answered afresh, in order, from 0. What lies after the last of them is the
-recording itself, which is known to fail. A place *passes* when any of its samples did: then the run was not
-committed yet. Usually every place before one that passes does so too, and halving finds the last of them; where an
-earlier one fails, the rest is scanned, as far as the budget goes.
+Places are the steps from which a probe can regenerate the run, in order, from 0. After the last of them comes the
+recording itself, which is known to fail. A place *passes* if any of its samples did: at that point, the run could still
+succeed. Usually every place before a passing one passes too, and a binary search finds the last of them. If an earlier
+one fails, the remaining places are scanned within the budget.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from math import comb, sqrt
 from typing import Final, Literal
 
-State = Literal["passes", "fails", "open", "unknown"]
 Confidence = Literal["high", "medium", "low"]
 _Z: Final = 1.96
 _STRONG: Final = 0.01
 _FAIR: Final = 0.05
 
 
+class State(StrEnum):
+    """The state of a place."""
+
+    PASSES = "passes"
+    FAILS = "fails"
+    # Not enough samples yet.
+    OPEN = "open"
+    # Tried often enough, without a clear sample.
+    UNKNOWN = "unknown"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Tally:
-    """Samples of one place. `assumed` of the passed and `doubtful` of the failed ones rest on a placeholder."""
+    """Samples of one place by verdict. `placeholder_*` count those that rest on a placeholder."""
 
-    passed: int = 0
-    failed: int = 0
+    passes: int = 0
+    failures: int = 0
     unclear: int = 0
     running: int = 0
-    assumed: int = 0
-    doubtful: int = 0
+    placeholder_passes: int = 0
+    placeholder_failures: int = 0
 
     @property
     def clear(self) -> int:
-        return self.passed + self.failed
+        return self.passes + self.failures
 
     @property
     def tries(self) -> int:
         return self.clear + self.unclear
 
-    def spent(self, wanted: int) -> bool:
-        """Whether there are enough clear samples, or it was tried in vain as often again."""
-        return self.clear >= wanted or self.tries >= 2 * wanted
+    def is_complete(self, samples: int) -> bool:
+        """Return whether there are enough clear samples, or twice as many tries."""
+        return self.clear >= samples or self.tries >= 2 * samples
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How many samples the repeats, each tried place and the turn get; `scan`: how many places are tried in vain."""
+    """Samples of the repeats, of each tried place, and of both sides of the turning point.
+
+    `scan`: the number of places to try while none passes. `changed`: probes have overrides, so that the repeats are
+    not probes of the first place.
+    """
 
     reproduce: int
     samples: int
     confirm: int
     scan: int
-    changed: bool  # probes carry overrides, so that the repeats are not probes of the first place
+    changed: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class Findings:
-    """What is known so far of `count` places, and of whole repeats without overrides."""
+    """Tallies of `count` places, and of whole repeats without overrides."""
 
     count: int
     repeats: Tally = field(default_factory=Tally)
@@ -66,8 +81,8 @@ class Findings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Want:
-    """So many clear samples of a place; None: whole repeats. `any_pass`: one that passes is enough."""
+class SampleRequest:
+    """A number of clear samples of a place; None: of whole repeats. `any_pass`: one that passes is enough."""
 
     place: int | None
     samples: int
@@ -76,91 +91,98 @@ class Want:
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
-    """The last place that passes, and the first one after it that fails (`count`: the recording)."""
+    """The turning point: the last place that passes, and the first failing one after it (`count`: the recording)."""
 
     last: int
     after: int
     first: int
     monotone: bool
-    settled: bool
+    is_settled: bool
 
 
-def wanted(found: Findings, settings: Settings) -> Want | None:
-    """What to try next; None when there is nothing more to find out."""
-    repeats = found.repeats if settings.changed else found.at(0)
-    if not repeats.spent(settings.reproduce):
-        return Want(place=None if settings.changed else 0, samples=settings.reproduce, any_pass=False)
+def next_samples(findings: Findings, settings: Settings) -> SampleRequest | None:
+    """The samples to draw next; None if the search is over."""
+    repeats = findings.repeats if settings.changed else findings.at(0)
+    if not repeats.is_complete(settings.reproduce):
+        return SampleRequest(place=None if settings.changed else 0, samples=settings.reproduce, any_pass=False)
+    # If no repeat has a verdict, no other probe would have one.
     if not repeats.clear:
-        return None  # nothing works: the rest would not either
-    return next(_search(found, settings), None)
+        return None
+    return next(_search(findings, settings), None)
 
 
 def state(tally: Tally, samples: int) -> State:
-    if tally.passed:
-        return "passes"
-    if not tally.spent(samples):
-        return "open"
-    return "fails" if tally.failed else "unknown"
+    if tally.passes:
+        return State.PASSES
+    if not tally.is_complete(samples):
+        return State.OPEN
+    return State.FAILS if tally.failures else State.UNKNOWN
 
 
-def turn(found: Findings, settings: Settings) -> Turn | None:
-    """Where it turns, as far as is known; None while no place is known to pass."""
-    states = _states(found, settings)
-    passing = [place for place, is_now in enumerate(states) if is_now == "passes"]
+def turn(findings: Findings, settings: Settings) -> Turn | None:
+    """The turning point, as far as it is known; None while no place is known to pass."""
+    states = _states(findings, settings)
+    passing = [place for place, place_state in enumerate(states) if place_state is State.PASSES]
     if not passing:
         return None
     last = passing[-1]
-    after = next((place for place in range(last + 1, found.count) if states[place] == "fails"), found.count)
+    after = next((place for place in range(last + 1, findings.count) if states[place] is State.FAILS), findings.count)
     return Turn(
         last=last,
         after=after,
         first=passing[0],
-        monotone="fails" not in states[:last],
-        settled="open" not in states[last + 1 : after],
+        monotone=State.FAILS not in states[:last],
+        is_settled=State.OPEN not in states[last + 1 : after],
     )
 
 
-def confidence(found: Findings, settings: Settings, at: Turn) -> Confidence:
-    """How sure the turn is: by the samples on both sides of it. A placeholder or an exception costs a grade."""
-    if not at.settled:
+def confidence(findings: Findings, settings: Settings, turning_point: Turn) -> Confidence:
+    """The confidence in the turning point, by the samples on both sides.
+
+    It is at most medium if one side rests on placeholders, or if an earlier place fails.
+    """
+    if not turning_point.is_settled:
         return "low"
-    before, after = found.at(at.last), found.at(at.after)
-    if at.after == found.count:  # what comes after is the recording, and certain to fail
-        grade = 2 if _least_rate(before) > 0.5 else 1 if before.passed > 1 else 0
+    before, after = findings.at(turning_point.last), findings.at(turning_point.after)
+    # After the last place comes the recording, which certainly fails.
+    if turning_point.after == findings.count:
+        grade = 2 if _least_rate(before) > 0.5 else 1 if before.passes > 1 else 0
     else:
         chance = by_chance(before, after)
         grade = 2 if chance < _STRONG else 1 if chance < _FAIR else 0
-    guessed = before.assumed == before.passed or (after.failed > 0 and after.doubtful == after.failed)
-    if guessed or not at.monotone:
+    rests_on_placeholders = before.placeholder_passes == before.passes or (
+        after.failures > 0 and after.placeholder_failures == after.failures
+    )
+    if rests_on_placeholders or not turning_point.monotone:
         grade = min(grade, 1)
     grades: tuple[Confidence, ...] = ("low", "medium", "high")
     return grades[grade]
 
 
 def by_chance(before: Tally, after: Tally) -> float:
-    """How likely so unequal samples are if both places are alike (Fisher's exact test, one side)."""
-    passed, total = before.passed + after.passed, before.clear + after.clear
-    most = min(passed, before.clear)
-    ways = sum(comb(before.clear, k) * comb(after.clear, passed - k) for k in range(before.passed, most + 1))
-    return ways / comb(total, passed) if total else 1.0
+    """The p of samples this unequal if both places pass at the same rate (Fisher's exact test, one-sided)."""
+    pass_count, total = before.passes + after.passes, before.clear + after.clear
+    most = min(pass_count, before.clear)
+    ways = sum(comb(before.clear, k) * comb(after.clear, pass_count - k) for k in range(before.passes, most + 1))
+    return ways / comb(total, pass_count) if total else 1.0
 
 
 def spread(count: int) -> Iterator[int]:
-    """Every place once, each as far as can be from those before: the ends, the middle, the quarters."""
-    told: set[int] = set()
+    """Yield every place once, spread out: the ends, the middle, the quarters."""
+    yielded_places: set[int] = set()
     parts = 1
-    while len(told) < count:
+    while len(yielded_places) < count:
         for part in range(parts, -1, -1):
             place = part * (count - 1) // parts
-            if place not in told:
-                told.add(place)
+            if place not in yielded_places:
+                yielded_places.add(place)
                 yield place
         parts *= 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """What a search takes."""
+    """The probes, live calls and cost of a search."""
 
     probes: int
     calls: int
@@ -168,62 +190,64 @@ class Effort:
 
 
 def effort(count: int, settings: Settings, turns_at: int, costs: Sequence[float]) -> Effort:
-    """What it takes when places up to `turns_at` pass (-1: none does); `costs` are those of answering each step."""
+    """Simulate a search in which places up to `turns_at` pass (-1: none); `costs` are those of each step's answer."""
     tallies: dict[int, Tally] = {}
     repeats = Tally()
     probes = calls = 0
     cost = 0.0
-    while (want := wanted(Findings(count=count, repeats=repeats, places=tallies), settings)) is not None:
-        place = want.place or 0
-        if want.place is None:
-            new = want.samples - repeats.clear
-            repeats = Tally(failed=want.samples)
+    while (request := next_samples(Findings(count=count, repeats=repeats, places=tallies), settings)) is not None:
+        place = request.place or 0
+        if request.place is None:
+            new = request.samples - repeats.clear
+            repeats = Tally(failures=request.samples)
         else:
-            passes, known = place <= turns_at, tallies.get(place, Tally())
-            new = 1 if passes and want.any_pass else want.samples - known.clear
-            tallies[place] = Tally(passed=known.passed + new) if passes else Tally(failed=known.failed + new)
+            is_passing, tally = place <= turns_at, tallies.get(place, Tally())
+            new = 1 if is_passing and request.any_pass else request.samples - tally.clear
+            tallies[place] = Tally(passes=tally.passes + new) if is_passing else Tally(failures=tally.failures + new)
         probes, calls, cost = probes + new, calls + new * (count - place), cost + new * sum(costs[place:])
     return Effort(probes=probes, calls=calls, cost=cost)
 
 
-def _search(found: Findings, settings: Settings) -> Iterator[Want]:
-    """What is worth trying, the most telling first."""
-    states = _states(found, settings)
-    if states[0] == "open":
-        yield Want(place=0, samples=settings.samples)
-    at = turn(found, settings)
-    if at is None:
-        tried = sum(is_now != "open" for is_now in states) - 1  # the first does not count
-        yield from _open(states, settings) if tried < settings.scan else ()
+def _search(findings: Findings, settings: Settings) -> Iterator[SampleRequest]:
+    """Samples that are worth drawing, the most informative first."""
+    states = _states(findings, settings)
+    if states[0] is State.OPEN:
+        yield SampleRequest(place=0, samples=settings.samples)
+    turning_point = turn(findings, settings)
+    if turning_point is None:
+        # The first place does not count.
+        scan_count = sum(place_state is not State.OPEN for place_state in states) - 1
+        yield from _open(states, settings) if scan_count < settings.scan else ()
         return
-    between = [place for place in range(at.last + 1, at.after) if states[place] == "open"]
-    if between:
-        yield Want(place=between[len(between) // 2], samples=settings.samples)
-    for place in (at.last - 1, at.after + 1):
-        if 0 <= place < found.count and states[place] == "open":
-            yield Want(place=place, samples=settings.samples)
-    if not at.monotone:
+    last, after = turning_point.last, turning_point.after
+    gap = [place for place in range(last + 1, after) if states[place] is State.OPEN]
+    if gap:
+        yield SampleRequest(place=gap[len(gap) // 2], samples=settings.samples)
+    for place in (last - 1, after + 1):
+        if 0 <= place < findings.count and states[place] is State.OPEN:
+            yield SampleRequest(place=place, samples=settings.samples)
+    if not turning_point.monotone:
         yield from _open(states, settings)
-    for place in (at.last, at.after):
-        if place < found.count and not found.at(place).spent(settings.confirm):
-            yield Want(place=place, samples=settings.confirm, any_pass=False)
+    for place in (last, after):
+        if place < findings.count and not findings.at(place).is_complete(settings.confirm):
+            yield SampleRequest(place=place, samples=settings.confirm, any_pass=False)
 
 
-def _open(states: Sequence[State], settings: Settings) -> Iterator[Want]:
+def _open(states: Sequence[State], settings: Settings) -> Iterator[SampleRequest]:
     for place in spread(len(states)):
-        if states[place] == "open":
-            yield Want(place=place, samples=settings.samples)
+        if states[place] is State.OPEN:
+            yield SampleRequest(place=place, samples=settings.samples)
 
 
-def _states(found: Findings, settings: Settings) -> list[State]:
-    return [state(found.at(place), settings.samples) for place in range(found.count)]
+def _states(findings: Findings, settings: Settings) -> list[State]:
+    return [state(findings.at(place), settings.samples) for place in range(findings.count)]
 
 
 def _least_rate(tally: Tally) -> float:
-    """The lower end of Wilson's interval for the rate of passing."""
+    """The lower end of Wilson's interval for the pass rate."""
     n = tally.clear
     if not n:
         return 0.0
-    rate, square = tally.passed / n, _Z * _Z
+    rate, square = tally.passes / n, _Z * _Z
     middle = rate + square / (2 * n)
     return (middle - _Z * sqrt(rate * (1 - rate) / n + square / (4 * n * n))) / (1 + square / n)

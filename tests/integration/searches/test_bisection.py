@@ -108,7 +108,7 @@ def test_a_worker_finds_the_step_where_the_run_committed_itself(
     assert commit["kept"]["sequence_no"] == model_step(4)
     assert commit["earliest"]["sequence_no"] == model_step(0)
     assert (commit["confidence"], commit["monotone"], commit["settled"]) == ("high", True, True)
-    assert "committed itself at step 9" in result["sentence"]
+    assert "commit step is step 9" in result["sentence"]
     assert client.get("/api/v1/bisections", {"run": run}).json()["bisections"][0]["sentence"] == result["sentence"]
 
 
@@ -205,7 +205,7 @@ def test_of_a_diff_the_failing_run_is_bisected(client: Client, desk: list[Exchan
     assert (started.json()["run"], started.json()["diff"]) == (str(fails), str(report.id))
     vague = post(client, f"/diffs/{report.id}/bisect", {"checks": [{"kind": "contains", "text": "nonsense"}]})
     assert vague.status_code == 422
-    assert "tell them apart" in vague.json()["detail"]
+    assert "distinguish them" in vague.json()["detail"]
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_a_probe_that_nobody_answered_says_nothing(
     work_off(queue)
     found = client.get(f"/api/v1/bisections/{started['id']}").json()
     assert (found["status"], found["result"]["reproduction"]) == ("failed", "unclear")
-    assert "nobody answered for its model" in found["error"]
+    assert "no provider answered for its model" in found["error"]
 
 
 def test_a_run_nobody_can_answer_for_is_refused(client: Client, settings: Settings, queue: list[str]) -> None:

@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import type { BisectionView, Counted } from "@/api/schema";
+import type { BisectionView, TallyView } from "@/api/schema";
 import { pluralize } from "@/ui/format/numbers";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import type { Mark } from "@/domain/steps/labels";
@@ -36,7 +36,7 @@ export function ForkRows({ view }: { view: BisectionView }): ReactElement {
   );
 }
 
-function Marks({ counts: { passed, failed, unclear, running } }: { counts: Counted }): ReactElement {
+function Marks({ counts: { passed, failed, unclear, running } }: { counts: TallyView }): ReactElement {
   const remarks = [
     passed > 0 && `${passed} passed`,
     failed > 0 && `${failed} failed`,

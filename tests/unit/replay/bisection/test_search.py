@@ -9,9 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from replay.bisection.core.conclusion import Told, conclude
+from replay.bisection.core.conclusion import Evidence, conclude
 from replay.bisection.core.schemas import BisectResult, ForkStep
-from replay.bisection.core.search import Findings, Settings, Tally, Want, by_chance, effort, spread, turn, wanted
+from replay.bisection.core.search import (
+    Findings,
+    SampleRequest,
+    Settings,
+    Tally,
+    by_chance,
+    effort,
+    next_samples,
+    spread,
+    turn,
+)
 from traces.core.vocabulary import StepType
 
 Passes = Callable[[int], bool]
@@ -19,7 +29,7 @@ DEFAULT = Settings(reproduce=3, samples=3, confirm=5, scan=4, changed=False)
 
 
 def added(tally: Tally, *, passed: bool) -> Tally:
-    return Tally(passed=tally.passed + passed, failed=tally.failed + (not passed))
+    return Tally(passes=tally.passes + passed, failures=tally.failures + (not passed))
 
 
 def searched(count: int, passes: Passes, settings: Settings = DEFAULT, most: int = 10_000) -> tuple[Findings, int]:
@@ -28,7 +38,7 @@ def searched(count: int, passes: Passes, settings: Settings = DEFAULT, most: int
     repeats = Tally()
     for taken in range(most):
         found = Findings(count=count, repeats=repeats, places=dict(tallies))
-        want = wanted(found, settings)
+        want = next_samples(found, settings)
         if want is None:
             return found, taken
         if want.place is None:
@@ -40,7 +50,7 @@ def searched(count: int, passes: Passes, settings: Settings = DEFAULT, most: int
 
 def told(count: int, found: Findings, settings: Settings = DEFAULT) -> BisectResult:
     forks = [ForkStep(sequence_no=10 * place + 2, type=StepType.MODEL, name="desk") for place in range(count)]
-    return conclude(Told(forks=forks, found=found, settings=settings))
+    return conclude(Evidence(forks=forks, findings=found, settings=settings))
 
 
 @given(st.integers(1, 400), st.data())
@@ -52,7 +62,7 @@ def test_a_run_that_turns_once_is_found_by_halving(count: int, data: st.DataObje
         assert at is None
         return
     assert at is not None
-    assert (at.last, at.after, at.first, at.monotone, at.settled) == (last, last + 1, 0, True, True)
+    assert (at.last, at.after, at.first, at.monotone, at.is_settled) == (last, last + 1, 0, True, True)
     halvings = count.bit_length()
     assert taken <= 3 * (halvings + 4) + 2 * 5
 
@@ -68,7 +78,7 @@ def test_steps_that_turn_more_than_once_are_never_called_one_clean_turn(answers:
     assert answers[at.last]
     assert at.after == len(answers) or not answers[at.after]
     if at.monotone:  # then nothing that was tried speaks against it
-        assert all(not tally.failed for place, tally in found.places.items() if place < at.last)
+        assert all(not tally.failures for place, tally in found.places.items() if place < at.last)
     else:  # everything was scanned, and the last step that helps is the last one
         assert at.last == max(place for place, passes in enumerate(answers) if passes)
 
@@ -103,28 +113,28 @@ def test_every_place_is_told_once_the_ends_first(count: int) -> None:
 
 
 def test_a_step_that_cannot_be_judged_is_gone_around() -> None:
-    places = {0: Tally(passed=3), 2: Tally(unclear=6), 1: Tally(passed=5), 3: Tally(failed=5), 4: Tally(failed=3)}
-    found = Findings(count=6, places={**places, 5: Tally(failed=3)})
-    assert wanted(found, DEFAULT) is None
+    places = {0: Tally(passes=3), 2: Tally(unclear=6), 1: Tally(passes=5), 3: Tally(failures=5), 4: Tally(failures=3)}
+    found = Findings(count=6, places={**places, 5: Tally(failures=3)})
+    assert next_samples(found, DEFAULT) is None
     result = told(6, found)
     assert result.commit is not None
     assert (result.commit.step.sequence_no, result.commit.settled) == (12, True)
-    assert any("step 22" in remark and "nothing is known" in remark for remark in result.remarks)
+    assert any("step 22" in remark and "has no result" in remark for remark in result.remarks)
 
 
 def test_nothing_more_is_asked_when_no_repeat_can_be_judged() -> None:
-    assert wanted(Findings(count=9, places={0: Tally(unclear=6)}), DEFAULT) is None
+    assert next_samples(Findings(count=9, places={0: Tally(unclear=6)}), DEFAULT) is None
 
 
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        (Tally(passed=5), Tally(failed=5), "high"),
-        (Tally(passed=4, failed=1), Tally(failed=5), "medium"),
-        (Tally(passed=2, failed=3), Tally(failed=5), "low"),
-        (Tally(passed=5, assumed=5), Tally(failed=5), "medium"),
-        (Tally(passed=5, assumed=4), Tally(failed=5), "high"),
-        (Tally(passed=5), Tally(failed=5, doubtful=5), "medium"),
+        (Tally(passes=5), Tally(failures=5), "high"),
+        (Tally(passes=4, failures=1), Tally(failures=5), "medium"),
+        (Tally(passes=2, failures=3), Tally(failures=5), "low"),
+        (Tally(passes=5, placeholder_passes=5), Tally(failures=5), "medium"),
+        (Tally(passes=5, placeholder_passes=4), Tally(failures=5), "high"),
+        (Tally(passes=5), Tally(failures=5, placeholder_failures=5), "medium"),
     ],
 )
 def test_the_confidence_is_what_was_tried(before: Tally, after: Tally, said: str) -> None:
@@ -134,25 +144,25 @@ def test_the_confidence_is_what_was_tried(before: Tally, after: Tally, said: str
 
 
 def test_at_the_last_step_the_recording_itself_is_the_other_side() -> None:
-    result = told(1, Findings(count=1, places={0: Tally(passed=5)}))
+    result = told(1, Findings(count=1, places={0: Tally(passes=5)}))
     assert result.commit is not None
     assert (result.commit.kept, result.commit.confidence) == (None, "high")
-    assert "its recorded answer fails" in result.sentence
+    assert "with its recorded answer the run fails" in result.sentence
 
 
 def test_the_sentence_says_which_step_and_why() -> None:
-    result = told(3, Findings(count=3, places={0: Tally(passed=3), 1: Tally(passed=5), 2: Tally(failed=5)}))
+    result = told(3, Findings(count=3, places={0: Tally(passes=3), 1: Tally(passes=5), 2: Tally(failures=5)}))
     assert result.sentence == (
-        "The failure does not come back: repeated 3 times from the start, the run passed every time. "
-        "The run committed itself at step 12: answered afresh from step 12 (model desk) on, it passes (5 of 5); "
-        "answered afresh only from step 22 (model desk) on, keeping the recorded answer of step 12, "
-        "it does not any more (0 of 5)."
+        "The failure is not reproducible: repeated 3 times from the start, the run passed every time. "
+        "The commit step is step 12: regenerated from step 12 (model desk) on, the run passes (5 of 5); "
+        "regenerated only from step 22 (model desk) on, with the recorded answer of step 12, "
+        "it no longer passes (0 of 5)."
     )
-    assert result.remarks == ["The earliest step from which answering afresh was seen to help is step 2 (model desk)."]
+    assert result.remarks == ["The earliest step from which regeneration was seen to help is step 2 (model desk)."]
 
 
 def test_a_flaky_failure_says_so_with_its_counts() -> None:
-    result = told(2, Findings(count=2, places={0: Tally(passed=1, failed=4), 1: Tally(failed=5)}))
+    result = told(2, Findings(count=2, places={0: Tally(passes=1, failures=4), 1: Tally(failures=5)}))
     assert result.reproduction == "flaky"
     assert "failed 4 and passed 1" in result.sentence
 
@@ -166,19 +176,19 @@ def test_a_failure_that_answering_afresh_does_not_mend_says_what_was_tried() -> 
 
 
 def test_fishers_exact_test() -> None:
-    assert by_chance(Tally(passed=5), Tally(failed=5)) == pytest.approx(1 / 252)
-    assert by_chance(Tally(passed=3), Tally(failed=3)) == pytest.approx(1 / 20)
-    assert by_chance(Tally(passed=1, failed=2), Tally(failed=3)) == pytest.approx(0.5)
+    assert by_chance(Tally(passes=5), Tally(failures=5)) == pytest.approx(1 / 252)
+    assert by_chance(Tally(passes=3), Tally(failures=3)) == pytest.approx(1 / 20)
+    assert by_chance(Tally(passes=1, failures=2), Tally(failures=3)) == pytest.approx(0.5)
     assert by_chance(Tally(), Tally()) == 1.0
 
 
 def test_the_repeats_come_before_everything() -> None:
-    assert wanted(Findings(count=4), DEFAULT) == Want(place=0, samples=3, any_pass=False)
+    assert next_samples(Findings(count=4), DEFAULT) == SampleRequest(place=0, samples=3, any_pass=False)
     changed = Settings(**{**vars(DEFAULT), "changed": True})
-    assert wanted(Findings(count=4), changed) == Want(place=None, samples=3, any_pass=False)
+    assert next_samples(Findings(count=4), changed) == SampleRequest(place=None, samples=3, any_pass=False)
 
 
 def test_chance_agrees_with_scipy() -> None:
     for a, b, c, d in product(range(7), repeat=4):
         expected = stats.fisher_exact([[a, b], [c, d]], alternative="greater").pvalue
-        assert by_chance(Tally(passed=a, failed=b), Tally(passed=c, failed=d)) == pytest.approx(expected, abs=1e-9)
+        assert by_chance(Tally(passes=a, failures=b), Tally(passes=c, failures=d)) == pytest.approx(expected, abs=1e-9)
