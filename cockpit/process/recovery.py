@@ -32,7 +32,7 @@ def look_after(observer: leases.Observer) -> None:
     experiments.requeue_unfinished(queue_length)
     bisections.requeue_unfinished()
     proofs.requeue_unfinished()
-    attach.attach_forgotten()
+    attach.attach_missed()
     diffs.requeue_unfinished()
     export_worker.requeue_unfinished()
     calibrations.requeue_unfinished()

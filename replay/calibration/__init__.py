@@ -1,1 +1,1 @@
-"""Calibrations: which fields signatures should ignore."""
+"""Calibrations: find fields that signatures should ignore."""

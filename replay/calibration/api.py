@@ -1,4 +1,4 @@
-"""The REST interface of calibrations and ignore lists."""
+"""REST views of calibrations and ignore lists."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -18,7 +18,7 @@ from traces.http.bodies import parse_body
 from traces.http.idempotency import check_key
 from traces.http.responses import KEY, PROBLEMS, caller_of, key_of, query
 
-_APP = query("app", "Only the list of this app.")
+_APP = query("app", "Only the lists of this app.")
 
 
 class CalibrationsView(APIView):
@@ -29,17 +29,17 @@ class CalibrationsView(APIView):
         responses={201: CalibrationView, **PROBLEMS},
     )
     def post(self, request: Request) -> Response:
-        """Compare two recordings of the same work, and propose which fields signatures should leave out."""
-        given = parse_body(CalibrationRequest, request.data)
+        """Compare two recordings of the same work, and propose fields that signatures should ignore."""
+        calibration_request = parse_body(CalibrationRequest, request.data)
         check_key("calibration", key_of(request), request.data)
-        row = services.calibrate(given)
+        row = services.calibrate(calibration_request)
         return Response(queries.view(queries.find(row.id)), 201)
 
 
 class CalibrationDetailView(APIView):
     @extend_schema(operation_id="get_calibration", responses={200: CalibrationView, **PROBLEMS})
     def get(self, request: Request, id: str) -> Response:
-        """A calibration as it was found, with the app's list as it is now."""
+        """Return a calibration, with the app's current ignore list."""
         return Response(queries.view(queries.find(id)))
 
 
@@ -48,16 +48,16 @@ class AcceptView(APIView):
         operation_id="accept_calibration", request=AcceptRequest, responses={200: IgnoreListView, **PROBLEMS}
     )
     def post(self, request: Request, id: str) -> Response:
-        """Add proposals to the ignore list of the app, as its next version."""
-        given = parse_body(AcceptRequest, request.data)
-        row = services.accept(queries.find(id), given.proposals, by=caller_of(request))
+        """Add proposals to the app's ignore list, as its next version."""
+        accept_request = parse_body(AcceptRequest, request.data)
+        row = services.accept(queries.find(id), accept_request.proposals, author=caller_of(request))
         return Response(queries.list_view(row))
 
 
 class IgnoreListsView(APIView):
     @extend_schema(operation_id="list_ignore_lists", parameters=[_APP], responses={200: IgnoreLists, **PROBLEMS})
     def get(self, request: Request) -> Response:
-        """Every version of the ignore lists."""
+        """List all versions of the ignore lists."""
         return Response(queries.lists(request.query_params.get("app")))
 
     @extend_schema(
@@ -67,7 +67,9 @@ class IgnoreListsView(APIView):
         responses={201: IgnoreListView, **PROBLEMS},
     )
     def post(self, request: Request) -> Response:
-        """Set the whole list of an app, as its next version; without rules nothing is ignored any more."""
-        given = parse_body(SetIgnoreList, request.data)
-        row = services.set_list(app=given.app, rules=given.rules, by=caller_of(request), key=key_of(request))
+        """Replace the ignore list of an app, as its next version; an empty list ignores nothing."""
+        list_request = parse_body(SetIgnoreList, request.data)
+        row = services.set_list(
+            app=list_request.app, rules=list_request.rules, author=caller_of(request), key=key_of(request)
+        )
         return Response(queries.list_view(row), 201)

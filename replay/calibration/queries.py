@@ -1,4 +1,4 @@
-"""Reading calibrations and ignore lists."""
+"""Read calibrations and ignore lists."""
 
 from typing import Any
 from uuid import UUID
@@ -12,16 +12,16 @@ from traces.signatures.ignore_rules import IgnoreRule
 
 
 def find(ref: str | UUID) -> Calibration:
-    """A calibration by id; raises `NotFound`."""
+    """Find a calibration by id; raises `NotFound`."""
     return by_id(Calibration.objects.select_related("base", "candidate"), ref, "calibration")
 
 
 def view(row: Calibration) -> CalibrationView:
-    held: dict[str, Any] = row.found
+    findings: dict[str, Any] = row.found
     current = ignore_lists.active(row.base.app)
     return CalibrationView.model_validate(
         {
-            **held,
+            **findings,
             "id": row.id,
             "app": row.base.app,
             "base": row.base_id,
@@ -47,6 +47,6 @@ def list_view(row: IgnoreList) -> IgnoreListView:
 
 
 def lists(app: str | None = None) -> IgnoreLists:
-    """Every version of one app's list, or of all."""
+    """List all versions of the ignore lists, of one app or of all."""
     rows = IgnoreList.objects.order_by("app", "-version")
     return IgnoreLists(lists=[list_view(row) for row in (rows.filter(app=app) if app else rows)])

@@ -1,1 +1,1 @@
-"""The unchanged replay beside a diff."""
+"""Control replay of a diff: its base, replayed without the candidate's changes."""

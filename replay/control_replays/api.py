@@ -1,4 +1,4 @@
-"""The REST interface of the unchanged replay beside a diff."""
+"""REST view of a diff's control replay."""
 
 from uuid import UUID
 
@@ -17,7 +17,7 @@ from traces.http.responses import KEY, PROBLEMS, key_of
 class UnchangedReplayView(APIView):
     @extend_schema(operation_id="get_unchanged", responses={200: UnchangedView, **PROBLEMS})
     def get(self, request: Request, id: UUID) -> Response:
-        """What replaying the base without the changes would take, and how far that is."""
+        """Return what replaying the base without the changes would cost, and the replay's progress."""
         return Response(services.view(id))
 
     @extend_schema(
@@ -27,7 +27,7 @@ class UnchangedReplayView(APIView):
         responses={200: UnchangedView, **PROBLEMS},
     )
     def post(self, request: Request, id: UUID) -> Response:
-        """Replay the base without the candidate's changes; asking again finds the replay that was started."""
-        given = parse_body(UnchangedRequest, request.data)
+        """Replay the base without the candidate's changes; repeating the request returns the same replay."""
+        unchanged_request = parse_body(UnchangedRequest, request.data)
         check_key("unchanged", key_of(request), [str(id), request.data])
-        return Response(services.start(id, given))
+        return Response(services.start(id, unchanged_request))

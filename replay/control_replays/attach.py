@@ -1,4 +1,4 @@
-"""Putting a finished unchanged replay beside the report for which it was made."""
+"""Attach a finished control replay to its report."""
 
 from uuid import UUID
 
@@ -9,7 +9,7 @@ from replay.models import UnchangedReplay
 
 
 def attach(session_id: UUID) -> None:
-    """Beside its report, once; a session that is no unchanged replay, or was not compared, is left alone."""
+    """Attach a compared control replay to its report, once; other sessions are ignored."""
     lane = UnchangedReplay.objects.select_related("session").filter(session_id=session_id, attached=False).first()
     if lane is None or lane.session.diff_id is None:
         return
@@ -18,8 +18,8 @@ def attach(session_id: UUID) -> None:
             diffs.put_beside(lane.diff_id, unchanged_id=lane.session.diff_id, session=session_id, how=lane.how)
 
 
-def attach_forgotten() -> int:
-    """Those whose worker ended between the comparison and this; how many."""
+def attach_missed() -> int:
+    """Attach replays whose worker died after the comparison; returns their number."""
     waiting = UnchangedReplay.objects.filter(attached=False, session__diff_id__isnull=False)
     sessions = list(waiting.values_list("session_id", flat=True))
     for session in sessions:

@@ -1,4 +1,4 @@
-"""What the REST interface says about the unchanged replay beside a diff."""
+"""Schemas of a diff's control replay in the REST API."""
 
 from uuid import UUID
 
@@ -9,22 +9,23 @@ from traces.core.schema import Schema
 
 
 class UnchangedRequest(Schema):
-    """`policy` null: that of the candidate, asking again what the candidate asked."""
+    """`policy` null: the candidate's policy, repeating live what the candidate called live."""
 
     policy: Policy | None = None
 
 
 class UnchangedView(Schema):
-    """The base replayed without the changes: what it would take, and the replay once it was started.
+    """The base replayed without the changes: its cost, and the replay once it is started.
 
-    `attached`: it is finished and stands beside the report.
+    `attached`: it is finished and attached to the report.
     """
 
     diff: UUID
     how: str
     fork_sequence_no: int
     live_calls: int
-    cost_usd: float | None  # null: some live model has no known price
+    # Null: the price of a live model is unknown.
+    cost_usd: float | None
     refusals: list[PlanRefusal]
     warnings: list[str]
     session: SessionView | None

@@ -1,4 +1,4 @@
-"""Replaying the base of a diff without the candidate's changes, so that replaying itself is not blamed on them."""
+"""Control replays: replay a diff's base without the changes, so that effects of replaying are not blamed on them."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -20,74 +20,78 @@ from replay.sessions.schemas import ReplayRequest
 from traces import enqueue
 from traces.models import Run, Step
 
-_ENDED_BADLY = FINAL_STATUSES - COMPLETED
+_UNSUCCESSFUL = FINAL_STATUSES - COMPLETED
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Asked:
+class _ControlRequest:
     request: ReplayRequest
-    how: str
+    description: str
 
 
-def view(diff_id: UUID, asked: UnchangedRequest | None = None) -> UnchangedView:
-    """What it would take, and how far it is; nothing starts."""
+def view(diff_id: UUID, unchanged_request: UnchangedRequest | None = None) -> UnchangedView:
+    """Return the plan and progress of a control replay; nothing starts."""
     report = diffs.find(diff_id)
-    lane = _asked(report.base, report.candidate, asked or UnchangedRequest())
+    lane = _control_request(report.base, report.candidate, unchanged_request or UnchangedRequest())
     plan = prepare.prepare(lane.request, brief=True).plan
-    known = UnchangedReplay.objects.filter(diff=report).select_related("session").first()
+    existing = UnchangedReplay.objects.filter(diff=report).select_related("session").first()
     return UnchangedView(
         diff=report.id,
-        how=known.how if known else lane.how,
+        how=existing.how if existing else lane.description,
         fork_sequence_no=plan.fork_sequence_no,
         live_calls=plan.live_calls,
         cost_usd=plan.cost_usd,
         refusals=plan.refusals,
         warnings=plan.warnings,
-        session=queries.session_view(known.session_id) if known else None,
-        attached=bool(known and known.attached),
+        session=queries.session_view(existing.session_id) if existing else None,
+        attached=bool(existing and existing.attached),
     )
 
 
-def start(diff_id: UUID, asked: UnchangedRequest) -> UnchangedView:
-    """Start the unchanged replay, or find it; one that ended badly is tried again. Raises `ReplayRefusal`."""
+def start(diff_id: UUID, unchanged_request: UnchangedRequest) -> UnchangedView:
+    """Start the control replay, or return the existing one unless it failed; raises `ReplayRefusal`."""
     report = diffs.find(diff_id)
-    lane = _asked(report.base, report.candidate, asked)
-    if not _lasting(diff_id):
-        prepared = prepare.prepare(lane.request, brief=True)
-        for refusal in prepared.plan.refusals:
+    lane = _control_request(report.base, report.candidate, unchanged_request)
+    if not _has_usable_replay(diff_id):
+        preparation = prepare.prepare(lane.request, brief=True)
+        for refusal in preparation.plan.refusals:
             raise ReplayRefusal(refusal)
         with transaction.atomic():
             DiffReport.objects.select_for_update().get(id=diff_id)
-            if _lasting(diff_id):
-                return view(diff_id, asked)  # somebody else has started it meanwhile
-            session = create.create(prepared)
+            if _has_usable_replay(diff_id):
+                return view(diff_id, unchanged_request)  # started concurrently
+            session = create.create(preparation)
             UnchangedReplay.objects.update_or_create(
-                diff=report, defaults={"session": session, "how": lane.how, "attached": False}
+                diff=report, defaults={"session": session, "how": lane.description, "attached": False}
             )
             event_log.append(session.id, "session")
             transaction.on_commit(partial(enqueue.send, task_names.EXECUTE, session.id))
-    return view(diff_id, asked)
+    return view(diff_id, unchanged_request)
 
 
-def _lasting(diff_id: UUID) -> bool:
-    """Whether there is one that runs or has come to a good end."""
-    known = UnchangedReplay.objects.filter(diff_id=diff_id).select_related("session").first()
-    return known is not None and known.session.status not in _ENDED_BADLY
+def _has_usable_replay(diff_id: UUID) -> bool:
+    """True if there is a control replay that is open or completed."""
+    existing = UnchangedReplay.objects.filter(diff_id=diff_id).select_related("session").first()
+    return existing is not None and existing.session.status not in _UNSUCCESSFUL
 
 
-def _asked(base: Run, candidate: Run, asked: UnchangedRequest) -> _Asked:
-    """The candidate's replay without its overrides; what it asked live is asked live again, because that is what
-    can come out otherwise by itself."""
+def _control_request(base: Run, candidate: Run, unchanged_request: UnchangedRequest) -> _ControlRequest:
+    """Build the candidate's replay without its overrides.
+
+    What the candidate called live is called live again, because only live answers can differ by chance.
+    """
     fork = _fork(base, candidate)
-    policy = asked.policy or _policy(candidate)
-    since = "the start" if fork is None else f"step {fork}"
-    again = " and ".join(_PLURALS[kind] for kind in policy.allow)
-    how = (
-        f"Every answer of {again} from {since} on was asked for again, without the changes."
+    policy = unchanged_request.policy or _policy(candidate)
+    start = "the start" if fork is None else f"step {fork}"
+    kinds = " and ".join(_PLURALS[kind] for kind in policy.allow)
+    description = (
+        f"From {start} on, {kinds} were called live again, without the changes."
         if policy.order == "reexecute"
-        else f"The candidate asked nobody, so the recorded answers from {since} on were used again."
+        else f"The candidate made no live calls, so the recorded answers from {start} on were reused."
     )
-    return _Asked(request=ReplayRequest(run=str(base.id), fork_step=fork, policy=policy), how=how)
+    return _ControlRequest(
+        request=ReplayRequest(run=str(base.id), fork_step=fork, policy=policy), description=description
+    )
 
 
 _PLURALS = {"model": "models", "tool": "tools", "retrieval": "retrievers"}
@@ -95,7 +99,7 @@ _PLURALS = {"model": "models", "tool": "tools", "retrieval": "retrievers"}
 
 def _policy(candidate: Run) -> Policy:
     session = ReplaySession.objects.filter(run=candidate).first()
-    if session is None:  # it was recorded, not replayed: all of it was live
+    if session is None:  # a recording: all of its calls were live
         return Policy(order="reexecute")
     policy = Policy.model_validate(session.policy)
     asked_live = Step.objects.filter(run=candidate, reason__in=LIVE_REASONS).exists()
@@ -103,7 +107,7 @@ def _policy(candidate: Run) -> Policy:
 
 
 def _fork(base: Run, candidate: Run) -> int | None:
-    """From where on the two can differ: where the candidate forked from the base, or both from one source."""
+    """Return the step from which the runs can differ: the fork of the candidate, or of both from one source."""
     if candidate.source_run_id == base.id:
         return candidate.fork_sequence_no
     if candidate.source_run_id is not None and candidate.source_run_id == base.source_run_id:

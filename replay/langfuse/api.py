@@ -1,4 +1,4 @@
-"""The REST interface of exports to Langfuse."""
+"""REST views of exports to Langfuse."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -16,16 +16,16 @@ from traces.http.responses import KEY, PROBLEMS, key_of, path
 from traces.models import Run
 from traces.runs.queries import find_run
 
-_RUN = path("id", "The run's id, a unique beginning of it, its external id, or `last`.")
-_SHOWN = 20
+_RUN = path("id", "The run's id, a unique prefix of it, its external id, or `last`.")
+_LIST_LIMIT = 20
 
 
 class ExportsView(APIView):
     @extend_schema(operation_id="list_exports", parameters=[_RUN], responses={200: ExportList, **PROBLEMS})
     def get(self, request: Request, id: str) -> Response:
-        """The newest exports of a run, and where it can go."""
+        """List the newest exports of a run, and the configured targets."""
         run = find_run(id)
-        rows = LangfuseExport.objects.filter(run=run).order_by("-created_at", "-id")[:_SHOWN]
+        rows = LangfuseExport.objects.filter(run=run).order_by("-created_at", "-id")[:_LIST_LIMIT]
         targets = list(configuration.langfuse_targets())
         return Response(ExportList(exports=[view_of(row, run) for row in rows], targets=targets))
 
@@ -38,25 +38,25 @@ class LangfuseView(APIView):
         responses={202: ExportView, **PROBLEMS},
     )
     def post(self, request: Request, id: str) -> Response:
-        """Send a run to Langfuse. The export goes on in the background; asked again, nothing is doubled there."""
-        given = parse_body(ExportRequest, request.data or {})
+        """Export a run to Langfuse, in the background. Repeating an export creates no duplicates."""
+        export_request = parse_body(ExportRequest, request.data or {})
         run = find_run(id)
         check_key("export", key_of(request), [str(run.id), request.data])
         if run.sealed_at is None:
-            raise SessionConflict(f"run {run.id} is still being recorded: it can be exported when it is complete")
-        return Response(view_of(export_worker.enqueue(run.id, _target(given.target)), run), 202)
+            raise SessionConflict(f"run {run.id} is still being recorded; export it when it is complete")
+        return Response(view_of(export_worker.enqueue(run.id, _target(export_request.target)), run), 202)
 
 
 def _target(name: str | None) -> str:
-    """The target that was meant; raises `InvalidReplay`."""
+    """Return the requested target, or the only one; raises `InvalidReplay`."""
     names = list(configuration.langfuse_targets())
     if not names:
-        detail = "no Langfuse is configured: FORKPOINT_TELEMETRY takes an entry with `langfuse`"
+        detail = "no Langfuse target is configured: add an entry with `langfuse` to FORKPOINT_TELEMETRY"
         raise InvalidReplay(detail)
     if name is None and len(names) == 1:
         return names[0]
     if name not in names:
-        raise InvalidReplay(f"target is {name!r}: say one of {', '.join(names)}", where="/target")
+        raise InvalidReplay(f"target is {name!r}: use one of {', '.join(names)}", where="/target")
     return name
 
 

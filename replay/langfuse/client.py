@@ -1,4 +1,4 @@
-"""Langfuse's ingestion interface: batches of events, and what became of each."""
+"""Client of Langfuse's ingestion API: sends batches of events, and reads the result of each event."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,15 +16,15 @@ from traces.core.json_types import JSONObject
 
 _CONNECT_S: Final = 10.0
 _READ_S: Final = 60.0
-_LONGEST_S: Final = 120.0  # less than the silence after which another worker takes the export over
+_LONGEST_S: Final = 120.0  # shorter than the silence after which another worker takes over
 _MOST_BYTES: Final = 4 * 1024 * 1024  # of a receipt
 _WAIT: Final = frozenset({408, 425, 429})
 _TOO_LARGE: Final = 413
-_SHOWN: Final = 300
+_MAX_MESSAGE: Final = 300
 
 
-class Away(Exception):
-    """Langfuse did not take the batch; `lasting`: waiting will not help."""
+class Unavailable(Exception):
+    """Langfuse did not accept the batch; `lasting`: retries will not help."""
 
     def __init__(self, detail: str, *, lasting: bool = False, retry_after_s: float | None = None) -> None:
         super().__init__(detail)
@@ -33,16 +33,16 @@ class Away(Exception):
 
 
 class TooLarge(Exception):
-    """The batch is larger than this server takes."""
+    """The batch exceeds the server's size limit."""
 
 
 @dataclass(kw_only=True)
 class Receipt:
-    """What Langfuse said of a batch: `again` may be taken later, `rejected` never."""
+    """Result of a batch by event id: accepted, worth a retry, or rejected permanently with a reason."""
 
-    taken: set[str] = field(default_factory=set)
-    again: set[str] = field(default_factory=set)
-    rejected: dict[str, str] = field(default_factory=dict)
+    accepted_ids: set[str] = field(default_factory=set)
+    retry_ids: set[str] = field(default_factory=set)
+    rejections: dict[str, str] = field(default_factory=dict)
 
 
 class Langfuse:
@@ -52,7 +52,7 @@ class Langfuse:
         keys = place.keys()
         if keys is None:
             names = " and ".join(filter(None, (place.public_key_env, place.secret_key_env)))
-            raise Away(f"no keys: set {names} in the environment of the workers", lasting=True)
+            raise Unavailable(f"no keys: set {names} in the environment of the workers", lasting=True)
         self.place = place
         self.keys = keys
         self.url = f"{str(place.base_url).rstrip('/')}/api/public/ingestion"
@@ -63,7 +63,7 @@ class Langfuse:
         self.http.close()
 
     def send(self, events: Sequence[Event]) -> Receipt:
-        """Send a batch; raises `Away` and `TooLarge`."""
+        """Send a batch; raises `Unavailable` and `TooLarge`."""
         body: JSONObject = {"batch": [event.envelope for event in events], "metadata": self._metadata(len(events))}
         headers = {
             "content-type": "application/json",
@@ -75,9 +75,9 @@ class Langfuse:
             with egress.read_limits(lambda: None, max_bytes=_MOST_BYTES, max_s=_LONGEST_S):
                 response = self.http.post(self.url, content=as_json(body), headers=headers, auth=self.keys)
         except egress.EgressRefusal as error:
-            raise Away(str(error), lasting=True) from error
+            raise Unavailable(str(error), lasting=True) from error
         except (httpx2.HTTPError, egress.EndlessAnswer) as error:
-            raise Away(f"{self.place.base_url.host}: {type(error).__name__}: {error}") from error
+            raise Unavailable(f"{self.place.base_url.host}: {type(error).__name__}: {error}") from error
         return _read(response, events, self.place.base_url.host or "")
 
     def _metadata(self, size: int) -> JSONObject:
@@ -95,33 +95,33 @@ def _read(response: httpx2.Response, events: Sequence[Event], host: str) -> Rece
     if status == _TOO_LARGE:
         raise TooLarge
     if status in _WAIT or status >= 500:
-        raise Away(f"{host} answered {status}", retry_after_s=retry_after_s(response.headers))
+        raise Unavailable(f"{host} answered {status}", retry_after_s=retry_after_s(response.headers))
     if status not in {200, 201, 207}:
-        raise Away(f"{host} answered {status}: {_said(response)}", lasting=True)
+        raise Unavailable(f"{host} answered {status}: {_excerpt(response)}", lasting=True)
     try:
         answer = response.json()
         successes, errors = answer["successes"], answer["errors"]
     except (ValueError, KeyError, TypeError) as error:
-        raise Away(f"{host} answered with something that is no receipt of an ingestion") from error
-    receipt = Receipt(taken={str(one["id"]) for one in successes})
-    for one in errors:
-        _judge(receipt, one, host)
-    told = receipt.taken | receipt.again | receipt.rejected.keys()
-    receipt.again |= {event.id for event in events} - told
+        raise Unavailable(f"{host} answered with something other than an ingestion result") from error
+    receipt = Receipt(accepted_ids={str(result["id"]) for result in successes})
+    for result in errors:
+        _add_error(receipt, result, host)
+    reported_ids = receipt.accepted_ids | receipt.retry_ids | receipt.rejections.keys()
+    receipt.retry_ids |= {event.id for event in events} - reported_ids
     return receipt
 
 
-def _judge(receipt: Receipt, error: JSONObject, host: str) -> None:
-    """One event's error: like a request's, it passes, or it stays."""
+def _add_error(receipt: Receipt, error: JSONObject, host: str) -> None:
+    """Sort one event's error into the receipt, by the same rules as for a request's status."""
     status = error.get("status")
-    detail = f"{error.get('message') or ''} {error.get('error') or ''}".strip()[:_SHOWN]
+    detail = f"{error.get('message') or ''} {error.get('error') or ''}".strip()[:_MAX_MESSAGE]
     if not isinstance(status, int) or status in _WAIT or status >= 500:
-        receipt.again.add(str(error.get("id")))
+        receipt.retry_ids.add(str(error.get("id")))
     elif status in {401, 403}:
-        raise Away(f"{host} answered {status}: {detail}", lasting=True)
+        raise Unavailable(f"{host} answered {status}: {detail}", lasting=True)
     else:
-        receipt.rejected[str(error.get("id"))] = f"{status} {detail}"
+        receipt.rejections[str(error.get("id"))] = f"{status} {detail}"
 
 
-def _said(response: httpx2.Response) -> str:
-    return response.text[:_SHOWN]
+def _excerpt(response: httpx2.Response) -> str:
+    return response.text[:_MAX_MESSAGE]

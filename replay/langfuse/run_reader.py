@@ -1,4 +1,4 @@
-"""Reading a stored run for its export, page after page."""
+"""Read a stored run for its export, page by page."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -13,7 +13,7 @@ from traces.payloads.missing_parts import Readable
 from traces.runs import queries
 from traces.storage import artifacts
 
-_PAGE: Final = 50  # steps of a long conversation are large
+_PAGE: Final = 50  # small, since steps of a long conversation are large
 _PLAIN: Final = (
     "id",
     "label",
@@ -27,15 +27,15 @@ _PLAIN: Final = (
 
 
 def events(run: Run, *, after: int = 0) -> Iterator[Event]:
-    """The events of a run in order, without the first `after` ones: the trace, then its steps."""
+    """Yield the events of a run in order, starting after the first `after`: the trace, then its steps."""
     facts = _run_facts(run)
     if after == 0:
         yield trace_event(facts)
-    done = max(0, after - 1)
-    while page := queries.steps(run.id, after=done, limit=_PAGE):
+    last_no = max(0, after - 1)
+    while page := queries.steps(run.id, after=last_no, limit=_PAGE):
         for step in _step_facts(run.id, page):
             yield step_event(step, facts)
-        done = page[-1].sequence_no
+        last_no = page[-1].sequence_no
 
 
 def count(run: Run) -> int:
@@ -47,8 +47,8 @@ def _run_facts(run: Run) -> RunFacts:
     first = ends.filter(parent_no=None).first()
     last = ends.exclude(output_ref="").last()
     root = first if first is not None and first.type == StepType.AGENT else None
-    wanted = {"input": first.input_ref if first else "", "output": _answer_ref(root, last)}
-    payloads = artifacts.readable(wanted.values()).values
+    refs = {"input": first.input_ref if first else "", "output": _answer_ref(root, last)}
+    payloads = artifacts.readable(refs.values()).values
     session = run.metadata.get("session_id")
     return RunFacts(
         id=run.id,
@@ -60,8 +60,8 @@ def _run_facts(run: Run) -> RunFacts:
         environment=run.environment,
         started_at=run.started_at,
         tags=list(run.tags),
-        input=payloads.get(wanted["input"]),
-        output=payloads.get(wanted["output"]),
+        input=payloads.get(refs["input"]),
+        output=payloads.get(refs["output"]),
         metadata=_metadata(run),
         session=str(run.session_id or (session if isinstance(session, str) else "")),
         replay=_replay(run),
@@ -69,7 +69,7 @@ def _run_facts(run: Run) -> RunFacts:
 
 
 def _answer_ref(root: Step | None, last: Step | None) -> str:
-    """What the run came to: what its agent returned, else what its last step did."""
+    """Return the reference of the run's result: the agent's output, or else the last output."""
     if root is not None and root.output_ref:
         return root.output_ref
     return last.output_ref if last is not None else ""
@@ -93,15 +93,15 @@ def _step_facts(run_id: UUID, page: list[Step]) -> Iterator[StepFacts]:
     refs = {ref for step in page for ref in (step.input_ref, step.output_ref) if ref}
     payloads = artifacts.readable(refs)
     parents = {step.parent_no for step in page if step.parent_no is not None}
-    known = Step.objects.filter(run_id=run_id, sequence_no__in=parents).values_list("sequence_no", "id")
-    ids: dict[int, UUID] = dict(known)
+    parent_rows = Step.objects.filter(run_id=run_id, sequence_no__in=parents).values_list("sequence_no", "id")
+    ids: dict[int, UUID] = dict(parent_rows)
     for step in page:
         yield _facts(step, payloads, None if step.parent_no is None else ids[step.parent_no])
 
 
 def _facts(step: Step, payloads: Readable, parent: UUID | None) -> StepFacts:
     plain: dict[str, Any] = {name: getattr(step, name) for name in _PLAIN}
-    given = {"input": step.input_ref, "output": step.output_ref}
+    refs = {"input": step.input_ref, "output": step.output_ref}
     return StepFacts(
         **header_of(step),
         **plain,
@@ -110,5 +110,5 @@ def _facts(step: Step, payloads: Readable, parent: UUID | None) -> StepFacts:
         cost_usd=None if step.cost_usd is None else float(step.cost_usd),
         input=payloads.values.get(step.input_ref),
         output=payloads.values.get(step.output_ref),
-        unavailable=tuple(f"{name} ({ref})" for name, ref in given.items() if payloads.lacks(ref)),
+        unavailable=tuple(f"{name} ({ref})" for name, ref in refs.items() if payloads.lacks(ref)),
     )

@@ -1,4 +1,4 @@
-"""The JSON Schemas of what people write and read as files: override profiles, policies, diff reports. Pure."""
+"""JSON Schemas of the documents that users write and read: override profiles, policies, diff reports. Pure."""
 
 from typing import Any, Final, Literal
 
@@ -9,30 +9,31 @@ from replay.overrides.policy import Policy
 from replay.overrides.profile import KEPT_NAMES, OWN_NAMES, OverrideProfile
 
 ADDRESS: Final = "/api/v1/schemas/{name}.json"
-# What is read says what is always there; what is written, what may be left out.
+# Documents that users read list the fields that are always present, documents that users write the optional ones.
 _Mode = Literal["serialization", "validation"]
 _DOCUMENTS: Final[dict[str, tuple[type[BaseModel], _Mode, str]]] = {
-    "override-profile": (OverrideProfile, "validation", "What a fork changes, from the fork on."),
+    "override-profile": (OverrideProfile, "validation", "What a fork changes, from the fork step on."),
     "policy": (
         Policy,
         "validation",
-        "What may go live in a replay, in which order calls are resolved, and where it stops.",
+        "Which calls of a replay may go live, in which order calls are resolved, and where the replay stops.",
     ),
     "diff-report": (
         DiffReport,
         "serialization",
-        "What differs between two runs, what caused it, and how sure that is.",
+        "The differences between two runs, their cause, and how certain it is.",
     ),
 }
 NAMES: Final = tuple(_DOCUMENTS)
-_SAID: Final[dict[str, Any]] = {"not": {"type": "null"}}
-_SAYS_STEP: Final[dict[str, Any]] = {"required": ["step"], "properties": {"step": _SAID}}
-# What the models check in code. Not in their own schemas, because client generators make unreadable types of it.
+_NOT_NULL: Final[dict[str, Any]] = {"not": {"type": "null"}}
+_HAS_STEP: Final[dict[str, Any]] = {"required": ["step"], "properties": {"step": _NOT_NULL}}
+# Rules that the models check in code. They are not in the models' schemas, since client generators would turn them into
+# unreadable types.
 _RULES: Final[dict[str, dict[str, Any]]] = {
-    # a step or a type, and nothing beside a step
+    # A step or a type, and no other selector beside a step.
     "Match": {
-        "anyOf": [_SAYS_STEP, {"required": ["type"], "properties": {"type": _SAID}}],
-        "if": _SAYS_STEP,
+        "anyOf": [_HAS_STEP, {"required": ["type"], "properties": {"type": _NOT_NULL}}],
+        "if": _HAS_STEP,
         "then": {
             "properties": {
                 **{name: {"enum": [None, ""]} for name in ("type", "name", "model")},
@@ -41,9 +42,9 @@ _RULES: Final[dict[str, dict[str, Any]]] = {
         },
     },
     "Override": {"minProperties": 2},  # the match and something to set
-    # a whole message stands for content and role
+    # A whole message replaces content and role.
     "MessageEdit": {
-        "if": {"required": ["message"], "properties": {"message": _SAID}},
+        "if": {"required": ["message"], "properties": {"message": _NOT_NULL}},
         "then": {
             "properties": {
                 "op": {"enum": ["replace", "insert"]},
@@ -63,14 +64,14 @@ _RULES: Final[dict[str, dict[str, Any]]] = {
 
 
 def document(name: str) -> dict[str, Any]:
-    """The schema of one kind of document, as draft 2020-12; raises `KeyError`."""
+    """Return the schema of one kind of document, as draft 2020-12; raises `KeyError`."""
     model, mode, description = _DOCUMENTS[name]
-    found = model.model_json_schema(mode=mode)
-    for name_of_part, part in found.get("$defs", {}).items():
-        part.update(_RULES.get(name_of_part, {}))
+    schema = model.model_json_schema(mode=mode)
+    for part_name, part in schema.get("$defs", {}).items():
+        part.update(_RULES.get(part_name, {}))
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": ADDRESS.format(name=name),
-        **found,
+        **schema,
         "description": description,
     }

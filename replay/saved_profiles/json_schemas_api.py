@@ -1,4 +1,4 @@
-"""The published JSON Schemas over REST."""
+"""REST view of the published JSON Schemas."""
 
 from typing import Final
 
@@ -22,7 +22,7 @@ class SchemaView(APIView):
         responses={(200, "application/schema+json"): OpenApiTypes.OBJECT, **PROBLEMS},
     )
     def get(self, request: Request, name: str) -> Response:
-        """The JSON Schema of override profiles, policies or diff reports."""
+        """Return the JSON Schema of override profiles, policies or diff reports."""
         if name not in json_schemas.NAMES:
             raise NotFound(f"there is no schema {name!r}: choose one of {', '.join(json_schemas.NAMES)}")
         return Response(json_schemas.document(name), content_type="application/schema+json")

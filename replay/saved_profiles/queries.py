@@ -1,4 +1,4 @@
-"""Reading stored override profiles and policies, by name, digest or the beginning of one."""
+"""Read stored override profiles and policies, by name, digest or a prefix of one."""
 
 import re
 from collections import defaultdict
@@ -13,73 +13,76 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.errors import NotFound
 
 _HEX: Final = re.compile(rf"[0-9a-f]{{{SHORTEST_DIGEST},64}}")
-_CALLED: Final[Mapping[Kind, str]] = {"profile": "override profile", "policy": "policy"}
-# The fields of a request that may name what is stored.
+_KIND_NAMES: Final[Mapping[Kind, str]] = {"profile": "override profile", "policy": "policy"}
+# Request fields that may contain a name or digest.
 _FIELDS: Final[Mapping[str, Kind]] = {"overrides": "profile", "policy": "policy"}
 
 
 def insert_documents(body: JSONValue) -> JSONValue:
-    """A request in which stored profiles and policies stand in the place of their names; raises `NotFound`."""
+    """Replace names of profiles and policies in a request by the stored documents; raises `NotFound`."""
     if not isinstance(body, dict):
         return body
-    named = {field: (kind, body[field]) for field, kind in _FIELDS.items() if isinstance(body.get(field), str)}
-    return {**body, **{field: content(kind, str(ref), where=f"/{field}") for field, (kind, ref) in named.items()}}
+    references = {field: (kind, body[field]) for field, kind in _FIELDS.items() if isinstance(body.get(field), str)}
+    return {
+        **body,
+        **{field: content(kind, str(ref), pointer=f"/{field}") for field, (kind, ref) in references.items()},
+    }
 
 
-def content(kind: Kind, ref: str, *, where: str = "") -> JSONObject:
-    """The document behind a name or a digest."""
-    row = _rows(kind).get(digest=find(kind, ref, where=where))
-    held: JSONObject = row.profile if isinstance(row, OverrideProfile) else row.policy
-    return held
+def content(kind: Kind, ref: str, *, pointer: str = "") -> JSONObject:
+    """Return the document with a name or digest; raises `NotFound`."""
+    row = _rows(kind).get(digest=find(kind, ref, pointer=pointer))
+    document: JSONObject = row.profile if isinstance(row, OverrideProfile) else row.policy
+    return document
 
 
-def find(kind: Kind, ref: str, *, where: str = "") -> str:
-    """The digest that a name, a digest or a unique beginning of one means; raises `NotFound`."""
-    named = DocumentName.objects.filter(kind=kind, name=ref).values_list("digest", flat=True).first()
-    if named is not None:
-        return named
-    begun = _rows(kind).filter(digest__startswith=ref) if _HEX.fullmatch(ref) else _rows(kind).none()
-    found = list(begun.values_list("digest", flat=True)[:2])
-    if len(found) == 1:
-        return str(found[0])
-    said = "several have a digest that begins with" if found else "there is none of the name or digest"
-    raise NotFound(f"{_CALLED[kind]}: {said} {ref!r}", where=where)
+def find(kind: Kind, ref: str, *, pointer: str = "") -> str:
+    """Return the digest for a name, a digest or a unique prefix of one; raises `NotFound`."""
+    digest_of_name = DocumentName.objects.filter(kind=kind, name=ref).values_list("digest", flat=True).first()
+    if digest_of_name is not None:
+        return digest_of_name
+    candidates = _rows(kind).filter(digest__startswith=ref) if _HEX.fullmatch(ref) else _rows(kind).none()
+    digests = list(candidates.values_list("digest", flat=True)[:2])
+    if len(digests) == 1:
+        return str(digests[0])
+    problem = "several digests begin with" if digests else "there is none with the name or digest"
+    raise NotFound(f"{_KIND_NAMES[kind]}: {problem} {ref!r}", where=pointer)
 
 
 def profile(ref: str) -> StoredProfile:
-    """One stored profile; raises `NotFound`."""
+    """Return one stored profile; raises `NotFound`."""
     return _profiles([find("profile", ref)])[0]
 
 
 def policy(ref: str) -> StoredPolicy:
-    """One stored policy; raises `NotFound`."""
+    """Return one stored policy; raises `NotFound`."""
     return _policies([find("policy", ref)])[0]
 
 
 def named_profiles() -> ProfileList:
-    """Every profile with a name, by its first one."""
+    """Return all named profiles, ordered by their first name."""
     return ProfileList(profiles=_profiles(_names("profile")))
 
 
 def named_policies() -> PolicyList:
-    """Every policy with a name, by its first one."""
+    """Return all named policies, ordered by their first name."""
     return PolicyList(policies=_policies(_names("policy")))
 
 
 def _profiles(digests: Iterable[str]) -> list[StoredProfile]:
-    return [StoredProfile(**columns, profile=row.profile) for row, columns in _described("profile", digests)]
+    return [StoredProfile(**columns, profile=row.profile) for row, columns in _rows_with_columns("profile", digests)]
 
 
 def _policies(digests: Iterable[str]) -> list[StoredPolicy]:
-    return [StoredPolicy(**columns, policy=row.policy) for row, columns in _described("policy", digests)]
+    return [StoredPolicy(**columns, policy=row.policy) for row, columns in _rows_with_columns("policy", digests)]
 
 
-def _described(kind: Kind, digests: Iterable[str]) -> list[tuple[Any, dict[str, Any]]]:
-    """Rows with what their views have in common, in order of their names."""
-    wanted = list(digests)
-    names = _names(kind, wanted)
-    rows = _rows(kind).filter(digest__in=wanted).annotate(used_by=Count("sessions"))
-    described = [
+def _rows_with_columns(kind: Kind, digests: Iterable[str]) -> list[tuple[Any, dict[str, Any]]]:
+    """Return rows with the columns that both views share, in order of their names."""
+    digest_list = list(digests)
+    names = _names(kind, digest_list)
+    rows = _rows(kind).filter(digest__in=digest_list).annotate(used_by=Count("sessions"))
+    pairs = [
         (
             row,
             {
@@ -91,18 +94,18 @@ def _described(kind: Kind, digests: Iterable[str]) -> list[tuple[Any, dict[str, 
         )
         for row in rows
     ]
-    return sorted(described, key=lambda pair: (pair[1]["names"], pair[1]["digest"]))
+    return sorted(pairs, key=lambda pair: (pair[1]["names"], pair[1]["digest"]))
 
 
 def _names(kind: Kind, digests: Iterable[str] | None = None) -> dict[str, list[str]]:
-    """Names in order, by digest."""
+    """Return the names by digest, in alphabetical order."""
     rows = DocumentName.objects.filter(kind=kind)
     if digests is not None:
         rows = rows.filter(digest__in=list(digests))
-    found: dict[str, list[str]] = defaultdict(list)
+    names: dict[str, list[str]] = defaultdict(list)
     for digest, name in rows.order_by("name").values_list("digest", "name"):
-        found[digest].append(name)
-    return found
+        names[digest].append(name)
+    return names
 
 
 def _rows(kind: Kind) -> QuerySet[Any]:

@@ -1,4 +1,4 @@
-"""What the REST interface says about stored override profiles and policies."""
+"""Schemas of stored override profiles and policies in the REST API."""
 
 import re
 from datetime import datetime
@@ -17,9 +17,9 @@ SHORTEST_DIGEST: Final = 8
 
 
 def _name(value: str) -> str:
-    """A name is never mistaken for a digest."""
+    """Reject names that could be mistaken for a digest."""
     if re.fullmatch(rf"[0-9a-f]{{{SHORTEST_DIGEST},64}}", value):
-        raise ValueError("a name must not look like a digest: put another letter or a dash into it")
+        raise ValueError("a name must not look like a digest; add a dash or a letter from g to z")
     return value
 
 
@@ -27,23 +27,27 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,79}$"), AfterValida
 
 
 class StoredProfile(Schema):
-    """An override profile that never changes. Its names may move to another one."""
+    """An immutable override profile. Its names can move to another profile."""
 
     digest: str
     names: list[str]
-    profile: JSONObject  # as it was written: what is absent is not overridden
+    # As written: absent fields are not overridden.
+    profile: JSONObject
     created_at: datetime
-    used_by: int  # replays that made exactly these changes
+    # Number of replays with exactly these changes.
+    used_by: int
 
 
 class StoredPolicy(Schema):
-    """A policy that never changes. Its names may move to another one."""
+    """An immutable policy. Its names can move to another policy."""
 
     digest: str
     names: list[str]
-    policy: JSONObject  # as it was written: what is absent is as usual
+    # As written: absent keys have their default.
+    policy: JSONObject
     created_at: datetime
-    used_by: int  # replays under exactly this policy
+    # Number of replays with exactly this policy.
+    used_by: int
 
 
 class ProfileList(Schema):
@@ -55,14 +59,14 @@ class PolicyList(Schema):
 
 
 class SaveProfile(Schema):
-    """The name is given to the profile, also when another one had it."""
+    """Saves the profile under the name; an existing name moves to this profile."""
 
     name: Name
     profile: OverrideProfile
 
 
 class SavePolicy(Schema):
-    """The name is given to the policy, also when another one had it."""
+    """Saves the policy under the name; an existing name moves to this policy."""
 
     name: Name
     policy: Policy

@@ -1,4 +1,4 @@
-"""Storing override profiles and policies under names. What is stored never changes; a name may move."""
+"""Save override profiles and policies under names. Stored documents never change; names can move."""
 
 from django.db import transaction
 
@@ -13,45 +13,45 @@ from traces.http.bodies import parse_body
 
 
 def parse_profile(body: JSONValue) -> SaveProfile:
-    """What to store from JSON; raises `InvalidReplay` for what no fork can do, and what pydantic raises."""
+    """Parse a profile to save; raises `InvalidReplay` for impossible changes, and validation errors."""
     profile = body.get("profile") if isinstance(body, dict) else None
     refuse_structural(profile, "/profile")
     return parse_body(SaveProfile, body)
 
 
 def store_profile(profile: Profile) -> OverrideProfile:
-    """The row of a profile: the same changes are one."""
-    said = profile.model_dump(mode="json", exclude_unset=True)
-    row, _ = OverrideProfile.objects.get_or_create(digest=profile.digest, defaults={"profile": said})
+    """Return the row of a profile, which equal profiles share."""
+    document = profile.model_dump(mode="json", exclude_unset=True)
+    row, _ = OverrideProfile.objects.get_or_create(digest=profile.digest, defaults={"profile": document})
     return row
 
 
 def store_policy(policy: Policy) -> ReplayPolicy:
-    """The row of a policy: the same words are one."""
-    said = policy.model_dump(mode="json", exclude_unset=True)
-    row, _ = ReplayPolicy.objects.get_or_create(digest=policy.digest, defaults={"policy": said})
+    """Return the row of a policy, which equal policies share."""
+    document = policy.model_dump(mode="json", exclude_unset=True)
+    row, _ = ReplayPolicy.objects.get_or_create(digest=policy.digest, defaults={"policy": document})
     return row
 
 
-def save_profile(name: str, profile: Profile, *, by: str) -> str:
+def save_profile(name: str, profile: Profile, *, author: str) -> str:
     """Give a profile a name; returns its digest."""
     with transaction.atomic():
-        return _name("profile", name, store_profile(profile).digest, by)
+        return _name("profile", name, store_profile(profile).digest, author)
 
 
-def save_policy(name: str, policy: Policy, *, by: str) -> str:
+def save_policy(name: str, policy: Policy, *, author: str) -> str:
     """Give a policy a name; returns its digest."""
     with transaction.atomic():
-        return _name("policy", name, store_policy(policy).digest, by)
+        return _name("policy", name, store_policy(policy).digest, author)
 
 
 def forget_name(kind: Kind, name: str) -> None:
-    """Take a name away. What it named stays, because replays refer to it; raises `NotFound`."""
+    """Delete a name but keep its document, because replays refer to it; raises `NotFound`."""
     removed, _ = DocumentName.objects.filter(kind=kind, name=name).delete()
     if not removed:
         raise NotFound(f"no {kind} is named {name!r}")
 
 
-def _name(kind: Kind, name: str, digest: str, by: str) -> str:
-    DocumentName.objects.update_or_create(kind=kind, name=name, defaults={"digest": digest, "by": by})
+def _name(kind: Kind, name: str, digest: str, author: str) -> str:
+    DocumentName.objects.update_or_create(kind=kind, name=name, defaults={"digest": digest, "by": author})
     return digest

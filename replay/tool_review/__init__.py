@@ -1,1 +1,1 @@
-"""Tools and the review of their side effects."""
+"""Tools, and the review of their side effects."""

@@ -1,4 +1,4 @@
-"""The REST interface of the tool review."""
+"""REST views of the tool review."""
 
 from collections.abc import Iterable, Mapping
 from typing import IO, Any
@@ -24,19 +24,19 @@ _YAML = "application/yaml"
 class ToolsView(APIView):
     @extend_schema(operation_id="list_tools", responses={200: ToolList, **PROBLEMS})
     def get(self, request: Request) -> Response:
-        """Every tool seen in a run or configured, those that nobody reviewed first."""
+        """List every tool that a run called or offered or that is configured, unreviewed tools first."""
         return Response(queries.listing(tools.executors()))
 
     @extend_schema(operation_id="decide_tools", request=ToolChoices, responses={200: ToolList, **PROBLEMS})
     def put(self, request: Request) -> Response:
-        """Decide whether tools are safe to run in replays. Tools that are not named keep their decision."""
-        given = parse_body(ToolChoices, request.data)
-        services.decide({choice.name: choice.safe for choice in given.decisions}, by=_caller(request))
+        """Decide whether tools are safe to run in replays. Other tools keep their decision."""
+        choices = parse_body(ToolChoices, request.data)
+        services.decide({choice.name: choice.safe for choice in choices.decisions}, author=_caller(request))
         return Response(queries.listing(tools.executors()))
 
 
 class _Text(BaseParser):
-    """A body that is read as it is, whatever it calls itself."""
+    """Parses a body as raw text, whatever its content type."""
 
     media_type = "*/*"
 
@@ -46,8 +46,8 @@ class _Text(BaseParser):
         return stream.read()
 
 
-class _Any(DefaultContentNegotiation):
-    """The file is made by the view; answers that the framework renders are JSON, whatever was asked for."""
+class _AnyMediaType(DefaultContentNegotiation):
+    """Accepts any media type: the view renders the file, and the framework's own answers are JSON."""
 
     def select_renderer(
         self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
@@ -58,24 +58,24 @@ class _Any(DefaultContentNegotiation):
 
 class ToolFileView(APIView):
     parser_classes = [_Text]
-    content_negotiation_class = _Any
+    content_negotiation_class = _AnyMediaType
 
     @extend_schema(operation_id="export_tools", responses={(200, _YAML): str, **PROBLEMS})
     def get(self, request: Request) -> HttpResponse:
-        """The decisions as a `side_effects.yaml`; `done` is true when every tool was reviewed."""
+        """Export the decisions as a `side_effects.yaml`; `done` is true if every tool was reviewed."""
         response = HttpResponse(services.export_file(tools.executors()), content_type=f"{_YAML}; charset=utf-8")
         response["Content-Disposition"] = 'attachment; filename="side_effects.yaml"'
         return response
 
     @extend_schema(operation_id="import_tools", request={_YAML: str}, responses={200: ToolList, **PROBLEMS})
     def put(self, request: Request) -> Response:
-        """Take over the decisions of a `side_effects.yaml`. With `done: false` nothing becomes safe."""
-        text: Any = request.data or b""  # without a body the framework makes up an empty form
-        services.import_file(text, by=_caller(request))
+        """Import the decisions of a `side_effects.yaml`. With `done: false` no tool becomes safe."""
+        text: Any = request.data or b""  # without a body the framework supplies an empty form
+        services.import_file(text, author=_caller(request))
         return Response(queries.listing(tools.executors()))
 
 
 def _caller(request: Request) -> str:
-    """Who asks, as the access control found out."""
+    """Return the name of the caller that access control determined."""
     name: str = request._request.caller_name  # type: ignore[attr-defined]  # set by the access control
     return name

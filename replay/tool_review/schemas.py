@@ -1,4 +1,4 @@
-"""Tools, reviews and suggestions, as the REST interface shows them."""
+"""Schemas of tools, reviews and suggestions in the REST API."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -10,14 +10,14 @@ from traces.core.schema import Schema
 
 
 class ToolSuggestion(Schema):
-    """What a tool's words say about it; a person decides."""
+    """A suggestion from a tool's name and description; a person decides."""
 
     safe: bool
     reason: str
 
 
 class ToolDecisionView(Schema):
-    """`safe` null: the review was taken back."""
+    """One decision; `safe` null: the review was withdrawn."""
 
     safe: bool | None
     by: str
@@ -26,18 +26,24 @@ class ToolDecisionView(Schema):
 
 
 class ToolView(Schema):
-    """A tool that was called or offered in a run, is configured, or was decided about."""
+    """A tool that was called or offered in a run, configured, or reviewed."""
 
     name: str
     apps: list[str]
-    calls: int  # in recordings; those of replays are not counted
-    last_seen: datetime | None  # null: never called
+    # In recordings; calls of replays are not counted.
+    calls: int
+    # Null: never called.
+    last_seen: datetime | None
     description: str
-    parameters: JSONValue  # the schema with which a model step offered it; null: none did
+    # The JSON schema that a model step offered; null: it was never offered.
+    parameters: JSONValue
     suggestion: ToolSuggestion
-    safe: bool | None  # null: not reviewed, and so never run
-    history: list[ToolDecisionView]  # the newest first
-    executor: str  # what runs it live: "http", "python" or "mcp" with the place; empty: nothing does
+    # Null: not reviewed, so it never runs.
+    safe: bool | None
+    # Newest first.
+    history: list[ToolDecisionView]
+    # What runs it live: "http", "python" or "mcp" and the destination; empty: it is not configured.
+    executor: str
 
 
 class ToolList(Schema):
@@ -46,16 +52,17 @@ class ToolList(Schema):
 
 class ToolChoice(Schema):
     name: Annotated[str, Field(min_length=1, max_length=300)]
-    safe: StrictBool | None  # null: take the review back
+    # Null: withdraw the review.
+    safe: StrictBool | None
 
 
 class ToolChoices(Schema):
     decisions: Annotated[list[ToolChoice], Field(max_length=10_000)]
 
     @model_validator(mode="after")
-    def _each_once(self) -> "ToolChoices":
+    def _reject_duplicates(self) -> "ToolChoices":
         names = [choice.name for choice in self.decisions]
         if len(set(names)) < len(names):
-            twice = next(name for at, name in enumerate(names) if name in names[:at])
-            raise ValueError(f"{twice!r} is decided twice")
+            duplicate = next(name for at, name in enumerate(names) if name in names[:at])
+            raise ValueError(f"{duplicate!r} has two decisions")
         return self

@@ -1,4 +1,4 @@
-"""Deciding about tools. Every decision is a row that stays: who, when, and how."""
+"""Review tools. Every decision is stored permanently with its author, time and origin."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -12,36 +12,40 @@ from replay.tool_review import queries, side_effects_yaml
 logger = structlog.get_logger("replay")
 
 
-def decide(decisions: Mapping[str, bool | None], *, by: str, via: Literal["page", "yaml"] = "page") -> int:
-    """Store what is new in the decisions, all or none; how many were."""
+def decide(decisions: Mapping[str, bool | None], *, author: str, source: Literal["page", "yaml"] = "page") -> int:
+    """Store new decisions in one transaction; returns their number."""
     with transaction.atomic():
-        held = queries.safety_by_tool()
+        current = queries.safety_by_tool()
         new = [
-            ToolDecision(tool=tool, safe=safe, by=by[:120], via=via)
+            ToolDecision(tool=tool, safe=safe, by=author[:120], via=source)
             for tool, safe in decisions.items()
-            if held.get(tool) is not safe
+            if current.get(tool) is not safe
         ]
         ToolDecision.objects.bulk_create(new)
     for decision in new:
-        logger.info("tool_decided", tool=decision.tool, safe=decision.safe, by=decision.by, via=via)
+        logger.info("tool_decided", tool=decision.tool, safe=decision.safe, by=decision.by, via=source)
     return len(new)
 
 
-def import_file(text: bytes, *, by: str) -> int:
+def import_file(text: bytes, *, author: str) -> int:
     """Take over a `side_effects.yaml`; how many decisions are new.
 
-    With `done: false` nothing becomes safe, and what the file calls a side effect is not safe any more.
+    With `done: false` no tool becomes safe, and tools that the file calls side effects lose a safe review.
     """
     file = side_effects_yaml.read(text)
     if file.done:
-        return decide(file.tools, by=by, via="yaml")
-    held = queries.safety_by_tool()
-    return decide({tool: None for tool, safe in file.tools.items() if not safe and held.get(tool)}, by=by, via="yaml")
+        return decide(file.tools, author=author, source="yaml")
+    current = queries.safety_by_tool()
+    return decide(
+        {tool: None for tool, safe in file.tools.items() if not safe and current.get(tool)},
+        author=author,
+        source="yaml",
+    )
 
 
 def export_file(executors: dict[str, str]) -> str:
-    """Every tool as decided, else as suggested; `done` only when every one of them was reviewed."""
+    """Export every tool as decided, or else as suggested; `done` is true only if all are reviewed."""
     tools = queries.listing(executors).tools
     lines = {tool.name: tool.suggestion.safe if tool.safe is None else tool.safe for tool in tools}
-    suggested = {tool.name: tool.suggestion.reason for tool in tools if tool.safe is None}
-    return side_effects_yaml.write(lines, done=not suggested, suggested=suggested)
+    suggestions = {tool.name: tool.suggestion.reason for tool in tools if tool.safe is None}
+    return side_effects_yaml.write(lines, done=not suggestions, suggestions=suggestions)

@@ -20,7 +20,7 @@ def _prepare() -> None:
     from traces.runs.services import record
 
     call_command("migrate", verbosity=0)
-    services.decide({desk.CHARGES: True, desk.LOOKS_UP: True}, by="the tests")
+    services.decide({desk.CHARGES: True, desk.LOOKS_UP: True}, author="the tests")
     runs = [str(record(desk.recording(number)).run_id) for number in range(int(os.environ[SESSIONS]))]
     print(json.dumps({"runs": runs, "token": tokens.create(name="tests", role="admin")}))
 

@@ -148,7 +148,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Compare two recordings of the same work, and propose which fields signatures should leave out. */
+        /** @description Compare two recordings of the same work, and propose fields that signatures should ignore. */
         post: operations["calibrate"];
         delete?: never;
         options?: never;
@@ -163,7 +163,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description A calibration as it was found, with the app's list as it is now. */
+        /** @description Return a calibration, with the app's current ignore list. */
         get: operations["get_calibration"];
         put?: never;
         post?: never;
@@ -182,7 +182,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Add proposals to the ignore list of the app, as its next version. */
+        /** @description Add proposals to the app's ignore list, as its next version. */
         post: operations["accept_calibration"];
         delete?: never;
         options?: never;
@@ -323,10 +323,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description What replaying the base without the changes would take, and how far that is. */
+        /** @description Return what replaying the base without the changes would cost, and the replay's progress. */
         get: operations["get_unchanged"];
         put?: never;
-        /** @description Replay the base without the candidate's changes; asking again finds the replay that was started. */
+        /** @description Replay the base without the candidate's changes; repeating the request returns the same replay. */
         post: operations["start_unchanged"];
         delete?: never;
         options?: never;
@@ -444,10 +444,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Every version of the ignore lists. */
+        /** @description List all versions of the ignore lists. */
         get: operations["list_ignore_lists"];
         put?: never;
-        /** @description Set the whole list of an app, as its next version; without rules nothing is ignored any more. */
+        /** @description Replace the ignore list of an app, as its next version; an empty list ignores nothing. */
         post: operations["set_ignore_list"];
         delete?: never;
         options?: never;
@@ -514,10 +514,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description The policies that have a name. */
+        /** @description List the named policies. */
         get: operations["list_policies"];
         put?: never;
-        /** @description Store a policy under a name. The name moves if it had another policy, which stays as it is. */
+        /** @description Save a policy under a name. An existing name moves here; its previous policy is kept. */
         post: operations["save_policy"];
         delete?: never;
         options?: never;
@@ -532,11 +532,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description A policy by name, digest or a unique beginning of its digest. */
+        /** @description Return a policy by name, digest or a unique prefix of its digest. */
         get: operations["get_policy"];
         put?: never;
         post?: never;
-        /** @description Take a name away. The policy itself stays: replays refer to it by its digest. */
+        /** @description Delete a name. The policy is kept: replays refer to it by its digest. */
         delete: operations["forget_policy_name"];
         options?: never;
         head?: never;
@@ -550,10 +550,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description The override profiles that have a name. */
+        /** @description List the named override profiles. */
         get: operations["list_profiles"];
         put?: never;
-        /** @description Store an override profile under a name. The name moves if it had another profile, which stays as it is. */
+        /** @description Save an override profile under a name. An existing name moves here; its previous profile is kept. */
         post: operations["save_profile"];
         delete?: never;
         options?: never;
@@ -568,11 +568,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description A profile by name, digest or a unique beginning of its digest. */
+        /** @description Return a profile by name, digest or a unique prefix of its digest. */
         get: operations["get_profile"];
         put?: never;
         post?: never;
-        /** @description Take a name away. The profile itself stays: replays refer to it by its digest. */
+        /** @description Delete a name. The profile is kept: replays refer to it by its digest. */
         delete: operations["forget_profile_name"];
         options?: never;
         head?: never;
@@ -927,7 +927,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description The newest exports of a run, and where it can go. */
+        /** @description List the newest exports of a run, and the configured targets. */
         get: operations["list_exports"];
         put?: never;
         post?: never;
@@ -946,7 +946,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Send a run to Langfuse. The export goes on in the background; asked again, nothing is doubled there. */
+        /** @description Export a run to Langfuse, in the background. Repeating an export creates no duplicates. */
         post: operations["export_to_langfuse"];
         delete?: never;
         options?: never;
@@ -1136,7 +1136,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description The JSON Schema of override profiles, policies or diff reports. */
+        /** @description Return the JSON Schema of override profiles, policies or diff reports. */
         get: operations["get_schema"];
         put?: never;
         post?: never;
@@ -1256,9 +1256,9 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Every tool seen in a run or configured, those that nobody reviewed first. */
+        /** @description List every tool that a run called or offered or that is configured, unreviewed tools first. */
         get: operations["list_tools"];
-        /** @description Decide whether tools are safe to run in replays. Tools that are not named keep their decision. */
+        /** @description Decide whether tools are safe to run in replays. Other tools keep their decision. */
         put: operations["decide_tools"];
         post?: never;
         delete?: never;
@@ -1274,9 +1274,9 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description The decisions as a `side_effects.yaml`; `done` is true when every tool was reviewed. */
+        /** @description Export the decisions as a `side_effects.yaml`; `done` is true if every tool was reviewed. */
         get: operations["export_tools"];
-        /** @description Take over the decisions of a `side_effects.yaml`. With `done: false` nothing becomes safe. */
+        /** @description Import the decisions of a `side_effects.yaml`. With `done: false` no tool becomes safe. */
         put: operations["import_tools"];
         post?: never;
         delete?: never;
@@ -1342,7 +1342,7 @@ export interface components {
     schemas: {
         /**
          * AcceptRequest
-         * @description Which proposals to add to the app's list, by their place in the calibration.
+         * @description Proposals to add to the app's ignore list, by their index in the calibration.
          */
         AcceptRequest: {
             /** Proposals */
@@ -1875,7 +1875,7 @@ export interface components {
         };
         /**
          * CalibrationRequest
-         * @description Two recordings of the same work, by id, unique beginning or `last`.
+         * @description Two recordings of the same work, by id, unique prefix or `last`.
          */
         CalibrationRequest: {
             /** Base */
@@ -2023,7 +2023,7 @@ export interface components {
         };
         /**
          * Collision
-         * @description Different calls of one recording that were answered differently and would become one.
+         * @description Different calls of one recording that had different answers and would get the same signature.
          */
         Collision: {
             /**
@@ -2298,7 +2298,7 @@ export interface components {
         };
         /**
          * Difference
-         * @description Where two corresponding calls differ in what they say: no ignore list may hide that.
+         * @description A meaningful difference between two corresponding calls, which no ignore list may hide.
          */
         Difference: {
             /** Base */
@@ -2728,7 +2728,7 @@ export interface components {
         };
         /**
          * ExportList
-         * @description The newest first; `targets` are the names that an export can be asked for with.
+         * @description Exports, newest first; `targets` are the names that an export request may use.
          */
         ExportList: {
             /** Exports */
@@ -2738,7 +2738,7 @@ export interface components {
         };
         /**
          * ExportRequest
-         * @description `target` is a Langfuse target by its name in the configuration; null: the only one.
+         * @description `target` names a configured Langfuse target; null: the only one.
          */
         ExportRequest: {
             /**
@@ -2755,7 +2755,7 @@ export interface components {
         ExportStatus: "pending" | "running" | "done" | "failed";
         /**
          * ExportView
-         * @description One run on its way to Langfuse: `done_events` of `events` were acknowledged.
+         * @description Export of one run to Langfuse; `done_events` of `events` were acknowledged.
          */
         ExportView: {
             /**
@@ -3078,7 +3078,7 @@ export interface components {
         };
         /**
          * IgnoreListView
-         * @description One version of an app's list. It holds for replays and diffs from `ready_at` on.
+         * @description One version of an app's ignore list, active for replays and diffs from `ready_at` on.
          */
         IgnoreListView: {
             /** App */
@@ -3101,7 +3101,7 @@ export interface components {
         };
         /**
          * IgnoreLists
-         * @description Every version, the newest first; the newest that is ready holds.
+         * @description All versions, newest first; the newest ready version is active.
          */
         IgnoreLists: {
             /** Lists */
@@ -4252,7 +4252,7 @@ export interface components {
         };
         /**
          * Proposal
-         * @description A field to ignore, what speaks for it, and what it would do.
+         * @description A field to ignore, with the evidence for it and its effect.
          */
         Proposal: {
             rule: components["schemas"]["IgnoreRule"];
@@ -4813,7 +4813,7 @@ export interface components {
         };
         /**
          * SavePolicy
-         * @description The name is given to the policy, also when another one had it.
+         * @description Saves the policy under the name; an existing name moves to this policy.
          */
         SavePolicy: {
             /** Name */
@@ -4822,7 +4822,7 @@ export interface components {
         };
         /**
          * SaveProfile
-         * @description The name is given to the profile, also when another one had it.
+         * @description Saves the profile under the name; an existing name moves to this profile.
          */
         SaveProfile: {
             /** Name */
@@ -5001,7 +5001,7 @@ export interface components {
         };
         /**
          * SetIgnoreList
-         * @description The whole list of an app, as its next version; without rules nothing is ignored any more.
+         * @description The next version of an app's ignore list; an empty list ignores nothing.
          */
         SetIgnoreList: {
             /** App */
@@ -5327,7 +5327,7 @@ export interface components {
         };
         /**
          * StoredPolicy
-         * @description A policy that never changes. Its names may move to another one.
+         * @description An immutable policy. Its names can move to another policy.
          */
         StoredPolicy: {
             /** Digest */
@@ -5348,7 +5348,7 @@ export interface components {
         };
         /**
          * StoredProfile
-         * @description An override profile that never changes. Its names may move to another one.
+         * @description An immutable override profile. Its names can move to another profile.
          */
         StoredProfile: {
             /** Digest */
@@ -5609,7 +5609,7 @@ export interface components {
         };
         /**
          * ToolDecisionView
-         * @description `safe` null: the review was taken back.
+         * @description One decision; `safe` null: the review was withdrawn.
          */
         ToolDecisionView: {
             /** Safe */
@@ -5675,7 +5675,7 @@ export interface components {
         };
         /**
          * ToolSuggestion
-         * @description What a tool's words say about it; a person decides.
+         * @description A suggestion from a tool's name and description; a person decides.
          */
         ToolSuggestion: {
             /** Safe */
@@ -5705,7 +5705,7 @@ export interface components {
         };
         /**
          * ToolView
-         * @description A tool that was called or offered in a run, is configured, or was decided about.
+         * @description A tool that was called or offered in a run, configured, or reviewed.
          */
         ToolView: {
             /** Name */
@@ -5910,7 +5910,7 @@ export interface components {
         };
         /**
          * UnchangedRequest
-         * @description `policy` null: that of the candidate, asking again what the candidate asked.
+         * @description `policy` null: the candidate's policy, repeating live what the candidate called live.
          */
         UnchangedRequest: {
             /** @default null */
@@ -5918,9 +5918,9 @@ export interface components {
         };
         /**
          * UnchangedView
-         * @description The base replayed without the changes: what it would take, and the replay once it was started.
+         * @description The base replayed without the changes: its cost, and the replay once it is started.
          *
-         *     `attached`: it is finished and stands beside the report.
+         *     `attached`: it is finished and attached to the report.
          */
         UnchangedView: {
             /**
@@ -7163,7 +7163,7 @@ export interface operations {
     list_ignore_lists: {
         parameters: {
             query?: {
-                /** @description Only the list of this app. */
+                /** @description Only the lists of this app. */
                 app?: string;
             };
             header?: never;
@@ -8260,7 +8260,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The run's id, a unique beginning of it, its external id, or `last`. */
+                /** @description The run's id, a unique prefix of it, its external id, or `last`. */
                 id: string;
             };
             cookie?: never;
@@ -8293,7 +8293,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description The run's id, a unique beginning of it, its external id, or `last`. */
+                /** @description The run's id, a unique prefix of it, its external id, or `last`. */
                 id: string;
             };
             cookie?: never;

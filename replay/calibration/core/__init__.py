@@ -1,1 +1,1 @@
-"""Volatile fields from pairs of recordings. Pure."""
+"""Detection of volatile fields from pairs of recordings. Pure."""

@@ -1,4 +1,4 @@
-"""What the REST interface says about calibrations and ignore lists."""
+"""Schemas of calibrations and ignore lists in the REST API."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -12,7 +12,7 @@ from traces.signatures.ignore_rules import IgnoreRule
 
 
 class CalibrationRequest(Schema):
-    """Two recordings of the same work, by id, unique beginning or `last`."""
+    """Two recordings of the same work, by id, unique prefix or `last`."""
 
     base: str
     candidate: str
@@ -33,7 +33,7 @@ class UnifiedPair(Schema):
 
 
 class Collision(Schema):
-    """Different calls of one recording that were answered differently and would become one."""
+    """Different calls of one recording that had different answers and would get the same signature."""
 
     side: Literal["base", "candidate"]
     type: StepType
@@ -42,7 +42,7 @@ class Collision(Schema):
 
 
 class Difference(Schema):
-    """Where two corresponding calls differ in what they say: no ignore list may hide that."""
+    """A meaningful difference between two corresponding calls, which no ignore list may hide."""
 
     base: int
     candidate: int
@@ -53,16 +53,21 @@ class Difference(Schema):
 
 
 class Proposal(Schema):
-    """A field to ignore, what speaks for it, and what it would do."""
+    """A field to ignore, with the evidence for it and its effect."""
 
     rule: IgnoreRule
-    kind: str  # what its values are: uuid, timestamp, hex, date, id or counter
-    pairs: int  # corresponding calls that differ there
+    # Kind of the values: uuid, timestamp, hex, date, id or counter.
+    kind: str
+    # Number of corresponding calls that differ in the field.
+    pairs: int
     examples: list[Example]
-    unifies: int  # of them, those that become equal when it is accepted with those that are recommended
+    # Number of these pairs that become equal if the proposal and all recommended ones are accepted.
+    unifies: int
     steps: list[UnifiedPair]
-    collisions: list[Collision]  # by it, or by it together with others
-    recommended: bool  # it unifies something, makes no different calls one, and its values name no thing or day
+    # Caused by the proposal, alone or together with others.
+    collisions: list[Collision]
+    # It unifies pairs, causes no collision, and its values identify no object and no day.
+    recommended: bool
 
 
 class CalibrationView(Schema):
@@ -73,18 +78,24 @@ class CalibrationView(Schema):
     candidate: UUID
     candidate_name: str
     created_at: datetime
-    compared: int  # pairs of corresponding calls
-    differing: int  # of them, those with different signatures
-    unified: list[UnifiedPair]  # that become equal when all proposals are accepted
+    # Number of pairs of corresponding calls.
+    compared: int
+    # Number of these pairs with different signatures.
+    differing: int
+    # Pairs that become equal if all proposals are accepted.
+    unified: list[UnifiedPair]
     proposals: list[Proposal]
     left: list[Difference]
-    left_out: int  # differing pairs beyond the limit, which were not looked at
-    unchecked: int  # calls beyond the limit, which may collide and were not looked at
-    current: "IgnoreListView | None"  # the app's list as it is now
+    # Differing pairs beyond the limit, which were not examined.
+    left_out: int
+    # Calls beyond the limit, which were not checked for collisions.
+    unchecked: int
+    # The app's current ignore list.
+    current: "IgnoreListView | None"
 
 
 class IgnoreListView(Schema):
-    """One version of an app's list. It holds for replays and diffs from `ready_at` on."""
+    """One version of an app's ignore list, active for replays and diffs from `ready_at` on."""
 
     app: str
     version: int
@@ -92,23 +103,24 @@ class IgnoreListView(Schema):
     rules: list[IgnoreRule]
     by: str
     at: datetime
-    ready_at: datetime | None  # null: recorded calls are still being signed under it
+    # Null: recorded calls are still being signed under it.
+    ready_at: datetime | None
 
 
 class IgnoreLists(Schema):
-    """Every version, the newest first; the newest that is ready holds."""
+    """All versions, newest first; the newest ready version is active."""
 
     lists: list[IgnoreListView]
 
 
 class AcceptRequest(Schema):
-    """Which proposals to add to the app's list, by their place in the calibration."""
+    """Proposals to add to the app's ignore list, by their index in the calibration."""
 
     proposals: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1, max_length=1000)]
 
 
 class SetIgnoreList(Schema):
-    """The whole list of an app, as its next version; without rules nothing is ignored any more."""
+    """The next version of an app's ignore list; an empty list ignores nothing."""
 
     app: Annotated[str, Field(min_length=1, max_length=120)]
     rules: Annotated[list[IgnoreRule], Field(max_length=1000)]

@@ -1,9 +1,9 @@
-"""From pairs of the same work to the fields that differ without meaning. Pure.
+"""Volatile fields: find fields that differ between recordings of the same work without a meaning. Pure.
 
-Only differences that look like times, ids or counters are proposed; another word or amount is another call. For
-every proposal it is told which pairs become equal by it, and which different calls of one recording would become
-one although they were answered differently: those are collisions, and such a proposal is not recommended. Both
-are told of a field together with those that are recommended, because calls often differ in several.
+Only differences that look like times, ids or counters become proposals; a different word or amount means a different
+call. Each proposal lists the pairs that it makes equal, and its collisions: different calls of one recording that had
+different answers and would get the same signature. A proposal with collisions is not recommended. Both lists are
+computed for the proposal together with all recommended ones, because calls often differ in several fields.
 """
 
 import re
@@ -22,17 +22,17 @@ from traces.signatures.ignore_rules import NO_RULES, IgnoreRule, IgnoreRules, Pa
 from traces.signatures.volatile_values import kind_of, masking
 
 _EXAMPLES: Final = 3
-_SHOWN: Final = 120
-_LISTED: Final = 50
+_EXAMPLE_LENGTH: Final = 120
+_LIST_LIMIT: Final = 50
 _COUNTERS: Final = frozenset({"seq", "sequence", "sequence_no", "counter", "nonce", "attempt", "tick", "iteration"})
 _MISSING: Final = "(absent)"
-# An id says which one is meant, unless its field says that it names the call itself. A date says for which day.
+# An id identifies an object, unless its field names the call itself. A date identifies a day.
 _OF_THE_CALL: Final = re.compile(r"request|trace|span|session|correlation|idempoten|nonce|call|client|run")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Made:
-    """A call as one recording holds it; `answer` is the digest of what came back."""
+class RecordedCall:
+    """A call of one recording; `answer` is the digest of its output."""
 
     side: Literal["base", "candidate"]
     no: int
@@ -48,39 +48,40 @@ class Made:
     def callee(self) -> str:
         return self.tool_name or self.name
 
-    def signed(self, ignoring: IgnoreRules, shared: "Shared") -> str:
+    def signature_under(self, ignoring: IgnoreRules, cache: "SignatureCache") -> str:
         key = id(self), ignoring.rules_for(self.type, self.callee)
-        if key not in shared.signed:
-            reduced = ignoring.reduce(self.type, self.callee, self.input, shared.known)
-            shared.kept.append(self)
-            shared.signed[key] = signature(
+        if key not in cache.signature_under:
+            reduced_input = ignoring.reduce(self.type, self.callee, self.input, cache.reductions)
+            cache.calls.append(self)
+            cache.signature_under[key] = signature(
                 type=self.type,
                 name=self.name,
                 provider=self.provider,
                 model=self.model,
                 tool_name=self.tool_name,
-                input=reduced,
-                digest_of=shared.splitter.digest,
+                input=reduced_input,
+                digest_of=cache.splitter.digest,
             )
-        return shared.signed[key]
+        return cache.signature_under[key]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shared:
-    """What is found out once: of the messages that calls of one conversation share, and of each call."""
+class SignatureCache:
+    """Cache of signatures, and of reductions of the messages that calls of one conversation share."""
 
     splitter: Splitter = field(default_factory=Splitter)
-    known: ReductionCache = field(default_factory=ReductionCache)
-    signed: dict[tuple[int, tuple[IgnoreRule, ...]], str] = field(default_factory=dict)
-    kept: list[Made] = field(default_factory=list)  # all that is known by identity, lest that be given to another
+    reductions: ReductionCache = field(default_factory=ReductionCache)
+    signature_under: dict[tuple[int, tuple[IgnoreRule, ...]], str] = field(default_factory=dict)
+    # Keeps the calls alive, because the keys contain their `id()`.
+    calls: list[RecordedCall] = field(default_factory=list)
 
 
-Pair = tuple[Made, Made]
+Pair = tuple[RecordedCall, RecordedCall]
 
 
 @dataclass
-class _Found:
-    """One rule with what speaks for it."""
+class _Candidate:
+    """One rule with its evidence."""
 
     rule: IgnoreRule
     kind: str
@@ -90,51 +91,61 @@ class _Found:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """`left` are the differences that are no such fields."""
+    """Result of a calibration; `left` are the meaningful differences."""
 
     proposals: list[Proposal]
-    unified: list[UnifiedPair]
+    equal_pairs: list[UnifiedPair]
     left: list[Difference]
 
 
-def propose(pairs: Sequence[Pair], opened: Callable[[Collection[str]], Sequence[Made]] = lambda types: ()) -> Outcome:
-    """The proposals from pairs of corresponding calls whose signatures differ, the most telling first.
+def propose(
+    pairs: Sequence[Pair], load_calls: Callable[[Collection[str]], Sequence[RecordedCall]] = lambda types: ()
+) -> Outcome:
+    """Propose rules from pairs of corresponding calls with different signatures, most relevant first.
 
-    `opened` has the calls of some types, of both recordings: those that a rule may confuse.
+    `load_calls` returns the calls of the given types in both recordings, to check for collisions.
     """
-    found, left = _sighted(pairs)
-    calls, shared = opened({rule.type for rule in found}), Shared()
-    safe, confused = _safe([rule for rule, each in found.items() if _says_nothing(each)], calls, shared)
-    equal = _equal(pairs, range(len(pairs)), IgnoreRules(rules=safe), shared)
-    recommended = tuple(rule for rule in safe if not equal.isdisjoint(found[rule].pairs))
+    candidates, left = _find_candidates(pairs)
+    calls, cache = load_calls({rule.type for rule in candidates}), SignatureCache()
+    safe, collisions_by_rule = _collision_free(
+        [rule for rule, candidate in candidates.items() if _is_meaningless(candidate)], calls, cache
+    )
+    equal = _equal(pairs, range(len(pairs)), IgnoreRules(rules=safe), cache)
+    recommended_rules = tuple(rule for rule in safe if not equal.isdisjoint(candidates[rule].pairs))
     proposals = []
-    for rule, each in found.items():
-        together = IgnoreRules(rules=tuple(dict.fromkeys((*recommended, rule))))
-        groups = confused[rule] if rule in confused else _at_work(rule, together.rules, calls, shared)
-        unified = _equal(pairs, each.pairs, together, shared)
-        proposals.append(_proposal(each, pairs, unified, groups, recommended=rule in recommended))
-    proposals.sort(key=lambda each: (not each.recommended, -each.pairs, each.rule.text))
-    whole = _equal(pairs, range(len(pairs)), IgnoreRules(rules=tuple(found)), shared)
-    return Outcome(proposals=proposals, unified=_unified(pairs, whole), left=left[:_LISTED])
+    for rule, candidate in candidates.items():
+        together = IgnoreRules(rules=tuple(dict.fromkeys((*recommended_rules, rule))))
+        groups = (
+            collisions_by_rule[rule]
+            if rule in collisions_by_rule
+            else _caused_collisions(rule, together.rules, calls, cache)
+        )
+        unified_pairs = _equal(pairs, candidate.pairs, together, cache)
+        proposals.append(_proposal(candidate, pairs, unified_pairs, groups, is_recommended=rule in recommended_rules))
+    proposals.sort(key=lambda candidate: (not candidate.recommended, -candidate.pairs, candidate.rule.text))
+    whole = _equal(pairs, range(len(pairs)), IgnoreRules(rules=tuple(candidates)), cache)
+    return Outcome(proposals=proposals, equal_pairs=_pair_views(pairs, whole), left=left[:_LIST_LIMIT])
 
 
-def collisions(ignoring: IgnoreRules, calls: Sequence[Made], shared: Shared) -> list[list[Made]]:
-    """Calls of one recording that differ and were answered differently, and would have one signature."""
-    groups: dict[tuple[str, str], list[Made]] = defaultdict(list)
+def collisions(ignoring: IgnoreRules, calls: Sequence[RecordedCall], cache: SignatureCache) -> list[list[RecordedCall]]:
+    """Find different calls of one recording with different answers that would get the same signature."""
+    groups: dict[tuple[str, str], list[RecordedCall]] = defaultdict(list)
     for call in calls:
         if ignoring.rules_for(call.type, call.callee):
-            groups[call.side, call.signed(ignoring, shared)].append(call)
+            groups[call.side, call.signature_under(ignoring, cache)].append(call)
     return [
         group
         for group in groups.values()
-        if len({call.answer for call in group}) > 1 and len({call.signed(NO_RULES, shared) for call in group}) > 1
+        if len({call.answer for call in group}) > 1
+        and len({call.signature_under(NO_RULES, cache) for call in group}) > 1
     ]
 
 
-def _sighted(pairs: Sequence[Pair]) -> tuple[dict[IgnoreRule, _Found], list[Difference]]:
-    """The fields that differ without meaning, and the differences that have one."""
-    found: dict[IgnoreRule, _Found] = {}
-    left: dict[tuple[str, str, Example], Difference] = {}  # later requests repeat what earlier ones said
+def _find_candidates(pairs: Sequence[Pair]) -> tuple[dict[IgnoreRule, _Candidate], list[Difference]]:
+    """Split the differences of all pairs into candidates for rules and meaningful differences."""
+    candidates: dict[IgnoreRule, _Candidate] = {}
+    # Keyed by content, because later requests repeat earlier messages.
+    left: dict[tuple[str, str, Example], Difference] = {}
     for at, (base, candidate) in enumerate(pairs):
         for path, before, after in differences(base.input, candidate.input):
             rule, kind = _rule(base, path, before, after)
@@ -142,59 +153,61 @@ def _sighted(pairs: Sequence[Pair]) -> tuple[dict[IgnoreRule, _Found], list[Diff
                 difference = _difference(base, candidate, path, before, after)
                 left.setdefault((difference.name, difference.pointer, difference.example), difference)
                 continue
-            _add(found.setdefault(rule, _Found(rule=rule, kind=kind)), at, before, after)
-    return found, list(left.values())
+            _add(candidates.setdefault(rule, _Candidate(rule=rule, kind=kind)), at, before, after)
+    return candidates, list(left.values())
 
 
-def _safe(
-    rules: Sequence[IgnoreRule], calls: Sequence[Made], shared: Shared
-) -> tuple[tuple[IgnoreRule, ...], dict[IgnoreRule, list[list[Made]]]]:
-    """Those of the rules that together confuse nothing, and what each of the others confuses beside them."""
-    left, confused = tuple(rules), dict[IgnoreRule, list[list[Made]]]()
-    while groups := collisions(IgnoreRules(rules=left), calls, shared):
-        at_work = {rule: _at_work(rule, left, calls, shared) for rule in left}
-        # Of rules for one field none is missed: then all are to blame.
-        confused |= {rule: found for rule, found in at_work.items() if found} or dict.fromkeys(left, groups)
-        left = tuple(rule for rule in left if rule not in confused)
-    return left, confused
+def _collision_free(
+    rules: Sequence[IgnoreRule], calls: Sequence[RecordedCall], cache: SignatureCache
+) -> tuple[tuple[IgnoreRule, ...], dict[IgnoreRule, list[list[RecordedCall]]]]:
+    """Return the rules that together cause no collision, and the collisions that each other rule causes."""
+    remaining, collisions_by_rule = tuple(rules), dict[IgnoreRule, list[list[RecordedCall]]]()
+    while groups := collisions(IgnoreRules(rules=remaining), calls, cache):
+        collisions_caused = {rule: _caused_collisions(rule, remaining, calls, cache) for rule in remaining}
+        # Several rules for one field hide each other: if no rule is the cause alone, all are.
+        collisions_by_rule |= {
+            rule: groups_of_rule for rule, groups_of_rule in collisions_caused.items() if groups_of_rule
+        } or dict.fromkeys(remaining, groups)
+        remaining = tuple(rule for rule in remaining if rule not in collisions_by_rule)
+    return remaining, collisions_by_rule
 
 
-def _at_work(
-    rule: IgnoreRule, together: Sequence[IgnoreRule], calls: Sequence[Made], shared: Shared
-) -> list[list[Made]]:
-    """The different calls that become one by these rules together, and would not without this one."""
-    others = IgnoreRules(rules=tuple(each for each in together if each != rule))
-    groups = collisions(IgnoreRules(rules=tuple(together)), calls, shared)
-    return [group for group in groups if len({call.signed(others, shared) for call in group}) > 1]
+def _caused_collisions(
+    rule: IgnoreRule, rules: Sequence[IgnoreRule], calls: Sequence[RecordedCall], cache: SignatureCache
+) -> list[list[RecordedCall]]:
+    """Return the collisions of these rules together that do not happen without this rule."""
+    other_rules = IgnoreRules(rules=tuple(other_rule for other_rule in rules if other_rule != rule))
+    groups = collisions(IgnoreRules(rules=tuple(rules)), calls, cache)
+    return [group for group in groups if len({call.signature_under(other_rules, cache) for call in group}) > 1]
 
 
-def _equal(pairs: Sequence[Pair], places: Iterable[int], ignoring: IgnoreRules, shared: Shared) -> set[int]:
-    return {at for at in places if len({call.signed(ignoring, shared) for call in pairs[at]}) == 1}
+def _equal(pairs: Sequence[Pair], places: Iterable[int], ignoring: IgnoreRules, cache: SignatureCache) -> set[int]:
+    return {at for at in places if len({call.signature_under(ignoring, cache) for call in pairs[at]}) == 1}
 
 
-def _says_nothing(found: _Found) -> bool:
-    """Whether the values name no thing and no day, but the call itself or its time."""
-    if found.kind == "id":
-        return _OF_THE_CALL.search(found.rule.pointer.lower()) is not None
-    return found.kind != "date"
+def _is_meaningless(candidate: _Candidate) -> bool:
+    """True if the values identify the call itself or its time, not an object or a day."""
+    if candidate.kind == "id":
+        return _OF_THE_CALL.search(candidate.rule.pointer.lower()) is not None
+    return candidate.kind != "date"
 
 
 def differences(before: JSONValue, after: JSONValue, path: Path = ()) -> Iterator[tuple[Path, JSONValue, JSONValue]]:
-    """The smallest parts in which two values differ. Lists of different lengths differ as a whole."""
+    """Yield the smallest parts in which two values differ; lists of different lengths differ as a whole."""
     if before == after and type(before) is type(after):
         return
     if isinstance(before, dict) and isinstance(after, dict):
         for key in dict.fromkeys([*before, *after]):
             yield from differences(before.get(key, _MISSING), after.get(key, _MISSING), (*path, key))
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        for index, (one, other) in enumerate(zip(before, after, strict=True)):
-            yield from differences(one, other, (*path, str(index)))
+        for index, (before_item, after_item) in enumerate(zip(before, after, strict=True)):
+            yield from differences(before_item, after_item, (*path, str(index)))
     elif digest(before) != digest(after):
         yield path, before, after
 
 
-def _rule(call: Made, path: Path, before: JSONValue, after: JSONValue) -> tuple[IgnoreRule | None, str]:
-    """The rule that would make two values equal, and what they are; None: they differ in what they say."""
+def _rule(call: RecordedCall, path: Path, before: JSONValue, after: JSONValue) -> tuple[IgnoreRule | None, str]:
+    """Return the rule that makes two values equal, and their kind; None: the difference is meaningful."""
     general = tuple("*" if part.isdecimal() else part for part in path)
     if not path:
         return None, ""
@@ -210,46 +223,50 @@ def _rule(call: Made, path: Path, before: JSONValue, after: JSONValue) -> tuple[
     return None, ""
 
 
-def _add(found: _Found, at: int, before: JSONValue, after: JSONValue) -> None:
-    if not found.pairs or found.pairs[-1] != at:
-        found.pairs.append(at)
-    if len(found.examples) < _EXAMPLES:
-        found.examples.append(Example(base=_short(before), candidate=_short(after)))
+def _add(candidate: _Candidate, pair_index: int, before: JSONValue, after: JSONValue) -> None:
+    if not candidate.pairs or candidate.pairs[-1] != pair_index:
+        candidate.pairs.append(pair_index)
+    if len(candidate.examples) < _EXAMPLES:
+        candidate.examples.append(Example(base=_short(before), candidate=_short(after)))
 
 
 def _proposal(
-    found: _Found,
+    candidate: _Candidate,
     pairs: Sequence[Pair],
-    unified: Collection[int],
-    confused: Sequence[Sequence[Made]],
+    unified_pairs: Collection[int],
+    collision_groups: Sequence[Sequence[RecordedCall]],
     *,
-    recommended: bool,
+    is_recommended: bool,
 ) -> Proposal:
     return Proposal(
-        rule=found.rule,
-        kind=found.kind,
-        pairs=len(found.pairs),
-        examples=found.examples,
-        unifies=len(unified),
-        steps=_unified(pairs, unified)[:_LISTED],
-        collisions=[_collision(group) for group in confused[:_LISTED]],
-        recommended=recommended,
+        rule=candidate.rule,
+        kind=candidate.kind,
+        pairs=len(candidate.pairs),
+        examples=candidate.examples,
+        unifies=len(unified_pairs),
+        steps=_pair_views(pairs, unified_pairs)[:_LIST_LIMIT],
+        collisions=[_collision(group) for group in collision_groups[:_LIST_LIMIT]],
+        recommended=is_recommended,
     )
 
 
-def _collision(group: Sequence[Made]) -> Collision:
+def _collision(group: Sequence[RecordedCall]) -> Collision:
     first = group[0]
-    return Collision(side=first.side, type=first.type, name=first.callee, steps=[call.no for call in group][:_LISTED])
+    return Collision(
+        side=first.side, type=first.type, name=first.callee, steps=[call.no for call in group][:_LIST_LIMIT]
+    )
 
 
-def _unified(pairs: Sequence[Pair], places: Iterable[int]) -> list[UnifiedPair]:
+def _pair_views(pairs: Sequence[Pair], places: Iterable[int]) -> list[UnifiedPair]:
     return [
         UnifiedPair(base=pairs[at][0].no, candidate=pairs[at][1].no, type=pairs[at][0].type, name=pairs[at][0].callee)
         for at in sorted(places)
     ]
 
 
-def _difference(base: Made, candidate: Made, path: Path, before: JSONValue, after: JSONValue) -> Difference:
+def _difference(
+    base: RecordedCall, candidate: RecordedCall, path: Path, before: JSONValue, after: JSONValue
+) -> Difference:
     return Difference(
         base=base.no,
         candidate=candidate.no,
@@ -262,4 +279,4 @@ def _difference(base: Made, candidate: Made, path: Path, before: JSONValue, afte
 
 def _short(value: JSONValue) -> str:
     text = value if isinstance(value, str) else str(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return text if len(text) <= _EXAMPLE_LENGTH else f"{text[:_EXAMPLE_LENGTH]}…"

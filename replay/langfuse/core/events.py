@@ -1,6 +1,6 @@
-"""A stored run as events of Langfuse's ingestion interface, one for the trace and one for each step. Pure.
+"""Converts a stored run to events of Langfuse's ingestion API: one for the trace, and one per step. Pure.
 
-An event says everything about what it is about, and its id follows from that: sent twice, it changes nothing.
+An event contains all data of its object, and its id is derived from it, so sending it again has no effect.
 """
 
 import json
@@ -16,7 +16,7 @@ from traces.core.step_header import StepHeader, step_view
 from traces.core.vocabulary import StepStatus, StepType
 from traces.payloads.messages import Message
 
-MOST_BYTES: Final = 3_500_000  # of one request; Langfuse takes 4.5 MB
+MOST_BYTES: Final = 3_500_000  # per request; Langfuse accepts 4.5 MB
 _PLACES: Final = ("input", "output")
 _ENVIRONMENT: Final = re.compile(r"(?!langfuse)[a-z0-9_-]{1,40}")
 _LEVELS: Final = {
@@ -30,7 +30,7 @@ _LEVELS: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class RunFacts:
-    """A run as the trace says it; `sealed_at` is the time of every event, so that a repeat is equal."""
+    """The data of a run's trace; `sealed_at` is the time of every event, so that repeated events are equal."""
 
     id: UUID
     name: str
@@ -45,7 +45,7 @@ class RunFacts:
     output: JSONValue = None
     tags: list[str] = field(default_factory=list)
     metadata: JSONObject = field(default_factory=dict)
-    replay: JSONObject = field(default_factory=dict)  # where a replay came from
+    replay: JSONObject = field(default_factory=dict)  # source of a replay
 
     @property
     def trace_id(self) -> str:
@@ -72,7 +72,7 @@ class StepFacts(StepHeader):
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """One envelope and its size as JSON; `cut` are the payloads that it leaves out."""
+    """One envelope and its size as JSON; `cut` names the payloads that were omitted."""
 
     envelope: JSONObject
     size: int
@@ -84,7 +84,7 @@ class Event:
 
 
 def trace_event(run: RunFacts) -> Event:
-    said = _without_empty(
+    body = _without_empty(
         {
             "id": run.trace_id,
             "timestamp": _time(run.started_at or run.sealed_at),
@@ -109,18 +109,18 @@ def trace_event(run: RunFacts) -> Event:
             },
         }
     )
-    return _event("trace-create", said, run)
+    return _event("trace-create", body, run)
 
 
 def step_event(step: StepFacts, run: RunFacts) -> Event:
     start = step.started_at or (run.started_at or run.sealed_at) + timedelta(milliseconds=step.no)
-    took = timedelta(milliseconds=step.duration_ms or 0.0)
+    duration = timedelta(milliseconds=step.duration_ms or 0.0)
     body: JSONObject = {
         "id": str(step.id),
         "traceId": run.trace_id,
         "name": step.name or str(step.type),
         "startTime": _time(start),
-        "endTime": _time(start + took),
+        "endTime": _time(start + duration),
         "level": _LEVELS.get(step.status, "DEFAULT"),
         "statusMessage": step.error,
         "parentObservationId": None if step.parent is None else str(step.parent),
@@ -134,13 +134,13 @@ def step_event(step: StepFacts, run: RunFacts) -> Event:
 
 
 def _generation(step: StepFacts) -> JSONObject:
-    given = step.input if isinstance(step.input, dict) else {}
-    parameters = given.get("parameters")
-    asked: JSONValue = {name: value for name, value in given.items() if name != "parameters"} or step.input
+    input = step.input if isinstance(step.input, dict) else {}
+    parameters = input.get("parameters")
+    request: JSONValue = {name: value for name, value in input.items() if name != "parameters"} or step.input
     output = step.output if isinstance(step.output, dict) else {}
     return {
         "model": step.model,
-        "input": _openai(asked),
+        "input": _openai(request),
         "output": _openai(output.get("message", step.output)),
         "modelParameters": {name: _parameter(value) for name, value in parameters.items()}
         if isinstance(parameters, dict)
@@ -151,18 +151,23 @@ def _generation(step: StepFacts) -> JSONObject:
 
 
 def _usage(step: StepFacts) -> JSONObject | None:
-    """OpenAI's words, which Langfuse takes apart itself, where both counts are known."""
-    given, made, cached = step.tokens_in, step.tokens_out, step.tokens_cached
-    if given is not None and made is not None:
+    """Return token counts, in OpenAI's format (which Langfuse parses) if both counts are known."""
+    tokens_in, tokens_out, cached = step.tokens_in, step.tokens_out, step.tokens_cached
+    if tokens_in is not None and tokens_out is not None:
         details: JSONObject = {} if cached is None else {"prompt_tokens_details": {"cached_tokens": cached}}
-        return {"prompt_tokens": given, "completion_tokens": made, "total_tokens": given + made, **details}
-    known = {"input": given, "output": made, "cached_tokens": cached}
-    return {name: count for name, count in known.items() if count is not None} or None
+        return {
+            "prompt_tokens": tokens_in,
+            "completion_tokens": tokens_out,
+            "total_tokens": tokens_in + tokens_out,
+            **details,
+        }
+    counts = {"input": tokens_in, "output": tokens_out, "cached_tokens": cached}
+    return {name: count for name, count in counts.items() if count is not None} or None
 
 
 def _metadata(step: StepFacts) -> JSONObject:
     output = step.output if isinstance(step.output, dict) and step.type is StepType.MODEL else {}
-    said: JSONObject = {
+    details: JSONObject = {
         "step_type": str(step.type),
         "sequence_no": step.no,
         "status": str(step.status),
@@ -176,19 +181,19 @@ def _metadata(step: StepFacts) -> JSONObject:
         "unavailable": list(step.unavailable),
         "timed": None if step.started_at is not None else False,
     }
-    return _without_empty({"tool_use_id": step.call_id, "forkpoint": _without_empty(said)})
+    return _without_empty({"tool_use_id": step.call_id, "forkpoint": _without_empty(details)})
 
 
 def _openai(value: JSONValue) -> JSONValue:
-    """Messages with their tool calls in the shape that Langfuse shows as such."""
+    """Convert messages with tool calls to the format that Langfuse renders as tool calls."""
     if isinstance(value, list):
         return [_openai(item) for item in value]
     if not isinstance(value, dict):
         return value
     if isinstance(value.get("messages"), list):
         tools = value.get("tools")
-        named = {"tools": [_tool(tool) for tool in tools]} if isinstance(tools, list) else {}
-        return {**value, **named, "messages": _openai(value["messages"])}
+        tools_entry = {"tools": [_tool(tool) for tool in tools]} if isinstance(tools, list) else {}
+        return {**value, **tools_entry, "messages": _openai(value["messages"])}
     if calls := Message(value).calls:
         return {**value, "tool_calls": [_call(call) for call in calls]}
     return value
@@ -206,7 +211,7 @@ def _tool(tool: JSONValue) -> JSONValue:
 
 
 def _parameter(value: JSONValue) -> JSONValue:
-    """Langfuse takes plain values and lists of texts; anything else goes as JSON."""
+    """Convert a model parameter: Langfuse accepts plain values and lists of strings, anything else becomes JSON."""
     plain = value is None or isinstance(value, str | int | float | bool)
     texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
     return value if plain or texts else json.dumps(value, ensure_ascii=False)
@@ -223,17 +228,17 @@ def _event(type: str, body: JSONObject, run: RunFacts) -> Event:
 
 
 def _cut(envelope: JSONObject, body: JSONObject) -> Event:
-    """An event that no request can carry goes without its largest payloads, and says so."""
+    """Replace the largest payloads of an event that is too large for a request with a note."""
     sizes = {name: len(as_json(body[name])) for name in (*_PLACES, "metadata") if name in body}
     cut: list[str] = []
-    left = sum(sizes.values())
+    remaining = sum(sizes.values())
     for name in sorted(sizes, key=sizes.__getitem__, reverse=True):
-        if left <= MOST_BYTES // 2:
+        if remaining <= MOST_BYTES // 2:
             break
-        left -= sizes[name]
+        remaining -= sizes[name]
         cut.append(name)
-        said = f"<left out: {sizes[name]} bytes are more than one request to Langfuse may have>"
-        body = {**body, name: {"forkpoint": {"left_out": said}} if name == "metadata" else said}
+        note = f"<omitted: {sizes[name]} bytes exceed the size limit of a request to Langfuse>"
+        body = {**body, name: {"forkpoint": {"left_out": note}} if name == "metadata" else note}
     envelope = {**envelope, "body": body}
     return Event(envelope=envelope, size=len(as_json(envelope)), cut=tuple(cut))
 
@@ -243,7 +248,7 @@ def _time(time: datetime) -> str:
 
 
 def _without_empty(value: JSONObject) -> JSONObject:
-    """Without what says nothing; an empty input or output says that it was empty."""
+    """Remove empty values, except an empty input or output, which is information."""
     return {name: item for name, item in value.items() if item not in (None, "", [], {}) or _is_payload(name, item)}
 
 

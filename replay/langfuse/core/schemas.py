@@ -1,4 +1,4 @@
-"""What the REST interface says about exports to Langfuse."""
+"""Schemas of exports to Langfuse in the REST API."""
 
 from datetime import datetime
 from uuid import UUID
@@ -8,13 +8,13 @@ from traces.core.schema import Schema
 
 
 class ExportRequest(Schema):
-    """`target` is a Langfuse target by its name in the configuration; null: the only one."""
+    """`target` names a configured Langfuse target; null: the only one."""
 
     target: str | None = None
 
 
 class ExportView(Schema):
-    """One run on its way to Langfuse: `done_events` of `events` were acknowledged."""
+    """Export of one run to Langfuse; `done_events` of `events` were acknowledged."""
 
     id: UUID
     run: UUID
@@ -22,17 +22,20 @@ class ExportView(Schema):
     status: ExportStatus
     events: int
     done_events: int
-    rejected: int  # refused by Langfuse for good; `error` holds the first reason
-    cut: int  # payloads left out because no request can carry them
+    # Events that Langfuse rejected permanently; `error` contains the first reason.
+    rejected: int
+    # Payloads omitted because of their size.
+    cut: int
     error: str
     retry_at: datetime | None
-    url: str  # the trace in Langfuse
+    # Address of the trace in Langfuse.
+    url: str
     created_at: datetime
     ended_at: datetime | None
 
 
 class ExportList(Schema):
-    """The newest first; `targets` are the names that an export can be asked for with."""
+    """Exports, newest first; `targets` are the names that an export request may use."""
 
     exports: list[ExportView]
     targets: list[str]

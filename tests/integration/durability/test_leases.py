@@ -45,7 +45,7 @@ def server(settings: Settings) -> Iterator[ProviderServer]:
     with provider_server(openai_text("Live ", "answer.")) as running:
         settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": f"{running.base_url}/v1", "timeout_s": 30}}
         settings.TOOLS = {ORDER: {"http": {"url": f"{running.base_url}/orders"}, "idempotent": False}}
-        tool_review_services.decide({ORDER: True}, by="ada")
+        tool_review_services.decide({ORDER: True}, author="ada")
         yield running
         providers.close()
 

@@ -189,14 +189,14 @@ def test_a_worker_that_dies_is_followed_by_one_that_goes_on_from_the_cursor(
     run = recorded()
     export = export_worker.enqueue(run.id, "lf")
     with monkeypatch.context() as death:
-        taken = export_worker._Export._acknowledged
+        taken = export_worker._Export._advance_cursor
 
         def dies(self: Any, *arguments: Any) -> None:
             taken(self, *arguments)
             if len(langfuse.order) >= 8:
                 raise KeyboardInterrupt
 
-        death.setattr(export_worker._Export, "_acknowledged", dies)
+        death.setattr(export_worker._Export, "_advance_cursor", dies)
         with pytest.raises(KeyboardInterrupt):
             work(export)
     export.refresh_from_db()

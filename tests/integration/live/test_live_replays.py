@@ -166,7 +166,7 @@ def test_other_wording_of_a_call_is_a_semantic_hit(server: ProviderServer) -> No
 
 
 def test_a_new_call_that_nothing_answers_is_blocked_and_marked_new(server: ProviderServer) -> None:
-    tool_review_services.decide({"get_weather": True}, by="ada")
+    tool_review_services.decide({"get_weather": True}, author="ada")
     answers(server, calls(("send_email", {"to": "a@example.com"}), ("get_weather", {"city": "Oslo"})), says("done"))
     view = replay(recorded(), 3, WRONG)
     email, weather = steps(view)[5:7]
@@ -266,7 +266,7 @@ def test_strict_refuses_what_would_be_simulated(server: ProviderServer) -> None:
 
 
 def test_fallback_fail_stops_where_nothing_answers(server: ProviderServer) -> None:
-    tool_review_services.decide({"get_weather": True}, by="ada")
+    tool_review_services.decide({"get_weather": True}, author="ada")
     answers(server, calls(("get_weather", {"city": "Oslo"})), says("done"))
     view = replay(recorded(), 3, WRONG, fallback="fail")
     assert (view.status, view.error_code, view.error_sequence_no) == ("failed_execution", "fallback_refused", 6)

@@ -65,7 +65,7 @@ def test_an_answer_given_for_one_tool_keeps_no_other_from_running(endpoint: Prov
 def test_the_plan_shows_the_tool_as_live(endpoint: ProviderServer) -> None:
     run = Run.objects.get(id=record(order_desk()).run_id)
     asked: Any = {"run": str(run.id), "policy": {**LIVE, "order": "reexecute"}}
-    tool_review_services.decide({"search_policy": False}, by="ada")
+    tool_review_services.decide({"search_policy": False}, author="ada")
     plan = services.preview(prepare.parse(asked))
     steps = {step.sequence_no: step for step in plan.steps}
     assert (steps[4].action, steps[4].reason, steps[4].label) == ("live", "live_tool_call", "simulated")
@@ -88,14 +88,14 @@ def test_the_plan_shows_the_tool_as_live(endpoint: ProviderServer) -> None:
     ],
 )
 def test_a_tool_that_is_not_allowed_does_not_run(endpoint: ProviderServer, policy: Any, safe: bool) -> None:
-    tool_review_services.decide({"get_order": safe}, by="ada")
+    tool_review_services.decide({"get_order": safe}, author="ada")
     assert order_step(replay(**policy)).reason != "live_tool_call"
     assert endpoint.seen == []
 
 
 def test_without_a_review_a_new_call_is_blocked(endpoint: ProviderServer) -> None:
     session = launch()
-    tool_review_services.decide({"get_order": None}, by="ada")  # taken back while the session waits for a worker
+    tool_review_services.decide({"get_order": None}, author="ada")  # taken back while the session waits for a worker
     runner.execute(session)
     assert output(order_step(queries.session_view(session))).startswith("[Forkpoint] Tool 'get_order' blocked")
     assert endpoint.seen == []

@@ -131,7 +131,7 @@ def install(folder: Path, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
 
 @pytest.mark.usefixtures("installed")
 def test_a_callable_of_an_installed_package_runs() -> None:
-    services.decide({"get_order": True}, by="ada")
+    services.decide({"get_order": True}, author="ada")
     assert tools.executors() == {"get_order": "python get_order"}
     view = replay()
     assert output(order_step(view)) == {"id": "B-9", "replay": str(view.id)}

@@ -58,7 +58,7 @@ def tried(path: str, body: Any, queued: list[str]) -> Any:
 def test_a_tool_that_is_reviewed_as_safe_runs_once_and_leaves_a_record(
     endpoint: ProviderServer, queued: list[str]
 ) -> None:
-    services.decide({"get_order": True}, by="ada")
+    services.decide({"get_order": True}, author="ada")
     seen = tried("tools/trials", {"name": "get_order", "arguments": {"order_id": "B-9"}}, queued)
     assert (seen["status"], seen["output"], seen["output_status"]) == ("succeeded", FOUND, "ok")
     assert (seen["by"], seen["executor"], seen["confirmed"]) == ("local", "http POST 127.0.0.1", False)
@@ -75,7 +75,7 @@ def test_a_tool_that_is_reviewed_as_safe_runs_once_and_leaves_a_record(
 def test_a_tool_that_nobody_called_safe_has_to_be_confirmed(
     endpoint: ProviderServer, queued: list[str], safe: bool | None, why: str
 ) -> None:
-    services.decide({"get_order": safe}, by="ada")
+    services.decide({"get_order": safe}, author="ada")
     refused = post("tools/trials", {"name": "get_order"})
     assert (refused.status_code, refused.json()["code"]) == (409, "tool_review_required")
     assert why in refused.json()["detail"]

@@ -80,7 +80,7 @@ def test_new_run_of_app_renews_previews(client: Client) -> None:
 def test_tool_decision_renews_previews(client: Client) -> None:
     body = fork(recorded())
     is_planned(client, body)
-    services.decide({"get_order": True}, by="operator")
+    services.decide({"get_order": True}, author="operator")
     assert is_planned(client, body)
 
 

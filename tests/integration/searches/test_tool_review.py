@@ -130,7 +130,7 @@ def test_a_decision_holds_and_says_who_made_it() -> None:
 
 
 def test_the_same_decision_again_is_no_new_one() -> None:
-    assert [tool_review_services.decide({"a": True}, by="ada") for _ in range(2)] == [1, 0]
+    assert [tool_review_services.decide({"a": True}, author="ada") for _ in range(2)] == [1, 0]
     assert ToolDecision.objects.count() == 1
 
 
@@ -161,7 +161,7 @@ def test_an_admin_is_named(settings: Settings) -> None:
 
 def test_the_file_goes_out_with_suggestions_and_comes_in_when_done() -> None:
     desk()
-    tool_review_services.decide({"transfer": True}, by="ada")
+    tool_review_services.decide({"transfer": True}, author="ada")
     response = Client().get("/api/v1/tools.yaml", headers={"Accept": "application/yaml"})
     assert response["Content-Disposition"] == 'attachment; filename="side_effects.yaml"'
     text = response.content.decode()
@@ -175,8 +175,8 @@ def test_the_file_goes_out_with_suggestions_and_comes_in_when_done() -> None:
 
 
 def test_a_file_that_is_not_done_can_only_block() -> None:
-    tool_review_services.decide({"a": True, "b": True, "c": False}, by="ada")
-    tool_review_services.import_file(b"tools: {a: false, c: true, d: true}\ndone: false", by="bob")
+    tool_review_services.decide({"a": True, "b": True, "c": False}, author="ada")
+    tool_review_services.import_file(b"tools: {a: false, c: true, d: true}\ndone: false", author="bob")
     assert tool_review_queries.safety_by_tool() == {"a": None, "b": True, "c": False}
 
 
@@ -195,9 +195,9 @@ def test_reviewed_or_listed_tools_are_not_in_the_way() -> None:
     run = desk()
     assert "'search_policy'" in unreviewed(run, tools={"block": ["get_*"]})[0]
     assert unreviewed(run, tools={"allow": ["other"]}) == []
-    tool_review_services.decide({"get_order": True, "search_policy": False}, by="ada")
+    tool_review_services.decide({"get_order": True, "search_policy": False}, author="ada")
     assert unreviewed(run) == []
-    tool_review_services.decide({"get_order": None}, by="ada")
+    tool_review_services.decide({"get_order": None}, author="ada")
     assert "'get_order'" in unreviewed(run)[0]
 
 

@@ -147,7 +147,7 @@ def more(client: Client, source: Run, places: dict[str, str], numbers: range) ->
         )
         diffing.share(diff_id=UUID(places["diff"]))
         ignore_lists.set_rules(app=f"app-{at}", rules=[IgnoreRule(type="tool", pointer=f"/{at}")], by="ada")
-        tool_review_services.decide({f"tool_{at}": True}, by="ada")
+        tool_review_services.decide({f"tool_{at}": True}, author="ada")
         for kind, body in (
             ("profile", {"profile": {"overrides": [{**WHAT_IF, "tool": {"output": at}}]}}),
             ("policie", {"policy": {"max_turns": at}}),

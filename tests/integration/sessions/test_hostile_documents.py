@@ -79,4 +79,4 @@ def test_a_detail_quotes_no_more_than_one_reads(client: Client) -> None:
 def test_a_tool_is_decided_once_in_a_request(client: Client) -> None:
     decisions = [{"name": "pay", "safe": True}, {"name": "pay", "safe": False}]
     answer = client.put("/api/v1/tools", {"decisions": decisions}, content_type="application/json")
-    assert (answer.status_code, answer.json()["detail"]) == (422, "'pay' is decided twice")
+    assert (answer.status_code, answer.json()["detail"]) == (422, "'pay' has two decisions")

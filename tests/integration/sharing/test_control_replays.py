@@ -107,7 +107,7 @@ class TestUnchangedReplay:
         # The last request repeats the second answer, so it differs, too: its own answer does not.
         assert alone == {FIRST: "same", SECOND: "changed", LAST: "changed"}
         assert [step.changes for step in lane.steps if step.base.sequence_no == LAST] == [["input", "tokens"]]
-        assert "asked for again, without the changes" in lane.how
+        assert "were called live again, without the changes" in lane.how
         assert ReplaySession.objects.get(id=started["session"]["id"]).profile.profile == {"overrides": []}
 
     def test_it_is_in_the_files_too(self, client: Client, queue: list[tuple[Any, str]], other: dict[str, Any]) -> None:
@@ -129,7 +129,7 @@ class TestUnchangedReplay:
         work_off(queue)
         lane = client.get(f"/api/v1/diffs/{session['diff']}").json()["unchanged"]
         assert lane["sentence"].endswith("nothing here is due to replaying itself.")
-        assert "asked nobody" in lane["how"]
+        assert "made no live calls" in lane["how"]
 
     def test_a_worker_that_ends_before_it_is_attached_is_made_up_for(
         self, client: Client, queue: list[tuple[Any, str]], other: dict[str, Any], monkeypatch: pytest.MonkeyPatch
@@ -139,9 +139,9 @@ class TestUnchangedReplay:
             post(client, f"/diffs/{other['diff']}/unchanged")
             work_off(queue)
         assert not Lane.objects.exists()
-        assert control_replays_attach.attach_forgotten() == 1
+        assert control_replays_attach.attach_missed() == 1
         assert Lane.objects.count() == 1
-        assert control_replays_attach.attach_forgotten() == 0
+        assert control_replays_attach.attach_missed() == 0
 
     def test_it_never_changes(self, client: Client, queue: list[tuple[Any, str]], other: dict[str, Any]) -> None:
         post(client, f"/diffs/{other['diff']}/unchanged")

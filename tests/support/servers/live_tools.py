@@ -23,7 +23,7 @@ LIVE: Any = {"allow": ["tool"], "retries": {"max": 2, "initial_s": 0.01}}
 
 def configure(settings: Settings, entry: dict[str, Any]) -> None:
     settings.TOOLS = {"get_order": entry}
-    tool_review_services.decide({"get_order": True}, by="ada")
+    tool_review_services.decide({"get_order": True}, author="ada")
 
 
 def launch(*entries: dict[str, Any], **policy: Any) -> Any:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay.calibration.core.volatile_fields import Made, Shared, collisions, differences, propose
+from replay.calibration.core.volatile_fields import RecordedCall, SignatureCache, collisions, differences, propose
 from traces.core.canonical import digest
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
@@ -24,8 +24,8 @@ def call(
     no: int = 1,
     answer: str = "same",
     tool: str = "search",
-) -> Made:
-    return Made(
+) -> RecordedCall:
+    return RecordedCall(
         side=side,
         no=no,
         type=StepType.TOOL,
@@ -38,7 +38,7 @@ def call(
     )
 
 
-def pair(base: JSONValue, candidate: JSONValue, no: int = 1) -> tuple[Made, Made]:
+def pair(base: JSONValue, candidate: JSONValue, no: int = 1) -> tuple[RecordedCall, RecordedCall]:
     return call(base, no=no), call(candidate, side="candidate", no=no)
 
 
@@ -100,7 +100,7 @@ def test_places_in_lists_are_one_field() -> None:
 def test_another_word_amount_or_length_is_another_call() -> None:
     pairs = [pair({"q": "rain"}, {"q": "snow"}), pair({"n": 100}, {"n": 900}), pair({"l": [1]}, {"l": [1, 2]})]
     outcome = propose(pairs)
-    assert (outcome.proposals, outcome.unified) == ([], [])
+    assert (outcome.proposals, outcome.equal_pairs) == ([], [])
     assert [each.pointer for each in outcome.left] == ["/q", "/n", "/l"]
 
 
@@ -196,18 +196,22 @@ def test_accepted_proposals_unify_exactly_what_they_say(inputs: list[dict[str, J
     pairs = [pair(one, other, no) for no, (one, other) in enumerate(zip(inputs, reversed(inputs), strict=True), 1)]
     outcome = propose(pairs)
     ignoring = IgnoreRules(rules=tuple(each.rule for each in outcome.proposals), version=1)
-    shared = Shared()
+    shared = SignatureCache()
     equal = [
-        base.no for base, candidate in pairs if base.signed(ignoring, shared) == candidate.signed(ignoring, shared)
+        base.no
+        for base, candidate in pairs
+        if base.signature_under(ignoring, shared) == candidate.signature_under(ignoring, shared)
     ]
-    assert [each.base for each in outcome.unified] == equal
+    assert [each.base for each in outcome.equal_pairs] == equal
 
 
 @given(st.lists(st.tuples(st.sampled_from([UUID, OTHER, "x"]), st.sampled_from("ab")), max_size=6))
 def test_without_a_collision_equal_signatures_mean_equal_answers(made: list[tuple[str, str]]) -> None:
     calls = [call({"id": value}, no=no, answer=answer) for no, (value, answer) in enumerate(made)]
-    ignoring, shared = IgnoreRules(rules=(IgnoreRule(type="tool", pointer="/id"),)), Shared()
-    several = len({one.signed(NO_RULES, shared) for one in calls}) > 1 and len({one.answer for one in calls}) > 1
+    ignoring, shared = IgnoreRules(rules=(IgnoreRule(type="tool", pointer="/id"),)), SignatureCache()
+    several = (
+        len({one.signature_under(NO_RULES, shared) for one in calls}) > 1 and len({one.answer for one in calls}) > 1
+    )
     assert bool(collisions(ignoring, calls, shared)) is several
 
 

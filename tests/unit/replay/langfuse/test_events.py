@@ -149,7 +149,7 @@ def test_what_no_request_can_carry_is_left_out_and_said(monkeypatch: pytest.Monk
     cut = events.step_event(step, RUN)
     body: Any = cut.envelope["body"]
     assert (cut.cut, body["input"]) == (("output",), {"file": "x" * 800})
-    assert body["output"] == "<left out: 3002 bytes are more than one request to Langfuse may have>"
+    assert body["output"] == "<omitted: 3002 bytes exceed the size limit of a request to Langfuse>"
     assert cut.size == len(json.dumps(cut.envelope, separators=(",", ":"))) <= 2_000
 
 

@@ -31,12 +31,12 @@ def test_what_was_written_is_read_again(tools: dict[str, bool]) -> None:
         tools=tools, done=True
     )
     why = dict.fromkeys(tools, "contains send")
-    assert side_effects_yaml.read(side_effects_yaml.write(tools, done=False, suggested=why).encode()).tools == tools
+    assert side_effects_yaml.read(side_effects_yaml.write(tools, done=False, suggestions=why).encode()).tools == tools
 
 
 def test_a_file_says_why_it_suggests_and_no_name_leaves_its_line() -> None:
     tools = {"send_email": False, "x\ndone: true\u2028done: true": False}
-    text = side_effects_yaml.write(tools, done=False, suggested=dict.fromkeys(tools, "contains send"))
+    text = side_effects_yaml.write(tools, done=False, suggestions=dict.fromkeys(tools, "contains send"))
     assert "#   'send_email' contains send\n" in text
     assert side_effects_yaml.read(text.encode()) == ToolFile(tools=tools, done=False)
 
@@ -50,8 +50,8 @@ def test_a_file_says_why_it_suggests_and_no_name_leaves_its_line() -> None:
         ("tools: {a: null}\ndone: true", "/tools/a", "is None"),
         ("tools: {on: true}\ndone: true", "/tools/True", "in quotes"),
         ("tools: {a: true}", "/done", "missing"),
-        ("tools: {a: true, a: false}\ndone: true", "", "stands twice"),
-        ("tools: {a: true}\ndone: true\nextra: 1", "/extra", "not known"),
+        ("tools: {a: true, a: false}\ndone: true", "", "occurs twice"),
+        ("tools: {a: true}\ndone: true\nextra: 1", "/extra", "unknown"),
         ("tools: [a]\ndone: true", "/tools", "no `tools:`"),
         ("", "/tools", "no `tools:`"),
         ("a: [", "", "not YAML"),
