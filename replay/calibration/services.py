@@ -33,7 +33,7 @@ _TYPES: Final = {str(type): type for type in SIGNED_TYPES}
 
 
 def calibrate(request: CalibrationRequest) -> Calibration:
-    """Compare two recordings of the same work; repeating it for the same runs returns the same calibration."""
+    """Compare two recordings of the same work; the same runs return the same calibration."""
     base, candidate = find_run(request.base), find_run(request.candidate)
     _check(base, candidate)
     earlier = Calibration.objects.filter(base=base, candidate=candidate).first()

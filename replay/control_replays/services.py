@@ -1,4 +1,4 @@
-"""Control replays: replay a diff's base without the changes, so that effects of replaying are not blamed on them."""
+"""Control replays: replay a diff's base without the changes, to see the effect of replaying."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -107,7 +107,7 @@ def _policy(candidate: Run) -> Policy:
 
 
 def _fork(base: Run, candidate: Run) -> int | None:
-    """Return the step from which the runs can differ: the fork of the candidate, or of both from one source."""
+    """Return the step from which the runs can differ: the fork of the candidate or of both."""
     if candidate.source_run_id == base.id:
         return candidate.fork_sequence_no
     if candidate.source_run_id is not None and candidate.source_run_id == base.source_run_id:

@@ -25,7 +25,7 @@ _NO_RECORDING: Final = "which no recording answers: what does it return?"
 
 
 class LiveEnvironment:
-    """Implements `ReplayEnvironment`; `committed_steps` were resolved before a crash and are not resolved again."""
+    """Implements `ReplayEnvironment`; `committed_steps` from before a crash are not resolved again."""
 
     planning = False
 

@@ -1,4 +1,4 @@
-"""Session observers: the interface through which features take part in the execution of their sessions."""
+"""Session observers: the interface of features to the execution of their sessions."""
 
 from collections.abc import Iterable
 from decimal import Decimal

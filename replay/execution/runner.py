@@ -81,7 +81,7 @@ def give_up(abandoned_claim: leases.Claim) -> None:
 
 
 def compare(session_id: UUID) -> None:
-    """Diff source and derived run; if the diff fails, the error is logged and the session stays completed."""
+    """Diff source and derived run; a failed diff is logged, and the session stays completed."""
     session = ReplaySession.objects.get(id=session_id)
     if session.run_id is None or session.status not in COMPLETED:
         return
@@ -197,7 +197,7 @@ def _end(
 
 @contextmanager
 def _heartbeat(session_id: UUID, owner: str) -> Iterator[None]:
-    """Write heartbeats in a separate thread, because a live call can take longer than the heartbeat interval."""
+    """Write heartbeats in a separate thread, since a live call can outlast the interval."""
     stop = threading.Event()
 
     def beat() -> None:

@@ -70,7 +70,10 @@ class HookEntry(Schema):
 
 
 class LangfusePlace(Schema):
-    """A Langfuse project. The secret key remains in the environment; `replays`: export every finished replay."""
+    """A Langfuse project.
+
+    The secret key remains in the environment; `replays`: export every finished replay.
+    """
 
     base_url: OperatorUrl
     public_key: Name | None = None

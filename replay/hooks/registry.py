@@ -1,4 +1,4 @@
-"""Hook registry: dispatches events to hooks and picks the winning answer. Pure, except for the hooks themselves."""
+"""Hook registry: dispatches events and picks the winning answer. Pure, except for the hooks."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -32,7 +32,10 @@ class HookFailure(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Hook:
-    """One registered hook. Empty `events`: all events. `gate`: if the hook fails, the tool call is denied."""
+    """One registered hook.
+
+    Empty `events`: all events. `gate`: if the hook fails, the tool call is denied.
+    """
 
     name: str
     ask: Ask
@@ -62,7 +65,10 @@ class Registry:
     hooks: tuple[Hook, ...] = ()
 
     def fire(self, event: HookEvent, envelope: JSONObject, *, tool: str = "") -> Outcome:
-        """Call every hook that handles the event; failures are reported, and a failed gate denies the tool call."""
+        """Call every hook that handles the event.
+
+        Failures are reported, and a failed gate denies the tool call.
+        """
         answers: list[HookAnswer] = []
         failures: list[Failure] = []
         for hook in self.hooks:
@@ -86,7 +92,10 @@ def compile_matcher(matcher: str) -> re.Pattern[str]:
 
 
 def matches(matcher: str, tool: str) -> bool:
-    """True if the expression matches anywhere in the name; an empty one always does, an invalid one never."""
+    """True if the expression matches anywhere in the name.
+
+    An empty one always does, an invalid one never.
+    """
     try:
         return compile_matcher(matcher).search(tool) is not None
     except ValueError:

@@ -1,4 +1,4 @@
-"""Telemetry: events are sent to the configured targets in order, from separate threads, without blocking replays.
+"""Telemetry: sends events to the configured targets in order, without blocking replays.
 
 Each process has one sender per target. Events that do not fit into its queue, or are not accepted after all retries,
 are dropped, counted, and reported to the target in an `events_dropped` event.

@@ -130,7 +130,10 @@ class _Export:
         _end(self.row, self.owner, ExportStatus.DONE, self.row.error)
 
     def _deliver(self, batch: Sequence[Event]) -> None:
-        """Send a batch until each event is accepted or permanently rejected; only then the next batch follows."""
+        """Send a batch until each event is accepted or permanently rejected.
+
+        Only then the next batch follows.
+        """
         remaining = list(batch)
         rejections: dict[str, str] = {}
         for attempt in range(_TRIES):

@@ -1,4 +1,4 @@
-"""Egress control: live calls reach only configured hosts, and private addresses only if the operator named them.
+"""Egress control: live calls reach only configured hosts, and no unnamed private addresses.
 
 The check happens on connect, after name resolution, and the connection goes to the checked address. So a name that
 later resolves to another address (DNS rebinding) has no effect. Redirects are not followed, and proxies from the

@@ -14,7 +14,7 @@ _PREFIX: Final = re.compile(r"^(models|publishers/[\w-]+/models)/")
 def price(
     provider: str, model: str, tokens_in: int | None, tokens_out: int | None, tokens_cached: int | None, at: datetime
 ) -> Decimal | None:
-    """Price in US dollars at a date, with input, cached input and output priced separately; None: unknown.
+    """Price in US dollars at a date, with separate prices for cached input; None: unknown.
 
     `tokens_in` counts all input tokens, including cached ones.
     """

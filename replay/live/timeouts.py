@@ -16,7 +16,9 @@ class GivenUp(Exception):
 
 
 def run_with_timeout(seconds: float, work: Callable[[], _Result], *, is_cancelled: Callable[[], bool]) -> _Result:
-    """Return or raise what `work` does; raises `TimeoutError` after `seconds`, and `GivenUp` if cancelled.
+    """Return or raise what `work` does.
+
+    Raises `TimeoutError` after `seconds`, and `GivenUp` if cancelled.
 
     The work continues in its thread after that, so it must be harmless without a consumer.
     """

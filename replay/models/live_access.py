@@ -9,7 +9,10 @@ from traces.models import Run
 
 
 class ToolDecision(models.Model):
-    """One review decision about a tool. Rows are only added: a tool's newest row applies, all rows are its history."""
+    """One review decision about a tool.
+
+    Rows are only added: a tool's newest row applies, all rows are its history.
+    """
 
     tool = models.CharField(max_length=300)
     safe = models.BooleanField(null=True, help_text="may run in a replay; null: the review was withdrawn")
@@ -50,7 +53,10 @@ class Trial(models.Model):
 
 
 class HookOutcome(models.Model):
-    """Outcome of one event that a hook decided or failed on. A takeover uses it instead of calling the hooks again."""
+    """Outcome of one event that a hook decided or failed on.
+
+    A takeover uses it instead of calling the hooks again.
+    """
 
     session = models.ForeignKey(ReplaySession, models.CASCADE, related_name="hook_outcomes")
     sequence_no = models.PositiveIntegerField(help_text="step of the derived run that the event concerns; 0: the agent")

@@ -26,7 +26,10 @@ class ReplayPolicy(models.Model):
 
 
 class DocumentName(models.Model):
-    """A name for an override profile or a policy. A name can move to another document; the old document remains."""
+    """A name for an override profile or a policy.
+
+    A name can move to another document; the old document remains.
+    """
 
     kind = models.CharField(max_length=7, help_text="'profile' or 'policy'")
     name = models.CharField(max_length=80)

@@ -1,4 +1,4 @@
-"""Tables for work that takes several replays: experiments, bisections, proofs, control replays, calibrations."""
+"""Tables for work that takes several replays, such as experiments, bisections and proofs."""
 
 from django.db import models
 
@@ -53,7 +53,10 @@ class ExperimentRow(models.Model):
 
 
 class Bisection(models.Model):
-    """A search for the last step from which a failing run can still succeed. Its progress is stored in its probes."""
+    """A search for the last step from which a failing run can still succeed.
+
+    Its progress is stored in its probes.
+    """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     run = models.ForeignKey(Run, models.PROTECT, related_name="bisections")
@@ -101,7 +104,10 @@ class BisectionProbe(models.Model):
 
 
 class Proof(models.Model):
-    """A search for the changes that made a difference. Its progress is in its probes, so any worker can continue it."""
+    """A search for the changes that made a difference.
+
+    Its progress is in its probes, so any worker can continue it.
+    """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     diff = models.ForeignKey(DiffReport, models.CASCADE, related_name="proofs")

@@ -103,7 +103,10 @@ class Attempt(models.Model):
 
 
 class SessionMessage(models.Model):
-    """One message of a session's event log. A `session` message is read as the session's state at reading time."""
+    """One message of a session's event log.
+
+    A `session` message is read as the session's state at reading time.
+    """
 
     session = models.ForeignKey(ReplaySession, models.CASCADE, related_name="messages")
     seq = models.PositiveIntegerField()

@@ -65,7 +65,10 @@ KEPT_NAMES: Final = ("messages", "model", "provider", "parameters", "system")
 
 
 class PromptOverride(Schema):
-    """`system` replaces the system prompt of a model step (empty: removes it); the other fields edit prompt steps."""
+    """`system` replaces the system prompt of a model step (empty: removes it).
+
+    The other fields edit prompt steps.
+    """
 
     system: str | None = None
     template: str | None = None

@@ -17,7 +17,7 @@ def canonical_name(name: str) -> str:
 
 
 def apply_model_settings(input: JSONObject, model: JSONObject) -> JSONObject:
-    """Apply tools, response format and parameters to a model input, in the recording's parameter spellings."""
+    """Apply model settings to an input, in the recording's spellings of parameters."""
     settings = {name: model[name] for name in _PARAMETERS if name in model} | _object(model.get("parameters"))
     removed = frozenset(map(str, _names(model.get("unset"))))
     request: JSONObject = {**input, **{name: model[name] for name in _REQUEST if name in model}}

@@ -1,4 +1,4 @@
-"""JSON Schemas of the documents that users write and read: override profiles, policies, diff reports. Pure."""
+"""JSON Schemas of override profiles, policies and diff reports. Pure."""
 
 from typing import Any, Final, Literal
 

@@ -46,7 +46,10 @@ class PreviewView(APIView):
         responses={200: Plan, **PROBLEMS},
     )
     def post(self, request: Request) -> Response:
-        """Plan a replay: what it would do with every step, and its cost. Nothing runs; the plan lists refusals."""
+        """Plan a replay: what it would do with every step, and its cost.
+
+        Nothing runs; the plan lists refusals.
+        """
         list_untouched = yes_or_no(request.query_params, "untouched", default=True)
         question = prepare.parse(request.data)
         plan = previews.answer(
@@ -94,7 +97,7 @@ class AttemptsView(APIView):
 class MessagesView(APIView):
     @extend_schema(operation_id="list_messages", parameters=[_AFTER], responses={200: MessageList, **PROBLEMS})
     def get(self, request: Request, id: str) -> Response:
-        """List messages since `after`: session changes, resolved steps, attempts, and streamed text of live answers."""
+        """List messages since `after`: session changes, resolved steps, attempts and streamed text."""
         after = whole_number(request.query_params, "after", default=0, maximum=LAST_NO, minimum=0)
         messages = queries.messages_after(queries.find_session(id).id, after)
         return Response(MessageList(messages=messages, last=max([after, *(message.seq for message in messages)])))

@@ -54,7 +54,10 @@ class PreparedReplay:
 
 
 def parse(body: JSONValue) -> ReplayRequest:
-    """Parse a request from JSON; raises `InvalidReplay` with a pointer, and `NotFound` for an unknown name."""
+    """Parse a request from JSON.
+
+    Raises `InvalidReplay` with a pointer, and `NotFound` for an unknown name.
+    """
     resolved_body = library.insert_documents(body)
     refuse_structural(resolved_body.get("overrides") if isinstance(resolved_body, dict) else None, "/overrides")
     return parse_body(ReplayRequest, resolved_body)

@@ -57,7 +57,7 @@ def answer(
 
 
 def _key(request: Request, question: BaseModel, ref: str) -> str | None:
-    """Cache key: everything the plan depends on. None for a missing or unsealed run, which may change at any moment."""
+    """Cache key: everything the plan depends on; None for a run that is missing or not sealed."""
     try:
         run = find_run(ref)
     except NotFound:

@@ -37,7 +37,9 @@ def preview(request: ReplayRequest, *, list_untouched: bool = True) -> Plan:
 
 
 def launch(request: ReplayRequest, key: Key | None = None) -> ReplaySession:
-    """Start a replay; raises `ReplayRefusal`. Repeating an idempotency key returns the session that it started.
+    """Start a replay.
+
+    Raises `ReplayRefusal`. Repeating an idempotency key returns the session that it started.
 
     If the plan already violates the policy (a strict replay, or an unreadable recording), the session is stored as
     failed validation.
@@ -90,7 +92,7 @@ def cancel(session_id: UUID) -> ReplaySession:
 
 
 def answer(session_id: UUID, operator_answer: OperatorAnswer) -> ReplaySession:
-    """Answer a waiting session's question and resume the session; repeating the same answer has no effect."""
+    """Answer a session's question and resume it; repeating the same answer has no effect."""
     step, answer_json = str(operator_answer.sequence_no), operator_answer.model_dump(mode="json")
     with transaction.atomic():
         session = queries.find_session(session_id)

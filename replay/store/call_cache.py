@@ -103,7 +103,7 @@ def _short_matches(query: tool_calls.CallQuery, threshold: float, run: UUID | No
 
 
 def _long_matches(query: tool_calls.CallQuery, tool: str, threshold: float, ignoring: IgnoreRules) -> list[_Match]:
-    """Find similar calls with long arguments: preselect by their marks, then compare the recorded arguments."""
+    """Find similar calls with long arguments: preselect by marks, then compare the arguments."""
     marks = tool_calls.similar_marks(query, threshold)
     nearest = tool_matching.nearest_marks(tool_calls.mark(query), marks) if marks else []
     matches: list[_Match] = []

@@ -37,7 +37,10 @@ def build_fork(graph: Graph, overrides: OverrideProfile, policy: Policy, payload
 
 
 def _payload_groups(fork: Fork) -> Iterable[Iterable[str]]:
-    """Payloads of the steps that a change can reach; model inputs are a separate group, since a plan may need none."""
+    """Payloads of the steps that a change can reach.
+
+    Model inputs are a separate group, since a plan may need none.
+    """
     graph = fork.graph
     live_steps = {node.no for node in graph.nodes if fork.policy.reexecutes(node.type)}
     reachable = sorted(graph.reachable(live_steps | fork.profile.by_step.keys()))

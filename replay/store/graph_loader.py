@@ -118,7 +118,7 @@ def _links(run_id: UUID, fork: int) -> dict[int, tuple[Link, ...]]:
 
 
 def _earlier_calls(run_id: UUID, fork: int, open_containers: list[int]) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
-    """Load the closed agents and the tool calls before the fork inside the containers that are open at it."""
+    """Load closed agents and tool calls before the fork, inside the containers open at it."""
     before = Step.objects.filter(run_id=run_id, sequence_no__lt=fork)
     children = (
         before.filter(parent_no__in=open_containers) if open_containers else before.filter(parent_no__isnull=True)

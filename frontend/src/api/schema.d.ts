@@ -791,7 +791,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description List messages since `after`: session changes, resolved steps, attempts, and streamed text of live answers. */
+        /** @description List messages since `after`: session changes, resolved steps, attempts and streamed text. */
         get: operations["list_messages"];
         put?: never;
         post?: never;
@@ -810,7 +810,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Plan a replay: what it would do with every step, and its cost. Nothing runs; the plan lists refusals. */
+        /**
+         * @description Plan a replay: what it would do with every step, and its cost.
+         *
+         *     Nothing runs; the plan lists refusals.
+         */
         post: operations["preview_replay"];
         delete?: never;
         options?: never;
@@ -4034,7 +4038,9 @@ export interface components {
         };
         /**
          * PromptOverride
-         * @description `system` replaces the system prompt of a model step (empty: removes it); the other fields edit prompt steps.
+         * @description `system` replaces the system prompt of a model step (empty: removes it).
+         *
+         *     The other fields edit prompt steps.
          */
         PromptOverride: {
             /**

@@ -1,4 +1,4 @@
-"""Volatile fields: find fields that differ between recordings of the same work without a meaning. Pure.
+"""Volatile fields: find meaningless differences between recordings of the same work. Pure.
 
 Only differences that look like times, ids or counters become proposals; a different word or amount means a different
 call. Each proposal lists the pairs that it makes equal, and its collisions: different calls of one recording that had

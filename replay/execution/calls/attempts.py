@@ -182,7 +182,7 @@ class AttemptJournal:
         self._wait(wait, call)
 
     def abort(self, attempt: Attempt, error: Exception, *, code: str = INTERRUPTION) -> NoReturn:
-        """Raise the reason why a call in flight was abandoned: ownership, shutdown, deadline, or cancellation."""
+        """Raise the reason for abandoning a call: ownership, shutdown, deadline or cancellation."""
         self.interrupt(attempt, code)
         self.row.check()
         self.check_deadline(attempt.sequence_no)

@@ -1,4 +1,7 @@
-"""Live tool calls of a session. A call that may have run already is never repeated, unless it is idempotent."""
+"""Live tool calls of a session.
+
+A call that may have run already is never repeated, unless it is idempotent.
+"""
 
 import time
 from typing import Any, Final, Protocol
@@ -23,7 +26,10 @@ class Operator(Protocol):
     """Operator of the session."""
 
     def ask(self, call: Call, reason: str, may_run: bool = False) -> OperatorAnswer | None:
-        """Return the operator's answer; None: use the fallback. Raises `OperatorWait` if there is no answer yet."""
+        """Return the operator's answer.
+
+        None means that the policy's fallback applies. Raises `OperatorWait` if there is no answer yet.
+        """
 
 
 def answer(journal: AttemptJournal, operator: Operator, tool: tools.Tool, call: Call) -> Answer | None:

@@ -122,7 +122,7 @@ class Checkpoints:
         self.room_for(1)
 
     def room_for(self, count: int) -> int:
-        """Return how many of `count` further steps the budget allows; raises `ReplayFailure` if it allows none."""
+        """Return how many of `count` further steps fit the budget; raises `ReplayFailure` if none."""
         limit = self.policy.budget.max_steps
         step_count = sum(self.counts.values())
         self._journal.check_deadline(step_count + 1)

@@ -1,4 +1,4 @@
-"""Status of containers (agent, turn) in a derived run: that of their last step here, not of the source's."""
+"""Container status: agents and turns of a derived run end as their last step does."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -21,7 +21,7 @@ _CHANGED: Final = "Steps in it were resolved again: its status and duration come
 
 
 def settle(run_id: UUID, container_numbers: Collection[int | None]) -> None:
-    """Derive the outcome of changed containers, and of those around them, from the steps they contain now.
+    """Derive the outcome of changed containers, and of those around them, from their steps.
 
     `container_numbers` are the containers in which something differs from the recording.
     """

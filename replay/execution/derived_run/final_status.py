@@ -35,7 +35,7 @@ def run_status(session: ReplaySession, *, has_changes: bool, end_kept: bool) -> 
 
 
 def _ends_failing(session: ReplaySession) -> bool:
-    """True if the last top-level step failed, not counting the output step, which only repeats an earlier result."""
+    """True if the last top-level step failed; output steps do not count, they repeat a result."""
     outermost = Step.objects.filter(run=session.run, parent_no__isnull=True).exclude(type=StepType.OUTPUT)
     return outermost.order_by("-sequence_no").values_list("status", flat=True).first() in _FAILED
 

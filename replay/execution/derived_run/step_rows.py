@@ -89,7 +89,7 @@ def reused_row(step: Step, no: int, parent: int | None, *, detail: JSONObject | 
 
 
 def lost_row(step: Step, no: int, parent: int | None, losses: LostPayloads, save: PayloadWriter) -> StepRow:
-    """Build the row of a source step with unreadable payloads: its readable part, or a placeholder output."""
+    """Build the row of an unreadable source step: its readable part, or a placeholder output."""
     base = reused_row(step, no, parent, detail=lost_detail(losses))
     row = replace(base, label=Label.SIMULATED, reason=Reason.POLICY_FALLBACK)
     if not any(payload.field == "output" for payload in losses):

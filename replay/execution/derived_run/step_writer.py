@@ -50,7 +50,10 @@ class StepWriter:
         self._reused_steps.copy(session.fork_sequence_no, session.source_run.step_count)
 
     def follow(self, replayer: Replayer, inspect: Callable[[Event], None]) -> None:
-        """Write a replayer's events after `inspect` accepts them; steps resolved before an error are committed."""
+        """Write a replayer's events after `inspect` accepts them.
+
+        Steps resolved before an error are committed.
+        """
         try:
             for event in replayer.run():
                 inspect(event)
@@ -110,9 +113,9 @@ class StepWriter:
         if answer.label is not Label.EXACT:
             self._changed_containers.add(call.parent)
         if node is not None:
-            holds = node.no in context.graph.children
+            is_container = node.no in context.graph.children
             deviations = self._checkpoints.deviations
-            deviations.resolve(node.no, answer.label or "", answer.reason or "", is_container=holds)
+            deviations.resolve(node.no, answer.label or "", answer.reason or "", is_container=is_container)
         if call.no <= self._checkpoints.last:
             return
         if "unavailable" in answer.detail and are_refused(self._policy):

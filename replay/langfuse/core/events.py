@@ -1,4 +1,4 @@
-"""Converts a stored run to events of Langfuse's ingestion API: one for the trace, and one per step. Pure.
+"""Converts a stored run to events of Langfuse's ingestion API. Pure.
 
 An event contains all data of its object, and its id is derived from it, so sending it again has no effect.
 """
@@ -30,7 +30,10 @@ _LEVELS: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class RunFacts:
-    """The data of a run's trace; `sealed_at` is the time of every event, so that repeated events are equal."""
+    """The data of a run's trace.
+
+    `sealed_at` is the time of every event, so that repeated events are equal.
+    """
 
     id: UUID
     name: str
@@ -211,7 +214,7 @@ def _tool(tool: JSONValue) -> JSONValue:
 
 
 def _parameter(value: JSONValue) -> JSONValue:
-    """Convert a model parameter: Langfuse accepts plain values and lists of strings, anything else becomes JSON."""
+    """Convert a model parameter to a plain value, a list of strings, or JSON, as Langfuse requires."""
     plain = value is None or isinstance(value, str | int | float | bool)
     texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
     return value if plain or texts else json.dumps(value, ensure_ascii=False)

@@ -31,7 +31,10 @@ def answer(call: ModelCall, *, on_text: OnText, cancelled: IsCancelled) -> Model
 
 
 def left_out(call: ModelCall) -> tuple[str, ...]:
-    """Names of the parameters that the provider's protocol cannot express; none if the provider is not configured."""
+    """Names of the parameters that the provider's protocol cannot express.
+
+    Empty if the provider is not configured.
+    """
     from replay.live.providers import anthropic_protocol, openai_protocol  # noqa: PLC0415 - as above
 
     provider = configured_providers().get(call.provider)

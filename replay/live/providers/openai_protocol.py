@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions protocol: requests from canonical model inputs, canonical outputs from streams."""
+"""OpenAI Chat Completions protocol: converts canonical inputs to requests, streams to outputs."""
 
 import json
 import re
@@ -199,7 +199,7 @@ def _objects(value: JSONValue) -> Iterable[JSONObject]:
 
 
 def as_text(value: JSONValue) -> str:
-    """Convert a tool result to text for the model: a text unchanged, text blocks joined, anything else as JSON."""
+    """Convert a tool result to text: texts unchanged, text blocks joined, anything else as JSON."""
     if isinstance(value, str):
         return value
     if (

@@ -1,4 +1,4 @@
-"""Live retrieval from Chroma, Qdrant, PostgreSQL with pgvector, and HTTP endpoints that the operator configured."""
+"""Live retrieval from Chroma, Qdrant, PostgreSQL with pgvector, and HTTP endpoints."""
 
 from replay.live.retrieval.configuration import configured_retrievers, find_retriever
 from replay.live.retrieval.types import Retriever, Search, SearchResult

@@ -32,7 +32,10 @@ def search(retriever: Retriever, store: Chroma, query: Search, vector: list[floa
 
 
 def chroma_filter(filters: JSONObject) -> JSONObject:
-    """Convert filters to Chroma's language: one condition, or several under `$and`. Chroma's filters pass unchanged."""
+    """Convert filters to Chroma's language: one condition, or several under `$and`.
+
+    Chroma's filters pass unchanged.
+    """
     if not filters:
         return {}
     if set(filters) <= _OWN:

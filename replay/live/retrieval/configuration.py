@@ -27,7 +27,9 @@ def find_retriever(
     store: Callable[[], str],
     retrievers: Sequence[Retriever] | None = None,
 ) -> RetrieverMatch:
-    """Find the first configured retriever that answers this step; `profile` is the embedding profile of an override.
+    """Find the first configured retriever that answers this step.
+
+    `profile` is the embedding profile of an override.
 
     Callers with many steps pass `retrievers` to read the configuration once.
     """
@@ -58,7 +60,10 @@ def _to_match(retriever: Retriever, input: dict[str, JSONValue]) -> RetrieverMat
 
 
 def _has(retriever: Retriever, profile: str | None) -> bool:
-    """True if the retriever has the profile; a store that embeds texts itself receives the name of any profile."""
+    """True if the retriever has the profile.
+
+    A store that embeds texts itself receives the name of any profile.
+    """
     return profile is None or not retriever.entry.embeddings or profile in retriever.entry.embeddings
 
 

@@ -8,7 +8,10 @@ from traces.core.json_types import JSONObject
 
 
 def run(retriever: Retriever, search: Search) -> SearchResult:
-    """Search; raises `ProviderError`. A search for 0 documents makes no call, since not every store accepts 0."""
+    """Search the configured store.
+
+    Raises `ProviderError`. A search for 0 documents makes no call, since not every store accepts 0.
+    """
     result = _run(retriever, search) if search.top_k > 0 else SearchResult(documents=[])
     try:
         digest(list(result.documents))

@@ -22,7 +22,7 @@ class UnknownFilter(ValueError):
 
 
 def conditions(filters: JSONObject) -> list[Condition]:
-    """Parse `{"lang": "en", "year": {"$gte": 2020}, "kind": ["a", "b"]}` and `$and` lists; raises `UnknownFilter`."""
+    """Parse filters such as `{"lang": "en", "year": {"$gte": 2020}}`; raises `UnknownFilter`."""
     parsed_conditions: list[Condition] = []
     for field, value in filters.items():
         if field == "$and":

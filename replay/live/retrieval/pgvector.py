@@ -149,7 +149,7 @@ def _score(store: Pgvector, distance: float) -> float:
 
 
 def _failure(retriever: Retriever, error: psycopg.Error) -> ProviderError:
-    """Convert an error by SQLSTATE: timeouts, lost connections and overload may be retried, SQL errors may not."""
+    """Convert an error by SQLSTATE: timeouts, lost connections and overload may be retried."""
     message = (error.diag.message_primary or type(error).__name__)[:300]
     if isinstance(error, psycopg.errors.QueryCanceled):
         detail = f"{retriever.name} did not answer in {retriever.entry.timeout_s:g} s"

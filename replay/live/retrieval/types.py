@@ -19,7 +19,7 @@ TopK = Annotated[int, Field(ge=1, le=1000)]
 
 
 class Embedding(Schema):
-    """The source of the query's vector: a provider's endpoint, the packaged model, or the search engine itself.
+    """The source of a query's vector: a provider, the packaged model, or the search engine.
 
     `vector` names the engine's vectors of this kind: a named vector of Qdrant, a column of PostgreSQL.
     """
@@ -65,7 +65,10 @@ class Qdrant(Schema):
 
 
 class Pgvector(Schema):
-    """A PostgreSQL table; `columns` are returned, and filters may use them and the fields of `metadata` (jsonb)."""
+    """A PostgreSQL table.
+
+    `columns` are returned, and filters may use them and the fields of `metadata` (jsonb).
+    """
 
     url_env: Name
     table: Identifier
@@ -79,7 +82,10 @@ class Pgvector(Schema):
 
 
 class HttpSearch(Schema):
-    """An endpoint that receives `{query, top_k, filters}`; pointers and names locate the documents in its answer."""
+    """An endpoint that receives `{query, top_k, filters}`.
+
+    Pointers and names locate the documents in its answer.
+    """
 
     url: OperatorUrl
     headers: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Child process that runs a Python callable: started as a script, it imports only the standard library.
+"""Child process that runs a Python callable; a script that imports only the standard library.
 
 The first input line names the callable, each further line contains the arguments of one call. Each line is answered
 with one line. Output that the callable prints is discarded, so that it cannot be mistaken for an answer.

@@ -1,4 +1,4 @@
-"""Connection pool of one replay: MCP connections and processes of Python callables, reused between calls."""
+"""Connection pool of a replay: MCP connections and Python processes, reused between calls."""
 
 import threading
 from collections.abc import Callable, Iterator

@@ -7,7 +7,10 @@ from traces.core.vocabulary import StepStatus
 
 
 def run(tool: Tool, call: ToolCall) -> ToolResult:
-    """Run the tool; raises `ToolFailure` if there is no answer. An error that the tool returns is an answer."""
+    """Run the tool.
+
+    Raises `ToolFailure` if there is no answer. An error that the tool returns is an answer.
+    """
     result = _run(tool, call)
     try:
         digest(result.output)

@@ -53,7 +53,10 @@ def secrets(names: Mapping[str, str]) -> dict[str, str]:
 
 
 def to_failure(tool: Tool, error: Exception) -> ToolFailure:
-    """Convert an error without an answer; only a failure before the request was sent has certainly not run."""
+    """Convert an error without an answer.
+
+    Only a failure before the request was sent has certainly not run.
+    """
     if isinstance(error, egress.EgressRefusal):
         return ToolFailure(str(error), code="egress_refused", retryable=False, may_have_run=False)
     if isinstance(error, egress.CompressedAnswer):

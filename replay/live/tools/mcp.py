@@ -78,7 +78,7 @@ async def _call(client: mcp.Client, name: str, call: ToolCall) -> ToolResult:
 
 
 class Connection:
-    """A connection in a separate thread with an event loop, because the SDK is asynchronous and replays are not."""
+    """A connection with its event loop in a separate thread, since only the SDK is asynchronous."""
 
     def __init__(self, server: McpTool, replay: str, limit_s: float) -> None:
         self._server, self._replay = server, replay

@@ -18,7 +18,7 @@ Environment = dict[str, Name]
 
 
 class HttpTool(Schema):
-    """Arguments are sent as JSON, or as query parameters of GET; `headers_env` names variables with secrets."""
+    """Arguments are sent as JSON or as GET parameters; `headers_env` names variables with secrets."""
 
     url: OperatorUrl
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = "POST"
@@ -27,7 +27,10 @@ class HttpTool(Schema):
 
 
 class McpTool(Schema):
-    """A tool of an MCP server, which is a command on stdio or a URL; `tool` is the tool's name on the server."""
+    """A tool of an MCP server, which is a command on stdio or a URL.
+
+    `tool` is the tool's name on the server.
+    """
 
     command: Name | None = None
     args: list[str] = []
