@@ -1,4 +1,4 @@
-"""The REST interface of the tree of a run."""
+"""REST API of the fork tree."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -18,5 +18,5 @@ class RunTreeView(APIView):
         responses={200: RunTree, **PROBLEMS},
     )
     def get(self, request: Request, id: str) -> Response:
-        """The recorded run with all its forks and theirs, each with its labels and its scores against its source."""
+        """The recorded run with all of its forks, their labels, and their scores against their source."""
         return Response(queries.tree(find_run(id)))

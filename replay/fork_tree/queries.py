@@ -1,4 +1,4 @@
-"""Reading the tree of a run: its source, the source's forks, and theirs, in a fixed number of queries a level."""
+"""Read the tree of a run: its source, the source's forks, and theirs, with a fixed number of queries per level."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -19,13 +19,13 @@ from replay.overrides.profile import OverrideProfile
 from traces.core.schema import LabelCounts
 from traces.models import Run
 
-MOST: Final = 1_000
-_DEEPEST: Final = 50
+MAX_RUNS: Final = 1_000
+_MAX_DEPTH: Final = 50
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Why:
-    """What a fork was made for."""
+class _Purpose:
+    """Purpose of a fork."""
 
     origin: Origin = "fork"
     id: UUID | None = None
@@ -34,32 +34,32 @@ class _Why:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Known:
-    """Everything about the runs of a tree that is not in their rows, by session."""
+class _TreeData:
+    """Data on the runs of a tree that is not in their rows."""
 
-    # By derived run
+    # By derived run.
     sessions: Mapping[UUID, ReplaySession]
-    whys: Mapping[UUID, _Why]
-    # By diff
+    purposes: Mapping[UUID, _Purpose]
+    # By diff.
     scores: Mapping[UUID, tuple[float | None, ...]]
     latencies: Mapping[UUID, float | None]
 
 
-def tree(asked: Run) -> RunTree:
-    """The whole tree that a run is in."""
-    root = _root(asked)
+def tree(requested_run: Run) -> RunTree:
+    """The whole tree that contains a run."""
+    root = _root(requested_run)
     levels, left_out = _levels(root)
     children: dict[UUID | None, list[Run]] = defaultdict(list)
     for run in levels:
         children[run.source_run_id].append(run)
-    known = _known(levels)
-    ordered = _in_order(root, children, 0)
-    runs = [_view(run, depth, known, root) for run, depth in ordered]
-    return RunTree(root=root.id, asked=asked.id, runs=runs, left_out=left_out)
+    data = _load_data(levels)
+    runs_by_depth = _in_order(root, children, 0)
+    runs = [_view(run, depth, data, root) for run, depth in runs_by_depth]
+    return RunTree(root=root.id, asked=requested_run.id, runs=runs, left_out=left_out)
 
 
 def _root(run: Run) -> Run:
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_DEPTH):
         if run.source_run is None:
             break
         run = run.source_run
@@ -67,24 +67,24 @@ def _root(run: Run) -> Run:
 
 
 def _levels(root: Run) -> tuple[list[Run], int]:
-    """The forks level by level, as many as a page shows, and how many more there are on the levels looked at."""
-    found: list[Run] = []
+    """Forks level by level up to the page limit, and the number of others on the levels read."""
+    runs: list[Run] = []
     level = [root.id]
-    for _ in range(_DEEPEST):
-        below = (
+    for _ in range(_MAX_DEPTH):
+        children = (
             Run.objects.filter(source_run__in=level)
             .order_by("id")
             .select_related("verdict")
             .defer("search", "metadata")
         )
-        rows = list(below[: MOST - len(found)])
-        if len(rows) + len(found) >= MOST:
-            return [*found, *rows], below.count() - len(rows)
+        rows = list(children[: MAX_RUNS - len(runs)])
+        if len(rows) + len(runs) >= MAX_RUNS:
+            return [*runs, *rows], children.count() - len(rows)
         if not rows:
             break
-        found += rows
+        runs += rows
         level = [run.id for run in rows]
-    return found, 0
+    return runs, 0
 
 
 def _in_order(run: Run, children: Mapping[UUID | None, Sequence[Run]], depth: int) -> Iterator[tuple[Run, int]]:
@@ -93,43 +93,50 @@ def _in_order(run: Run, children: Mapping[UUID | None, Sequence[Run]], depth: in
         yield from _in_order(child, children, depth + 1)
 
 
-def _known(runs: Collection[Run]) -> _Known:
+def _load_data(runs: Collection[Run]) -> _TreeData:
     rows = ReplaySession.objects.filter(run__in=runs).select_related("profile").defer("plan", "planned")
     sessions = {row.run_id: row for row in rows if row.run_id is not None}
     ids = [row.id for row in sessions.values()]
     diffs = [row.diff_id for row in sessions.values() if row.diff_id is not None]
     columns = ("id", "ars", "output_similarity", "tool_accuracy")
-    spent = Attempt.objects.filter(session__in=ids).values_list("session").annotate(Sum("duration_ms"))
-    return _Known(
+    latencies = Attempt.objects.filter(session__in=ids).values_list("session").annotate(Sum("duration_ms"))
+    return _TreeData(
         sessions=sessions,
-        whys=_whys(ids),
-        latencies=dict(spent),
+        purposes=_purposes(ids),
+        latencies=dict(latencies),
         scores={id: tuple(scores) for id, *scores in DiffReport.objects.filter(id__in=diffs).values_list(*columns)},
     )
 
 
-def _whys(sessions: Collection[UUID]) -> dict[UUID, _Why]:
-    """What each session was made for, where it was made for something."""
-    return {**_of_experiments(sessions), **_of_bisections(sessions), **_of_proofs(sessions), **_of_lanes(sessions)}
+def _purposes(sessions: Collection[UUID]) -> dict[UUID, _Purpose]:
+    """Purpose of each session, if it has one."""
+    return {
+        **_experiment_purposes(sessions),
+        **_bisection_purposes(sessions),
+        **_proof_purposes(sessions),
+        **_control_purposes(sessions),
+    }
 
 
-def _of_experiments(sessions: Collection[UUID]) -> dict[UUID, _Why]:
-    found: dict[UUID, _Why] = {}
+def _experiment_purposes(sessions: Collection[UUID]) -> dict[UUID, _Purpose]:
+    purposes: dict[UUID, _Purpose] = {}
     names: dict[UUID, dict[int, str]] = {}
     for row in ExperimentRow.objects.filter(session__in=sessions).select_related("experiment"):
         experiment = row.experiment
         if experiment.id not in names:
             cells = matrix.cells(ExperimentRequest.model_validate(experiment.request))
-            names[experiment.id] = {cell.number: ", ".join(one.value for one in cell.settings) for cell in cells}
-        named = f"{experiment.name}: {names[experiment.id][row.cell]}, sample {row.sample}"
+            names[experiment.id] = {
+                cell.number: ", ".join(setting.value for setting in cell.settings) for cell in cells
+            }
+        name = f"{experiment.name}: {names[experiment.id][row.cell]}, sample {row.sample}"
         checks = (row.result or {}).get("checks")
-        found[row.session_id] = _Why(origin="experiment", id=experiment.id, name=named, checks=_checks(checks))
-    return found
+        purposes[row.session_id] = _Purpose(origin="experiment", id=experiment.id, name=name, checks=_checks(checks))
+    return purposes
 
 
-def _of_bisections(sessions: Collection[UUID]) -> dict[UUID, _Why]:
+def _bisection_purposes(sessions: Collection[UUID]) -> dict[UUID, _Purpose]:
     return {
-        probe.session_id: _Why(
+        probe.session_id: _Purpose(
             origin="bisection",
             id=probe.bisection_id,
             name=f"probe {probe.number}",
@@ -139,25 +146,29 @@ def _of_bisections(sessions: Collection[UUID]) -> dict[UUID, _Why]:
     }
 
 
-def _of_proofs(sessions: Collection[UUID]) -> dict[UUID, _Why]:
+def _proof_purposes(sessions: Collection[UUID]) -> dict[UUID, _Purpose]:
     rows = ProofProbe.objects.filter(session__in=sessions).values_list("session_id", "proof__diff_id", "number")
-    return {session: _Why(origin="proof", id=diff, name=f"probe {number}") for session, diff, number in rows}
+    return {session: _Purpose(origin="proof", id=diff, name=f"probe {number}") for session, diff, number in rows}
 
 
-def _of_lanes(sessions: Collection[UUID]) -> dict[UUID, _Why]:
+def _control_purposes(sessions: Collection[UUID]) -> dict[UUID, _Purpose]:
     rows = UnchangedReplay.objects.filter(session__in=sessions).values_list("session_id", "diff_id")
-    return {session: _Why(origin="unchanged", id=diff, name="without the changes") for session, diff in rows}
+    return {session: _Purpose(origin="unchanged", id=diff, name="without the changes") for session, diff in rows}
 
 
-def _checks(said: Any) -> list[CheckResult] | None:
-    return None if said is None else [CheckResult.model_validate(each) for each in said]
+def _checks(results: Any) -> list[CheckResult] | None:
+    return None if results is None else [CheckResult.model_validate(result) for result in results]
 
 
-def _view(run: Run, depth: int, known: _Known, root: Run) -> TreeRun:
-    session = known.sessions.get(run.id)
-    why = known.whys.get(session.id, _Why()) if session else _Why(origin="recorded" if run.id == root.id else "fork")
-    ars, output, tools = known.scores.get(session.diff_id, (None,) * 3) if session and session.diff_id else (None,) * 3
-    counted = {"exact": run.exact_count, "cached": run.cached_count, "simulated": run.simulated_count}
+def _view(run: Run, depth: int, data: _TreeData, root: Run) -> TreeRun:
+    session = data.sessions.get(run.id)
+    purpose = (
+        data.purposes.get(session.id, _Purpose())
+        if session
+        else _Purpose(origin="recorded" if run.id == root.id else "fork")
+    )
+    ars, output, tools = data.scores.get(session.diff_id, (None,) * 3) if session and session.diff_id else (None,) * 3
+    counts = {"exact": run.exact_count, "cached": run.cached_count, "simulated": run.simulated_count}
     return TreeRun(
         id=run.id,
         parent=run.source_run_id,
@@ -169,12 +180,12 @@ def _view(run: Run, depth: int, known: _Known, root: Run) -> TreeRun:
         sealed=run.sealed_at is not None,
         errors=run.error_count,
         steps=run.step_count,
-        labels=LabelCounts(live=run.step_count - sum(counted.values()), **counted),
+        labels=LabelCounts(live=run.step_count - sum(counts.values()), **counts),
         fork_sequence_no=run.fork_sequence_no,
         changes=changes(OverrideProfile.model_validate(session.profile.profile)) if session else [],
-        origin=why.origin,
-        origin_id=why.id,
-        origin_name=why.name,
+        origin=purpose.origin,
+        origin_id=purpose.id,
+        origin_name=purpose.name,
         session=session.id if session else run.session_id,
         session_status=session.status if session else None,
         diff=session.diff_id if session else None,
@@ -184,7 +195,7 @@ def _view(run: Run, depth: int, known: _Known, root: Run) -> TreeRun:
         tokens_in=run.tokens_in,
         tokens_out=run.tokens_out,
         cost_usd=float(run.cost_usd) if run.cost_usd is not None else None,
-        latency_ms=known.latencies.get(session.id) if session else run.duration_ms,
-        checks=why.checks,
+        latency_ms=data.latencies.get(session.id) if session else run.duration_ms,
+        checks=purpose.checks,
         created_at=run.created_at,
     )

@@ -1,5 +1,5 @@
-"""Help with a single failing run: places to look at, each with its evidence. They are never called causes.
+"""Help with a single failing run: places worth a look, with evidence. Places are never called causes.
 
-The package is part of `replay` because what counts as a write is the review of tools, which is kept there. It
-compares nothing: the nearest passing runs are offered for a diff.
+The package belongs to `replay` because a tool's review decides what counts as a write. It compares no runs; it offers
+the nearest passing runs for a diff.
 """

@@ -1,4 +1,4 @@
-"""The REST interface of places to look at."""
+"""REST API of places worth a look."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -16,5 +16,5 @@ _RUN = path("id", "The run's id, a unique beginning of it, its external id, or `
 class RunPlacesView(APIView):
     @extend_schema(operation_id="get_run_places", parameters=[_RUN], responses={200: RunPlaces, **PROBLEMS})
     def get(self, request: Request, id: str) -> Response:
-        """Places of a run that are worth a look, with their evidence, and the nearest runs that passed. No causes."""
+        """Places of a run that are worth a look, with evidence, and the nearest passing runs. Places are not causes."""
         return Response(queries.places(find_run(id)))

@@ -1,4 +1,4 @@
-"""Reading a run for its inspection, and the passing runs that are nearest to it."""
+"""Inspect a run, and find the nearest passing runs."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,10 +32,10 @@ from traces.judgements import services
 from traces.models import Edge, Judgement, Run, RunOutcome, Step
 from traces.storage import artifacts
 
-MOST: Final = 200  # places of one answer
-_EACH: Final = 40  # places of one kind
-_NEAREST: Final = 3
-_REMEMBERED: Final = 32  # runs
+MAX_PLACES: Final = 200  # places in a response
+_MAX_PER_KIND: Final = 40  # places of one kind
+_MAX_PASSING: Final = 3
+_CACHED_RUNS: Final = 32  # runs
 _COLUMNS: Final = (
     "sequence_no",
     "type",
@@ -59,8 +59,8 @@ _TITLES: Final[Mapping[PlaceKind, str]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Found:
-    """What the recording alone shows: the first places of each kind, and how many there are."""
+class _Inspection:
+    """Places that the recording alone shows: the first of each kind, and the number of all."""
 
     places: tuple[Place, ...]
     counts: Counter[PlaceKind]
@@ -68,50 +68,53 @@ class _Found:
 
 
 def places(run: Run) -> RunPlaces:
-    """Everything that is worth a look in a run, and what to compare it with."""
-    reviewed = frozenset(queries.safety_by_tool().items())
-    found = (_found_once if run.sealed_at else _found)(run.id, reviewed)
-    judged = tuple(_judged(run))
-    counts = found.counts + Counter(place.kind for place in judged)
-    shown = in_order([*judged, *found.places])[:MOST]
+    """Places of a run that are worth a look, and the passing runs to compare it with."""
+    safety_by_tool = frozenset(queries.safety_by_tool().items())
+    inspection = (_inspect_once if run.sealed_at else _inspect)(run.id, safety_by_tool)
+    judgement_places = tuple(_judgement_places(run))
+    counts = inspection.counts + Counter(place.kind for place in judgement_places)
+    listed_places = in_order([*judgement_places, *inspection.places])[:MAX_PLACES]
     return RunPlaces(
         run=run.id,
         outcome=_outcome(run.id),
-        places=[_view(place) for place in shown],
-        left_out=counts.total() - len(shown),
-        unread=found.unread,
+        places=[_view(place) for place in listed_places],
+        left_out=counts.total() - len(listed_places),
+        unread=inspection.unread,
         kinds=[_kind(kind, counts[kind]) for kind in PlaceKind if counts[kind]],
         passing=passing(run),
     )
 
 
 def passing(run: Run) -> list[PassingRun]:
-    """The nearest runs that passed: of the same task, else with the same first input, else the newest of the app."""
-    passed = Run.objects.filter(app=run.app, verdict__outcome=Outcome.PASSED, sealed_at__isnull=False)
-    candidates = passed.exclude(source=RunSource.PROBE).exclude(id=run.id).order_by("-id")
+    """Nearest passing runs: of the same task, else with the same first input, else the newest of the app."""
+    passing_runs = Run.objects.filter(app=run.app, verdict__outcome=Outcome.PASSED, sealed_at__isnull=False)
+    candidates = passing_runs.exclude(source=RunSource.PROBE).exclude(id=run.id).order_by("-id")
     for nearness, nearest in _nearest(run, candidates):
-        if runs := list(nearest[:_NEAREST]):
+        if runs := list(nearest[:_MAX_PASSING]):
             return [
-                PassingRun(id=each.id, name=each.name, nearness=nearness, created_at=each.created_at) for each in runs
+                PassingRun(
+                    id=passing_run.id, name=passing_run.name, nearness=nearness, created_at=passing_run.created_at
+                )
+                for passing_run in runs
             ]
     return []
 
 
 @without_pauses()
-def _found(run_id: UUID, reviewed: frozenset[tuple[str, bool | None]]) -> _Found:
+def _inspect(run_id: UUID, safety_by_tool: frozenset[tuple[str, bool | None]]) -> _Inspection:
     rows = list(Step.objects.filter(run_id=run_id).order_by("sequence_no").values(*_COLUMNS))
     refs = [ref for row in rows if row["type"] not in CONTAINERS for ref in (row["input_ref"], row["output_ref"])]
     steps = contents(rows, closure(refs, artifacts.load), _producers(run_id, rows))
-    found = inspect(steps, is_write=_is_write(dict(reviewed)))
-    return _Found(
-        places=tuple(_first_of_each(found)),
-        counts=Counter(place.kind for place in found),
+    found_places = inspect(steps, is_write=_is_write(dict(safety_by_tool)))
+    return _Inspection(
+        places=tuple(_first_of_each(found_places)),
+        counts=Counter(place.kind for place in found_places),
         unread=sum(step.is_unread for step in steps),
     )
 
 
 # A sealed run never changes; reading ten thousand steps takes seconds.
-_found_once: Final = lru_cache(maxsize=_REMEMBERED)(_found)
+_inspect_once: Final = lru_cache(maxsize=_CACHED_RUNS)(_inspect)
 
 
 def _nearest(run: Run, candidates: QuerySet[Run]) -> Iterator[tuple[Nearness, QuerySet[Run]]]:
@@ -126,28 +129,30 @@ def _nearest(run: Run, candidates: QuerySet[Run]) -> Iterator[tuple[Nearness, Qu
 
 
 def _producers(run_id: UUID, rows: Sequence[Mapping[str, Any]]) -> dict[int, list[int]]:
-    """The steps that calls and failed steps took their input from."""
-    wanted = {row["sequence_no"] for row in rows if row["type"] == StepType.TOOL or row["status"] != StepStatus.OK}
-    found: dict[int, list[int]] = defaultdict(list)
+    """Steps that the inputs of tool calls and failed steps came from."""
+    consumer_numbers = {
+        row["sequence_no"] for row in rows if row["type"] == StepType.TOOL or row["status"] != StepStatus.OK
+    }
+    producers: dict[int, list[int]] = defaultdict(list)
     edges = Edge.objects.filter(run_id=run_id).order_by("consumer_no", "producer_no")
     for consumer, producer in edges.values_list("consumer_no", "producer_no").distinct():
-        if consumer in wanted:
-            found[consumer].append(producer)
-    return found
+        if consumer in consumer_numbers:
+            producers[consumer].append(producer)
+    return producers
 
 
-def _is_write(reviewed: Mapping[str, bool | None]) -> Callable[[str], bool]:
-    """Whether a tool changes something: by its review, else by its name."""
+def _is_write(safety_by_tool: Mapping[str, bool | None]) -> Callable[[str], bool]:
+    """Decide whether a tool writes: by its review, else by its name."""
 
     def is_write(tool: str) -> bool:
-        safe = reviewed.get(tool)
+        safe = safety_by_tool.get(tool)
         return looks_like_write(tool) if safe is None else not safe
 
     return is_write
 
 
-def _judged(run: Run) -> Iterator[Place]:
-    """Judgements against the run or a step of it, by the outcome rule of its app."""
+def _judgement_places(run: Run) -> Iterator[Place]:
+    """Adverse judgements of the run or its steps, by the outcome rule of its app."""
     rows = Judgement.objects.filter(run=run, withdrawn_at__isnull=True).order_by("step_no", "id")
     verdicts = [
         Verdict(
@@ -162,27 +167,27 @@ def _judged(run: Run) -> Iterator[Place]:
         )
         for row in rows
     ]
-    for each in adverse(verdicts, services.thresholds_of([run.app]).get(run.app, {})):
-        yield Place(kind=PlaceKind.JUDGEMENT, step=each.step_no, title=_title(each), text=quote(each.text))
+    for verdict in adverse(verdicts, services.thresholds_of([run.app]).get(run.app, {})):
+        yield Place(kind=PlaceKind.JUDGEMENT, step=verdict.step_no, title=_title(verdict), text=quote(verdict.text))
 
 
 def _title(verdict: Verdict) -> str:
-    who = f"{verdict.name} ({verdict.by or verdict.source})"
+    label = f"{verdict.name} ({verdict.by or verdict.source})"
     if verdict.kind is JudgementKind.NOT_RUN:
-        return f"{who}: did not run"
-    return f"{who}: failed" if verdict.value is None else f"{who}: {verdict.value:g}"
+        return f"{label}: did not run"
+    return f"{label}: failed" if verdict.value is None else f"{label}: {verdict.value:g}"
 
 
 def _outcome(run_id: UUID) -> Outcome:
-    found = RunOutcome.objects.filter(run_id=run_id).values_list("outcome", flat=True).first()
-    return Outcome(found) if found else Outcome.UNKNOWN
+    outcome = RunOutcome.objects.filter(run_id=run_id).values_list("outcome", flat=True).first()
+    return Outcome(outcome) if outcome else Outcome.UNKNOWN
 
 
-def _first_of_each(found: Sequence[Place]) -> Iterator[Place]:
+def _first_of_each(places: Sequence[Place]) -> Iterator[Place]:
     counts: Counter[PlaceKind] = Counter()
-    for place in found:
+    for place in places:
         counts[place.kind] += 1
-        if counts[place.kind] <= _EACH:
+        if counts[place.kind] <= _MAX_PER_KIND:
             yield place
 
 
@@ -198,16 +203,16 @@ def _view(place: Place) -> PlaceView:
 
 
 def _kind(kind: PlaceKind, count: int) -> PlaceKindView:
-    measured = [
+    accuracies = [
         AccuracyView(
-            source=each.source,
-            places=each.places,
-            exact=each.exact,
-            near=each.near,
-            low=each.interval[0],
-            high=each.interval[1],
+            source=accuracy.source,
+            places=accuracy.places,
+            exact=accuracy.exact,
+            near=accuracy.near,
+            low=accuracy.interval[0],
+            high=accuracy.interval[1],
         )
-        for each in ACCURACIES.get(kind, ())
+        for accuracy in ACCURACIES.get(kind, ())
     ]
-    seen = [FrequencyView(**asdict(each)) for each in FREQUENCIES.get(kind, ())]
-    return PlaceKindView(kind=kind, title=_TITLES[kind], places=count, measured=measured, seen=seen)
+    frequencies = [FrequencyView(**asdict(accuracy)) for accuracy in FREQUENCIES.get(kind, ())]
+    return PlaceKindView(kind=kind, title=_TITLES[kind], places=count, measured=accuracies, seen=frequencies)

@@ -1017,7 +1017,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Places of a run that are worth a look, with their evidence, and the nearest runs that passed. No causes. */
+        /** @description Places of a run that are worth a look, with evidence, and the nearest passing runs. Places are not causes. */
         get: operations["get_run_places"];
         put?: never;
         post?: never;
@@ -1068,7 +1068,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description The recorded run with all its forks and theirs, each with its labels and its scores against its source. */
+        /** @description The recorded run with all of its forks, their labels, and their scores against their source. */
         get: operations["get_run_tree"];
         put?: never;
         post?: never;
@@ -1366,7 +1366,7 @@ export interface components {
         };
         /**
          * AccuracyView
-         * @description On labelled failures: how many places of the kind there were, and how many were the step that people blamed.
+         * @description Result on labelled failures: the number of places of the kind, and how many were at the labelled step.
          */
         AccuracyView: {
             /** Source */
@@ -2889,7 +2889,7 @@ export interface components {
         };
         /**
          * FrequencyView
-         * @description How many failed and how many passed runs of a benchmark have a place of the kind.
+         * @description Number of failed and of passed runs of a benchmark with a place of the kind.
          */
         FrequencyView: {
             /** Source */
@@ -3689,7 +3689,7 @@ export interface components {
         };
         /**
          * PassingRun
-         * @description A run that passed, to be compared with.
+         * @description A passing run to compare with.
          */
         PassingRun: {
             /**
@@ -3733,13 +3733,13 @@ export interface components {
         };
         /**
          * PlaceKind
-         * @description Why a place is worth a look.
+         * @description Reason why a place is worth a look.
          * @enum {string}
          */
         PlaceKind: "judgement" | "failed_step" | "hidden_error" | "repeated_call" | "loop" | "unsupported_claim" | "write_from_claim";
         /**
          * PlaceKindView
-         * @description A kind of place. Where nothing was `measured`, nobody knows how often it helps.
+         * @description A kind of place. Without `measured` results, it is unknown how often it helps.
          */
         PlaceKindView: {
             kind: components["schemas"]["PlaceKind"];
@@ -3754,7 +3754,7 @@ export interface components {
         };
         /**
          * PlaceView
-         * @description A place to look at. `step` is null where it is the whole run; `path` points into the step's output or input.
+         * @description A place worth a look. `step` is null for the whole run; `path` points into the step's output or input.
          */
         PlaceView: {
             kind: components["schemas"]["PlaceKind"];
@@ -4645,7 +4645,7 @@ export interface components {
         };
         /**
          * RunPlaces
-         * @description Places of a run that are worth a look: no causes. `left_out` more are not listed; `unread` steps miss content.
+         * @description Places of a run that are worth a look, not causes. `left_out` are not listed; `unread` steps lack content.
          */
         RunPlaces: {
             /**
@@ -4762,7 +4762,7 @@ export interface components {
         };
         /**
          * RunTree
-         * @description All forks of one recorded run, forks of forks under theirs. `left_out`: more than a page can show.
+         * @description All forks of one recorded run, and their forks. `left_out` is the number of runs beyond the page limit.
          */
         RunTree: {
             /**
@@ -5735,7 +5735,7 @@ export interface components {
         };
         /**
          * TreeRun
-         * @description One run of the tree. Scores are against the run that it was forked from, null until the two are compared.
+         * @description A run of the tree. Scores compare it with the run that it was forked from; null until they are compared.
          */
         TreeRun: {
             /**

@@ -1,4 +1,4 @@
-"""What the REST interface says about the tree of a run's forks."""
+"""Schemas of the REST API for the tree of a run's forks. Pure."""
 
 from datetime import datetime
 from typing import Literal
@@ -13,7 +13,7 @@ Origin = Literal["recorded", "fork", "experiment", "bisection", "proof", "unchan
 
 
 class TreeRun(Schema):
-    """One run of the tree. Scores are against the run that it was forked from, null until the two are compared."""
+    """A run of the tree. Scores compare it with the run that it was forked from; null until they are compared."""
 
     id: UUID
     parent: UUID | None
@@ -27,15 +27,15 @@ class TreeRun(Schema):
     steps: int
     labels: LabelCounts
     fork_sequence_no: int | None
-    # What the fork changed, in words
+    # Changes of the fork, as short texts.
     changes: list[str]
     origin: Origin
-    # The experiment, the bisection or the diff of a proof
+    # Id of the experiment, the bisection or the diff of a proof.
     origin_id: UUID | None
     origin_name: str
     session: UUID | None
     session_status: SessionStatus | None
-    # Against the parent
+    # Comparison with the parent.
     diff: UUID | None
     ars: float | None
     output_similarity: float | None
@@ -43,14 +43,14 @@ class TreeRun(Schema):
     tokens_in: int
     tokens_out: int
     cost_usd: float | None
-    # Of its live calls together, of a recorded run its duration
+    # Total duration of a fork's live calls, or the duration of a recorded run.
     latency_ms: float | None
     checks: list[CheckResult] | None
     created_at: datetime
 
 
 class RunTree(Schema):
-    """All forks of one recorded run, forks of forks under theirs. `left_out`: more than a page can show."""
+    """All forks of one recorded run, and their forks. `left_out` is the number of runs beyond the page limit."""
 
     root: UUID
     asked: UUID

@@ -1,4 +1,4 @@
-"""Values in texts that can be checked: numbers, ids and dates, in one spelling each. Pure."""
+"""Checkable values in texts: numbers, ids and dates in a canonical spelling. Pure."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -7,7 +7,7 @@ from typing import Final
 from traces.core.canonical import escape_pointer
 from traces.core.json_types import JSONObject, JSONValue
 
-# A JSON pointer, and the text there
+# A JSON pointer, and the text there.
 Leaf = tuple[str, str]
 
 _NAMES: Final = (
@@ -36,8 +36,8 @@ _TOKEN: Final = re.compile(
 )
 _DIGIT: Final = re.compile(r"\d")
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
-_GROUPED: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_LISTED: Final = re.compile(r"^\s*(?:step )?\d{1,2}[.):](?=\s)", re.IGNORECASE | re.MULTILINE)
+_GROUP_COMMA: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_LIST_MARKER: Final = re.compile(r"^\s*(?:step )?\d{1,2}[.):](?=\s)", re.IGNORECASE | re.MULTILINE)
 _DIGITS: Final = re.compile(r"\d{3,}")
 _RUN: Final = re.compile(r"\d{2,}")
 _LONG: Final = re.compile(r"\d{5,}")
@@ -45,22 +45,22 @@ _ORDINAL: Final = re.compile(r"\d+(?:st|nd|rd|th|x|%|am|pm|h|min|s|k|gb|mb|kg|cm
 
 
 def tokens(text: str) -> Iterator[tuple[str, str]]:
-    """Every value in a text with its plain spelling, and as it is written."""
+    """Every value in a text: its canonical spelling, and its spelling in the text."""
     if _DIGIT.search(text) is None:
         return
-    for match in _TOKEN.finditer(_GROUPED.sub("", _LISTED.sub(" ", text))):
-        written = match.group()
+    for match in _TOKEN.finditer(_GROUP_COMMA.sub("", _LIST_MARKER.sub(" ", text))):
+        spelling = match.group()
         if (month := match["month"] or match["month2"]) is not None:
-            yield f"{_MONTHS[month.lower()]:02}-{int(match['day'] or match['day2']):02}", written
+            yield f"{_MONTHS[month.lower()]:02}-{int(match['day'] or match['day2']):02}", spelling
         elif (iso := match["iso"]) is not None:
             yield iso[5:], iso
             yield iso[:4], iso
         else:
-            yield plain(written), written
+            yield plain(spelling), spelling
 
 
 def plain(word: str) -> str:
-    """A number without trailing zeros, or an id in lower case."""
+    """Canonical spelling: a number without trailing zeros, or an id in lower case."""
     if unit := _ORDINAL.fullmatch(word):
         word = re.match(r"\d+", unit.group()).group()  # type: ignore[union-attr]  # it begins with digits
     if _NUMBER.fullmatch(word):
@@ -69,7 +69,7 @@ def plain(word: str) -> str:
 
 
 def parts(token: str) -> Iterator[str]:
-    """A value and the pieces of it that may be quoted alone: `credit_card_9513` holds 9513."""
+    """A value and the pieces of it that may be quoted alone: `credit_card_9513` contains 9513."""
     yield token
     if not _NUMBER.fullmatch(token):
         yield from pieces(token)
@@ -77,7 +77,7 @@ def parts(token: str) -> Iterator[str]:
 
 
 def pieces(token: str) -> list[str]:
-    """The pieces of a value between its signs that have a digit; none of a plain number."""
+    """Pieces of a value between separators that contain a digit; empty for a plain number."""
     if _NUMBER.fullmatch(token):
         return []
     split = [plain(piece) for piece in re.split(r"[-_.:/]", token) if any(c.isdigit() for c in piece)]
@@ -85,13 +85,13 @@ def pieces(token: str) -> list[str]:
 
 
 def endings(token: str) -> Iterator[str]:
-    """The last digits of a long number, by which cards and accounts are called."""
+    """Last digits of a long number, by which people refer to cards and accounts."""
     for digits in _LONG.findall(token):
         yield from (digits[-3:], digits[-4:])
 
 
 def is_telling(token: str) -> bool:
-    """Whether a value is seldom right by accident: two digits in a row, and no placeholder such as 0000 or 1234."""
+    """True if a value is rarely right by chance: two digits in a row, and no placeholder such as 0000 or 1234."""
     runs = _RUN.findall(token)
     return token != "100" and any(not _is_placeholder(run) for run in runs)
 
@@ -105,7 +105,7 @@ def number(token: str) -> float | None:
 
 
 def leaves(value: JSONValue, left_out: Callable[[JSONObject], bool] | None = None, path: str = "") -> Iterator[Leaf]:
-    """Texts and numbers of a value with their paths; keys with digits count too. Some objects can be left out."""
+    """Texts and numbers of a value with their paths, including keys with digits; `left_out` selects objects to skip."""
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, dict):

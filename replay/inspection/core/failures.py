@@ -1,4 +1,4 @@
-"""Steps that failed, and results that say so although their step did not. Pure."""
+"""Failed steps, and successful steps whose results report an error. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,8 +11,8 @@ from traces.core.canonical import escape_pointer
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepStatus
 
-_LED: Final = 4  # steps that are named as having led to an error
-_DEEP: Final = 3  # levels of a result that are searched
+_MAX_CAUSES: Final = 4  # producers listed for an error
+_MAX_DEPTH: Final = 3  # levels of a result
 _TEXT: Final = re.compile(
     r"\s*(?:\[?(?:fatal |internal |tool |api |runtime |http )?(?:error|exception|failure)\b\]?|traceback \(most recent"
     r"|failed to\b|exit ?code:? *-?[1-9]|[a-z_.]*(?:error|exception): |http (?:status )?[45]\d\d\b"
@@ -30,7 +30,7 @@ _CODES: Final = frozenset({"status_code", "statuscode", "http_status", "exit_cod
 
 
 def failed_steps(steps: Sequence[StepContent]) -> Iterator[Place]:
-    """Steps with an error, and the steps that their input came from. Containers fail with what they contain."""
+    """Steps with an error, with the steps that their input came from; containers fail with what they contain."""
     for step in steps:
         if step.status in FAILED and step.type not in CONTAINERS:
             yield Place(
@@ -38,49 +38,49 @@ def failed_steps(steps: Sequence[StepContent]) -> Iterator[Place]:
                 step=step.no,
                 title=f"{step.name} {_ending(step.status)}",
                 text=quote(step.error or _text(step.output)),
-                related=step.producers[-_LED:],
+                related=step.producers[-_MAX_CAUSES:],
             )
 
 
 def hidden_errors(steps: Sequence[StepContent]) -> Iterator[Place]:
-    """Results of tools and searches that report an error, of steps that ended well."""
+    """Results of successful tool calls and searches that report an error."""
     for step in steps:
-        if step.type in CALLS and step.status not in FAILED and (found := reported_error(step.output)):
-            path, text = found
+        if step.type in CALLS and step.status not in FAILED and (error := reported_error(step.output)):
+            path, text = error
             yield Place(
                 kind=PlaceKind.HIDDEN_ERROR,
                 step=step.no,
-                title=f"{step.name} ended well, and its result reports an error",
+                title=f"{step.name} succeeded, but its result reports an error",
                 text=quote(text),
                 path=path,
-                related=step.producers[-_LED:],
+                related=step.producers[-_MAX_CAUSES:],
             )
 
 
 def reported_error(value: JSONValue, path: str = "", depth: int = 0) -> tuple[str, str] | None:
-    """Where a result reports an error, and in which words; None where it does not."""
+    """Path and text of an error that a result reports; None if it reports none."""
     if isinstance(value, str):
-        inner = _parsed(value)
-        if inner is not None:
-            found = reported_error(inner, path, depth)
-            return (path, found[1]) if found else None
+        document = _parse_json(value)
+        if document is not None:
+            error = reported_error(document, path, depth)
+            return (path, error[1]) if error else None
         return (path, value) if _TEXT.match(value) else None
-    if depth >= _DEEP:
+    if depth >= _MAX_DEPTH:
         return None
     if isinstance(value, dict):
-        return _of_object(value, path, depth)
+        return _object_error(value, path, depth)
     if isinstance(value, list) and len(value) == 1:
         return reported_error(value[0], f"{path}/0", depth + 1)
     return None
 
 
-def _of_object(value: Mapping[str, JSONValue], path: str, depth: int) -> tuple[str, str] | None:
+def _object_error(value: Mapping[str, JSONValue], path: str, depth: int) -> tuple[str, str] | None:
     for name, item in value.items():
         if _is_error(name.lower(), item):
             return f"{path}/{escape_pointer(name)}", f"{name}: {_text(item)}"
     for name in ("text", "content", "result", "output", "message"):
-        if name in value and (found := reported_error(value[name], f"{path}/{name}", depth + 1)):
-            return found
+        if name in value and (error := reported_error(value[name], f"{path}/{name}", depth + 1)):
+            return error
     return None
 
 
@@ -99,8 +99,8 @@ def _is_error(name: str, item: JSONValue) -> bool:
     return False
 
 
-def _parsed(text: str) -> JSONValue:
-    """An object or a list that is written as text."""
+def _parse_json(text: str) -> JSONValue:
+    """Parse an object or a list that is written as text."""
     if text.lstrip()[:1] not in {"{", "["}:
         return None
     try:

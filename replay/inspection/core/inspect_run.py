@@ -13,13 +13,13 @@ _ORDER: Final = {kind: at for at, kind in enumerate(PlaceKind)}
 
 
 def inspect(steps: Sequence[StepContent], *, is_write: Callable[[str], bool]) -> list[Place]:
-    """Places worth a look that the recording itself shows."""
-    found = chain(
+    """Places worth a look that the recording alone shows."""
+    places = chain(
         failed_steps(steps), hidden_errors(steps), repeated_calls(steps), loops(steps), claims(steps, is_write)
     )
-    return in_order(found)
+    return in_order(places)
 
 
 def in_order(places: Iterable[Place]) -> list[Place]:
-    """Those of the whole run first, then by step."""
+    """Sort places: those of the whole run first, then by step."""
     return sorted(places, key=lambda place: (place.step or 0, _ORDER[place.kind]))

@@ -1,4 +1,4 @@
-"""What is known of how much each kind of place helps, as measured on recorded runs. Pure.
+"""Measured usefulness of each kind of place. Pure.
 
 `python -m tests.bench.places` measures this; its figures are copied here and into docs/places.md.
 """
@@ -10,12 +10,12 @@ from typing import Final
 
 from replay.inspection.core.places import PlaceKind
 
-_Z: Final = 1.959964  # of a 95 % interval
+_Z: Final = 1.959964  # 95 % interval
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Accuracy:
-    """Of `places` of a kind, how many were the labelled step, and how many at most one message from it."""
+    """Number of `places` of a kind, of those at the labelled step, and of those at most one message from it."""
 
     source: str
     places: int
@@ -24,7 +24,7 @@ class Accuracy:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Of the share that is near, the 95 % interval (Wilson)."""
+        """95 % interval (Wilson) of the share that is near."""
         return wilson(self.near, self.places)
 
 
@@ -39,7 +39,7 @@ def wilson(hits: int, n: int) -> tuple[float, float]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Frequency:
-    """How many failed and how many passed runs have a place of the kind."""
+    """Number of failed and of passed runs with a place of the kind."""
 
     source: str
     failed: int

@@ -1,4 +1,4 @@
-"""Places of a run that are worth a look, and what is known of its steps. Pure."""
+"""Places of a run that are worth a look, and the step contents that the inspection reads. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from traces.core.vocabulary import StepStatus, StepType
 QUOTE: Final = 160
 FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT, StepStatus.DENIED})
 CONTAINERS: Final = frozenset({StepType.AGENT, StepType.TURN})
-# Roles of what a model said
+# Roles of a model's answers.
 ANSWERS: Final = frozenset({"assistant", "ai", "model"})
 CALLS: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
 
 
 class PlaceKind(StrEnum):
-    """Why a place is worth a look."""
+    """Reason why a place is worth a look."""
 
     JUDGEMENT = "judgement"
     FAILED_STEP = "failed_step"
@@ -31,9 +31,9 @@ class PlaceKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Place:
-    """One place: the step (None: the whole run), a JSON pointer into what it shows, and the evidence there.
+    """One place: its step (None for the whole run), a JSON pointer into its output or input, and the evidence there.
 
-    `related` are other steps that belong to the evidence: what led to an error, the repeats, the step of a claim.
+    `related` are other steps of the evidence: the producers of a failed input, repeats, or the step of a claim.
     """
 
     kind: PlaceKind
@@ -48,9 +48,9 @@ class Place:
 class StepContent:
     """A step as the inspection reads it.
 
-    `given` is the content of its input that no earlier step was given, `input` the whole input of a tool call.
-    `producers` are the steps that its input came from. The opening request may begin with answers
-    that were given before the run. Of an unread step a stored part is missing or damaged.
+    `new_inputs` are the parts of its input that no earlier step received, `input` is the whole input of a tool call,
+    `producers` are the steps that its input came from. The opening request may begin with answers from before the run.
+    A step is unread if a stored part is missing or damaged.
     """
 
     no: int
@@ -59,7 +59,7 @@ class StepContent:
     status: StepStatus = StepStatus.OK
     error: str = ""
     signature: str = ""
-    given: Sequence[JSONValue] = ()
+    new_inputs: Sequence[JSONValue] = ()
     input: JSONValue = None
     output: JSONValue = None
     producers: tuple[int, ...] = ()

@@ -1,4 +1,4 @@
-"""What the REST interface says about places to look at in a run."""
+"""Schemas of the REST API for places worth a look. Pure."""
 
 from datetime import datetime
 from typing import Literal
@@ -12,33 +12,33 @@ Nearness = Literal["same_task", "same_input", "same_app"]
 
 
 class PlaceView(Schema):
-    """A place to look at. `step` is null where it is the whole run; `path` points into the step's output or input."""
+    """A place worth a look. `step` is null for the whole run; `path` points into the step's output or input."""
 
     kind: PlaceKind
     step: int | None
     path: str
     title: str
-    # The evidence, quoted
+    # Quoted evidence.
     text: str
-    # Other steps of the evidence
+    # Other steps of the evidence.
     related: list[int]
 
 
 class AccuracyView(Schema):
-    """On labelled failures: how many places of the kind there were, and how many were the step that people blamed."""
+    """Result on labelled failures: the number of places of the kind, and how many were at the labelled step."""
 
     source: str
     places: int
     exact: int
-    # At most one message away
+    # At most one message away from the labelled step.
     near: int
-    # The 95 % interval of the share that is near
+    # 95 % interval of the share that is near.
     low: float
     high: float
 
 
 class FrequencyView(Schema):
-    """How many failed and how many passed runs of a benchmark have a place of the kind."""
+    """Number of failed and of passed runs of a benchmark with a place of the kind."""
 
     source: str
     failed: int
@@ -48,7 +48,7 @@ class FrequencyView(Schema):
 
 
 class PlaceKindView(Schema):
-    """A kind of place. Where nothing was `measured`, nobody knows how often it helps."""
+    """A kind of place. Without `measured` results, it is unknown how often it helps."""
 
     kind: PlaceKind
     title: str
@@ -58,7 +58,7 @@ class PlaceKindView(Schema):
 
 
 class PassingRun(Schema):
-    """A run that passed, to be compared with."""
+    """A passing run to compare with."""
 
     id: UUID
     name: str
@@ -67,7 +67,7 @@ class PassingRun(Schema):
 
 
 class RunPlaces(Schema):
-    """Places of a run that are worth a look: no causes. `left_out` more are not listed; `unread` steps miss content."""
+    """Places of a run that are worth a look, not causes. `left_out` are not listed; `unread` steps lack content."""
 
     run: UUID
     outcome: Outcome

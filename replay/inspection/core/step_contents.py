@@ -1,4 +1,4 @@
-"""Contents of steps from stored parts, each part read once: a conversation's history is not read again. Pure."""
+"""Step contents from stored parts; each part is read once, so a conversation's history is not read again. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,68 +12,68 @@ from traces.payloads.parts import assemble, references
 
 @dataclass
 class _Reader:
-    """Stored parts, and those that an earlier step has shown."""
+    """Stored parts, and the digests of those that earlier steps contain."""
 
-    stored: Mapping[str, JSONValue]
-    seen: set[str] = field(default_factory=set)
-    has_asked: bool = False
-    lost: int = 0  # parts that were looked for and are not stored
+    parts: Mapping[str, JSONValue]
+    read_digests: set[str] = field(default_factory=set)
+    has_read_request: bool = False
+    missing_count: int = 0  # parts that were looked for and are not stored
 
     def new(self, ref: str, *, history: bool) -> Iterator[JSONValue]:
-        """Parts that no earlier step was given; a model's own answers support nothing but as its first `history`."""
-        waiting = [ref]
-        while waiting:
-            digest = waiting.pop()
-            if digest in self.seen:
+        """Parts that no earlier step received; a model's own answers count only in the first request (`history`)."""
+        pending = [ref]
+        while pending:
+            digest = pending.pop()
+            if digest in self.read_digests:
                 continue
-            if digest not in self.stored:
-                self.lost += 1
+            if digest not in self.parts:
+                self.missing_count += 1
                 continue
-            self.seen.add(digest)
-            value = self.stored[digest]
+            self.read_digests.add(digest)
+            value = self.parts[digest]
             if history or not _is_answer(value):
                 yield value
-                waiting += references(value)
+                pending += references(value)
 
     def whole(self, ref: str) -> JSONValue:
-        """A value with all of its parts; None where one of them is missing, or nothing was recorded."""
+        """A value with all of its parts; None if a part is missing or nothing was recorded."""
         if not ref:
             return None
         try:
-            return assemble(self.stored[ref], self.stored)
+            return assemble(self.parts[ref], self.parts)
         except LookupError:
-            self.lost += 1
+            self.missing_count += 1
             return None
 
 
 def closure(digests: Iterable[str], load: Callable[[Iterable[str]], Mapping[str, JSONValue]]) -> dict[str, JSONValue]:
-    """Stored parts of values, as many of them as there are."""
-    stored: dict[str, JSONValue] = {}
-    asked: set[str] = set()
-    wanted = {digest for digest in digests if digest}
-    while wanted:
-        asked |= wanted
-        found = load(wanted)
-        stored.update(found)
-        wanted = {ref for value in found.values() for ref in references(value) if ref not in asked}
-    return stored
+    """Stored parts of values, recursively; missing ones are left out."""
+    parts: dict[str, JSONValue] = {}
+    requested_digests: set[str] = set()
+    pending = {digest for digest in digests if digest}
+    while pending:
+        requested_digests |= pending
+        batch = load(pending)
+        parts.update(batch)
+        pending = {ref for value in batch.values() for ref in references(value) if ref not in requested_digests}
+    return parts
 
 
 def contents(
-    rows: Sequence[Mapping[str, Any]], stored: Mapping[str, JSONValue], producers: Mapping[int, Sequence[int]]
+    rows: Sequence[Mapping[str, Any]], parts: Mapping[str, JSONValue], producers: Mapping[int, Sequence[int]]
 ) -> list[StepContent]:
-    """Steps from their columns, in order."""
-    reader = _Reader(stored)
+    """Contents of steps from their columns, in order."""
+    reader = _Reader(parts)
     return [_content(row, reader, tuple(producers.get(row["sequence_no"], ()))) for row in rows]
 
 
 def _content(row: Mapping[str, Any], reader: _Reader, producers: tuple[int, ...]) -> StepContent:
-    type, lost = StepType(row["type"]), reader.lost
-    given: list[JSONValue] = []
-    is_opening = type is StepType.MODEL and not reader.has_asked
+    type, missing_count = StepType(row["type"]), reader.missing_count
+    new_inputs: list[JSONValue] = []
+    is_opening = type is StepType.MODEL and not reader.has_read_request
     if type not in CONTAINERS and type not in CALLS and row["input_ref"]:
-        given = list(reader.new(row["input_ref"], history=not reader.has_asked))
-        reader.has_asked = reader.has_asked or type is StepType.MODEL
+        new_inputs = list(reader.new(row["input_ref"], history=not reader.has_read_request))
+        reader.has_read_request = reader.has_read_request or type is StepType.MODEL
     input = reader.whole(row["input_ref"]) if type in CALLS else None
     output = None if type in CONTAINERS else reader.whole(row["output_ref"])
     return StepContent(
@@ -83,12 +83,12 @@ def _content(row: Mapping[str, Any], reader: _Reader, producers: tuple[int, ...]
         status=StepStatus(row["status"]),
         error=row["error"],
         signature=row["signature"],
-        given=given,
+        new_inputs=new_inputs,
         input=input,
         output=output,
         producers=producers,
         is_opening=is_opening,
-        is_unread=reader.lost > lost,
+        is_unread=reader.missing_count > missing_count,
     )
 
 

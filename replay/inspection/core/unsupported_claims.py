@@ -1,4 +1,4 @@
-"""Values that a model states although nothing that it was given holds them, and the first write that uses one. Pure."""
+"""Values that a model states without support in its inputs, and the first write that uses one. Pure."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -11,16 +11,16 @@ from replay.inspection.core.places import ANSWERS, CONTAINERS, Place, PlaceKind,
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 
-_SHOWN: Final = 5  # values that are named at one place
-_SUMMED: Final = 200  # latest numbers that a stated one may be a sum, a difference or a multiple of
-_TIMES: Final = 12
-_ADDENDS: Final = 12
-_WORDS: Final = 4  # of an argument that is a value; a longer one is prose about it
+_MAX_VALUES: Final = 5  # values in a title
+_MAX_LATEST: Final = 200  # latest amounts that a claim may be computed from
+_MAX_FACTOR: Final = 12
+_MAX_ADDENDS: Final = 12
+_MAX_WORDS: Final = 4  # an argument with more words is prose, not a value
 _EXAMPLE: Final = re.compile(
     r"(?:e\.\s?g\.|for example|for instance|such as|looks? like|format|placeholder)[^.!?]*$|\blike\W*$", re.IGNORECASE
 )
-_NEAR: Final = 40
-# What is longer is an id, with which nobody reckons
+_EXAMPLE_DISTANCE: Final = 40
+# Larger numbers are ids, not amounts.
 _LARGE: Final = 1e6
 _TECHNICAL: Final = frozenset(
     {
@@ -45,17 +45,17 @@ _NEIGHBOURHOOD: Final = 60
 
 
 @dataclass
-class _Known:
-    """Values that the steps so far were given, and those that were only stated, by the step that stated them.
+class _KnownValues:
+    """Values that the steps so far received, and unsupported claims by the step that stated them first.
 
     Amounts are counted in hundredths, so that sums of prices are exact.
     """
 
     values: set[str] = field(default_factory=set)
     amounts: dict[int, None] = field(default_factory=dict)
-    # Of amounts that stand beside each other
+    # Sums of neighbouring amounts.
     sums: set[int] = field(default_factory=set)
-    stated: dict[str, int] = field(default_factory=dict)
+    claims: dict[str, int] = field(default_factory=dict)
 
     def learn(self, value: JSONValue, left_out: Callable[[JSONObject], bool] | None = None) -> None:
         amounts: list[int] = []
@@ -69,11 +69,13 @@ class _Known:
                     self.values.update(endings(token))
         self.sums.update(_sums(amounts))
 
-    def holds(self, token: str, sums: Collection[int]) -> bool:
-        """Whether a value was given, in one piece or in several, or is computed from what was; `sums` of its text."""
+    def supports(self, token: str, sums: Collection[int]) -> bool:
+        """True if a value is known, whole or in pieces, or computed from known ones; `sums` are those of its text."""
         if token in self.values or not is_telling(token):
             return True
-        if (several := pieces(token)) and all(piece in self.values or not is_telling(piece) for piece in several):
+        if (token_pieces := pieces(token)) and all(
+            piece in self.values or not is_telling(piece) for piece in token_pieces
+        ):
             return True
         amount = _amount(token)
         if amount is None or not (amount in sums or amount in self.sums or self._is_computed(amount)):
@@ -82,94 +84,106 @@ class _Known:
         return True
 
     def _is_computed(self, amount: int) -> bool:
-        """Whether two of the latest amounts, or a small multiple of one, make it."""
-        known = self.amounts
-        if any(amount % times == 0 and amount // times in known for times in range(2, _TIMES + 1)):
+        """True if an amount is computed from two of the latest amounts, or is a small multiple of one."""
+        amounts = self.amounts
+        if any(amount % times == 0 and amount // times in amounts for times in range(2, _MAX_FACTOR + 1)):
             return True
-        return any(amount - each in known or amount + each in known for each in islice(reversed(known), _SUMMED))
+        return any(
+            amount - latest in amounts or amount + latest in amounts
+            for latest in islice(reversed(amounts), _MAX_LATEST)
+        )
 
 
 def _amount(token: str) -> int | None:
-    """A number in hundredths; None for a value that is no number, or too long to be reckoned with."""
+    """Number in hundredths; None for values that are no number or too large for calculations."""
     value = number(token)
     return round(100 * value) if value is not None and value < _LARGE else None
 
 
 def _sums(amounts: Sequence[int]) -> Iterator[int]:
-    """Sums of neighbours: of all amounts, and of those with cents alone."""
+    """Sums of neighbouring amounts: of all amounts, and of those with cents."""
     for row in (amounts, [amount for amount in amounts if amount % 100]):
         for start in range(len(row)):
-            yield from islice(accumulate(row[start : start + _ADDENDS]), 1, None)
+            yield from islice(accumulate(row[start : start + _MAX_ADDENDS]), 1, None)
 
 
 def claims(steps: Sequence[StepContent], is_write: Callable[[str], bool]) -> Iterator[Place]:
-    """Values out of nowhere, at the step that states each first; then the first write that is called with one."""
-    known = _Known()
+    """Unsupported values at the step that states each first, and the first write that is called with one."""
+    known_values = _KnownValues()
     has_written = False
     for step in steps:
         if step.type in CONTAINERS:
             continue
-        for value in step.given:
-            known.learn(value, _is_part if step.is_opening else _is_answer_or_part)
+        for value in step.new_inputs:
+            known_values.learn(value, _is_part if step.is_opening else _is_answer_or_part)
         if step.type is StepType.MODEL or (step.type is StepType.OUTPUT and not _is_learnt(step)):
-            yield from _stated(step, known)
+            yield from _unsupported_claims(step, known_values)
             continue
         if step.type is StepType.TOOL and not has_written and is_write(step.name):
-            used = list(_used(step, known))
-            has_written = bool(used)
-            yield from used
-        known.learn(step.output)
+            write_places = list(_write_from_claim(step, known_values))
+            has_written = bool(write_places)
+            yield from write_places
+        known_values.learn(step.output)
 
 
 def _is_learnt(step: StepContent) -> bool:
-    """An output step that only passes on what it was given."""
+    """True if an output step only repeats its input."""
     return step.output is None
 
 
-def _stated(step: StepContent, known: _Known) -> Iterator[Place]:
+def _unsupported_claims(step: StepContent, known_values: _KnownValues) -> Iterator[Place]:
     new: dict[str, tuple[str, str, str]] = {}
     for path, text in _statements(step.output):
-        found = list(tokens(_unwrapped(text)))
-        amounts = [amount for token, _ in found if token in known.values and (amount := _amount(token)) is not None]
+        values = list(tokens(_without_urls(text)))
+        amounts = [
+            amount for token, _ in values if token in known_values.values and (amount := _amount(token)) is not None
+        ]
         sums = set(_sums(amounts))
-        for token, written in found:
-            if token not in known.stated and not known.holds(token, sums) and not _is_example(text, written):
-                known.stated[token] = step.no
-                new.setdefault(token, (written, path, text))
+        for token, spelling in values:
+            if (
+                token not in known_values.claims
+                and not known_values.supports(token, sums)
+                and not _is_example(text, spelling)
+            ):
+                known_values.claims[token] = step.no
+                new.setdefault(token, (spelling, path, text))
     if not new:
         return
-    first_written, path, text = next(iter(new.values()))
-    names = [written for written, _, _ in new.values()]
-    listed = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    first_spelling, path, text = next(iter(new.values()))
+    names = [spelling for spelling, _, _ in new.values()]
+    value_list = ", ".join(names[:_MAX_VALUES]) + (
+        f" and {len(names) - _MAX_VALUES} more" if len(names) > _MAX_VALUES else ""
+    )
     yield Place(
         kind=PlaceKind.UNSUPPORTED_CLAIM,
         step=step.no,
-        title=f"{step.name} states {listed}, which is in nothing that the run was given",
-        text=_around(text, first_written),
+        title=f"{step.name} states {value_list}, which no input of the run supports",
+        text=_context(text, first_spelling),
         path=path,
     )
 
 
-def _used(step: StepContent, known: _Known) -> Iterator[Place]:
-    """The write, where a value of its call was stated without support; one that is unheard of counts as stated here."""
+def _write_from_claim(step: StepContent, known_values: _KnownValues) -> Iterator[Place]:
+    """The write, if its call contains an earlier unsupported claim; values new in this call do not count."""
     for path, text in leaves(step.input):
-        if len(text.split()) > _WORDS:
+        if len(text.split()) > _MAX_WORDS:
             continue
-        for token, written in tokens(text):
-            if token in known.stated:
+        for token, spelling in tokens(text):
+            if token in known_values.claims:
+                claim_no = known_values.claims[token]
                 yield Place(
                     kind=PlaceKind.WRITE_FROM_CLAIM,
                     step=step.no,
-                    title=f"{step.name} is called with {written}, which step {known.stated[token]} stated first",
-                    text=_around(text, written),
+                    title=f"{step.name} is called with {spelling}, which step {claim_no} stated without support",
+                    text=_context(text, spelling),
                     path=path,
-                    related=(known.stated[token],),
+                    related=(claim_no,),
                 )
                 return
 
 
 def _statements(output: JSONValue) -> Iterator[Leaf]:
-    """Texts of a model's answer with their paths: what it says, and what it calls tools with."""
+    """Texts of a model's answer with their paths: its text and the arguments of its tool calls."""
     message = output.get("message") if isinstance(output, dict) else None
     if not isinstance(message, dict):
         yield from _texts(output)
@@ -182,19 +196,19 @@ def _statements(output: JSONValue) -> Iterator[Leaf]:
 
 
 def _texts(value: JSONValue, path: str = "") -> Iterator[Leaf]:
-    """Texts of what a model says, without ids and counts of its provider."""
+    """Texts of a model's answer without its provider's ids and counts."""
     if isinstance(value, dict):
         value = {name: item for name, item in value.items() if name not in _TECHNICAL}
     yield from leaves(value, path=path)
 
 
 def _is_part(value: JSONObject) -> bool:
-    """Whether this stands for a stored part, which is read where it is new."""
+    """True if an object stands for a stored part, which is read where it is new."""
     return "$part" in value
 
 
 def _is_answer_or_part(value: JSONObject) -> bool:
-    """Whether this is an answer of a model in a later request: nobody else vouches for what it states."""
+    """True for a model's answer in a later request, which supports nothing, or for a stored part."""
     return "$part" in value or value.get("role") in ANSWERS
 
 
@@ -207,18 +221,18 @@ def _arguments(call: JSONValue, path: str) -> Iterator[tuple[str, JSONValue]]:
         yield f"{path}/function/arguments", function.get("arguments")
 
 
-def _is_example(text: str, written: str) -> bool:
-    """Whether a value is named to show what such a value looks like."""
-    at = text.find(written)
-    return at >= 0 and _EXAMPLE.search(text[max(0, at - _NEAR) : at]) is not None
+def _is_example(text: str, spelling: str) -> bool:
+    """True if a value is an example of its format."""
+    at = text.find(spelling)
+    return at >= 0 and _EXAMPLE.search(text[max(0, at - _EXAMPLE_DISTANCE) : at]) is not None
 
 
-def _unwrapped(text: str) -> str:
-    """A text without addresses, whose digits are no claim."""
+def _without_urls(text: str) -> str:
+    """Text without URLs, whose digits are no claims."""
     return " ".join(word for word in text.split(" ") if "://" not in word)
 
 
-def _around(text: str, written: str) -> str:
-    at = max(0, text.find(written))
+def _context(text: str, spelling: str) -> str:
+    at = max(0, text.find(spelling))
     start = max(0, at - _NEIGHBOURHOOD)
-    return quote(("…" if start else "") + text[start : at + len(written) + _NEIGHBOURHOOD])
+    return quote(("…" if start else "") + text[start : at + len(spelling) + _NEIGHBOURHOOD])

@@ -220,8 +220,8 @@ def test_missing_part_hides_only_itself() -> None:
     whole = read()
     del kept[parts.digest]
     part = read()
-    assert whole[0].given
-    assert not part[0].given
+    assert whole[0].new_inputs
+    assert not part[0].new_inputs
     assert (whole[0].is_unread, part[0].is_unread) == (False, True)
     assert part[0].output == whole[0].output
 
@@ -232,7 +232,7 @@ def test_long_run_is_inspected_quickly() -> None:
         price = f"{no}.{no % 90 + 10}"
         said: JSONObject = {"message": {"role": "assistant", "content": f"Order W-{no} costs {price} euros."}}
         asked: JSONObject = {"role": "user", "content": f"What about the order W-{no} of {price} euros?"}
-        steps.append(StepContent(no=no, type=StepType.MODEL, name="m", given=[asked], output=said))
+        steps.append(StepContent(no=no, type=StepType.MODEL, name="m", new_inputs=[asked], output=said))
         steps.append(call(no + 1, "get_order", f"s{no}", {"id": f"W-{no}", "total": no}))
     began = time.process_time()
     inspect(steps, is_write=looks_like_write)
