@@ -59,7 +59,8 @@ def start(diff_id: UUID, unchanged_request: UnchangedRequest) -> UnchangedView:
         with transaction.atomic():
             DiffReport.objects.select_for_update().get(id=diff_id)
             if _has_usable_replay(diff_id):
-                return view(diff_id, unchanged_request)  # started concurrently
+                # Started concurrently.
+                return view(diff_id, unchanged_request)
             session = create.create(preparation)
             UnchangedReplay.objects.update_or_create(
                 diff=report, defaults={"session": session, "how": lane.description, "attached": False}
@@ -99,7 +100,8 @@ _PLURALS = {"model": "models", "tool": "tools", "retrieval": "retrievers"}
 
 def _policy(candidate: Run) -> Policy:
     session = ReplaySession.objects.filter(run=candidate).first()
-    if session is None:  # a recording: all of its calls were live
+    # A recording: all of its calls were live.
+    if session is None:
         return Policy(order="reexecute")
     policy = Policy.model_validate(session.policy)
     asked_live = Step.objects.filter(run=candidate, reason__in=LIVE_REASONS).exists()

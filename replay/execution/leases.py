@@ -155,5 +155,6 @@ def _start_time(pid: int) -> str:
     except ProcessLookupError:
         return ""
     except PermissionError:
-        pass  # alive, under another account
+        # Alive, under another account.
+        pass
     return "alive"

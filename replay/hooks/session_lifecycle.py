@@ -35,7 +35,8 @@ def fire_end(session_id: UUID) -> None:
         return
     result = session.error or _result(session)
     payload = {"result": result, "status": session.status}
-    hooks.fire(HookEvent.AGENT_STOP, payload, step=session.checkpoint_no)  # type: ignore[arg-type]  # a JSON object
+    # A JSON object.
+    hooks.fire(HookEvent.AGENT_STOP, payload, step=session.checkpoint_no)  # type: ignore[arg-type]
     telemetry.flush(telemetry.SESSION_LIMIT_S)
 
 

@@ -39,7 +39,8 @@ class Sender:
         self.closing = False
         self._queue: deque[JSONObject] = deque()
         self._under_way = 0
-        self._drop_count = 0  # not yet reported
+        # Not yet reported.
+        self._drop_count = 0
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
@@ -73,7 +74,8 @@ class Sender:
                 self._queue.clear()
             self._drop(left, "the process ended first")
         if thread is not None and is_flushed:
-            thread.join(_JOIN_S)  # the thread writes its counts
+            # The thread writes its counts.
+            thread.join(_JOIN_S)
         telemetry_counters.flush(self.name)
         self.place.close()
         return is_flushed
@@ -116,7 +118,8 @@ class Sender:
                     self._wait(error.retry_after_s, attempt)
                     continue
                 self._drop(len(batch), str(error))
-            except Exception as error:  # noqa: BLE001  # rejected, or our bug: the thread continues
+            except Exception as error:  # noqa: BLE001
+                # Rejected, or our bug: the thread continues.
                 self._drop(
                     len(batch),
                     str(error) if isinstance(error, PermanentFailure) else f"{type(error).__name__}: {error}",
@@ -159,7 +162,8 @@ class _Senders:
 
 
 _senders = _Senders()
-os.register_at_fork(after_in_child=_senders.__init__)  # type: ignore[misc]  # resets all state, including the lock
+# Resets all state, including the lock.
+os.register_at_fork(after_in_child=_senders.__init__)  # type: ignore[misc]
 
 
 def targets() -> dict[str, TelemetryEntry]:
@@ -181,7 +185,8 @@ def flush(limit_s: float) -> bool:
 def close(limit_s: float = SHUTDOWN_LIMIT_S) -> None:
     """Send the queued events within the limit, and drop the others."""
     _all(lambda sender, left: sender.close(left), limit_s)
-    _senders.__init__()  # type: ignore[misc]  # resets all state
+    # Resets all state.
+    _senders.__init__()  # type: ignore[misc]
 
 
 def _all(act: Callable[[Sender, float], bool], limit_s: float) -> bool:
@@ -200,4 +205,5 @@ def _at_exit(**_: object) -> None:
 
 
 atexit.register(close)
-worker_process_shutdown.connect(_at_exit)  # prefork children exit without running `atexit` handlers
+# Prefork children exit without running `atexit` handlers.
+worker_process_shutdown.connect(_at_exit)

@@ -37,7 +37,8 @@ _SHORTEST_PAUSE_S: Final = 15.0
 _LONGEST_PAUSE_S: Final = 900.0
 # Time after which a queued export that no worker has claimed is queued again.
 _REQUEUE_DELAY: Final = timedelta(minutes=1)
-_SILENT: Final = timedelta(minutes=3)  # longer than any single request with its wait
+# Longer than any single request with its wait.
+_SILENT: Final = timedelta(minutes=3)
 
 
 class _LostOwnership(Exception):

@@ -35,7 +35,8 @@ def _plain_address(host: str) -> str:
         address = ipaddress.IPv6Address(text.partition("%")[0])
         return str(address.ipv4_mapped or address)
     try:
-        return socket.inet_ntoa(socket.inet_aton(text))  # accepts decimal, octal, hexadecimal and short forms
+        # Accepts decimal, octal, hexadecimal and short forms.
+        return socket.inet_ntoa(socket.inet_aton(text))
     except (OSError, UnicodeEncodeError):
         return ""
 

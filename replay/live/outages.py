@@ -23,7 +23,8 @@ _SQLITE: Final = {
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_FULL,
 }
-OUTAGE_ERRORS: Final = (Error, StorageAway)  # candidates for `is_outage`
+# Candidates for `is_outage`.
+OUTAGE_ERRORS: Final = (Error, StorageAway)
 ResultT = TypeVar("ResultT")
 
 

@@ -34,7 +34,8 @@ def run_with_timeout(seconds: float, work: Callable[[], _Result], *, is_cancelle
             continue
         if error is not None:
             raise error
-        return result  # type: ignore[return-value]  # without an error there is a result
+        # Without an error there is a result.
+        return result  # type: ignore[return-value]
     raise TimeoutError
 
 
@@ -54,5 +55,6 @@ def _run(
 ) -> None:
     try:
         outcomes.put((work(), None))
-    except BaseException as error:  # noqa: BLE001  # raised in the waiting thread
+    except BaseException as error:  # noqa: BLE001
+        # Raised in the waiting thread.
         outcomes.put((None, error))

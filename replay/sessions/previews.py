@@ -48,7 +48,8 @@ def answer(
     """Return the cached plan while nothing it depends on has changed, or else `make` and cache it."""
     key = _key(request, question, run)
     if key is not None and (cached_plan := _PLANS.get(key)) is not None:
-        return cached_plan  # type: ignore[no-any-return]  # the key contains the request path
+        # The key contains the request path.
+        return cached_plan  # type: ignore[no-any-return]
     count(request, window)
     plan = make()
     if key is not None:

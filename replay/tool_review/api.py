@@ -77,5 +77,6 @@ class ToolFileView(APIView):
 
 def _caller(request: Request) -> str:
     """Return the name of the caller that access control determined."""
-    name: str = request._request.caller_name  # type: ignore[attr-defined]  # set by the access control
+    # Set by the access control.
+    name: str = request._request.caller_name  # type: ignore[attr-defined]
     return name

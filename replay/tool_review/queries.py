@@ -31,7 +31,8 @@ class _ToolUsage:
     apps: set[str] = field(default_factory=set)
     calls: int = 0
     at: datetime | None = None
-    run: UUID | None = None  # the last run with a call
+    # The last run with a call.
+    run: UUID | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

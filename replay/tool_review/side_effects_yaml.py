@@ -37,7 +37,8 @@ class _Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         if self.check_event(yaml.events.AliasEvent):
-            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]  # of PyYAML
+            # Of PyYAML.
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
             raise yaml.composer.ComposerError(None, None, "aliases are not allowed; write the value out", mark)
         return super().compose_node(parent, index)
 
@@ -60,7 +61,8 @@ def read(text: bytes) -> ToolFile:
     if len(text) > _MOST_BYTES:
         raise InvalidReplay(f"the file is larger than {_MOST_BYTES // 1024} KiB")
     try:
-        value = yaml.load(text.decode(), _Loader)  # noqa: S506  # derived from the safe loader
+        # Derived from the safe loader.
+        value = yaml.load(text.decode(), _Loader)  # noqa: S506
     except UnicodeDecodeError as error:
         raise InvalidReplay(f"the file is not UTF-8: {error.reason} at byte {error.start}") from error
     except (yaml.YAMLError, RecursionError, ValueError) as error:

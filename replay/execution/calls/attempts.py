@@ -154,7 +154,8 @@ class AttemptJournal:
             self._hooks.send_telemetry("live_call", telemetry_payload(attempt))
             return True
         if Attempt.objects.filter(id=attempt.id, status=attempt.status).exists():
-            return False  # stored before the connection was lost
+            # Stored before the connection was lost.
+            return False
         raise LostOwnership
 
     def fail(self, attempt: Attempt, error: ProviderError, wait: float | None) -> None:

@@ -25,7 +25,8 @@ def answer(journal: AttemptJournal, call: Call, provider: str) -> Answer:
 
 def _ask(journal: AttemptJournal, call: Call, provider: str, attempt: Attempt) -> Answer:
     stream = _Stream(journal, call.no)
-    model_call = providers.ModelCall(provider=provider, model=call.model, input=call.input)  # type: ignore[arg-type]  # a complete model call's input is an object
+    # A complete model call's input is an object.
+    model_call = providers.ModelCall(provider=provider, model=call.model, input=call.input)  # type: ignore[arg-type]
     try:
         model_answer = providers.answer(model_call, on_text=stream.text, cancelled=stream.cancelled)
     except providers.Cancelled as error:

@@ -38,7 +38,8 @@ def build_search(retriever: retrieval.Retriever, input: JSONObject, replay: str)
     has_top_k = isinstance(top_k, int) and not isinstance(top_k, bool) and top_k >= 0
     return retrieval.Search(
         query=str(input.get("query", "")),
-        top_k=int(top_k) if has_top_k else retriever.entry.top_k,  # type: ignore[arg-type]  # an integer
+        # An integer.
+        top_k=int(top_k) if has_top_k else retriever.entry.top_k,  # type: ignore[arg-type]
         filters=filters if isinstance(filters, dict) else {},
         embedding=profile if isinstance(profile, str) else None,
         replay=replay,

@@ -47,7 +47,8 @@ def _settle_all(run_id: UUID, container_numbers: Collection[int | None], *, cut_
     containers = _enclosing_containers(run_id, container_numbers)
     before = Counter(step.label for step in containers.values())
     children = _children(run_id, containers)
-    for no in sorted(containers, reverse=True):  # inner ones first
+    # Inner ones first.
+    for no in sorted(containers, reverse=True):
         _settle(containers[no], children.get(no, []), cut_off=cut_off)
     columns = ["status", "error", "detail", "output_ref", "label", "reason", *_SUMS]
     Step.objects.bulk_update(containers.values(), columns, batch_size=100)

@@ -48,7 +48,8 @@ class RunFacts:
     output: JSONValue = None
     tags: list[str] = field(default_factory=list)
     metadata: JSONObject = field(default_factory=dict)
-    replay: JSONObject = field(default_factory=dict)  # source of a replay
+    # Source of a replay.
+    replay: JSONObject = field(default_factory=dict)
 
     @property
     def trace_id(self) -> str:

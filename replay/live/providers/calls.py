@@ -79,13 +79,15 @@ def _stream_answer(
             raise Cancelled
 
     try:
-        client = _client(provider, key)  # outside the limits, since its import takes time
+        # Outside the limits, since its import takes time.
+        client = _client(provider, key)
         with (
             egress.read_limits(check, max_bytes=_MOST_BYTES, max_s=_LONGEST_S),
             _open_stream(client, provider, arguments) as stream,
         ):
             return _read(provider, stream, protocol.Assembly(provider, on_text), check), left_out
-    except (Cancelled, DatabaseError):  # raised by the caller's callbacks, not by the provider
+    except (Cancelled, DatabaseError):
+        # Raised by the caller's callbacks, not by the provider.
         raise
     except Exception as error:
         # The SDKs pass unexpected errors through; all of them are classified.

@@ -42,7 +42,8 @@ def _connection(retriever: Retriever, store: Pgvector, query: Search) -> dict[st
         raise ProviderError(detail, code="auth", retryable=False)
     try:
         parameters: dict[str, Any] = conninfo_to_dict(url)
-    except psycopg.Error as error:  # its message contains the URL, and so the password
+    except psycopg.Error as error:
+        # Its message contains the URL, and so the password.
         raise ProviderError(f"{store.url_env} is not a PostgreSQL URL", code="auth", retryable=False) from error
     milliseconds = int(retriever.entry.timeout_s * 1000)
     return {

@@ -28,7 +28,8 @@ def call(function: Any, arguments: dict[str, Any], replay: str) -> dict[str, Any
         arguments[MARK] = replay
     try:
         output = function(**arguments)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # any error of the tool becomes its answer
+    except (Exception, SystemExit) as error:  # noqa: BLE001
+        # Any error of the tool becomes its answer.
         return {"error": f"{type(error).__name__}: {error}"}
     try:
         json.dumps(output)
@@ -50,7 +51,8 @@ def main() -> None:
     first = json.loads(requests.readline())
     try:
         function = load(first)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # importing a package can fail in any way
+    except (Exception, SystemExit) as error:  # noqa: BLE001
+        # Importing a package can fail in any way.
         send({"cannot": f"{type(error).__name__}: {error}"})
         return
     send({"loaded": True})

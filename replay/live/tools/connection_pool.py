@@ -7,7 +7,8 @@ from typing import Final, Protocol, TypeVar
 
 _ClosableT = TypeVar("_ClosableT", bound="Closable")
 _open: Final[dict[str, dict[str, "Closable"]]] = {}
-_lock = threading.Lock()  # several threads of one worker run replays
+# Several threads of one worker run replays.
+_lock = threading.Lock()
 
 
 class Closable(Protocol):
@@ -35,7 +36,8 @@ def take(replay: str, key: str, make: Callable[[], _ClosableT]) -> _ClosableT:
     """
     with _lock:
         pooled_connection = _open.get(replay, {}).pop(key, None)
-    return make() if pooled_connection is None else pooled_connection  # type: ignore[return-value]  # one key stands for one kind
+    # One key stands for one kind.
+    return make() if pooled_connection is None else pooled_connection  # type: ignore[return-value]
 
 
 def leave(replay: str, key: str, connection: Closable) -> None:

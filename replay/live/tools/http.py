@@ -17,7 +17,8 @@ HEADER: Final = "Forkpoint-Replay"
 CONNECT_S: Final = 10.0
 _MOST_BYTES: Final = 8 * 1024 * 1024
 _RETRYABLE: Final = frozenset({408, 429, 500, 502, 503, 504, 529})
-_NOT_RUN: Final = frozenset({429})  # rejected before the tool ran
+# Rejected before the tool ran.
+_NOT_RUN: Final = frozenset({429})
 # The configuration is at fault, not the agent's request.
 _AUTH_STATUSES: Final = frozenset({401, 403, 407})
 _ANSWERED_DETAIL: Final = 300

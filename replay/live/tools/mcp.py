@@ -67,7 +67,8 @@ def _run(tool: Tool, server: McpTool, call: ToolCall, progress: _Progress) -> To
 
 async def _call(client: mcp.Client, name: str, call: ToolCall) -> ToolResult:
     arguments = call.arguments if isinstance(call.arguments, dict) else {}
-    meta: Any = {META: call.replay}  # the protocol leaves `_meta` open, its type does not
+    # The protocol leaves `_meta` open, its type does not.
+    meta: Any = {META: call.replay}
     try:
         answer = await client.call_tool(name, arguments, meta=meta)
     except mcp.MCPError as error:
@@ -102,7 +103,8 @@ class Connection:
             return True
         try:
             self.wait(_probe(self.client), _PROBE_S)
-        except Exception:  # noqa: BLE001  # any error: a new connection reports what is wrong
+        except Exception:  # noqa: BLE001
+            # Any error: a new connection reports what is wrong.
             return False
         return True
 
@@ -131,7 +133,8 @@ class Connection:
         try:
             with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
                 runner.run(self._serve())
-        except BaseException as error:  # noqa: BLE001  # raised on connect, or noticed by the next call
+        except BaseException as error:  # noqa: BLE001
+            # Raised on connect, or noticed by the next call.
             if not self._ready.done():
                 self._ready.set_exception(error)
         finally:

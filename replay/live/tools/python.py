@@ -72,7 +72,8 @@ class Process:
 
     def kill(self) -> None:
         """Kill the process group."""
-        with suppress(ProcessLookupError):  # all of them have ended
+        # All of them have ended.
+        with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         self._close_stream(self._process.stdin)
@@ -81,7 +82,8 @@ class Process:
 
     def _close_stream(self, stream: IO[str] | None) -> None:
         if stream is not None:
-            with suppress(BrokenPipeError):  # unread input
+            # Unread input.
+            with suppress(BrokenPipeError):
                 stream.close()
 
     def _read(self) -> str:

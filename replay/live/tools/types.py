@@ -51,7 +51,8 @@ class ToolEntry(Schema):
 
     http: HttpTool | None = None
     mcp: McpTool | None = None
-    python: Name | None = None  # entry point
+    # Entry point.
+    python: Name | None = None
     idempotent: bool = False
     timeout_s: Annotated[float, Field(gt=0, le=3600)] = 30.0
 
