@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from replay.calls.foreseen_steps import Foresight
-from replay.calls.handed_results import HandedResults
+from replay.calls.implicit_results import ImplicitResults
 from replay.calls.unknown_parts import UnknownParts
 from replay.core.calls import Call
 from replay.core.context import ReplayContext
@@ -25,11 +25,11 @@ class CallBuilder:
     """Builds the call that a step makes in the replay."""
 
     def __init__(
-        self, context: ReplayContext, state: ReplayState, handed_results: HandedResults, foresight: Foresight
+        self, context: ReplayContext, state: ReplayState, implicit_results: ImplicitResults, foresight: Foresight
     ) -> None:
         self._context = context
         self._state = state
-        self._handed_results = handed_results
+        self._implicit_results = implicit_results
         self._foresight = foresight
         self._unknown_parts = UnknownParts(context, state)
         # Caches the digest of each message of a conversation.
@@ -121,8 +121,8 @@ class CallBuilder:
     def incoming(self, node: Node) -> list[tuple[Link, Change]]:
         """Changes that reach a step, each with its link."""
         changes: list[tuple[Link, Change]] = []
-        for link in with_ordinals(self._context.graph, self._handed_results.links(node.no)):
-            task_change = self._state.tasks.incoming(node, link) or self._handed_results.incoming(node.no, link)
+        for link in with_ordinals(self._context.graph, self._implicit_results.links(node.no)):
+            task_change = self._state.tasks.incoming(node, link) or self._implicit_results.incoming(node.no, link)
             if (change := task_change or self._state.changes.get(link.producer)) is not None:
                 changes.append((link, change))
         self._foresight.record_dependence(node, changes)
@@ -134,7 +134,7 @@ class CallBuilder:
 
     def changed_links(self, node: Node) -> Iterator[Link]:
         """Links to inputs that differ from the recording."""
-        return filter(self._brings_change, self._handed_results.links(node.no))
+        return filter(self._brings_change, self._implicit_results.links(node.no))
 
     def reduced_signature(
         self, type: StepType, name: str, input: JSONValue, provider: str, model: str, tool_name: str

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final
 
-from replay.calls.handed_results import HandedResults
+from replay.calls.implicit_results import ImplicitResults
 from replay.core.context import ReplayContext
 from replay.core.graph import CONTAINERS, Link, Node
 from replay.core.wording import step_list
@@ -29,18 +29,18 @@ class Reach:
     """Decides which steps the changes of a replay may have reached."""
 
     def __init__(
-        self, context: ReplayContext, state: ReplayState, implicit: ImplicitCalls, handed_results: HandedResults
+        self, context: ReplayContext, state: ReplayState, implicit: ImplicitCalls, implicit_results: ImplicitResults
     ) -> None:
         self._context = context
         self._state = state
         self._implicit = implicit
-        self._handed_results = handed_results
+        self._implicit_results = implicit_results
 
     def assumption(self, node: Node) -> JSONObject | None:
         """Explain why a change may reach a step without a link; None if it cannot."""
         if node.type in CONTAINERS or not self._state.changed_numbers:
             return None
-        links = self._handed_results.links(node.no)
+        links = self._implicit_results.links(node.no)
         upstream_steps = sorted({link.producer for link in links if link.producer in self._state.assumed_steps})
         linked_steps = {link.producer for link in links if self._is_unplaced(link)}
         steps, items = self._unexplained_sources(node)

@@ -1,7 +1,7 @@
 """Record the effect of a step's answer on later steps. Pure."""
 
 from replay.calls.call_ids import requested_calls
-from replay.calls.handed_results import HandedResults
+from replay.calls.implicit_results import ImplicitResults
 from replay.core.calls import Answer
 from replay.core.context import ReplayContext
 from replay.core.graph import Node
@@ -16,10 +16,10 @@ from traces.payloads.messages import ModelAnswer
 class StepResults:
     """Records changed outputs; the only place that writes them."""
 
-    def __init__(self, context: ReplayContext, state: ReplayState, handed_results: HandedResults) -> None:
+    def __init__(self, context: ReplayContext, state: ReplayState, implicit_results: ImplicitResults) -> None:
         self._context = context
         self._state = state
-        self._handed_results = handed_results
+        self._implicit_results = implicit_results
 
     def settle(self, node: Node, answer: Answer) -> None:
         """Record how a source step's answer differs from the recording."""
@@ -38,7 +38,7 @@ class StepResults:
     def record_change(self, change: Change) -> None:
         """Record that a step's output differs from the recording."""
         self._state.record_change(change)
-        self._handed_results.record_change(change.node)
+        self._implicit_results.record_change(change.node)
 
     def requests_other_calls(self, node: Node, answer: Answer) -> bool:
         """True if a known answer requests other tool calls than the recorded one."""

@@ -6,8 +6,8 @@ from typing import Final
 from replay.core.context import ReplayContext
 from replay.core.graph import Node
 from replay.detection.implicit_calls import ImplicitCalls
+from replay.detection.intermediate_messages import follows_user_message
 from replay.detection.loops import Loop, Recognition, recognise
-from replay.detection.messages_between import follows_user_message
 from traces.core.vocabulary import StepType
 
 # Container of the loop in the source, and first model step of its conversation.

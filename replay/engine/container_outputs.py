@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from replay.calls.handed_results import HandedResults
+from replay.calls.implicit_results import ImplicitResults
 from replay.calls.step_results import StepResults
 from replay.core.calls import SEVERITY
 from replay.core.context import ReplayContext
@@ -27,13 +27,13 @@ class ContainerOutputs:
         state: ReplayState,
         results: StepResults,
         implicit: ImplicitCalls,
-        handed_results: HandedResults,
+        implicit_results: ImplicitResults,
     ) -> None:
         self._context = context
         self._state = state
         self._results = results
         self._implicit = implicit
-        self._handed_results = handed_results
+        self._implicit_results = implicit_results
 
     def before(self, no: int) -> Iterator[Event]:
         """Close the containers that end before step `no`, inner ones first."""
@@ -99,18 +99,18 @@ class ContainerOutputs:
         if node.type not in CONTAINERS or node.no in state.changes or (call := self._implicit.call_of(node)) is None:
             return
         linked_producers = {link.producer for link in graph.links.get(call.reader, ())}
-        changes = self._handed_results.changes(node)
+        changes = self._implicit_results.changes(node)
         if not changes or any(change.node.no in linked_producers for change in changes):
             # Provenance already links the result to its origin
             return
-        change = self._handed_results.change(call)
+        change = self._implicit_results.change(call)
         if change.current == change.original:
             if changes[0].node is graph.last_model(node.no):
                 yield Divergence(text=result_kept(changes[0].node.no, node.no))
             return
         state.labels[node.no] = self._weakest_label(node, changes)
         self._results.record_change(change)
-        self._handed_results.hand_over(call)
+        self._implicit_results.hand_over(call)
 
     def _weakest_label(self, node: Node, changes: Sequence[Change]) -> tuple[Label, Reason]:
         """Weakest label of a container and of the changed children that its result may come from."""

@@ -42,7 +42,7 @@ class Replayer:
         self._parts = parts = replay_parts(context, hooks)
         self.state = parts.state
         self._reused_ranges = ReusedRanges(parts.state, parts.reach)
-        self._outputs = ContainerOutputs(context, parts.state, parts.results, parts.implicit, parts.handed_results)
+        self._outputs = ContainerOutputs(context, parts.state, parts.results, parts.implicit, parts.implicit_results)
 
     @property
     def unreviewed_calls(self) -> list[Call]:
@@ -101,7 +101,7 @@ class Replayer:
         context, parts = self.context, self._parts
         if node.no in context.profile.by_step or context.policy.reexecutes(node.type):
             return True
-        if parts.points.active and turns.is_awaited(parts, node):
+        if parts.points.active and turns.is_affected_by_hook(parts, node):
             return True
         return self.state.tasks.changes_input_of(node) or parts.calls.is_reached(node)
 
@@ -201,7 +201,7 @@ class Replayer:
         state = self.state
         # Assume that the model requests its recorded tool calls; steps that consume only those stay known.
         links = (
-            link for link in self._parts.handed_results.links(node.no) if not link.producer_path.startswith(_CALLS)
+            link for link in self._parts.implicit_results.links(node.no) if not link.producer_path.startswith(_CALLS)
         )
         return any(
             link.producer in state.histories.unknowable

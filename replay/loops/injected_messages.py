@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from replay.core import wording
 from replay.core.events import Divergence, Event
 from replay.core.graph import Node
+from replay.detection.intermediate_messages import continues_tool_calls, document_places
 from replay.detection.loops import Loop
-from replay.detection.messages_between import continues_tool_calls, document_places
 from replay.inputs.rebuilt_inputs import flat, rebuild_slots
 from replay.loops.replay_parts import ReplayParts
 from traces.core.json_types import JSONValue

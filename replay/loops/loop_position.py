@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from replay.core.events import Advance, DriverEvent
 from replay.core.graph import Node
+from replay.detection.intermediate_messages import follows_user_message
 from replay.detection.loops import Loop
-from replay.detection.messages_between import follows_user_message
 from replay.loops.replay_parts import ReplayParts
 
 

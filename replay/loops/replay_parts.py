@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from replay.calls.call_builder import CallBuilder
 from replay.calls.foreseen_steps import Foresight
-from replay.calls.handed_results import HandedResults
+from replay.calls.implicit_results import ImplicitResults
 from replay.calls.reach import Reach
 from replay.calls.step_results import StepResults
 from replay.core.context import ReplayContext
@@ -24,7 +24,7 @@ class ReplayParts:
     context: ReplayContext
     state: ReplayState
     implicit: ImplicitCalls
-    handed_results: HandedResults
+    implicit_results: ImplicitResults
     foresight: Foresight
     results: StepResults
     calls: CallBuilder
@@ -38,20 +38,20 @@ class ReplayParts:
 def replay_parts(context: ReplayContext, hooks: Hooks) -> ReplayParts:
     """Wire the parts of a new replay."""
     state, implicit, points = ReplayState(context), ImplicitCalls(context), HookPoints(hooks)
-    handed_results = HandedResults(context, state, implicit)
-    reach, subagents = Reach(context, state, implicit, handed_results), SubAgents(context, state)
+    implicit_results = ImplicitResults(context, state, implicit)
+    reach, subagents = Reach(context, state, implicit, implicit_results), SubAgents(context, state)
     foresight = Foresight(context, state)
     chain = ResolverChain(context.policy, context.environment, subagents.answer, context.ignoring, reach.assumption)
-    calls = CallBuilder(context, state, handed_results, foresight)
+    calls = CallBuilder(context, state, implicit_results, foresight)
     return ReplayParts(
         context=context,
         state=state,
         implicit=implicit,
-        handed_results=handed_results,
+        implicit_results=implicit_results,
         foresight=foresight,
         calls=calls,
         reach=reach,
-        results=StepResults(context, state, handed_results),
+        results=StepResults(context, state, implicit_results),
         subagents=subagents,
         chain=chain,
         points=points,

@@ -7,8 +7,8 @@ from replay.core import wording
 from replay.core.calls import Answer, Call, label_key
 from replay.core.graph import Node
 from replay.detection.implicit_calls import KINDS, ImplicitCall
+from replay.detection.intermediate_messages import turn_messages
 from replay.detection.loops import Loop
-from replay.detection.messages_between import turn_messages
 from replay.inputs.rebuilt_inputs import render, tool_content
 from replay.loops.duplicate_calls import ReplayControl, ToolSpec
 from replay.loops.replay_parts import ReplayParts
@@ -38,7 +38,7 @@ class TurnCalls:
         self._context = parts.context
         self._state = parts.state
         self._implicit = parts.implicit
-        self._handed_results = parts.handed_results
+        self._implicit_results = parts.implicit_results
         self._subagents = parts.subagents
         self._resolvers = parts.chain
         self._loop = loop
@@ -173,7 +173,7 @@ class TurnCalls:
             change = None if source is None else self._state.changes.get(source.no)
             output = answer.output if change is None else change.current
             return {"role": "tool", "content": render(None, "\x00", output), "tool_call_id": call.call_id}
-        change = self._state.changes.get(source.no) if implicit is None else self._handed_results.change(implicit)
+        change = self._state.changes.get(source.no) if implicit is None else self._implicit_results.change(implicit)
         if change is not None:
             recorded_message = {**recorded_message, "content": tool_content(recorded_message.get("content"), change)}
         return (

@@ -138,7 +138,7 @@ class TurnFollower:
         """Report results without a tool step to hooks."""
         for result in results:
             if result.source is not None and (implicit := self._parts.implicit.call_of(result.source)) is not None:
-                output = self._parts.handed_results.change(implicit).current
+                output = self._parts.implicit_results.change(implicit).current
                 self._points.after_tool(self._key, result.call, replace(result.answer, output=output))
 
     def _settle(self, call: Call, answer: Answer, source: Node | None) -> Iterator[DriverEvent]:

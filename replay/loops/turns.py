@@ -42,7 +42,7 @@ def closing_turns(parts: ReplayParts) -> Iterator[None]:
     end_turns(parts, None)
 
 
-def is_awaited(parts: ReplayParts, node: Node) -> bool:
+def is_affected_by_hook(parts: ReplayParts, node: Node) -> bool:
     """True if a hook's decision affects this step."""
     return node.type in LOOP_TYPES and parts.points.affects_next_step(
         parts.loops.key_of(node), model=node.type is StepType.MODEL

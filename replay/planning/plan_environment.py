@@ -6,7 +6,7 @@ from typing import Final
 from uuid import UUID
 
 from replay.core.calls import NO_REVIEW, Answer, CachedAnswer, Call, OperatorAnswer, RetrieverMatch, ToolReview
-from replay.planning.shared_walks import Outlooks, Requests, UnknownRequests
+from replay.planning.shared_outlooks import Outlooks, Requests, UnknownRequests
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import Label, Reason
 from traces.payloads.lost_payloads import LostPayloads

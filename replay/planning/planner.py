@@ -21,7 +21,7 @@ from replay.planning.determinism import replay_type
 from replay.planning.model_configs import determinism_of
 from replay.planning.plan_environment import PlanEnvironment, Sources
 from replay.planning.planned_steps import EXACT, lost_step, planned_steps
-from replay.planning.shared_walks import Outlook
+from replay.planning.shared_outlooks import Outlook
 from replay.resolution.lost_recordings import refusals as lost_refusals
 from replay.resolution.lost_recordings import reused_ranges
 from replay.resolution.lost_recordings import warnings as lost_warnings

@@ -11,7 +11,7 @@ from replay.core.graph import Node
 from replay.inputs.rebuilt_inputs import flat
 from replay.overrides.edits import Edits
 from replay.overrides.request_edits import apply_model_settings, edit_slots, with_system_slots
-from replay.planning.shared_walks import EditedStep
+from replay.planning.shared_outlooks import EditedStep
 from traces.core.canonical import canonical_bytes
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType

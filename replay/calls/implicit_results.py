@@ -18,7 +18,7 @@ from traces.payloads.parts import MissingPart
 _SEPARATORS: Final = ("\n", "\n\n", " ")
 
 
-class HandedResults:
+class ImplicitResults:
     """Results of agents and searches that answer a call without a tool step."""
 
     def __init__(self, context: ReplayContext, state: ReplayState, implicit: ImplicitCalls) -> None:
