@@ -9,7 +9,7 @@ import zstandard
 from diffing import queries
 from diffing.content.similarity import measure
 from diffing.models import DiffReport
-from diffing.report.build import report
+from diffing.report.build import build_report
 from diffing.schemas.report import DiffOptions, DiffStatus
 from diffing.schemas.report import DiffReport as Report
 from diffing.stored_cosines import StoredCosines
@@ -51,7 +51,7 @@ def compute(diff_id: UUID) -> None:
 
 def _made(row: DiffReport, options: DiffOptions) -> tuple[Report, bytes]:
     under = queries.list_for(row.base, row.candidate)
-    made = report(
+    made = build_report(
         id=row.id,
         created_at=row.created_at,
         base=queries.side(row.base, links=True, under=under),

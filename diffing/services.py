@@ -83,7 +83,7 @@ def attach(diff_id: UUID, findings: Findings) -> Evidence:
     return row
 
 
-def put_beside(diff_id: UUID, *, unchanged_id: UUID, session: UUID | None, how: str) -> Lane:
+def attach_lane(diff_id: UUID, *, unchanged_id: UUID, session: UUID | None, method: str) -> Lane:
     """Keep what a replay without the changes altered beside the report; wakes those who look at it."""
     made = lane(
         id=new_id(),
@@ -91,7 +91,7 @@ def put_beside(diff_id: UUID, *, unchanged_id: UUID, session: UUID | None, how: 
         report=queries.report(diff_id),
         unchanged=queries.report(unchanged_id),
         session=session,
-        how=how,
+        method=method,
     )
     with transaction.atomic():
         row = Lane.objects.create(

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from diffing.compare.comparison import Comparison, Pair
-from diffing.compare.placeholders import FAILED, idle_side, is_placeholder, placeholder_reason
+from diffing.compare.placeholders import FAILED, idle_side, is_placeholder
 from diffing.compare.run_side import SideStep
 from diffing.content.facet import Facet
 from diffing.content.payload_texts import content_text
@@ -125,7 +125,7 @@ def _placeholder(pair: Pair) -> Answer | None:
     sides: tuple[tuple[RunSide, SideStep | None], ...] = (("candidate", pair.candidate), ("base", pair.base))
     for side, step in sides:
         if step is not None and is_placeholder(step):
-            return Answer(kind=AnswerChange.NOT_RUN, side=side, tool=step.display_name, reason=placeholder_reason(step))
+            return Answer(kind=AnswerChange.NOT_RUN, side=side, tool=step.display_name, reason=step.reason)
     return None
 
 

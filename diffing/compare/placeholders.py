@@ -1,6 +1,5 @@
 """Placeholders: the outputs of steps that a replay did not run. Pure."""
 
-from collections.abc import Mapping
 from typing import Final, Protocol
 
 from traces.core.vocabulary import Reason, StepStatus
@@ -8,17 +7,8 @@ from traces.core.vocabulary import Reason, StepStatus
 # The beginning of every placeholder.
 MARK: Final = "[Forkpoint]"
 FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT, StepStatus.DENIED})
-NOT_RUN: Final[Mapping[str, str]] = {
-    Reason.SIDE_EFFECT_BLOCKED: "did not run, because it has a side effect",
-    Reason.POLICY_FALLBACK: "was not run again, and has a placeholder for its answer",
-    Reason.DENIED: "was not allowed to run",
-    Reason.DUPLICATE_SUPPRESSED: "was not called again, because the same call had succeeded",
-}
 # A denied call has an answer that the agent is meant to see. Steps with these reasons have none.
-_PLACEHOLDER_REASONS: Final[Mapping[str, str]] = {
-    Reason.SIDE_EFFECT_BLOCKED: "it has a side effect",
-    Reason.POLICY_FALLBACK: "nothing recorded answers it",
-}
+_PLACEHOLDER_REASONS: Final = frozenset({Reason.SIDE_EFFECT_BLOCKED, Reason.POLICY_FALLBACK})
 
 
 class _Step(Protocol):
@@ -45,7 +35,3 @@ def untested_side(base: _Step | None, candidate: _Step | None) -> str:
     side = idle_side(base, candidate)
     live_step = {"candidate": base, "base": candidate}.get(side)
     return side if live_step is not None and not is_placeholder(live_step) and live_step.status in FAILED else ""
-
-
-def placeholder_reason(step: _Step) -> str:
-    return _PLACEHOLDER_REASONS[step.reason]

@@ -1,5 +1,6 @@
 """Facet: one difference inside a pair of steps. Sections show facets; attribution takes the causes from them. Pure."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -8,6 +9,7 @@ from diffing.content.message_diff import MessagePair
 from diffing.schemas.report import SectionName
 from diffing.schemas.terms import Category
 from traces.core.json_types import JSONValue
+from traces.core.vocabulary import StepType
 
 Part = Literal["input", "config", "output"]
 Form = Literal["text", "values", "ranks", "messages"]
@@ -15,6 +17,18 @@ Form = Literal["text", "values", "ranks", "messages"]
 # The kind of a facet for messages that one side's context window dropped.
 WINDOW: Final = "context window"
 SYSTEM_ROLES: Final = frozenset({"system", "developer"})
+_SECTIONS: Final[Mapping[str, SectionName]] = {
+    StepType.MODEL: "model",
+    StepType.TOOL: "tool",
+    StepType.RETRIEVAL: "retrieval",
+    StepType.PROMPT: "prompt",
+    StepType.OUTPUT: "output",
+}
+
+
+def section_of(step_type: str) -> SectionName:
+    """The section for steps of a type."""
+    return _SECTIONS.get(step_type, "run")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from diffing.compare.comparison import Pair
+from diffing.compare.data_flow import SideName
 from diffing.compare.run_side import SideStep
-from diffing.content.facet import Facet, FacetKind
+from diffing.content.facet import Facet, FacetKind, section_of
 from diffing.content.facet_readers import reader_of
-from diffing.schemas.report import SectionName
 from diffing.schemas.terms import Category
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
@@ -16,13 +16,6 @@ from traces.signatures.ignore_rules import NO_RULES, IgnoreRules
 
 Payloads = Mapping[str, JSONValue]
 _MODEL: Final = FacetKind("model", "model", "config", "model")
-_SECTIONS: Final[Mapping[StepType, SectionName]] = {
-    StepType.MODEL: "model",
-    StepType.TOOL: "tool",
-    StepType.RETRIEVAL: "retrieval",
-    StepType.PROMPT: "prompt",
-    StepType.OUTPUT: "output",
-}
 _CATEGORIES: Final[Mapping[StepType, Category]] = {
     StepType.MODEL: "output",
     StepType.TOOL: "tool",
@@ -32,17 +25,16 @@ _CATEGORIES: Final[Mapping[StepType, Category]] = {
 }
 
 
-class Missing(LookupError):
-    """A recorded payload is not in the store. The message does not change when the sides are swapped."""
+class MissingPayload(LookupError):
+    """A recorded payload is not in the store; `missing_refs` has its digests by side."""
 
-    def __init__(self, part: str, missing_refs: Mapping[str, str]) -> None:
-        owner = f"of the {next(iter(missing_refs))} is" if len(missing_refs) == 1 else "of both runs is"
-        digests = " and ".join(sorted(missing_refs.values()))
-        super().__init__(f"the {part} {owner} recorded, but its artifact is missing or damaged ({digests})")
+    def __init__(self, part: str, missing_refs: Mapping[SideName, str]) -> None:
+        super().__init__(part, missing_refs)
+        self.part, self.missing_refs = part, missing_refs
 
 
 def facets(pair: Pair, payloads: Payloads, ignoring: IgnoreRules = NO_RULES) -> Iterator[Facet]:
-    """The facets of a differing pair, without the fields that signatures leave out; raises `Missing`."""
+    """The facets of a differing pair, without the fields that signatures leave out; raises `MissingPayload`."""
     if pair.sides is None:
         return
     base, candidate = pair.sides
@@ -65,23 +57,23 @@ def facets(pair: Pair, payloads: Payloads, ignoring: IgnoreRules = NO_RULES) -> 
 
 
 def _load(part: str, base: str, candidate: str, payloads: Payloads) -> tuple[JSONValue, JSONValue]:
-    """The recorded payloads of both sides; raises `Missing`."""
-    refs = (("base", base), ("candidate", candidate))
+    """The recorded payloads of both sides; raises `MissingPayload`."""
+    refs: tuple[tuple[SideName, str], ...] = (("base", base), ("candidate", candidate))
     missing_refs = {side: ref for side, ref in refs if ref and ref not in payloads}
     if missing_refs:
-        raise Missing(part, missing_refs)
+        raise MissingPayload(part, missing_refs)
     return comparable(payloads.get(base), payloads.get(candidate), set())
 
 
-def lost_parts(pair: Pair, payloads: Payloads) -> Iterator[str]:
-    """One sentence for each lost part of a payload, which cannot be compared."""
+def lost_parts(pair: Pair, payloads: Payloads) -> Iterator[tuple[str, str]]:
+    """The lost parts of a pair's payloads, which cannot be compared: input or output, and the digest."""
     for part in ("input", "output") if pair.sides else ():
         refs = [getattr(step, f"{part}_ref") for step in pair.sides or ()]
         if all(refs) and refs[0] != refs[1] and not any(ref not in payloads for ref in refs):
             lost_digests: set[str] = set()
             comparable(payloads[refs[0]], payloads[refs[1]], lost_digests)
             for digest in sorted(lost_digests):
-                yield f"part of the {part} is recorded, but its artifact is missing or damaged ({digest})"
+                yield part, digest
 
 
 def _model(step: SideStep) -> JSONValue:
@@ -90,7 +82,7 @@ def _model(step: SideStep) -> JSONValue:
 
 def _status_facet(pair: Pair, base: SideStep, candidate: SideStep) -> Facet:
     step_type = StepType(base.type)
-    kind = FacetKind("status", _SECTIONS.get(step_type, "run"), "output", _CATEGORIES.get(step_type, "structure"))
+    kind = FacetKind("status", section_of(step_type), "output", _CATEGORIES.get(step_type, "structure"))
     return kind.facet(pair, _status(base), _status(candidate))
 
 

@@ -1,71 +1,53 @@
-"""Evidence in words, for Markdown and the HTML file alike."""
+"""Evidence as rows of text, for Markdown and HTML."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from diffing.report.evidence import counted, has_proved
-from diffing.schemas.evidence import (
-    AtomEvidence,
-    Evidence,
-    GateStatus,
-    Interaction,
-    Interval,
-    Mediator,
-    NoiseGate,
-    ProbeEvidence,
-)
+from diffing.report.evidence import has_proved, replay_counts
+from diffing.schemas.evidence import AtomEvidence, Evidence, GateStatus, Interaction, NoiseGate, ProbeEvidence
+from diffing.sentences import evidence_lines as lines
 
-_VERDICTS: Final = {
-    "single": "One change did it",
-    "joint": "Several changes did it together",
-    "over_determined": "More than one cause, each enough",
-    "no_effect": "No effect",
-    "noise": "No cause found, chance does as much",
-    "inconclusive": "Not settled",
-}
-_OUTCOMES: Final = {
-    "candidate": "the candidate's",
-    "base": "the base's",
-    "other": "another",
-    "needs_live": "did not run",
-    "failed": "failed",
-}
-_ROLES: Final = {"entry": "where it came in", "between": "on the way", "commitment": "where it was settled"}
 _CAUSES: Final = frozenset({"single", "joint", "over_determined"})
-_SHOWN: Final = 60  # probes, and changes
+# Replays, and changes, in a table.
+_MAX_ROWS: Final = 60
 
 
 @dataclass(frozen=True, kw_only=True)
 class AtomRow:
+    """A change in the table of an answer."""
+
     title: str
     depth: int
-    enough: str
-    needed: str
+    sufficient: str
+    necessary: str
     share: str
     remark: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProbeRow:
-    what: str
+    """A replay in the table of an answer."""
+
+    title: str
     outcome: str
-    said: str
-    took: str
+    note: str
+    cost: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
-    """One answer, ready to be written down."""
+class EvidenceView:
+    """One answer, with all of its texts."""
 
     title: str
     heading: str
     conclusion: str
     confidence: str
+    confidence_label: str
     rule: str
     question: str
     noise: str
-    counted: str
+    counts: str
     atoms: list[AtomRow]
     probes: list[ProbeRow]
     mediators: list[str]
@@ -75,112 +57,73 @@ class Told:
     scope: str
 
 
-def told(evidence: Sequence[Evidence]) -> list[Told]:
-    """Every answer, in the order in which they were found."""
-    return [_told(found) for found in evidence]
+def evidence_views(evidence: Sequence[Evidence]) -> list[EvidenceView]:
+    """Every answer, in order."""
+    return [_view(item) for item in evidence]
 
 
-def _told(found: Evidence) -> Told:
-    titles = {atom.id: atom.title for atom in found.atoms}
-    whole = {atom.id for atom in found.atoms if atom.testable and atom.parent is None}
-    return Told(
-        title=_title(found),
-        heading=_heading(found),
-        conclusion=found.conclusion,
-        confidence=found.confidence,
-        rule=found.rule,
-        question=found.question.text,
-        noise=_noise(found.noise),
-        counted=counted(found),
-        atoms=[_atom(atom, found.shares) for atom in found.atoms[:_SHOWN]],
-        probes=[_probe(probe, titles, whole) for probe in found.probes[:_SHOWN]],
-        mediators=[_mediator(mediator) for mediator in found.mediators],
-        interactions=[_interaction(pair, titles) for pair in found.interactions],
-        assumptions=list(found.assumptions),
-        cheapest=found.cheapest_experiment.text if found.cheapest_experiment else "",
-        scope=found.scope if not found.repeats else f"over {found.repeats} repeats of each side",
+def _view(evidence: Evidence) -> EvidenceView:
+    titles = {atom.id: atom.title for atom in evidence.atoms}
+    all_changes = {atom.id for atom in evidence.atoms if atom.testable and atom.parent is None}
+    is_limited = evidence.confidence == "low" and evidence.verdict in _CAUSES
+    return EvidenceView(
+        title=lines.title(has_proof=has_proved(evidence), replays=evidence.replays_cached + evidence.replays_live),
+        heading=lines.heading(evidence.verdict, is_limited=is_limited),
+        conclusion=evidence.conclusion,
+        confidence=evidence.confidence,
+        confidence_label=lines.confidence_label(evidence.confidence),
+        rule=evidence.rule,
+        question=evidence.question.text,
+        noise=_chance(evidence.noise),
+        counts=replay_counts(evidence),
+        atoms=[_atom(atom, is_sampled=evidence.shares == "sampled") for atom in evidence.atoms[:_MAX_ROWS]],
+        probes=[_probe(probe, titles, all_changes) for probe in evidence.probes[:_MAX_ROWS]],
+        mediators=[lines.mediator(mediator) for mediator in evidence.mediators],
+        interactions=[_interaction(interaction, titles) for interaction in evidence.interactions],
+        assumptions=list(evidence.assumptions),
+        cheapest=evidence.cheapest_experiment.text if evidence.cheapest_experiment else "",
+        scope=lines.repeat_scope(evidence.repeats) if evidence.repeats else evidence.scope,
     )
 
 
-def _title(found: Evidence) -> str:
-    """No stronger than what was run."""
-    if has_proved(found):
-        return "Proved by replaying"
-    return "Tested by replaying" if found.replays_cached + found.replays_live else "Nothing was replayed"
+def _interaction(interaction: Interaction, titles: Mapping[str, str]) -> str:
+    first, second = (titles.get(name, name) for name in (interaction.one, interaction.other))
+    return lines.interaction(first, second, interaction.value)
 
 
-def _heading(found: Evidence) -> str:
-    said = _VERDICTS[found.verdict]
-    return f"{said}, as far as was tested" if found.confidence == "low" and found.verdict in _CAUSES else said
-
-
-def _interaction(pair: Interaction, titles: dict[str, str]) -> str:
-    first, second = titles.get(pair.one, pair.one), titles.get(pair.other, pair.other)
-    both = f"{first} and {second[:1].lower()}{second[1:]}"
-    if pair.value > 0:
-        return f"{both}: together they do more than both alone, added up (interaction {pair.value:.2g})."
-    return f"{both}: together they do less than both alone, added up (interaction −{-pair.value:.2g})."
-
-
-def _atom(atom: AtomEvidence, shares: str) -> AtomRow:
+def _atom(atom: AtomEvidence, *, is_sampled: bool) -> AtomRow:
     certificate = f"{atom.certificate.kind}: {atom.certificate.reason}" if atom.certificate else ""
-    about = "about " if shares == "sampled" else ""
     return AtomRow(
         title=atom.title,
         depth=atom.id.count("/"),
-        enough=_yes(atom.sufficient),
-        needed=_yes(atom.necessary),
-        share="" if atom.shapley is None else f"{about}{atom.shapley:.0%}",
+        sufficient=lines.answer(atom.sufficient),
+        necessary=lines.answer(atom.necessary),
+        share="" if atom.shapley is None else lines.share(atom.shapley, is_sampled=is_sampled),
         remark=atom.why_not or certificate,
     )
 
 
-def _probe(probe: ProbeEvidence, titles: dict[str, str], whole: set[str]) -> ProbeRow:
-    times = f"{probe.repeats} times " if probe.repeats > 1 else ""
-    took = [_many(probe.executed_steps, "step")]
-    took += [_many(probe.cached_calls, "recorded answer")] if probe.cached_calls else []
-    took += [_many(probe.live_calls, "live call")] if probe.live_calls else []
-    outcome, said = (probe.said, probe.missing) if times else (_OUTCOMES[probe.outcome], probe.missing or probe.said)
-    return ProbeRow(what=f"{times}{_what(probe, titles, whole)}", outcome=outcome, said=said, took=", ".join(took))
+def _probe(probe: ProbeEvidence, titles: Mapping[str, str], all_changes: set[str]) -> ProbeRow:
+    outcome, note = lines.OUTCOMES[probe.outcome], probe.missing or probe.said
+    # Repeats have several outcomes, which `said` counts.
+    if probe.repeats > 1:
+        outcome, note = probe.said, probe.missing
+    return ProbeRow(
+        title=_probe_title(probe, titles, all_changes),
+        outcome=outcome,
+        note=note,
+        cost=lines.probe_cost(probe.executed_steps, probe.cached_calls, probe.live_calls),
+    )
 
 
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
-
-
-def _what(probe: ProbeEvidence, titles: dict[str, str], whole: set[str]) -> str:
+def _probe_title(probe: ProbeEvidence, titles: Mapping[str, str], all_changes: set[str]) -> str:
     if probe.clamped is not None:
-        return f"the candidate, with step {probe.clamped} answering as in the base"
-    if probe.purpose == "repeat" and set(probe.applied) == (whole if probe.side == "candidate" else set()):
-        return f"the {probe.side} again, unchanged"
-    return f"the {probe.side} with {_named(probe.applied, titles)}"
+        return lines.clamp_replay(probe.clamped, probe.repeats)
+    own_changes = all_changes if probe.side == "candidate" else set[str]()
+    if probe.purpose == "repeat" and set(probe.applied) == own_changes:
+        return lines.repeat_replay(probe.side, probe.repeats)
+    return lines.change_replay(probe.side, [titles.get(name, name) for name in probe.applied], probe.repeats)
 
 
-def _named(applied: Sequence[str], titles: dict[str, str]) -> str:
-    if not applied:
-        return "none of the changes"
-    return "only: " + "; ".join(titles.get(name, name) for name in applied)
-
-
-def _mediator(mediator: Mediator) -> str:
-    step = mediator.step
-    said = f": {mediator.text}" if mediator.text else ""
-    return f"step {step.sequence_no} ({step.name}), {_ROLES[mediator.role]}, {mediator.evidence}{said}"
-
-
-def _noise(gate: NoiseGate) -> str:
-    if gate.status in {GateStatus.NOT_NEEDED, GateStatus.NOT_RUN}:
-        return f"Chance: {gate.reason}."
-    p = "" if gate.p is None else f", p = {gate.p:.2g}"
-    base = _kept("base", gate.base_flips, gate.base_n, gate.base_interval)
-    candidate = _kept("candidate", gate.candidate_flips, gate.candidate_n, gate.candidate_interval)
-    return f"Chance: {gate.reason}{p}. Repeated with nothing changed, {base} and {candidate}."
-
-
-def _kept(name: str, flips: int, n: int, interval: Interval | None) -> str:
-    rate = f" (95 % interval: {1 - interval.high:.0%} to {1 - interval.low:.0%})" if interval else ""
-    return f"the {name} came out as recorded {n - flips} of {n} times{rate}"
-
-
-def _yes(known: bool | None) -> str:
-    return "not tested" if known is None else "yes" if known else "no"
+def _chance(gate: NoiseGate) -> str:
+    return lines.chance_line(gate, has_repeats=gate.status not in {GateStatus.NOT_NEEDED, GateStatus.NOT_RUN})

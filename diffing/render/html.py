@@ -1,4 +1,4 @@
-"""A report as one HTML file: styles inside, no script, opens offline in light and dark. Everything is escaped."""
+"""A report as one HTML file: inline styles, no script, opens offline in light and dark. Everything is escaped."""
 
 from base64 import b64encode
 from hashlib import sha256
@@ -7,24 +7,26 @@ from typing import Final, get_args
 
 from django.template.loader import render_to_string
 
-from diffing.render.evidence import told
-from diffing.render.glossary import WORDS
+from diffing.render.evidence import evidence_views
 from diffing.render.scores import figures
 from diffing.report.brief import brief
-from diffing.report.control_lane import altered
-from diffing.report.run_outcomes import doing
+from diffing.report.control_lane import unstable_steps
+from diffing.report.run_outcomes import acting_pairs
 from diffing.schemas.report import DiffReport, SectionName
+from diffing.sentences import briefs, labels
+from diffing.sentences.glossary import TERMS
 
 STYLE: Final = (Path(__file__).parent.parent / "templates" / "diffing" / "report.css").read_text()
 _STYLE_HASH: Final = b64encode(sha256(STYLE.encode()).digest()).decode()
-# The file runs nothing, fetches nothing, and has no styles but its own.
+# The file runs no script, fetches nothing, and has only its own styles.
 POLICY: Final = f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; form-action 'none'"
-_STEPS: Final = 2_000  # differing steps listed; a page of more is no page
+# Differing steps listed; a longer page is unreadable.
+_STEPS: Final = 2_000
 
 
 def as_html(report: DiffReport) -> str:
     """The whole report as one HTML document."""
-    acting = doing(report.pairs)
+    acting = acting_pairs(report.pairs)
     changed = [pair for pair in acting if pair.relation != "same"]
     return render_to_string(
         "diffing/report.html",
@@ -38,9 +40,12 @@ def as_html(report: DiffReport) -> str:
             "same": len(acting) - len(changed),
             "brief": brief(report),
             "facts": figures(report),
-            "words": WORDS,
-            "proved": told(report.evidence),
-            "also": altered(report.unchanged),
+            "terms": TERMS,
+            "evidence_views": evidence_views(report.evidence),
+            "also": unstable_steps(report.unchanged),
+            "also_unchanged": briefs.ALSO_UNCHANGED,
+            "labels": labels.HEADINGS,
+            "verdict_title": labels.verdict_title(report.attribution),
             "lane": report.unchanged.steps[:_STEPS] if report.unchanged else [],
         },
     )

@@ -1,15 +1,16 @@
-"""Differences of numbers as people write them."""
+"""Formats of numeric differences."""
 
 
-def lasting(milliseconds: float | None) -> str:
-    """A difference of time in the unit that suits it."""
+def format_duration(milliseconds: float | None) -> str:
+    """A difference of time in milliseconds or seconds, with its sign."""
     if milliseconds is None:
-        return signed(None)
+        return format_difference(None)
     seconds = abs(milliseconds) >= 1000
-    return f"{signed(round(milliseconds / 1000, 1) if seconds else round(milliseconds))} {'s' if seconds else 'ms'}"
+    amount = round(milliseconds / 1000, 1) if seconds else round(milliseconds)
+    return f"{format_difference(amount)} {'s' if seconds else 'ms'}"
 
 
-def signed(value: float | None, unit: str = "") -> str:
+def format_difference(value: float | None, unit: str = "") -> str:
     """A difference with its sign; `unknown` for None."""
     if value is None:
         return "unknown"

@@ -1,66 +1,41 @@
-"""The numbers of a report with what each of them means, for Markdown and the HTML file alike."""
+"""The figures of a report with their meanings, for Markdown and HTML."""
 
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Iterator
 
-from diffing.render.numbers import lasting, signed
-from diffing.report.run_outcomes import doing
+from diffing.render.numbers import format_difference, format_duration
+from diffing.report.run_outcomes import acting_pairs
 from diffing.schemas.report import DiffReport
-from diffing.sentences.changes import METHODS
-
-
-@dataclass(frozen=True, kw_only=True)
-class Figure:
-    name: str
-    value: str
-    note: str
+from diffing.sentences import labels
+from diffing.sentences.labels import Figure
 
 
 def figures(report: DiffReport) -> list[Figure]:
-    """How near the candidate is to the base, and what it cost more."""
-    scores, deltas, tools = report.scores, report.deltas, report.scores.tools
-    acting = doing(report.pairs)
-    again = (
-        f"{tools.used_original} of {tools.total_original} tool calls made again, {tools.new} new, {tools.unused} unused"
-    )
-    judged = report.outcomes
-    outcomes = (
-        []
-        if judged is None
-        else [
-            Figure(
-                name="Outcome",
-                value=f"{judged.base.outcome} → {judged.candidate.outcome}",
-                note="; ".join(dict.fromkeys(side.reason for side in (judged.base, judged.candidate) if side.reason)),
-            )
-        ]
-    )
-    return [
-        *outcomes,
-        Figure(
-            name="Likeness (ARS)",
-            value=f"{scores.ars:.4f}",
-            note=f"{scores.ars_reading}; 1 is the same. Agent Regression Score: 0.7 × answers + 0.3 × tools",
-        ),
-        Figure(
-            name="Answers",
-            value=f"{scores.output_similarity:.4f}",
-            note=f"how alike the answers of all turns are on average, {METHODS[scores.similarity_method]}",
-        ),
-        Figure(
-            name="Tools",
-            value=f"{scores.tool_accuracy:.4f}",
-            note=again if tools.total_original or tools.new else "no run calls a tool",
-        ),
-        Figure(name="Tokens", value=signed(deltas.tokens), note=_MORE),
-        Figure(name="Cost", value=signed(deltas.cost_usd, "$"), note=_MORE),
-        Figure(name="Time", value=lasting(deltas.duration_ms), note=_MORE),
-        Figure(
-            name="Steps that differ",
-            value=f"{sum(pair.relation != 'same' for pair in acting):,}",
-            note=f"of {len(acting):,}, listed below; agents and turns, which only hold steps, are not counted",
-        ),
-    ]
+    """The outcomes, the similarity of the runs, and the differences in cost."""
+    return [*_outcomes(report), *_scores(report), *_deltas(report)]
 
 
-_MORE: Final = "candidate less base"
+def _outcomes(report: DiffReport) -> Iterator[Figure]:
+    if report.outcomes is not None:
+        base, candidate = report.outcomes.base, report.outcomes.candidate
+        reasons = dict.fromkeys(side.reason for side in (base, candidate) if side.reason)
+        yield Figure(name="Outcome", value=f"{base.outcome} → {candidate.outcome}", note="; ".join(reasons))
+
+
+def _scores(report: DiffReport) -> Iterator[Figure]:
+    scores = report.scores
+    yield Figure(name=labels.ARS, value=f"{scores.ars:.4f}", note=labels.ars_note(scores.ars_reading))
+    yield Figure(
+        name=labels.ANSWERS,
+        value=f"{scores.output_similarity:.4f}",
+        note=labels.answers_note(scores.similarity_method),
+    )
+    yield Figure(name=labels.TOOLS, value=f"{scores.tool_accuracy:.4f}", note=labels.tools_note(scores.tools))
+
+
+def _deltas(report: DiffReport) -> Iterator[Figure]:
+    deltas, pairs = report.deltas, acting_pairs(report.pairs)
+    yield Figure(name="Tokens", value=format_difference(deltas.tokens), note=labels.DELTA_NOTE)
+    yield Figure(name="Cost", value=format_difference(deltas.cost_usd, "$"), note=labels.DELTA_NOTE)
+    yield Figure(name="Time", value=format_duration(deltas.duration_ms), note=labels.DELTA_NOTE)
+    differing = sum(pair.relation != "same" for pair in pairs)
+    yield Figure(name=labels.STEPS, value=f"{differing:,}", note=labels.steps_note(len(pairs)))

@@ -1,4 +1,4 @@
-"""The third lane: what replaying the base without the changes alters by itself. Pure."""
+"""Control lane: the differences that a replay of the base without the changes has by itself. Pure."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -6,17 +6,18 @@ from typing import Final
 from uuid import UUID
 
 from diffing.schemas.report import AlignedPair, DiffReport, LaneStep, UnchangedLane
+from diffing.sentences import briefs
+from diffing.sentences.briefs import LaneVerdict
 from traces.core.vocabulary import StepType
 
-ALSO: Final = "also without the changes"
 _DIFFERS: Final = frozenset({"changed", "removed"})
-_HOLDERS: Final = frozenset({StepType.AGENT, StepType.TURN})
+_CONTAINERS: Final = frozenset({StepType.AGENT, StepType.TURN})
 
 
 def lane(
-    *, id: UUID, created_at: datetime, report: DiffReport, unchanged: DiffReport, session: UUID | None, how: str
+    *, id: UUID, created_at: datetime, report: DiffReport, unchanged: DiffReport, session: UUID | None, method: str
 ) -> UnchangedLane:
-    """Set the report of base and unchanged replay beside the report of base and candidate."""
+    """Combine the report of base and candidate with that of base and unchanged replay; `method`: what ran again."""
     steps = _steps(report, unchanged)
     differs = _answer_differs(unchanged)
     return UnchangedLane(
@@ -25,7 +26,7 @@ def lane(
         run=unchanged.candidate,
         diff=unchanged.id,
         session=session,
-        how=how,
+        how=method,
         sentence=_sentence(steps, differs),
         answer_differs=differs,
         scores=unchanged.scores,
@@ -34,58 +35,50 @@ def lane(
     )
 
 
-def altered(found: UnchangedLane | None) -> set[UUID]:
-    """The base's steps that come out otherwise without any change."""
-    return {step.base.id for step in found.steps if step.without_changes in _DIFFERS} if found else set()
+def unstable_steps(unchanged: UnchangedLane | None) -> set[UUID]:
+    """The steps of the base that differ even without the changes."""
+    return {step.base.id for step in unchanged.steps if step.without_changes in _DIFFERS} if unchanged else set()
 
 
 def _steps(report: DiffReport, unchanged: DiffReport) -> list[LaneStep]:
-    alone = {pair.base.id: pair for pair in unchanged.pairs if pair.base}
-    found = []
+    unchanged_pairs = {pair.base.id: pair for pair in unchanged.pairs if pair.base}
+    steps = []
     for pair in report.pairs:
-        other = alone.get(pair.base.id) if pair.base else None
-        if pair.base and other and _differ((pair, other)):
-            found.append(
+        unchanged_pair = unchanged_pairs.get(pair.base.id) if pair.base else None
+        if pair.base and unchanged_pair and _differ((pair, unchanged_pair)):
+            steps.append(
                 LaneStep(
                     base=pair.base,
                     candidate=pair.candidate,
-                    unchanged=other.candidate,
+                    unchanged=unchanged_pair.candidate,
                     with_changes=pair.relation,
-                    without_changes=other.relation,
-                    changes=other.changes,
+                    without_changes=unchanged_pair.relation,
+                    changes=unchanged_pair.changes,
                 )
             )
-    return found
+    return steps
 
 
 def _differ(pairs: Collection[AlignedPair]) -> bool:
-    """Containers only repeat what is in them."""
-    return any(pair.relation in _DIFFERS and pair.base and pair.base.type not in _HOLDERS for pair in pairs)
+    """True if a pair differs; containers only repeat their steps and do not count."""
+    return any(pair.relation in _DIFFERS and pair.base and pair.base.type not in _CONTAINERS for pair in pairs)
 
 
 def _answer_differs(unchanged: DiffReport) -> bool:
-    """Whether the last output came out otherwise, or the last model step where there is no output."""
-    for wanted in (StepType.OUTPUT, StepType.MODEL):
-        pairs = [pair for pair in unchanged.pairs if pair.base and pair.base.type == wanted]
+    """True if the last output step differs, or the last model step if there is no output step."""
+    for step_type in (StepType.OUTPUT, StepType.MODEL):
+        pairs = [pair for pair in unchanged.pairs if pair.base and pair.base.type == step_type]
         if pairs:
             return pairs[-1].relation in _DIFFERS
     return False
 
 
 def _sentence(steps: Collection[LaneStep], answer_differs: bool) -> str:
-    changed = [step for step in steps if step.with_changes in _DIFFERS]
-    also = sum(step.without_changes in _DIFFERS for step in changed)
+    differing = [step for step in steps if step.with_changes in _DIFFERS]
+    count = sum(step.without_changes in _DIFFERS for step in differing)
     if answer_differs:
-        return (
-            "Replayed without the changes, the final answer differs as well: the difference cannot be blamed on the "
-            f"changes alone. {_of(also, len(changed))} also without them."
-        )
-    if not any(step.without_changes in _DIFFERS for step in steps):
-        return "Replayed without the changes, every step comes out as before: nothing here is due to replaying itself."
-    return (
-        f"Replayed without the changes, the final answer stays as it was. {_of(also, len(changed))} also without them."
-    )
-
-
-def _of(count: int, total: int) -> str:
-    return f"{count:,} of the {total:,} differing step{'' if total == 1 else 's'} differ{'s' if count == 1 else ''}"
+        verdict = LaneVerdict.ANSWER_DIFFERS
+    else:
+        any_differs = any(step.without_changes in _DIFFERS for step in steps)
+        verdict = LaneVerdict.STEPS_DIFFER if any_differs else LaneVerdict.SAME
+    return briefs.lane(verdict, count, len(differing))

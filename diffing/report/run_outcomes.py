@@ -1,109 +1,116 @@
-"""What is compared, and how each run ended: by itself, by whoever judged it, and as far as a replay can tell. Pure."""
+"""The two runs of a report: how they relate, and how each ended. Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from diffing.compare.placeholders import idle_side, untested_side
 from diffing.schemas.report import AlignedPair, DiffReport, RunRef
 from diffing.schemas.terms import StepRef
+from diffing.sentences import briefs
+from diffing.sentences.briefs import BriefRun, RunEnd, RunRelation, RunState, UntestedStep
 from diffing.sentences.text import format_value
+from diffing.sentences.verdicts import RunSide
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import RunStatus, StepType
 
-_HOLDERS: Final = frozenset({StepType.AGENT, StepType.TURN})
-_VERDICTS: Final = ("success", "passed", "solved", "resolved", "correct")  # how evaluations name what they found
+_CONTAINERS: Final = frozenset({StepType.AGENT, StepType.TURN})
+# The names that evaluations use for verdicts and for points.
+_VERDICTS: Final = ("success", "passed", "solved", "resolved", "correct")
 _POINTS: Final = ("reward", "score")
+_STATES: Final[Mapping[str, RunState]] = {
+    RunStatus.RUNNING: RunState.RUNNING,
+    RunStatus.COMPLETED: RunState.COMPLETED,
+    RunStatus.FAILED: RunState.FAILED,
+}
 
 
 def compared(report: DiffReport) -> str:
-    """Both runs in a sentence or two, and the checks that only one of them was put to."""
-    return " ".join([_runs(report), *_untested(report.pairs)])
+    """Both runs, and the first step that failed in one of them and was not run in the other."""
+    base, candidate = (_brief_run(report, run, side) for run, side in _sides(report))
+    untested_steps = [
+        UntestedStep(number=step.sequence_no, name=step_label(step), side=side)
+        for side, step in _untested_steps(report.pairs)
+    ]
+    runs = briefs.compared_runs(_relation(report.base, report.candidate), base, candidate)
+    return " ".join([runs, *map(briefs.untested_step, untested_steps[:1])])
 
 
-def doing(pairs: Sequence[AlignedPair]) -> Sequence[AlignedPair]:
-    """The pairs that do something themselves: what agents and turns say, the steps in them say too."""
-    return [pair for pair in pairs if kind_of(pair) not in _HOLDERS] or pairs
+def acting_pairs(pairs: Sequence[AlignedPair]) -> Sequence[AlignedPair]:
+    """The pairs that are not containers, whose steps repeat their output; all pairs if there are only containers."""
+    return [pair for pair in pairs if type_of(pair) not in _CONTAINERS] or pairs
 
 
-def kind_of(pair: AlignedPair) -> StepType:
+def type_of(pair: AlignedPair) -> StepType:
+    """The type of a pair's steps."""
     step = pair.candidate or pair.base
     assert step is not None  # a pair has at least one side
     return step.type
 
 
-def not_run(pair: AlignedPair) -> list[str]:
-    """That one side did not run the step, where it has a placeholder for its answer."""
+def step_label(step: StepRef) -> str:
+    """The type and name of a step, without a name that repeats the type."""
+    return step.type if step.name == step.type else f"{step.type} {step.name}"
+
+
+def idle_notes(pair: AlignedPair) -> list[str]:
+    """The note that one side did not run a step and has a placeholder as its output."""
     side = idle_side(pair.base, pair.candidate)
-    return [f"not run in the {side}"] if side and kind_of(pair) not in _HOLDERS else []
+    return [briefs.not_run(side)] if side and type_of(pair) not in _CONTAINERS else []
 
 
-def _runs(report: DiffReport) -> str:
-    base, candidate = report.base, report.candidate
+def _sides(report: DiffReport) -> tuple[tuple[RunRef, RunSide], tuple[RunRef, RunSide]]:
+    return (report.base, "base"), (report.candidate, "candidate")
+
+
+def _relation(base: RunRef, candidate: RunRef) -> RunRelation:
     if base.id == candidate.id:
-        return f"A run of {base.app or 'an agent'} with itself."
-    one, other = (_ended(report, run, side) for run, side in ((base, "base"), (candidate, "candidate")))
+        return RunRelation.SAME_RUN
     if candidate.source_run == base.id:
-        return f"Base: {_run(base)}, which {one}. Candidate: a replay of it{_from(candidate)}, which {other}."
+        return RunRelation.REPLAY
     if base.source_run is not None and base.source_run == candidate.source_run:
-        first, second = f"one{_from(base)}, which {one}", f"one{_from(candidate)}, which {other}"
-        return f"Two replays of one run of {base.app or 'an agent'}. Base: {first}. Candidate: {second}."
-    agents = " They are runs of different agents." if base.app != candidate.app else ""
-    recorded = " They were recorded separately." if base.source_run is None and candidate.source_run is None else ""
-    if candidate.original == base.id:
-        recorded = " The candidate is an imported replay of the base."
+        return RunRelation.TWO_REPLAYS
     if base.original == candidate.id:
-        recorded = " The base is an imported replay of the candidate."
-    return f"Base: {_run(base)}, which {one}. Candidate: {_run(candidate)}, which {other}.{recorded}{agents}"
+        return RunRelation.BASE_REPLAYS_CANDIDATE
+    if candidate.original == base.id:
+        return RunRelation.CANDIDATE_REPLAYS_BASE
+    is_recorded = base.source_run is None and candidate.source_run is None
+    return RunRelation.RECORDINGS if is_recorded else RunRelation.OTHER
 
 
-def _run(run: RunRef) -> str:
-    return f"{'a replay' if run.source_run else 'a recorded run'}{f' of {run.app}' if run.app else ''}"
+def _brief_run(report: DiffReport, run: RunRef, side: RunSide) -> BriefRun:
+    """One run; a completed run that did not run a failed check only "ran to its end"."""
+    state = _STATES[run.status]
+    if state is RunState.COMPLETED and any(idle == side for idle, _ in _untested_steps(report.pairs)):
+        state = RunState.ENDED
+    success, points = _evaluation(report.scores.imported.get(side))
+    return BriefRun(
+        app=run.app,
+        is_replay=run.source_run is not None,
+        end=RunEnd(state=state, success=success, points=points),
+        fork_step=run.fork_sequence_no or 0,
+    )
 
 
-def _from(run: RunRef) -> str:
-    return f" from step {run.fork_sequence_no} on" if run.fork_sequence_no else ""
-
-
-def _ended(report: DiffReport, run: RunRef, side: str) -> str:
-    """How the run ended; that it is done says nothing of a check that it was not put to."""
-    idle = any(found == side for found, _ in _idle(report.pairs))
-    done = "ran to its end" if idle and run.status == RunStatus.COMPLETED else run.status
-    judged = _judged(report.scores.imported.get(side))
-    return f"{'has not ended' if run.status == RunStatus.RUNNING else done}{f' ({judged})' if judged else ''}"
-
-
-def _judged(scores: JSONValue) -> str:
-    """What was recorded of whether the task was done; empty where nothing was."""
+def _evaluation(scores: JSONValue) -> tuple[bool | None, str]:
+    """The recorded verdict and points of an evaluation; None and an empty text if there are none."""
     if not isinstance(scores, dict):
-        return ""
-    found = next((scores[name] for name in _VERDICTS if isinstance(scores.get(name), bool)), None)
-    said = [] if found is None else [f"its task is recorded as {'done' if found else 'failed'}"]
-    said += [f"{name} {format_value(value)}" for name in _POINTS if _is_number(value := scores.get(name))][:1]
-    return ", ".join(said)
+        return None, ""
+    success = next((verdict for name in _VERDICTS if isinstance(verdict := scores.get(name), bool)), None)
+    points = (f"{name} {format_value(value)}" for name in _POINTS if _is_number(value := scores.get(name)))
+    return success, next(points, "")
 
 
 def _is_number(value: JSONValue) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _untested(pairs: Sequence[AlignedPair]) -> Iterator[str]:
-    """The first step that failed on one side and was not run on the other."""
-    for side, ran in _idle(pairs):
-        other = "base" if side == "candidate" else "candidate"
-        named = "" if ran.name == ran.type else f" {ran.name}"
-        yield (
-            f"Step {ran.sequence_no} ({ran.type}{named}), which failed in the {other}, was not run in the {side}: "
-            "whether it would pass there is not known."
-        )
-        return
-
-
-def _idle(pairs: Sequence[AlignedPair]) -> Iterator[tuple[str, StepRef]]:
-    """The sides that did not run a step that failed in the other, with the step as it ran."""
+def _untested_steps(pairs: Sequence[AlignedPair]) -> Iterator[tuple[RunSide, StepRef]]:
+    """The steps that failed on one side, each with the side that did not run it."""
     for pair in pairs:
-        if pair.relation != "changed" or kind_of(pair) in _HOLDERS:
+        if pair.relation != "changed" or type_of(pair) in _CONTAINERS:
             continue
         side = untested_side(pair.base, pair.candidate)
-        ran = pair.base if side == "candidate" else pair.candidate
-        if side and ran is not None:
-            yield side, ran
+        if side == "candidate" and pair.base is not None:
+            yield "candidate", pair.base
+        elif side == "base" and pair.candidate is not None:
+            yield "base", pair.candidate

@@ -21,7 +21,7 @@ from diffing.schemas.report import Deltas, Scores, ToolAccuracy
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Reason, StepType
 
-IMPORTED: Final = "imported_scores"  # where importers keep the scores of a file in the run's metadata
+IMPORTED_SCORES: Final = "imported_scores"  # where importers keep the scores of a file in the run's metadata
 INTERACTIONS: Final = 500  # answers compared; the texts of more would be loaded for one number
 _OUTPUT_WEIGHT: Final = 0.7
 _TOOL_WEIGHT: Final = 0.3
@@ -184,4 +184,4 @@ def _difference(base: float | None, candidate: float | None, places: int) -> flo
 def _imported(comparison: Comparison) -> dict[str, JSONValue]:
     """Scores that the source systems had put into the files, by side."""
     sides: Sequence[tuple[str, Side]] = (("base", comparison.base), ("candidate", comparison.candidate))
-    return {name: side.run.metadata[IMPORTED] for name, side in sides if side.run.metadata.get(IMPORTED)}
+    return {name: side.run.metadata[IMPORTED_SCORES] for name, side in sides if side.run.metadata.get(IMPORTED_SCORES)}

@@ -1,14 +1,15 @@
-"""The six sections of a report: what changed, with both steps, and what could not be compared, with the reason."""
+"""The six sections of a report: the differences by step, and the content that was not compared. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, get_args
 
 from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.references import step_ref
-from diffing.content.facet import Facet
+from diffing.content.facet import Facet, section_of
 from diffing.content.message_diff import MessagePair
 from diffing.content.similarity import Likeness, Measure
+from diffing.report.gaps import unavailable
 from diffing.report.summaries import summarise, totals
 from diffing.schemas.report import (
     MessageChange,
@@ -22,7 +23,8 @@ from diffing.schemas.report import (
     ValueChange,
 )
 from diffing.sentences import changes as phrases
-from diffing.sentences import text
+from diffing.sentences import summaries
+from diffing.sentences.text import as_text
 from diffing.sequences.json_diff import LIMIT as VALUES
 from diffing.sequences.json_diff import value_changes
 from diffing.sequences.ranked_lists import compare as compare_ranks
@@ -32,27 +34,22 @@ from diffing.sequences.text_diff import normalise, word_diff
 from traces.core.canonical import digest
 from traces.core.vocabulary import StepType
 
-ITEMS: Final = 300  # of one section; more are counted, not shown
-_MESSAGES: Final = 40  # of one message list
-_HOME: Final[Mapping[str, SectionName]] = {
-    StepType.PROMPT: "prompt",
-    StepType.RETRIEVAL: "retrieval",
-    StepType.TOOL: "tool",
-    StepType.MODEL: "model",
-    StepType.OUTPUT: "output",
-}
+# Items of one section; further ones are only counted.
+MAX_ITEMS: Final = 300
+# Messages of one message list.
+_MAX_MESSAGES: Final = 40
 
 
 @dataclass(frozen=True, kw_only=True)
 class Findings:
-    """Everything that the opened payloads showed: facets, gaps with the section they belong to."""
+    """The facets of the loaded pairs, and the gaps by section."""
 
     facets: Sequence[Facet]
     gaps: Sequence[tuple[SectionName, Unavailable]]
 
 
 class Texts:
-    """Word diffs of texts with their similarity; all pairs are measured at once, each once."""
+    """Word diffs of texts with their similarity; all pairs are measured in one batch, each once."""
 
     def __init__(self, measure: Measure, facets: Iterable[Facet]) -> None:
         pairs = sorted({pair for facet in facets for pair in _text_pairs(facet)})
@@ -66,26 +63,26 @@ class Texts:
         return self._likeness[pair]
 
     def diff(self, base: str, candidate: str) -> TextDiff:
-        found = self.likeness(base, candidate)
+        likeness = self.likeness(base, candidate)
         spans = word_diff(normalise(base[:CHARACTERS]), normalise(candidate[:CHARACTERS]))
         return TextDiff(
             spans=[TextSpan.model_validate(span._asdict()) for span in spans],
-            similarity=round(found.score, 4),
-            method=found.method,
+            similarity=round(likeness.score, 4),
+            method=likeness.method,
             truncated=max(len(base), len(candidate)) > CHARACTERS,
         )
 
 
 @dataclass(slots=True)
 class _Draft:
-    """A section while it is filled."""
+    """A section under construction."""
 
     items: list[SectionItem] = field(default_factory=list)
     left_out: int = 0
     gaps: list[Unavailable] = field(default_factory=list)
 
     def add(self, item: SectionItem) -> None:
-        if len(self.items) < ITEMS:
+        if len(self.items) < MAX_ITEMS:
             self.items.append(item)
         else:
             self.left_out += 1
@@ -94,29 +91,28 @@ class _Draft:
 def build(comparison: Comparison, findings: Findings, texts: Texts) -> Sections:
     """The sections of a comparison."""
     drafts: dict[SectionName, _Draft] = {name: _Draft() for name in get_args(SectionName)}
-    for facet in _fresh(findings.facets):
+    for facet in _first_occurrences(findings.facets):
         drafts[facet.section].add(_item(facet, texts))
     for pair in comparison.pairs:
         if pair.relation in {"added", "removed", "moved"} and not pair.is_container:
-            drafts[_HOME.get(pair.step.type, "run")].add(_unpaired(pair))
+            drafts[section_of(pair.step.type)].add(_unpaired_item(pair))
     for item in totals(comparison):
         drafts["run"].add(item)
     for name, gap in findings.gaps:
         drafts[name].gaps.append(gap)
-    said = summarise(comparison, findings.facets, texts.likeness)
-    return Sections(**{name: _section(name, draft, said[name]) for name, draft in drafts.items()})
+    section_summaries = summarise(comparison, findings.facets, texts.likeness)
+    return Sections(**{name: _section(name, draft, section_summaries[name]) for name, draft in drafts.items()})
 
 
 def _section(name: SectionName, draft: _Draft, summary: str) -> Section:
     gaps = list(draft.gaps)
     if draft.left_out:
-        reason = f"a section shows the first {ITEMS}; the aligned steps name them all"
-        gaps.append(Unavailable(what=f"{draft.left_out} more differences", reason=reason))
+        gaps.append(unavailable(summaries.more_differences(draft.left_out, MAX_ITEMS)))
     return Section(name=name, summary=summary, items=_in_order(draft.items), unavailable=gaps)
 
 
 def _in_order(items: list[SectionItem]) -> list[SectionItem]:
-    """By the step they belong to; what belongs to no step comes first."""
+    """Order items by step; items without a step come first."""
 
     def number(item: SectionItem) -> int:
         step = item.candidate or item.base
@@ -125,36 +121,39 @@ def _in_order(items: list[SectionItem]) -> list[SectionItem]:
     return sorted(items, key=number)
 
 
-def _fresh(facets: Iterable[Facet]) -> Iterable[Facet]:
-    """Facets without what an earlier step showed already: a changed system prompt is one difference, not one a step."""
-    seen: set[str] = set()
+def _first_occurrences(facets: Iterable[Facet]) -> Iterable[Facet]:
+    """The facets without repetitions: a changed system prompt is one difference, not one per step."""
+    keys: set[str] = set()
     for facet in sorted(facets, key=lambda facet: facet.pair.order_key):
         if facet.form == "messages":
-            new = tuple(item for item in facet.messages if _unseen(":".join(item.key), seen))
+            new = tuple(item for item in facet.messages if _is_new(":".join(item.key), keys))
             if new:
                 yield replace(facet, messages=new)
-        elif facet.part == "output" or _unseen(digest([facet.kind, facet.base, facet.candidate]), seen):
+        elif facet.part == "output" or _is_new(digest([facet.kind, facet.base, facet.candidate]), keys):
             yield facet
 
 
-def _unseen(key: str, seen: set[str]) -> bool:
-    fresh = key not in seen
-    seen.add(key)
-    return fresh
+def _is_new(key: str, keys: set[str]) -> bool:
+    is_new = key not in keys
+    keys.add(key)
+    return is_new
 
 
 def _text_pairs(facet: Facet) -> list[tuple[str, str]]:
     if facet.form == "text":
-        return [(text.as_text(facet.base), text.as_text(facet.candidate))]
+        return [(as_text(facet.base), as_text(facet.candidate))]
     if facet.form == "ranks":
         return _documents(facet)
-    return [(item.base, item.candidate) for item in facet.messages[:_MESSAGES]]
+    return [(item.base, item.candidate) for item in facet.messages[:_MAX_MESSAGES]]
 
 
 def _documents(facet: Facet) -> list[tuple[str, str]]:
-    """The documents that stayed and say something else, as one text."""
-    found = rewritten_documents(facet.base, facet.candidate)
-    return [("\n\n".join(one.base for one in found), "\n\n".join(one.candidate for one in found))] if found else []
+    """The texts of all rewritten documents, as one pair of texts."""
+    documents = rewritten_documents(facet.base, facet.candidate)
+    if not documents:
+        return []
+    base = "\n\n".join(document.base for document in documents)
+    return [(base, "\n\n".join(document.candidate for document in documents))]
 
 
 def _item(facet: Facet, texts: Texts) -> SectionItem:
@@ -162,7 +161,7 @@ def _item(facet: Facet, texts: Texts) -> SectionItem:
     text = texts.diff(*pairs[0]) if pairs else None
     return SectionItem(
         kind=facet.kind,
-        title=f"{phrases.step_name(facet.pair)}: {phrases.facet_note(facet)}",
+        title=summaries.item_title(phrases.step_name(facet.pair), phrases.facet_note(facet)),
         relation="changed",
         base=step_ref(facet.pair.base),
         candidate=step_ref(facet.pair.candidate),
@@ -172,7 +171,7 @@ def _item(facet: Facet, texts: Texts) -> SectionItem:
         ranks=compare_ranks(rank_documents(facet.base), rank_documents(facet.candidate))
         if facet.form == "ranks"
         else None,
-        messages=[_message(item, texts) for item in facet.messages[:_MESSAGES]],
+        messages=[_message(item, texts) for item in facet.messages[:_MAX_MESSAGES]],
     )
 
 
@@ -192,12 +191,10 @@ def _values(facet: Facet) -> list[ValueChange]:
     ]
 
 
-def _unpaired(pair: Pair) -> SectionItem:
-    said = {"added": "only in the candidate", "removed": "only in the base", "moved": "in another place"}
-    summary = f": {pair.step.summary}" if pair.step.summary else ""
+def _unpaired_item(pair: Pair) -> SectionItem:
     return SectionItem(
         kind="call" if pair.step.type == StepType.TOOL else "step",
-        title=f"{phrases.step_name(pair)}, {said[pair.relation]}{summary}",
+        title=summaries.unpaired_title(phrases.step_name(pair), pair.relation, pair.step.summary),
         relation=pair.relation,
         base=step_ref(pair.base),
         candidate=step_ref(pair.candidate),

@@ -1,18 +1,22 @@
-"""One or two sentences for each section, and the differences of the runs as wholes."""
+"""Facts for the summary of each section, and the differences of the runs as wholes. Pure."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from diffing.attribution.declared_config import declared_settings
-from diffing.compare.comparison import Comparison
+from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.placeholders import untested_side
 from diffing.compare.run_side import RunFacts, Side
 from diffing.content.facet import Facet
 from diffing.content.similarity import Likeness, reading
-from diffing.report.scores import IMPORTED
+from diffing.report.scores import IMPORTED_SCORES
 from diffing.schemas.report import SectionItem, SectionName, ValueChange
 from diffing.sentences import changes as phrases
-from diffing.sentences import text
+from diffing.sentences import summaries
+from diffing.sentences.summaries import RunTotals, SectionState, UnpairedCounts
+from diffing.sentences.text import as_text
+from diffing.sentences.verdicts import RunSide
 from diffing.sequences.json_diff import value_changes
 from diffing.sequences.ranked_lists import compare as compare_ranks
 from diffing.sequences.ranked_lists import rank_documents, rewritten_documents
@@ -20,10 +24,16 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 
 Compare = Callable[[str, str], Likeness]
+_NOUNS: Final = {StepType.TOOL: "call", StepType.MODEL: "model call", StepType.RETRIEVAL: "retrieval"}
+# Changes of settings named in the summary of the models, and values named in the title of a group.
+_NAMED_SETTINGS: Final = 2
+_NAMED_VALUES: Final = 4
+# Facets back to which an equal one is looked for.
+_LOOK_BACK: Final = 20
 
 
 def summarise(comparison: Comparison, facets: Sequence[Facet], likeness: Compare) -> dict[SectionName, str]:
-    """What each section says at its head."""
+    """The summary of each section."""
     by_section: dict[SectionName, list[Facet]] = {}
     for facet in facets:
         by_section.setdefault(facet.section, []).append(facet)
@@ -33,7 +43,7 @@ def summarise(comparison: Comparison, facets: Sequence[Facet], likeness: Compare
         "tool": _tool(comparison, by_section.get("tool", [])),
         "model": _model(comparison, by_section.get("model", [])),
         "output": _output(comparison, by_section.get("output", []), likeness),
-        "run": _run(comparison),
+        "run": summaries.run_totals(_run_totals(comparison)),
     }
 
 
@@ -41,11 +51,12 @@ def totals(comparison: Comparison) -> list[SectionItem]:
     """Status, totals, labels and metadata of the two runs, as items of the run section."""
     base, candidate = comparison.base.run, comparison.candidate.run
     groups: dict[str, tuple[JSONObject, JSONObject]] = {
-        "status": (_status(base), _status(candidate)),
+        "status": ({"status": base.status}, {"status": candidate.status}),
         "totals": (_totals(comparison.base), _totals(comparison.candidate)),
         "labels": (dict(base.labels), dict(candidate.labels)),
     }
-    if not comparison.derived:  # a replay has metadata of its own, which is no difference of what happened
+    # The metadata of a replay always differs from its source's.
+    if not comparison.derived:
         groups["configuration"] = (declared_settings(base), declared_settings(candidate))
         groups["metadata"] = (_metadata(base), _metadata(candidate))
     return [item for kind, (left, right) in groups.items() for item in _group(kind, left, right)]
@@ -56,193 +67,147 @@ def _group(kind: str, base: JSONObject, candidate: JSONObject) -> list[SectionIt
     if not changes:
         return []
     values = [ValueChange.model_validate(change._asdict()) for change in changes]
-    said = "; ".join(phrases.value_note(change) for change in changes[:4])
-    return [
-        SectionItem(
-            kind=kind,
-            title=f"{text.capitalize(kind)}: {said}",
-            relation="changed",
-            base=None,
-            candidate=None,
-            values=values,
-        )
-    ]
-
-
-def _status(run: RunFacts) -> JSONObject:
-    return {"status": run.status}
+    title = summaries.group_title(kind, [phrases.value_note(change) for change in changes[:_NAMED_VALUES]])
+    return [SectionItem(kind=kind, title=title, relation="changed", base=None, candidate=None, values=values)]
 
 
 def _totals(side: Side) -> JSONObject:
     run = side.run
-    lasted = round(run.duration_ms, 1) if run.duration_ms is not None else None
+    duration = round(run.duration_ms, 1) if run.duration_ms is not None else None
     return {
         "steps": len(side.steps),
         "errors": run.error_count,
         "tokens in": run.tokens_in,
         "tokens out": run.tokens_out,
         "cost in USD": run.cost_usd,
-        "duration in ms": lasted,
+        "duration in ms": duration,
     }
 
 
 def _metadata(run: RunFacts) -> JSONObject:
-    elsewhere = {IMPORTED, *declared_settings(run)}
-    kept: JSONObject = {key: value for key, value in run.metadata.items() if key not in elsewhere}
-    return {**kept, "tags": list[JSONValue](sorted(run.tags))}
+    other_groups = {IMPORTED_SCORES, *declared_settings(run)}
+    metadata: JSONObject = {key: value for key, value in run.metadata.items() if key not in other_groups}
+    return {**metadata, "tags": list[JSONValue](sorted(run.tags))}
 
 
 def _prompt(comparison: Comparison, facets: list[Facet]) -> str:
     texts = [facet for facet in facets if facet.form == "text"]
     if texts:
-        return f"{phrases.facet_phrase(texts[0])}{_and_more(len(_distinct(texts)) - 1, 'other prompt text')}."
+        return summaries.prompt_changes(phrases.facet_phrase(texts[0]), len(_distinct(texts)) - 1, is_text=True)
     if facets:
-        return f"{phrases.facet_phrase(facets[0])}{_and_more(len(facets) - 1, 'other difference')}."
-    asked = [pair for pair in comparison.pairs if pair.step.type in {StepType.MODEL, StepType.PROMPT}]
-    if not asked:
-        return "Neither run has a prompt."
-    both = [pair for pair in asked if pair.sides and all(step.input_ref for step in pair.sides)]
-    if not both:
-        return "No prompts to compare: no request that both runs made is recorded on both sides."
-    if any("input" in pair.changes for pair in both):
-        return "The prompts are the same, but for what earlier steps answered, which the requests carry along."
-    return "The prompts are the same."
+        return summaries.prompt_changes(phrases.facet_phrase(facets[0]), len(facets) - 1, is_text=False)
+    return summaries.section_state(_prompt_state(comparison))
+
+
+def _prompt_state(comparison: Comparison) -> SectionState:
+    pairs = [pair for pair in comparison.pairs if pair.step.type in {StepType.MODEL, StepType.PROMPT}]
+    if not pairs:
+        return SectionState.NO_PROMPTS
+    comparable = [pair for pair in pairs if pair.sides and all(step.input_ref for step in pair.sides)]
+    if not comparable:
+        return SectionState.UNRECORDED_PROMPTS
+    if any("input" in pair.changes for pair in comparable):
+        return SectionState.SAME_PROMPTS_OTHER_HISTORY
+    return SectionState.SAME_PROMPTS
 
 
 def _retrieval(comparison: Comparison, facets: list[Facet]) -> str:
-    found = [facet for facet in facets if facet.form == "ranks"]
-    if found:
-        counts: Counter[str] = Counter()
-        for facet in found:
-            counts.update(
-                change.op
-                for change in compare_ranks(rank_documents(facet.base), rank_documents(facet.candidate)).changes
-            )
-        counts["reworded"] = sum(len(rewritten_documents(facet.base, facet.candidate)) for facet in found)
-        kinds = ("added", "removed", "moved", "reworded", "rescored")
-        said = ", ".join(f"{counts[op]} {op}" for op in kinds if counts[op])
-        return f"{_count(len(found), 'retrieval')} found other documents: {said}."
+    ranks = [facet for facet in facets if facet.form == "ranks"]
+    if ranks:
+        return summaries.document_changes(len(ranks), _document_counts(ranks))
     if facets:
-        return f"{phrases.facet_phrase(facets[0])}; the documents found are the same."
-    unpaired = _unpaired(comparison, StepType.RETRIEVAL)
+        return summaries.same_documents(phrases.facet_phrase(facets[0]))
+    unpaired = summaries.unpaired_steps(_unpaired_counts(comparison, StepType.RETRIEVAL))
     if unpaired:
         return f"{unpaired}."
-    return (
-        "The documents found are the same."
-        if _has(comparison, StepType.RETRIEVAL)
-        else "Neither run retrieves documents."
-    )
+    has_retrieval = bool(_pairs_of(comparison, StepType.RETRIEVAL))
+    return summaries.section_state(SectionState.SAME_DOCUMENTS if has_retrieval else SectionState.NO_RETRIEVALS)
+
+
+def _document_counts(facets: Sequence[Facet]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for facet in facets:
+        ranks = compare_ranks(rank_documents(facet.base), rank_documents(facet.candidate))
+        counts.update(change.op for change in ranks.changes)
+    counts["reworded"] = sum(len(rewritten_documents(facet.base, facet.candidate)) for facet in facets)
+    return counts
 
 
 def _tool(comparison: Comparison, facets: list[Facet]) -> str:
-    if not _has(comparison, StepType.TOOL):
-        return "Neither run calls a tool."
-    kinds = Counter(kind for kind, _ in {(facet.kind, facet.pair.place) for facet in facets})
-    said = [
-        f"{_count(kinds[kind], 'call')} with {words}"
-        for kind, words in (
-            ("arguments", "other arguments"),
-            ("result", "another result"),
-            ("status", "another outcome"),
-        )
-        if kinds[kind]
-    ]
-    unpaired = _unpaired(comparison, StepType.TOOL)
-    said += [unpaired[:1].lower() + unpaired[1:]] if unpaired else []
-    return f"{text.capitalize('; '.join(said))}." if said else "The same calls with the same results."
+    if not _pairs_of(comparison, StepType.TOOL):
+        return summaries.section_state(SectionState.NO_TOOLS)
+    counts = Counter(kind for kind, _ in {(facet.kind, facet.pair.place) for facet in facets})
+    changes = summaries.tool_changes(counts, _unpaired_counts(comparison, StepType.TOOL))
+    return changes or summaries.section_state(SectionState.SAME_CALLS)
 
 
 def _model(comparison: Comparison, facets: list[Facet]) -> str:
-    if not _has(comparison, StepType.MODEL):
-        return "Neither run calls a model."
-    config = _distinct([facet for facet in facets if facet.part == "config"])
-    said = [phrases.facet_phrase(facet) for facet in config[:2]]
-    changed = {facet.pair.place for facet in facets if facet.part == "output"}
-    paired = sum(bool(pair.sides) for pair in comparison.pairs if pair.step.type == StepType.MODEL)
-    if paired:
-        differ = "differs" if len(changed) == 1 else "differ"
-        said.append(f"{len(changed)} of {_count(paired, 'answer')} {differ}" if changed else "the answers are the same")
-    else:
-        said.append("no answers to compare")
-    unpaired = _unpaired(comparison, StepType.MODEL)
-    said += [unpaired[:1].lower() + unpaired[1:]] if unpaired else []
-    return f"{text.capitalize('; '.join(said))}."
+    pairs = _pairs_of(comparison, StepType.MODEL)
+    if not pairs:
+        return summaries.section_state(SectionState.NO_MODELS)
+    settings = _distinct([facet for facet in facets if facet.part == "config"])
+    return summaries.model_changes(
+        [phrases.facet_phrase(facet) for facet in settings[:_NAMED_SETTINGS]],
+        len({facet.pair.place for facet in facets if facet.part == "output"}),
+        sum(pair.sides is not None for pair in pairs),
+        _unpaired_counts(comparison, StepType.MODEL),
+    )
 
 
 def _output(comparison: Comparison, facets: list[Facet], likeness: Compare) -> str:
     answers = [facet for facet in facets if facet.kind == "final answer"]
     if answers:
-        found = likeness(text.as_text(answers[-1].base), text.as_text(answers[-1].candidate))
-        how = phrases.METHODS[found.method]
-        return f"The final answers are {reading(found.score)} (likeness {found.score:.2f} of 1, {how})."
+        similarity = likeness(as_text(answers[-1].base), as_text(answers[-1].candidate))
+        return summaries.answer_similarity(reading(similarity.score), similarity.score, similarity.method)
     final = comparison.final
     if final is None:
-        return "Neither run has steps."
+        return summaries.section_state(SectionState.NO_STEPS)
     if final.sides is None:
-        return f"Only the {'base' if final.base else 'candidate'} has a final answer."
-    return "The final answers differ." if final.answers_differently else "The final answers are the same."
+        return summaries.only_answer("base" if final.base else "candidate")
+    differ = final.answers_differently
+    return summaries.section_state(SectionState.ANSWERS_DIFFER if differ else SectionState.SAME_ANSWERS)
 
 
-def _run(comparison: Comparison) -> str:
+def _run_totals(comparison: Comparison) -> RunTotals:
     base, candidate = comparison.base.run, comparison.candidate.run
-    said = [f"{base.status} → {candidate.status}" if base.status != candidate.status else f"Both {base.status}"]
-    said.append(_more(len(comparison.candidate.steps) - len(comparison.base.steps), "step"))
-    said.append(_more(candidate.tokens_in + candidate.tokens_out - base.tokens_in - base.tokens_out, "token"))
-    if base.error_count or candidate.error_count:
-        said.append(f"errors {base.error_count} → {candidate.error_count}{_untested(comparison)}")
-    return f"{text.capitalize('; '.join(part for part in said if part))}."
+    return RunTotals(
+        base_status=base.status,
+        candidate_status=candidate.status,
+        steps=len(comparison.candidate.steps) - len(comparison.base.steps),
+        tokens=candidate.tokens_in + candidate.tokens_out - base.tokens_in - base.tokens_out,
+        base_errors=base.error_count,
+        candidate_errors=candidate.error_count,
+        untested=_untested_step(comparison),
+    )
 
 
-def _untested(comparison: Comparison) -> str:
-    """Which of the errors are fewer only because a replay did not run the step."""
+def _untested_step(comparison: Comparison) -> tuple[int, RunSide] | None:
+    """The first failed step that one side did not run, so that it has fewer errors without a fix."""
     for pair in comparison.acting:
-        if side := untested_side(pair.base, pair.candidate):
-            other = pair.base if side == "candidate" else pair.candidate
-            number = (other or pair.step).sequence_no
-            return f" (step {number} failed in one run and was not run in the other, the {side})"
-    return ""
+        side = untested_side(pair.base, pair.candidate)
+        if side == "candidate":
+            return (pair.base or pair.step).sequence_no, "candidate"
+        if side == "base":
+            return (pair.candidate or pair.step).sequence_no, "base"
+    return None
 
 
-def _more(difference: int, noun: str) -> str:
-    if not difference:
-        return f"as many {noun}s"
-    return f"{_count(abs(difference), noun)} {'more' if difference > 0 else 'fewer'}"
+def _unpaired_counts(comparison: Comparison, step_type: StepType) -> UnpairedCounts:
+    counts = Counter(pair.relation for pair in _pairs_of(comparison, step_type))
+    return UnpairedCounts(
+        noun=_NOUNS[step_type], candidate_only=counts["added"], base_only=counts["removed"], moves=counts["moved"]
+    )
 
 
-def _unpaired(comparison: Comparison, kind: StepType) -> str:
-    counts: Counter[str] = Counter(pair.relation for pair in comparison.pairs if pair.step.type == kind)
-    nouns = {StepType.TOOL: "call", StepType.MODEL: "model call", StepType.RETRIEVAL: "retrieval"}
-    noun = nouns.get(kind, "step")
-    said = [
-        f"{_count(counts[relation], noun)} {words}"
-        for relation, words in (
-            ("added", "only in the candidate"),
-            ("removed", "only in the base"),
-            ("moved", "in another place"),
-        )
-        if counts[relation]
-    ]
-    return ", ".join(said)
+def _pairs_of(comparison: Comparison, step_type: StepType) -> list[Pair]:
+    return [pair for pair in comparison.pairs if pair.step.type == step_type]
 
 
 def _distinct(facets: Sequence[Facet]) -> list[Facet]:
-    """One facet for each change, whichever steps it shows in."""
-    kept: list[Facet] = []
+    """One facet for each change, however many steps it shows in."""
+    distinct: list[Facet] = []
     for facet in facets:
-        if not any(
-            (facet.kind, facet.base, facet.candidate) == (one.kind, one.base, one.candidate) for one in kept[-20:]
-        ):
-            kept.append(facet)
-    return kept
-
-
-def _has(comparison: Comparison, kind: StepType) -> bool:
-    return any(pair.step.type == kind for pair in comparison.pairs)
-
-
-def _and_more(count: int, noun: str) -> str:
-    return f", and {_count(count, noun)}" if count > 0 else ""
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+        identity = (facet.kind, facet.base, facet.candidate)
+        if not any(identity == (item.kind, item.base, item.candidate) for item in distinct[-_LOOK_BACK:]):
+            distinct.append(facet)
+    return distinct

@@ -1,6 +1,6 @@
-"""The words that reports and evidence share."""
+"""Types that reports and evidence share."""
 
-from typing import Final, Literal
+from typing import Literal
 from uuid import UUID
 
 from traces.core.schema import Schema
@@ -8,13 +8,10 @@ from traces.core.vocabulary import Label, StepStatus, StepType
 
 Confidence = Literal["high", "medium", "low", "noise"]
 Category = Literal["prompt", "retrieval", "tool", "model", "output", "upstream", "structure"]
-# What recordings may lack, as sections name it.
-SYSTEM_PROMPT: Final = "system prompt"
-MODEL_NAME: Final = "the name of the model"
 
 
 class StepRef(Schema):
-    """One side of a pair, with what a reader needs to recognise it."""
+    """One side of a pair, with enough to recognise the step."""
 
     id: UUID
     sequence_no: int

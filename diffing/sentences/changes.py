@@ -46,7 +46,7 @@ _ORDER: Final = {name: place for place, name in enumerate(_TELLING)}
 
 METHODS: Final[Mapping[str, str]] = {  # how the likeness of two texts was measured
     "identical": "the texts are equal",
-    "embeddings": "by meaning, with a model of sentences",
+    "embeddings": "by meaning, with sentence embeddings",
     "difflib": "by equal characters",
     "jaccard": "by shared words",
     "empty": "one of the texts is empty",

@@ -1,13 +1,21 @@
-"""What followed a cause, up to the final answer, as clauses. Pure."""
+"""The consequences of a cause, up to the final answer, as clauses. Pure."""
 
-from typing import assert_never
+from collections.abc import Mapping
+from typing import Final, assert_never
 
 from diffing.sentences.text import capitalize, end_sentence
 from diffing.sentences.verdicts import Answer, AnswerChange, Call, CallChange, Consequence, Result, ResultChange
+from traces.core.vocabulary import Reason as StepReason
+
+# Why a step did not run, by the recorded reason of its placeholder.
+_PLACEHOLDER_REASONS: Final[Mapping[str, str]] = {
+    StepReason.SIDE_EFFECT_BLOCKED: "it has a side effect",
+    StepReason.POLICY_FALLBACK: "no recorded answer fits it",
+}
 
 
 def predicate(facts: Consequence) -> str:
-    """What the cause did: “changed the final answer”."""
+    """The effect as a predicate: “changed the final answer”."""
     call = _call(facts.call) if facts.call else ""
     result = _result(facts.result) if facts.result else ""
     if call and result:
@@ -18,12 +26,12 @@ def predicate(facts: Consequence) -> str:
 
 
 def statement(answer: Answer) -> str:
-    """How the final answers differ, as a sentence."""
+    """The change of the final answer as a sentence."""
     return end_sentence(capitalize(clause(answer)))
 
 
 def clause(answer: Answer) -> str:
-    """How the final answers differ: “the final answer changed”."""
+    """The change of the final answer as a clause: “the final answer changed”."""
     match answer.kind:
         case AnswerChange.DIFFERS:
             return "the final answer changed"
@@ -31,8 +39,8 @@ def clause(answer: Answer) -> str:
             return f"only the {answer.side} has a final answer"
         case AnswerChange.NOT_RUN:
             return (
-                f"the {answer.side} did not run {answer.tool} ({answer.reason}), so its final answer is not what the "
-                "agent would have said"
+                f"the {answer.side} did not run {answer.tool} ({_PLACEHOLDER_REASONS[answer.reason]}), so its final "
+                "answer is not what the agent would have answered"
             )
         case AnswerChange.REMOVAL:
             return f"the answer “{answer.base}” is gone"
@@ -79,8 +87,8 @@ def _call(call: Call) -> str:
         case CallChange.MISSING_CALL:
             return f"kept the agent from calling {call.tool}"
         case CallChange.ARGUMENT_CHANGED:
-            named = f"{call.tool}'s {call.argument}".removesuffix(" ")
-            return f"changed {named} from {call.base} to {call.candidate}"
+            argument = f"{call.tool}'s {call.argument}".removesuffix(" ")
+            return f"changed {argument} from {call.base} to {call.candidate}"
         case CallChange.ARGUMENT_ADDED:
             return f"added {call.argument} ({call.candidate}) to the call of {call.tool}"
         case CallChange.ARGUMENT_REMOVED:

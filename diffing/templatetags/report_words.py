@@ -1,23 +1,23 @@
-"""Values and signs of a report in words, for its HTML template."""
+"""Template filters: values and labels of a report in words."""
 
 from django import template
 
-from diffing.render.edge_kinds import EVIDENCE, VIA
-from diffing.report.run_outcomes import not_run
+from diffing.report.run_outcomes import idle_notes
 from diffing.schemas.report import AlignedPair
 from diffing.sentences.changes import METHODS
-from diffing.sentences.text import end_sentence as with_full_stop
-from diffing.sentences.text import format_value as in_words
+from diffing.sentences.labels import LINK_EVIDENCE, LINK_KINDS
+from diffing.sentences.text import end_sentence, format_value
 from traces.core.json_types import JSONValue
+from traces.core.vocabulary import EdgeKind
 
 register = template.Library()
 _SIGNS = {"same": "＝", "changed": "≠", "moved": "⇅", "added": "+", "removed": "−"}
 
 
 @register.filter
-def shown(value: JSONValue) -> str:
-    """A JSON value as one writes it."""
-    return in_words(value)
+def value_text(value: JSONValue) -> str:
+    """A JSON value as text."""
+    return format_value(value)
 
 
 @register.filter
@@ -27,30 +27,30 @@ def sign(relation: str) -> str:
 
 
 @register.filter
-def via(kind: str) -> str:
-    """How a link of the path is known, in words."""
-    return VIA[str(kind)]
+def link_kind(kind: str) -> str:
+    """How a link of the path is known."""
+    return LINK_KINDS["cause" if kind == "cause" else EdgeKind(kind)]
 
 
 @register.filter
-def evidence(kind: str) -> str:
-    """Whether a link of the path was tried, in words."""
-    return EVIDENCE[kind]
+def link_evidence(kind: str) -> str:
+    """Whether a link of the path was tested."""
+    return LINK_EVIDENCE[kind]
 
 
 @register.filter
 def method(name: str) -> str:
-    """How the likeness of two texts was measured, in words."""
+    """How the similarity of two texts was measured."""
     return METHODS[name]
 
 
 @register.filter
 def idle(pair: AlignedPair) -> str:
-    """That one side did not run the step, in words."""
-    return "".join(not_run(pair))
+    """The note that one side did not run the step."""
+    return "".join(idle_notes(pair))
 
 
 @register.filter
-def closed(sentence: str) -> str:
+def full_stop(sentence: str) -> str:
     """The sentence with its full stop."""
-    return with_full_stop(sentence)
+    return end_sentence(sentence)

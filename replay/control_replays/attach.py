@@ -15,7 +15,7 @@ def attach(session_id: UUID) -> None:
         return
     with transaction.atomic():
         if UnchangedReplay.objects.filter(id=lane.id, attached=False).update(attached=True):
-            diffs.put_beside(lane.diff_id, unchanged_id=lane.session.diff_id, session=session_id, how=lane.how)
+            diffs.attach_lane(lane.diff_id, unchanged_id=lane.session.diff_id, session=session_id, method=lane.how)
 
 
 def attach_missed() -> int:

@@ -32,7 +32,7 @@ def test_proof_is_started_and_shared(open_cockpit: OpenCockpit, demo: Demo) -> N
     dialog.get_by_role("button", name="Prove it").click()
 
     proof = page.get_by_role("region", name="Proof by replaying")
-    expect(proof.get_by_role("heading", name="One change did it", exact=True)).to_be_visible(
+    expect(proof.get_by_role("heading", name="One change is the cause", exact=True)).to_be_visible(
         timeout=patience_ms(PROOF_LIMIT_MS)
     )
     changes = proof.get_by_role("group", name="Tested changes")
@@ -47,6 +47,6 @@ def test_proof_is_started_and_shared(open_cockpit: OpenCockpit, demo: Demo) -> N
     cockpit.button("Create link").click()
     link = page.get_by_label("Copy it now: it is not shown again").input_value()
     stranger = open_cockpit(link.removeprefix(cockpit.url))
-    expect(stranger.page.get_by_role("region", name="Proof by replaying")).to_contain_text("One change did it")
+    expect(stranger.page.get_by_role("region", name="Proof by replaying")).to_contain_text("One change is the cause")
     expect(stranger.page.get_by_role("button", name=re.compile("Prove it|Run another proof"))).to_have_count(0)
     expect(stranger.page.locator("a[href*='/runs/']")).to_have_count(0)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from diffing.compare.run_side import Link, RunFacts, Side, SideStep
 from diffing.content.similarity import Lexical
-from diffing.report.build import report
+from diffing.report.build import build_report
 from diffing.schemas.report import DiffOptions, DiffReport
 from traces.core.ids import new_id
 from traces.core.json_types import JSONObject, JSONValue
@@ -72,7 +72,7 @@ def side_of(given: Sequence[Given], store: Store, *, source_run: UUID | None = N
 
 def compared(base: Side, candidate: Side, store: Store) -> DiffReport:
     """The whole report, without embeddings."""
-    return report(
+    return build_report(
         id=new_id(),
         created_at=NOW,
         base=base,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from diffing.compare.comparison import Pair
-from diffing.report.build import Examined
+from diffing.report.examination import Examination
 from diffing.schemas.evidence import Certificate, CertificateKind, QuestionKind
 from diffing.sentences import proofs
 from diffing.sentences.findings import ChanceKind
@@ -18,11 +18,11 @@ from replay.proofs.core.types import Atom
 _ANSWERS: Final = frozenset({"answer", "answer_exact", "answer_facts", "answer_alike"})
 
 
-def certify(examination: Examined, places: Collection[int]) -> Certificate | None:
+def certify(examination: Examination, places: Collection[int]) -> Certificate | None:
     """The reason why a change at these pairs cannot have reached the final answer; None if it can have."""
-    comparison, reach, live = examination.comparison, examination.found.reach, examination.found.live
+    comparison, reach, live = examination.comparison, examination.reasoning.reach, examination.reasoning.live
     # Links that lead from no change to the answer are incomplete, and certify nothing.
-    if comparison.final is None or reach is None or not examination.found.has_links or not places:
+    if comparison.final is None or reach is None or not examination.reasoning.has_links or not places:
         return None
     own = [comparison.pairs[place] for place in places]
     reachable = (reach.after(places) | set(places)) & live
@@ -49,19 +49,19 @@ def valid_for(atoms: Sequence[Atom], kind: QuestionKind) -> list[Atom]:
     ]
 
 
-def chance(examination: Examined, changes: Collection[Atom], kind: QuestionKind, *, lattice: bool) -> str:
+def chance(examination: Examination, changes: Collection[Atom], kind: QuestionKind, *, lattice: bool) -> str:
     """The reason why no change can have made the difference; empty if one may have.
 
     Between separate recordings, the changes are the roots themselves. Between forks, they are the overrides, and each
     of them has to be ruled out.
     """
-    assessment = examination.found.chance if kind in _ANSWERS else examination.found.chance_at_all
+    assessment = examination.reasoning.chance if kind in _ANSWERS else examination.reasoning.chance_at_all
     if not assessment.certain or (lattice and any(change.certificate is None for change in changes)):
         return ""
     if assessment.repeats is not None:
         return proofs.chance(ChanceKind.TRIALS, task=assessment.repeats.task)
     # There is no primary root if the final answers are equal and the question is about something else.
-    primary = examination.found.primary
+    primary = examination.reasoning.primary
     first = (
         primary.pair if primary is not None else next(pair for pair in examination.comparison.acting if pair.differs)
     )
@@ -73,7 +73,7 @@ def _answers_equally(pair: Pair) -> bool:
     return pair.sides is not None and not pair.answers_differently
 
 
-def _reachable(examination: Examined, places: Collection[int]) -> set[int]:
+def _reachable(examination: Examination, places: Collection[int]) -> set[int]:
     """Every pair that recorded data flow leads to, whatever was passed on."""
     reachable = set(places)
     queue = list(places)

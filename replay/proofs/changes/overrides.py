@@ -12,7 +12,7 @@ from diffing.attribution.unexplained_changes import Atom as Root
 from diffing.attribution.verdict import atom_phrase
 from diffing.compare.comparison import Pair
 from diffing.compare.references import step_ref
-from diffing.report.build import Examined
+from diffing.report.examination import Examination
 from replay.overrides.profile import Override
 from replay.proofs.changes.atoms import Change, Slot, Value
 from replay.proofs.core import wording
@@ -28,7 +28,7 @@ Load = Callable[[Collection[str]], Mapping[str, JSONValue]]
 class RunPair:
     """Two recordings side by side; `load` reads payloads that the comparison did not open."""
 
-    examination: Examined
+    examination: Examination
     load: Load
     _payloads: dict[str, JSONValue] = field(default_factory=dict)
 

@@ -9,7 +9,7 @@ from diffing.attribution import reasoning
 from diffing.attribution.difference_origins import Origin
 from diffing.attribution.unexplained_changes import Atom as Root
 from diffing.content.facet import WINDOW
-from diffing.report.build import Examined
+from diffing.report.examination import Examination
 from diffing.sentences.text import format_value
 from replay.overrides.profile import CallEnd
 from replay.proofs.changes.atoms import Absent, Change
@@ -27,7 +27,7 @@ _PROMPT: Final = ("template", "template_id", "version", "variables")
 _ENDS: Final = frozenset(get_args(CallEnd))
 
 
-def roots(examination: Examined, load: Load = lambda refs: {}) -> list[Change]:
+def roots(examination: Examination, load: Load = lambda refs: {}) -> list[Change]:
     """Every root as a change, with a reason if no replay can test it."""
     runs = RunPair(examination=examination, load=load)
     ranks = _ranks(examination)
@@ -45,8 +45,8 @@ def roots(examination: Examined, load: Load = lambda refs: {}) -> list[Change]:
     return _add_requirements(_separate(list(changes.values())))
 
 
-def _ranks(examination: Examined) -> list[tuple[Root, tuple[int, int]]]:
-    attribution = examination.found
+def _ranks(examination: Examination) -> list[tuple[Root, tuple[int, int]]]:
+    attribution = examination.reasoning
     return [
         *((atom, (0, 0)) for atom in (attribution.primary, *attribution.rivals) if atom is not None),
         *((atom, (0, 1)) for atom in attribution.later),

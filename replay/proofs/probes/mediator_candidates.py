@@ -19,7 +19,7 @@ def path_steps(subject: Subject, cause: Atoms) -> list[PathStep]:
     examination = subject.examination
     atoms = {atom.id: atom for atom in subject.atoms}
     firsts = [atom.candidate.sequence_no for name in cause if (atom := atoms.get(name)) and atom.candidate]
-    live = examination.found.live
+    live = examination.reasoning.live
     pairs = [pair for pair in examination.comparison.acting if _is_clampable(pair) and pair.place in live]
     models = [pair for pair in pairs if pair.step.type == StepType.MODEL]
     last = models[-1] if models else None
@@ -46,7 +46,7 @@ def _is_clampable(pair: Pair) -> bool:
 
 
 def _text(subject: Subject, pair: Pair) -> str:
-    facets = subject.examination.opened.facets.get(pair.place, ())
+    facets = subject.examination.loaded.facets.get(pair.place, ())
     outputs = sorted(
         (facet for facet in facets if facet.part == "output"), key=lambda facet: facet.kind != "tool calls"
     )

@@ -10,7 +10,7 @@ from uuid import UUID
 from diffing import queries as diffs
 from diffing.compare.comparison import Pair
 from diffing.compare.references import step_ref
-from diffing.report.build import Examined, examine
+from diffing.report.examination import Examination, examine
 from replay.core.applied_profile import apply_profile
 from replay.core.calls import LIVE_REASONS
 from replay.core.graph import Graph
@@ -57,7 +57,7 @@ class Subject:
 
     base: Run
     candidate: Run
-    examination: Examined
+    examination: Examination
     changes: Changes
     places: Mapping[Side, Place]
     is_sampled: bool
@@ -99,11 +99,11 @@ def subject_of(base: Run, candidate: Run) -> Subject:
     )
 
 
-def _separate_subject(base: Run, candidate: Run, examination: Examined) -> Subject:
+def _separate_subject(base: Run, candidate: Run, examination: Examination) -> Subject:
     """The subject of two runs that are not forks of one."""
     runs = RunPair(examination=examination, load=artifacts.available)
     root_changes = roots(examination, artifacts.available)
-    value_copies = copies(runs, examination.found.atoms)
+    value_copies = copies(runs, examination.reasoning.atoms)
     return Subject(
         base=base,
         candidate=candidate,
@@ -118,7 +118,9 @@ def _separate_subject(base: Run, candidate: Run, examination: Examined) -> Subje
             "candidate": Place(run=candidate, fork=_first_difference(examination, 1)),
         },
         is_sampled=_is_sampled(examination),
-        derivations=derivations(examination.comparison, examination.flow, examination.found.atoms, value_copies.whole),
+        derivations=derivations(
+            examination.comparison, examination.flow, examination.reasoning.atoms, value_copies.whole
+        ),
         copies=value_copies,
     )
 
@@ -143,7 +145,7 @@ def models_without_provider(subject: Subject) -> list[str]:
     return list(models)
 
 
-def _fork_changes(examination: Examined, ancestry: Lattice) -> Changes | None:
+def _fork_changes(examination: Examination, ancestry: Lattice) -> Changes | None:
     """The changes between two replays of one run; None if they cannot be separated."""
     graph = load_graph(ancestry.source.id, ancestry.fork)
     try:
@@ -164,7 +166,7 @@ def _steps(graph: Graph, match: JSONObject) -> frozenset[int]:
 
 
 def _locate(
-    examination: Examined, change: Change, graph: Graph, payloads: Payloads, origins: Mapping[UUID, UUID]
+    examination: Examination, change: Change, graph: Graph, payloads: Payloads, origins: Mapping[UUID, UUID]
 ) -> Change:
     """Add to a change the steps it acts on, their recorded values, and a certificate if it cannot have mattered."""
     slot = change.on_base[0]
@@ -190,7 +192,7 @@ def _locate(
     return replace(change, atom=atom, recorded_value=recorded_value)
 
 
-def _distance(examination: Examined, pairs: Sequence[Pair]) -> float:
+def _distance(examination: Examination, pairs: Sequence[Pair]) -> float:
     """The distance from a change to the first step with a different answer; nearer changes are tried first."""
     first = next((pair.place for pair in examination.comparison.acting if pair.answers_differently), 0)
     return min((abs(pair.place - first) for pair in pairs), default=len(examination.comparison.pairs))
@@ -252,7 +254,7 @@ def _system_prompt(input: JSONValue) -> JSONValue | Absent:
     return ABSENT
 
 
-def _made_up_answers(examination: Examined, fork: int) -> list[Change]:
+def _made_up_answers(examination: Examination, fork: int) -> list[Change]:
     """Answers that a replay made up on one side: no other replay can give them without guessing."""
     changes: list[Change] = []
     for pair in examination.comparison.acting:
@@ -272,7 +274,7 @@ def _made_up_answers(examination: Examined, fork: int) -> list[Change]:
     return changes
 
 
-def _is_sampled(examination: Examined) -> bool:
+def _is_sampled(examination: Examination) -> bool:
     """Return whether a differing answer was drawn from a model when one of the runs was made."""
     pairs = [
         pair
@@ -284,7 +286,7 @@ def _is_sampled(examination: Examined) -> bool:
     return any(_is_drawn([labels[step] for step in pair_steps if step in labels], examination) for pair_steps in steps)
 
 
-def _is_drawn(labels: Sequence[tuple[str, str]], examination: Examined) -> bool:
+def _is_drawn(labels: Sequence[tuple[str, str]], examination: Examination) -> bool:
     """Return whether one of these answers was drawn from a model.
 
     In a fork, only new answers and those of other runs count; the rest is the recording that it shares with its source.
@@ -295,7 +297,7 @@ def _is_drawn(labels: Sequence[tuple[str, str]], examination: Examined) -> bool:
     return live_recording or any(reason in LIVE_REASONS or label == Label.CACHED for label, reason in labels)
 
 
-def _first_difference(examination: Examined, side: int) -> int:
+def _first_difference(examination: Examination, side: int) -> int:
     """The first step on a side that differs in any way."""
     steps = [(pair.base, pair.candidate)[side] for pair in examination.comparison.acting if pair.differs]
     return min((step.sequence_no for step in steps if step is not None), default=1)

@@ -2,7 +2,8 @@
 
 from diffing.compare.run_side import Side
 from diffing.content.similarity import Lexical
-from diffing.report.build import Examined, examine, report
+from diffing.report.build import build_report
+from diffing.report.examination import Examination, examine
 from diffing.schemas.report import DiffOptions, DiffReport
 from tests.bench.attribution import transcripts
 from tests.support.comparing import NOW, Store
@@ -13,7 +14,7 @@ from traces.core.json_types import JSONObject
 def compared(base: JSONObject, candidate: JSONObject) -> DiffReport:
     """The whole report of two transcripts, without embeddings."""
     store = Store()
-    return report(
+    return build_report(
         id=new_id(),
         created_at=NOW,
         base=_side(base, store),
@@ -24,7 +25,7 @@ def compared(base: JSONObject, candidate: JSONObject) -> DiffReport:
     )
 
 
-def examined(base: JSONObject, candidate: JSONObject) -> Examined:
+def examined(base: JSONObject, candidate: JSONObject) -> Examination:
     """What the recordings alone say, before it is put into words."""
     store = Store()
     return examine(_side(base, store), _side(candidate, store), store.load)

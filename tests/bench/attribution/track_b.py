@@ -176,7 +176,7 @@ def row(bench: Thrown, kind: str, budget: int, *, coupled: bool = True, gated: b
         repeats=max(findings.noise.base_n, findings.noise.candidate_n),
         live_calls=findings.live_calls,
         looked_at=bench.attempt + 1,
-        excused=UnaidedLab(bench).seen.found.chance.certain,
+        excused=UnaidedLab(bench).seen.reasoning.chance.certain,
     )
 
 

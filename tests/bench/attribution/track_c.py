@@ -7,7 +7,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
 
-from diffing.report.build import Examined
+from diffing.report.examination import Examination
 from diffing.schemas.evidence import EvidenceQuestion
 from replay.proofs.changes import certificates
 from replay.proofs.changes.roots import roots
@@ -133,7 +133,7 @@ def _task_row(name: str, kind: str, one: Named, other: Named, rest: Sequence[Nam
     )
 
 
-def _case(seen: Examined) -> Case:
+def _case(seen: Examination) -> Case:
     """As the product makes it of two separate recordings; the question is whether the task was done."""
     atoms = certificates.valid_for([change.atom for change in roots(seen)], _DONE.kind)
     return Case(

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, Final
 from uuid import UUID
 
-from diffing.report.build import Examined, examine
+from diffing.report.examination import Examination, examine
 from replay.core.applied_profile import apply_profile
 from replay.core.calls import CachedAnswer
 from replay.core.context import ReplayContext
@@ -66,7 +66,7 @@ class UnaidedLab:
     _world: list[str] = field(default_factory=list)  # what the last probe asked of the world
 
     @cached_property
-    def seen(self) -> Examined:
+    def seen(self) -> Examination:
         base, candidate = (side(each.run, self.store, links=True) for each in (self.bench.base, self.bench.candidate))
         return examine(base, candidate, self._load)
 
@@ -146,11 +146,11 @@ class UnaidedLab:
 
     @cached_property
     def _derivations(self) -> Derivations:
-        return derivations(self.seen.comparison, self.seen.flow, self.seen.found.atoms, self._copies.whole)
+        return derivations(self.seen.comparison, self.seen.flow, self.seen.reasoning.atoms, self._copies.whole)
 
     @cached_property
     def _copies(self) -> Copies:
-        return copies(RunPair(examination=self.seen, load=self._load), self.seen.found.atoms)
+        return copies(RunPair(examination=self.seen, load=self._load), self.seen.reasoning.atoms)
 
     def _load(self, refs: Collection[str]) -> dict[str, JSONValue]:
         return {ref: self.store.values[ref] for ref in refs if ref in self.store.values}

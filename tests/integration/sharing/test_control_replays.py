@@ -128,7 +128,7 @@ class TestUnchangedReplay:
         post(client, f"/diffs/{session['diff']}/unchanged")
         work_off(queue)
         lane = client.get(f"/api/v1/diffs/{session['diff']}").json()["unchanged"]
-        assert lane["sentence"].endswith("nothing here is due to replaying itself.")
+        assert lane["sentence"].endswith("replaying alone changes nothing.")
         assert "made no live calls" in lane["how"]
 
     def test_a_worker_that_ends_before_it_is_attached_is_made_up_for(

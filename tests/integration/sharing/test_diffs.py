@@ -87,7 +87,7 @@ def test_asking_twice_gives_the_same_report() -> None:
 
 def test_a_ready_report_is_never_computed_again(diff: DiffReport, monkeypatch: pytest.MonkeyPatch) -> None:
     before = queries.body(diff.id)
-    monkeypatch.setattr(compute, "report", None)
+    monkeypatch.setattr(compute, "build_report", None)
     compute.compute(diff.id)
     compute.give_up(diff.id, "too late")
     assert queries.body(diff.id) == before

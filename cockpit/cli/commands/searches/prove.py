@@ -196,8 +196,8 @@ def _facts(findings: dict[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _changes(atoms: list[dict[str, Any]]) -> Table:
-    """Table of changes: whether each is enough and needed; parts are indented."""
-    table = output.table("category", "enough", "needed", "change")
+    """Table of changes: whether each is sufficient and necessary; parts are indented."""
+    table = output.table("category", "sufficient", "necessary", "change")
     for atom in atoms:
         indent = "  " * atom["id"].count("/")
         cells = [_ANSWERS[atom[name]] for name in ("sufficient", "necessary")]

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from cockpit.cli import follow
 from cockpit.cli.terminal_safety import Harmless, harmless
-from diffing.render.markdown import escaped
+from diffing.render.markdown import escape_text
 
 EVIL = "a\x1b]0;title\x07b\x1b[2Jc\x9b31md\u202ee\x00f\x7f"
 
@@ -50,4 +50,4 @@ def test_live_text_is_shown_too() -> None:
 
 
 def test_a_report_in_markdown_holds_none_of_it() -> None:
-    assert not {"\x1b", "\x07", "\x9b", "\u202e", "\x00", "\x7f"} & set(escaped(EVIL))
+    assert not {"\x1b", "\x07", "\x9b", "\u202e", "\x00", "\x7f"} & set(escape_text(EVIL))

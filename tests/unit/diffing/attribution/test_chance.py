@@ -147,7 +147,7 @@ def test_steps_that_were_not_compared_may_hold_the_cause(monkeypatch: pytest.Mon
         return [*steps, output(f"{word} {times - 1}")]
 
     assert attributed(run(4, "one"), run(4, "two")).verdict == "noise"
-    monkeypatch.setattr("diffing.report.build.OPENED", 42)
+    monkeypatch.setattr("diffing.report.examination.MAX_LOADED", 42)
     found = attributed(run(50, "one"), run(50, "two"))
     assert found.verdict == "inconclusive"
     assert "whose contents were not compared" in found.sentence

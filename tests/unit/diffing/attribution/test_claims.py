@@ -7,7 +7,7 @@ import pytest
 
 from diffing.compare.placeholders import is_placeholder, untested_side
 from diffing.content.similarity import Lexical
-from diffing.report.build import report as made
+from diffing.report.build import build_report
 from diffing.report.evidence import with_evidence
 from diffing.schemas.report import DiffOptions, DiffReport
 from diffing.sequences.text_diff import difference_excerpts
@@ -55,7 +55,7 @@ def declaring(base: list[Given], candidate: list[Given], *configs: str) -> DiffR
         replace(side, run=replace(side.run, metadata={"config": {"policy": config}}))
         for side, config in zip((side_of(base, store), side_of(candidate, store)), configs, strict=True)
     ]
-    return made(
+    return build_report(
         id=new_id(),
         created_at=NOW,
         base=sides[0],
@@ -242,7 +242,7 @@ def test_sections_with_nothing_to_compare_say_so() -> None:
     report = diff_of(run("a"), run("b"))
     assert report.sections.prompt.summary.startswith("No prompts to compare")
     assert "no answers to compare" in report.sections.model.summary.lower()
-    assert "(likeness 0." in report.sections.output.summary
+    assert "(similarity 0." in report.sections.output.summary
 
 
 @pytest.mark.parametrize(
@@ -271,5 +271,5 @@ def test_the_answer_to_a_denied_call_is_the_agents_own() -> None:
     candidate = blocked_refund()
     candidate[4] = replace(candidate[4], reason=Reason.DENIED, status="denied")
     sentence = diff_of(failing_refund(), candidate, derived=True).attribution.sentence
-    assert "not what the agent would have said" not in sentence
+    assert "not what the agent would have answered" not in sentence
     assert "the answer" in sentence

@@ -17,7 +17,7 @@ TABLE = {"billing": "Desk 4 owns invoices.", "technical": "Desk 9 owns devices."
 
 
 def reasoned(base: list[Given], candidate: list[Given]) -> Reasoning:
-    return examined(base, candidate).found
+    return examined(base, candidate).reasoning
 
 
 def open_atoms(found: Reasoning) -> list[Atom]:

@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 import pytest
 
 from diffing.render.html import as_html
-from diffing.render.markdown import as_markdown, escaped
-from diffing.render.numbers import signed
+from diffing.render.markdown import as_markdown, escape_text
+from diffing.render.numbers import format_difference
 from diffing.render.scores import figures
 from diffing.report.brief import brief
 from diffing.schemas.report import DiffReport
@@ -129,7 +129,7 @@ def test_the_markdown_reads_in_order(refund: DiffReport) -> None:
         "## Model",
         "## Output",
         "## Run",
-        "## Words in this report",
+        "## Terms in this report",
     ]
     assert "- /amount: 4200 → 42 (changed)" in lines
 
@@ -138,7 +138,7 @@ def test_recorded_text_stays_text_in_markdown() -> None:
     text = as_markdown(hostile())
     assert "<script" not in text
     assert "[x](" not in text
-    assert escaped("a|b\n# c") == r"a\|b \# c"
+    assert escape_text("a|b\n# c") == r"a\|b \# c"
 
 
 @pytest.mark.parametrize(
@@ -153,14 +153,14 @@ def test_recorded_text_stays_text_in_markdown() -> None:
     ],
 )
 def test_differences_carry_their_sign(value: float | None, unit: str, said: str) -> None:
-    assert signed(value, unit) == said
+    assert format_difference(value, unit) == said
 
 
 def test_steps_that_differ_are_counted_in_one_way(refund: DiffReport) -> None:
     told = brief(refund).changed
     [figure] = [figure for figure in figures(refund) if figure.name == "Steps that differ"]
     listed = as_markdown(refund).split("## Steps that differ")[1].split("##")[0].count("| changed |")
-    assert f"Of 6 steps in both runs, {figure.value} differ." in told
+    assert f"{figure.value} of 6 paired steps differ." in told
     assert (figure.value, listed) == ("5", 5)
     assert "5 listed; 1 is the same" in as_html(refund)
 

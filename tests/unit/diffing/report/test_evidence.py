@@ -183,11 +183,11 @@ def test_it_is_written_into_markdown_and_html_with_everything_escaped() -> None:
 def test_nothing_is_called_proved_that_no_replay_has_shown() -> None:
     before = report()
     low = as_markdown(with_evidence(before, [evidence(before, confidence="low")]))
-    assert "## Tested by replaying: one change did it, as far as was tested" in low
+    assert "## Tested by replaying: one change is the cause, as far as tested" in low
     untested = atom("a", sufficient=None, necessary=None, shapley=None)
     noise = evidence(before, verdict="noise", confidence="noise", primary=[], atoms=[untested], interactions=[])
     told = as_markdown(with_evidence(before, [noise]))
-    assert "## Tested by replaying: no cause found, chance does as much" in told
+    assert "## Tested by replaying: no cause found: within chance" in told
     assert "- No cause named: " in told
     assert "| not tested | not tested |  |" in told
     unmade = noise.model_copy(update={"replays_cached": 0, "probes": []})

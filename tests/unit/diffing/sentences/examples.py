@@ -74,11 +74,12 @@ ANSWERS = [
         base="Refund rejected.",
         candidate="Refund accepted.",
         tool="issue_refund",
-        reason="it has a side effect",
+        reason=StepReason.SIDE_EFFECT_BLOCKED,
     )
     for kind in AnswerChange
 ]
 EDITED = Answer(kind=AnswerChange.EDIT, base="rejected", candidate="accepted")
+UNANSWERED = Answer(kind=AnswerChange.NOT_RUN, tool="get_order", reason=StepReason.POLICY_FALLBACK)
 CALLS = [Call(kind=kind, tool="issue_refund", argument="amount", base="4200", candidate="42") for kind in CallChange]
 RESULTS = [
     Result(kind=kind, tool="issue_refund", field="status", base="rejected", candidate="accepted")
@@ -135,7 +136,7 @@ def evidence() -> Iterator[Evidence]:
 
 def attribution_lines() -> Iterator[str]:
     yield from map(attribution.sentence, verdicts())
-    yield from map(consequences.statement, [*ANSWERS, replace(EDITED, base="")])
+    yield from map(consequences.statement, [*ANSWERS, replace(EDITED, base=""), UNANSWERED])
     yield from map(attribution.evidence, evidence())
     reason = Reason(kind=ReasonKind.PROMPT)
     yield from (attribution.description(STEP, more, reason) for more in (0, 1, 2))

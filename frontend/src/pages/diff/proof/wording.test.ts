@@ -55,7 +55,7 @@ describe("descriptions of probes", () => {
       "The base with only: Change a, 5 times",
     );
     expect(words({ applied: [] })).toBe("The candidate with none of the changes");
-    expect(words({ clamped: 7 })).toBe("The candidate, with step 7 answering as in the base");
+    expect(words({ clamped: 7 })).toBe("The candidate, with the base's output at step 7");
   });
 });
 
@@ -66,11 +66,11 @@ describe("interactions", () => {
   ]);
   it("compare the joint with the separate effects", () => {
     expect(interactionWords({ one: "a", other: "b", value: 1 }, titles)).toEqual({
-      sentence: "Changing the model and adding a sentence: together they do more than both alone, added up.",
+      sentence: "Changing the model and adding a sentence: together they do more than the sum of both.",
       figure: "+1",
     });
     expect(interactionWords({ one: "a", other: "?", value: -1 / 6 }, titles)).toEqual({
-      sentence: "Changing the model and ?: together they do less than both alone, added up.",
+      sentence: "Changing the model and ?: together they do less than the sum of both.",
       figure: "−0.17",
     });
   });
@@ -105,8 +105,8 @@ describe("evidence", () => {
   });
 
   it("qualifies titles of low confidence", () => {
-    expect(verdictOf(evidence("1", "high"))).toBe("One change did it");
-    expect(verdictOf(evidence("1", "low"))).toBe("One change did it, as far as was tested");
+    expect(verdictOf(evidence("1", "high"))).toBe("One change is the cause");
+    expect(verdictOf(evidence("1", "low"))).toBe("One change is the cause, as far as tested");
     expect(verdictOf(evidence("1", "low", "inconclusive"))).toBe("Not settled");
   });
 

@@ -30,9 +30,9 @@ export const QUESTIONS: Record<QuestionKind, { label: string; hint: string }> = 
 };
 
 const VERDICTS: Record<Findings["verdict"], string> = {
-  single: "One change did it",
-  joint: "Several changes did it together",
-  over_determined: "More than one cause, each enough",
+  single: "One change is the cause",
+  joint: "Several changes are the cause together",
+  over_determined: "Several causes, each sufficient",
   no_effect: "No effect",
   noise: "No cause found: within chance",
   inconclusive: "Not settled",
@@ -43,7 +43,7 @@ const CAUSES: readonly Findings["verdict"][] = ["single", "joint", "over_determi
 /** The verdict, qualified if its confidence is low. */
 export function verdictOf({ verdict, confidence }: Pick<Findings, "verdict" | "confidence">): string {
   const open = confidence === "low" && CAUSES.includes(verdict);
-  return `${VERDICTS[verdict]}${open ? ", as far as was tested" : ""}`;
+  return `${VERDICTS[verdict]}${open ? ", as far as tested" : ""}`;
 }
 
 export const PURPOSES: Record<ProbeEvidence["purpose"], string> = {
@@ -109,7 +109,7 @@ export function probeWords(
 
 function runOf(probe: ProbeEvidence, titles: ReadonlyMap<string, string>, allChanges: ReadonlySet<string>): string {
   const side = probe.side === "base" ? "The base" : "The candidate";
-  if (probe.clamped !== null) return `${side}, with step ${probe.clamped} answering as in the base`;
+  if (probe.clamped !== null) return `${side}, with the base's output at step ${probe.clamped}`;
   const unchangedCount = probe.side === "base" ? 0 : allChanges.size;
   const isOwnRun = probe.applied.length === unchangedCount && probe.applied.every((id) => allChanges.has(id));
   if (probe.purpose === "repeat" && isOwnRun) return `${side} again, unchanged`;
@@ -126,7 +126,7 @@ export function interactionWords(
   const pair = `${titles.get(one) ?? one} and ${second.charAt(0).toLowerCase()}${second.slice(1)}`;
   const comparison = value > 0 ? "more" : "less";
   return {
-    sentence: `${pair}: together they do ${comparison} than both alone, added up.`,
+    sentence: `${pair}: together they do ${comparison} than the sum of both.`,
     figure: `${value > 0 ? "+" : "−"}${Number(Math.abs(value).toPrecision(2))}`,
   };
 }

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Any
 
-from diffing.report.build import Examined, examine
+from diffing.report.examination import Examination, examine
 from replay.proofs.changes import fork_layers
 from replay.proofs.changes.atoms import Changes
 from replay.proofs.changes.roots import roots
@@ -89,7 +89,7 @@ def test_parts_are_set_between_the_two_values() -> None:
     assert dumped(changes) == [before]
 
 
-def examined(base: list[Given], candidate: list[Given]) -> Examined:
+def examined(base: list[Given], candidate: list[Given]) -> Examination:
     store = Store()
     return examine(
         side_of(base, store),

@@ -28,7 +28,7 @@ def counted(faults: int, weight: str, verdict: str) -> list[Given]:
 
 def found_copies(base: list[Given], candidate: list[Given]) -> Copies:
     seen = examined(base, candidate)
-    return copies(RunPair(examination=seen, load=lambda refs: {}), seen.found.atoms)
+    return copies(RunPair(examination=seen, load=lambda refs: {}), seen.reasoning.atoms)
 
 
 def copied(text: str, before: str, now: str, *, rivals: frozenset[int] = frozenset({2})) -> tuple[str, list[Link]]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from diffing.report.build import Examined
+from diffing.report.examination import Examination
 from replay.core.applied_profile import apply_profile
 from replay.core.context import ReplayContext
 from replay.engine.replayer import Replayer
@@ -102,7 +102,7 @@ BASE = routed("", "billing", "Please pay the open invoice first.")
 CANDIDATE = routed("Screens are devices.", "technical", "Please send the device in to us.")
 
 
-def seen() -> Examined:
+def seen() -> Examination:
     return examined(BASE, CANDIDATE)
 
 
@@ -162,7 +162,9 @@ def probed(side: Side, *entries: Any) -> str:
     coupling = Coupling(recordings=recordings if side == "base" else recordings[::-1])
     found = seen()
     watch = ReplayMonitor(
-        graph=graph, coupling=coupling, state=derivations(found.comparison, found.flow, found.found.atoms).state(side)
+        graph=graph,
+        coupling=coupling,
+        state=derivations(found.comparison, found.flow, found.reasoning.atoms).state(side),
     )
     profile = apply_profile(OverrideProfile.model_validate({"overrides": list(entries)}), graph)
     world = Memory(payloads=payloads, coupling=coupling)
@@ -213,7 +215,7 @@ def test_alike_answers_without_a_recorded_use_are_only_read_by_code() -> None:
         return [agent(), judged, model([system(f"Write.{rule}"), user("Now write.")], said(answer)), output(answer)]
 
     found = examined(run("", "A poem."), run(" Rhyme.", "A song."))
-    unread = derivations(found.comparison, found.flow, found.found.atoms).unused_outputs
+    unread = derivations(found.comparison, found.flow, found.reasoning.atoms).unused_outputs
     assert [each.numbers for each in unread] == [(2, 2)]
 
 
@@ -245,5 +247,5 @@ def test_rounds_of_a_loop_pair_by_their_number() -> None:
     ]
     ends = [model([system("Order."), user(name)], said(f"We order from {name}.")) for name in ("Bader", "Conz")]
     found = examined([*runs[0], ends[0]], [*runs[1], ends[1]])
-    rounds = derivations(found.comparison, found.flow, found.found.atoms).rounds
+    rounds = derivations(found.comparison, found.flow, found.reasoning.atoms).rounds
     assert [each.numbers for each in rounds] == [(2, 2), (3, 3), (4, 4)]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffing.report.evidence import skipped
+from diffing.report.evidence import skipped_replays
 from diffing.schemas.evidence import EvidenceQuestion
 from replay.proofs.core.types import Allowance, Atom, Atoms, Budget, Case, PathStep, ProbeResult, ProbeSpec
 from replay.proofs.evidence.findings import prove
@@ -165,7 +165,7 @@ def test_runs_that_cannot_be_repeated_stay_low() -> None:
     assert (found.confidence, found.noise.status) == ("low", "not_run")
     assert "not reviewed" in found.rule
     assert (found.replays_live, found.replays_cached) == (0, 2)
-    assert skipped(found) == sum(probe.repeats for probe in found.probes) - 2 > 0
+    assert skipped_replays(found) == sum(probe.repeats for probe in found.probes) - 2 > 0
     assert found.cheapest_experiment is not None
     assert found.conclusion.startswith("Change a may have made the difference: made alone, it gives")
     assert "whether chance alone did it was not tested" in found.conclusion

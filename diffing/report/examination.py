@@ -1,0 +1,135 @@
+"""Examination of two runs: their comparison with payloads loaded, and the reasoning about the cause. Pure."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Final
+
+from diffing.attribution import reasoning
+from diffing.attribution.reasoning import Reasoning
+from diffing.compare.comparison import Comparison, Pair, compare
+from diffing.compare.data_flow import Flow
+from diffing.compare.run_side import Side
+from diffing.content.facet import Facet, section_of
+from diffing.content.facets import MissingPayload, Payloads, facets, lost_parts
+from diffing.report import scores
+from diffing.report.gaps import step_gap, unavailable
+from diffing.schemas.report import SectionName, Unavailable
+from diffing.sentences import summaries
+from traces.core.vocabulary import StepType
+from traces.signatures.ignore_rules import IgnoreRules
+
+# Differing pairs whose payloads are loaded, the earliest and the operator's overrides first.
+MAX_LOADED: Final = 160
+# Of these, the pairs from the end of the run, which contain the answers, and the overrides.
+_LAST: Final = 20
+
+Load = Callable[[Collection[str]], Payloads]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedPairs:
+    """The facets of the loaded pairs by place, and the pairs that could not be loaded."""
+
+    facets: Mapping[int, list[Facet]]
+    gaps: list[tuple[SectionName, Unavailable]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Examination:
+    """The comparison of two runs with payloads; `probe` is the first model call of both."""
+
+    comparison: Comparison
+    loaded: LoadedPairs
+    flow: Flow
+    reasoning: Reasoning
+    payloads: Payloads
+    probe: Pair | None
+
+
+def examine(base: Side, candidate: Side, load: Load) -> Examination:
+    """Align two runs, load the differing payloads and reason.
+
+    `load` returns payloads by digest, in one call, without missing ones.
+    """
+    rough = compare(base, candidate)
+    pairs = pairs_to_load(rough)
+    probe = _first_model_pair(rough)
+    payloads = load(_refs(pairs, probe, scores.interactions(rough)[: scores.INTERACTIONS]))
+    loaded = _load_facets(rough, pairs, payloads, base.ignoring)
+    comparison = rough.with_changes({place: _changes(pair_facets) for place, pair_facets in loaded.facets.items()})
+    flow = Flow(comparison)
+    return Examination(
+        comparison=comparison,
+        loaded=loaded,
+        flow=flow,
+        reasoning=reasoning.reason(comparison, loaded.facets, flow),
+        payloads=payloads,
+        probe=probe,
+    )
+
+
+def pairs_to_load(comparison: Comparison) -> list[Pair]:
+    """The differing pairs to load: overridden ones, the earliest, and the last, which contain the answers."""
+    differing = [pair for pair in comparison.pairs if pair.sides and pair.differs and not pair.is_container]
+    differing = differing or [pair for pair in comparison.pairs if pair.sides and pair.differs]
+    if len(differing) <= MAX_LOADED:
+        return differing
+    overrides = [pair for pair in differing if pair.overridden][:_LAST]
+    places = {pair.place for pair in (*overrides, *differing[: MAX_LOADED - 2 * _LAST], *differing[-_LAST:])}
+    return [pair for pair in differing if pair.place in places]
+
+
+def _refs(pairs: Collection[Pair], probe: Pair | None, answers: Collection[scores.Interaction]) -> set[str]:
+    refs = {ref for pair in pairs for ref in _differing_refs(pair)}
+    refs |= {step.input_ref for step in probe.sides} if probe and probe.sides else set()
+    refs |= {ref for turn in answers if turn.base != turn.candidate for ref in (turn.base, turn.candidate)}
+    return refs - {""}
+
+
+def _differing_refs(pair: Pair) -> Iterator[str]:
+    """Payloads that differ between the sides, those of calls with equal signatures included."""
+    for step, partner in permutations(pair.sides or ()):
+        if step.input_ref != partner.input_ref:
+            yield step.input_ref
+        if step.output_ref != partner.output_ref:
+            yield step.output_ref
+
+
+def _load_facets(
+    comparison: Comparison, pairs: Collection[Pair], payloads: Payloads, ignoring: IgnoreRules
+) -> LoadedPairs:
+    facets_by_place: dict[int, list[Facet]] = {}
+    gaps: list[tuple[SectionName, Unavailable]] = []
+    for pair in pairs:
+        section = section_of(pair.step.type)
+        try:
+            facets_by_place[pair.place] = list(facets(pair, payloads, ignoring))
+        except MissingPayload as missing:
+            gaps.append((section, step_gap(pair, summaries.missing_payload(missing.part, missing.missing_refs))))
+        gaps += [
+            (section, step_gap(pair, summaries.lost_part(part, digest))) for part, digest in lost_parts(pair, payloads)
+        ]
+    for section, count in _unloaded_counts(comparison, {pair.place for pair in pairs}).items():
+        gaps.append((section, unavailable(summaries.more_steps(count, MAX_LOADED))))
+    return LoadedPairs(facets=facets_by_place, gaps=gaps)
+
+
+def _unloaded_counts(comparison: Comparison, loaded_places: Collection[int]) -> Counter[SectionName]:
+    """The number of differing pairs in each section whose payloads are not loaded."""
+    return Counter(
+        section_of(pair.step.type)
+        for pair in comparison.pairs
+        if pair.sides and pair.differs and not pair.is_container and pair.place not in loaded_places
+    )
+
+
+def _changes(pair_facets: Collection[Facet]) -> set[str]:
+    """The changes of a pair that its payloads show; call ids, for example, are no difference."""
+    names = {"input": "input", "output": "output", "config": "parameters"}
+    return {names[facet.part] for facet in pair_facets if facet.kind not in {"status", "model"}}
+
+
+def _first_model_pair(comparison: Comparison) -> Pair | None:
+    return next((pair for pair in comparison.pairs if pair.sides and pair.step.type == StepType.MODEL), None)
