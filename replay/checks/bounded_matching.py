@@ -1,7 +1,7 @@
-"""Texts against patterns and JSON schemas that somebody wrote, in bounded time. Pure.
+"""Match texts against user-written patterns and JSON schemas in bounded time. Pure.
 
-Patterns run on an engine without backtracking, and schemas fetch nothing. What can still take long (counted
-repetitions on long texts, references that unfold without end) is decided apart: in a process that is ended in time.
+Patterns run on an engine without backtracking, and schemas fetch nothing. What can still take long (counted repetitions
+on long texts, references that expand without end) runs in a separate process with a time limit.
 """
 
 from collections.abc import Callable
@@ -12,50 +12,55 @@ import orjson
 
 from traces.core.json_types import JSONObject, JSONValue
 
-Apart = Callable[[JSONObject, JSONValue], str]  # `first_error` in a process of its own
-_LONG: Final = 5_000  # characters: below, no pattern of the permitted size takes half a second
-_MOST_WORK: Final = 50_000_000  # parts of the schema times characters
+# Runs `first_error` in a separate process with a time limit.
+IsolatedMatcher = Callable[[JSONObject, JSONValue], str]
+# Below this number of characters, no pattern of the permitted size takes half a second.
+_LONG: Final = 5_000
+# Parts of the schema times characters.
+_MOST_WORK: Final = 50_000_000
 _MOST_PARTS: Final = 1_000_000
 _MOST_BYTES: Final = 500_000
 _LINEAR: Final = jsonschema_rs.RegexOptions(size_limit=1_000_000)
 _IN_PLACE: Final = ("$dynamicRef", "$recursiveRef", "$id", "$anchor", "$dynamicAnchor")
 
 
-class _Endless(Exception):
-    """The references of a schema lead back to it, or cannot be followed here."""
+class _CyclicReference(Exception):
+    """The references of a schema are cyclic, or cannot be resolved here."""
 
 
 def problem(document: JSONObject) -> str:
-    """What is wrong with a schema itself; empty when it can be applied."""
+    """Why a schema cannot be used; empty if it can."""
     try:
         if len(orjson.dumps(document)) > _MOST_BYTES:
             return f"it is larger than {_MOST_BYTES // 1000} kB"
-        if (parts := _unfolded(document)) is not None and parts > _MOST_PARTS:
+        if (parts := _count_parts(document)) is not None and parts > _MOST_PARTS:
             return f"its references unfold to more than {_MOST_PARTS:,} parts"
         _validator(document)
-    except (ValueError, TypeError, jsonschema_rs.ReferencingError) as error:  # its ValidationError is a ValueError
+    # The library's ValidationError is a ValueError.
+    except (ValueError, TypeError, jsonschema_rs.ReferencingError) as error:
         return str(getattr(error, "message", error))
     return ""
 
 
-def failure(document: JSONObject, value: JSONValue, size: int, apart: Apart) -> str:
-    """Where and why a value does not fit; `size` is that of the text it was read from."""
-    parts = _unfolded(document)
+def failure(document: JSONObject, value: JSONValue, size: int, matcher: IsolatedMatcher) -> str:
+    """Where and why a value does not match; empty if it does. `size` is the length of the text it was read from."""
+    parts = _count_parts(document)
     if size <= _LONG and parts is not None and parts * size <= _MOST_WORK:
         return first_error(document, value)
-    return apart(document, value)
+    return matcher(document, value)
 
 
 def first_error(document: JSONObject, value: JSONValue) -> str:
-    """Where and why a value does not fit, however long that takes."""
+    """Where and why a value does not match; empty if it does. Without a time limit."""
     try:
         first = next(_validator(document).iter_errors(value), None)
-    except ValueError as error:  # a value that is nested too deeply
+    # The value is nested too deeply.
+    except ValueError as error:
         return f"it cannot be decided: {error}"
     if first is None:
         return ""
-    where = "".join(f"/{part}" for part in first.instance_path)
-    return f"{where or '/'}: {first.message}"
+    pointer = "".join(f"/{part}" for part in first.instance_path)
+    return f"{pointer or '/'}: {first.message}"
 
 
 def _validator(document: JSONObject) -> Any:
@@ -63,44 +68,45 @@ def _validator(document: JSONObject) -> Any:
 
 
 def _fetch_nothing(uri: str) -> NoReturn:
-    raise ValueError(f"it refers to {uri}, and nothing is fetched")
+    raise ValueError(f"it refers to {uri}, and external references are not fetched")
 
 
-def _unfolded(document: JSONObject) -> int | None:
-    """How many parts a schema has when each of its references is written out; None: without end."""
-    known: dict[int, int] = {}
+def _count_parts(document: JSONObject) -> int | None:
+    """The number of parts of a schema with all references expanded; None: infinite or unknown."""
+    counts: dict[int, int] = {}
 
     def count(part: JSONValue) -> int:
         if not isinstance(part, dict | list):
             return 0
-        if id(part) in known:
-            if not known[id(part)]:
-                raise _Endless  # it is being counted: a reference leads back
-            return known[id(part)]
-        known[id(part)] = 0
-        inside = part.values() if isinstance(part, dict) else part
-        found = 1 + sum(map(count, inside)) + sum(map(count, _referred(document, part)))
-        known[id(part)] = found
-        return found
+        if id(part) in counts:
+            # 0: the part is still being counted, so a reference leads back to it.
+            if not counts[id(part)]:
+                raise _CyclicReference
+            return counts[id(part)]
+        counts[id(part)] = 0
+        children = part.values() if isinstance(part, dict) else part
+        total = 1 + sum(map(count, children)) + sum(map(count, _targets(document, part)))
+        counts[id(part)] = total
+        return total
 
     try:
         return count(document)
-    except (_Endless, RecursionError):
+    except (_CyclicReference, RecursionError):
         return None
 
 
-def _referred(document: JSONObject, part: JSONValue) -> list[JSONValue]:
-    """What a part refers to; raises `_Endless` where only the library knows."""
+def _targets(document: JSONObject, part: JSONValue) -> list[JSONValue]:
+    """The targets of a part's reference; raises `_CyclicReference` if only the library can resolve it."""
     if not isinstance(part, dict) or not any(name in part for name in ("$ref", *_IN_PLACE)):
         return []
     reference = part.get("$ref", "#")
-    odd = any(name in part and part is not document for name in _IN_PLACE)
-    if odd or not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
-        raise _Endless
+    is_unusual = any(name in part and part is not document for name in _IN_PLACE)
+    if is_unusual or not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
+        raise _CyclicReference
     if "$ref" not in part:
         return []
-    at: JSONValue = document
+    target: JSONValue = document
     for token in reference.split("/")[1:]:
         name = token.replace("~1", "/").replace("~0", "~")
-        at = at.get(name) if isinstance(at, dict) else None
-    return [at]
+        target = target.get(name) if isinstance(target, dict) else None
+    return [target]

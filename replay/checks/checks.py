@@ -1,6 +1,6 @@
-"""Checks on the outcome of a run: its final answer, the tools it called, how it ended. Pure.
+"""Checks on the outcome of a run: its final answer, its tool calls, its status. Pure.
 
-Patterns and schemas cannot hold a worker up: see `bounded_matching`. There is no check that runs code.
+Patterns and schemas cannot block a worker: see `bounded_matching`. No check runs code.
 """
 
 from collections.abc import Sequence
@@ -11,20 +11,21 @@ from typing import Final
 import orjson
 
 from replay.checks import bounded_matching
-from replay.checks.bounded_matching import Apart
+from replay.checks.bounded_matching import IsolatedMatcher
 from replay.checks.schemas import Check, CheckResult, ContainsCheck, JsonSchemaCheck, RegexCheck, StatusCheck, ToolCheck
 from traces.core.canonical import digest
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import RunStatus
 
 _FENCE: Final = "```"
-_LONGEST: Final = 1_000_000  # characters of an answer that are looked at
-_SHOWN: Final = 300
+# Characters of an answer that are checked.
+_MAX_ANSWER: Final = 1_000_000
+_MAX_DETAIL: Final = 300
 
 
 @dataclass(frozen=True, kw_only=True)
 class ToolUse:
-    """One call of a tool; its arguments only where a check wants them."""
+    """One call of a tool; arguments only if a check needs them."""
 
     tool: str
     arguments: JSONValue = None
@@ -32,7 +33,7 @@ class ToolUse:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What checks look at."""
+    """The outcome of a run, as far as checks examine it."""
 
     answer: str
     failed: bool = False
@@ -44,23 +45,23 @@ def wants_arguments(checks: Sequence[Check]) -> bool:
 
 
 def problem(check: Check) -> str:
-    """What is wrong with a check itself; empty when it can be applied."""
+    """Why a check cannot be used; empty if it can."""
     if isinstance(check, RegexCheck):
-        kind, found = "pattern", bounded_matching.problem({"pattern": check.pattern})
+        kind, reason = "pattern", bounded_matching.problem({"pattern": check.pattern})
     elif isinstance(check, JsonSchemaCheck):
-        kind, found = "schema", bounded_matching.problem(check.document)
+        kind, reason = "schema", bounded_matching.problem(check.document)
     else:
         return ""
-    return f"this {kind} cannot be used: {_clipped(found)}" if found else ""
+    return f"this {kind} cannot be used: {_clip(reason)}" if reason else ""
 
 
-def apply(checks: Sequence[Check], outcome: Outcome, apart: Apart) -> list[CheckResult]:
-    """The result of every check, in order; `apart` decides what can take long."""
-    return [_result(check, outcome, apart) for check in checks]
+def apply(checks: Sequence[Check], outcome: Outcome, matcher: IsolatedMatcher) -> list[CheckResult]:
+    """The result of every check, in order; `matcher` decides slow matches."""
+    return [_result(check, outcome, matcher) for check in checks]
 
 
 def title(check: Check) -> str:
-    """The given name, or what is checked in words."""
+    """The given name, or a description of the check."""
     if check.name:
         return check.name
     match check:
@@ -69,77 +70,77 @@ def title(check: Check) -> str:
         case RegexCheck():
             return f"matches {check.pattern[:40]}"
         case JsonSchemaCheck():
-            return "fits the JSON schema"
+            return "matches the JSON schema"
         case ToolCheck():
-            with_these = " with these arguments" if check.arguments else ""
-            return f"{'calls' if check.kind == 'tool_called' else 'does not call'} {check.tool[:40]}{with_these}"
+            suffix = " with these arguments" if check.arguments else ""
+            return f"{'calls' if check.kind == 'tool_called' else 'does not call'} {check.tool[:40]}{suffix}"
         case StatusCheck():
             return f"the run {check.status}"
 
 
-def _result(check: Check, outcome: Outcome, apart: Apart) -> CheckResult:
-    failure = _failure(check, outcome, apart)
+def _result(check: Check, outcome: Outcome, matcher: IsolatedMatcher) -> CheckResult:
+    failure = _failure(check, outcome, matcher)
     return CheckResult(name=title(check), passed=not failure, detail=failure)
 
 
-def _failure(check: Check, outcome: Outcome, apart: Apart) -> str:
-    answer = outcome.answer[:_LONGEST]
+def _failure(check: Check, outcome: Outcome, matcher: IsolatedMatcher) -> str:
+    answer = outcome.answer[:_MAX_ANSWER]
     match check:
         case ContainsCheck():
-            return _contains(check, answer)
+            return _text_failure(check, answer)
         case RegexCheck():
-            return _found(check, answer, apart)
+            return _pattern_failure(check, answer, matcher)
         case JsonSchemaCheck():
-            return _fits(check, answer, apart)
+            return _schema_failure(check, answer, matcher)
         case ToolCheck():
-            return _called(check, outcome.tools)
+            return _tool_failure(check, outcome.tools)
         case StatusCheck():
-            ended = RunStatus.FAILED if outcome.failed else RunStatus.COMPLETED
-            return "" if ended == check.status else f"the run {ended}"
+            status = RunStatus.FAILED if outcome.failed else RunStatus.COMPLETED
+            return "" if status == check.status else f"the run {status}"
 
 
-def _called(check: ToolCheck, tools: Sequence[ToolUse]) -> str:
+def _tool_failure(check: ToolCheck, tools: Sequence[ToolUse]) -> str:
     count = sum(fnmatchcase(use.tool, check.tool) and _has(use.arguments, check.arguments) for use in tools)
     if bool(count) == (check.kind == "tool_called"):
         return ""
-    return f"it was called {count} time{'' if count == 1 else 's'}" if count else "it was not called so"
+    return f"it was called {count} time{'' if count == 1 else 's'}" if count else "there was no such call"
 
 
-def _has(arguments: JSONValue, wanted: JSONObject) -> bool:
-    given = arguments if isinstance(arguments, dict) else {}
-    return all(name in given and digest(given[name]) == digest(value) for name, value in wanted.items())
+def _has(arguments: JSONValue, expected: JSONObject) -> bool:
+    actual = arguments if isinstance(arguments, dict) else {}
+    return all(name in actual and digest(actual[name]) == digest(value) for name, value in expected.items())
 
 
-def _contains(check: ContainsCheck, answer: str) -> str:
-    text, searched = (check.text.casefold(), answer.casefold()) if check.ignore_case else (check.text, answer)
-    if (text in searched) == (check.kind == "contains"):
+def _text_failure(check: ContainsCheck, answer: str) -> str:
+    needle, haystack = (check.text.casefold(), answer.casefold()) if check.ignore_case else (check.text, answer)
+    if (needle in haystack) == (check.kind == "contains"):
         return ""
-    return "the text is not there" if check.kind == "contains" else "the text is there"
+    return "the answer does not contain the text" if check.kind == "contains" else "the answer contains the text"
 
 
-def _found(check: RegexCheck, answer: str, apart: Apart) -> str:
-    failure = bounded_matching.failure({"pattern": check.pattern}, answer, len(answer), apart)
-    return "the pattern is not found" if failure.startswith("/: ") else failure
+def _pattern_failure(check: RegexCheck, answer: str, matcher: IsolatedMatcher) -> str:
+    failure = bounded_matching.failure({"pattern": check.pattern}, answer, len(answer), matcher)
+    return "the pattern does not match" if failure.startswith("/: ") else failure
 
 
-def _fits(check: JsonSchemaCheck, answer: str, apart: Apart) -> str:
-    text = _unfenced(answer)
+def _schema_failure(check: JsonSchemaCheck, answer: str, matcher: IsolatedMatcher) -> str:
+    text = _strip_fence(answer)
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         return f"the answer is not JSON: {error}"
-    return _clipped(bounded_matching.failure(check.document, value, len(text), apart))
+    return _clip(bounded_matching.failure(check.document, value, len(text), matcher))
 
 
-def _unfenced(answer: str) -> str:
-    """The content of an answer that is one fenced block; any other answer as it is."""
+def _strip_fence(answer: str) -> str:
+    """The content of an answer that is one fenced block; any other answer unchanged."""
     text = answer.strip()
     head, _, rest = text.removeprefix(_FENCE).partition("\n")
     content, _, end = rest.rpartition("\n")
     language = head.strip()
-    fenced = text.startswith(_FENCE) and end.strip() == _FENCE and (not language or language.isalpha())
-    return content if fenced else text
+    is_fenced = text.startswith(_FENCE) and end.strip() == _FENCE and (not language or language.isalpha())
+    return content if is_fenced else text
 
 
-def _clipped(text: str) -> str:
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+def _clip(text: str) -> str:
+    return text if len(text) <= _MAX_DETAIL else text[: _MAX_DETAIL - 1] + "…"

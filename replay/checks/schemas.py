@@ -19,7 +19,7 @@ class ContainsCheck(Schema):
 
 
 class RegexCheck(Schema):
-    """A pattern is found in the final answer. Matching takes linear time: no back-references, no look-around."""
+    """A pattern matches in the final answer. Matching takes linear time: no back-references, no look-around."""
 
     kind: Literal["regex"]
     name: str = ""
@@ -27,7 +27,7 @@ class RegexCheck(Schema):
 
 
 class JsonSchemaCheck(Schema):
-    """The final answer is JSON that fits a schema; a fenced block counts as its content."""
+    """The final answer is JSON that conforms to a schema; a fenced block counts as its content."""
 
     kind: Literal["json_schema"]
     name: str = ""
@@ -35,7 +35,7 @@ class JsonSchemaCheck(Schema):
 
 
 class ToolCheck(Schema):
-    """A tool was called, or was not. The name takes globs; each of `arguments` has to be there as it is."""
+    """A tool was called, or was not. The name may contain globs; each of `arguments` must be equal."""
 
     kind: Literal["tool_called", "tool_not_called"]
     name: str = ""
@@ -44,7 +44,7 @@ class ToolCheck(Schema):
 
 
 class StatusCheck(Schema):
-    """How the run ended."""
+    """The final status of the run."""
 
     kind: Literal["status"]
     name: str = ""
@@ -57,4 +57,5 @@ Check = Annotated[ContainsCheck | RegexCheck | JsonSchemaCheck | ToolCheck | Sta
 class CheckResult(Schema):
     name: str
     passed: bool
-    detail: str  # why it failed
+    # Why it failed.
+    detail: str

@@ -1,4 +1,4 @@
-"""The REST interface of experiments."""
+"""REST interface of experiments."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -20,7 +20,7 @@ class ExperimentPreviewView(APIView):
         operation_id="preview_experiment", request=ExperimentRequest, responses={200: ExperimentPlan, **PROBLEMS}
     )
     def post(self, request: Request) -> Response:
-        """What the whole experiment would do and cost. Nothing runs; refusals are in the plan."""
+        """Plan an experiment and estimate its cost. Nothing runs; refusals are in the plan."""
         question = services.parse(request.data)
         plan = previews.answer(
             request,
@@ -39,8 +39,8 @@ class ExperimentsView(APIView):
     )
     def get(self, request: Request) -> Response:
         """The newest experiments."""
-        given = request.query_params.get("run")
-        source_run = find_run(given).id if given else None
+        ref = request.query_params.get("run")
+        source_run = find_run(ref).id if ref else None
         return Response(queries.newest(source_run=source_run, limit=limit_of(request)))
 
     @extend_schema(
@@ -51,19 +51,19 @@ class ExperimentsView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Start an experiment: one replay for each combination and sample."""
-        found = services.start(services.parse(request.data), key_of(request))
-        return Response(queries.view(found), 201)
+        experiment = services.start(services.parse(request.data), key_of(request))
+        return Response(queries.view(experiment), 201)
 
 
 class ExperimentDetailView(APIView):
     @extend_schema(operation_id="get_experiment", responses={200: ExperimentView, **PROBLEMS})
     def get(self, request: Request, id: str) -> Response:
-        """An experiment with all its rows, as they are now."""
+        """An experiment with the current state of all its rows."""
         return Response(queries.view(queries.find(id)))
 
 
 class ExperimentCancelView(APIView):
     @extend_schema(operation_id="cancel_experiment", request=None, responses={200: ExperimentView, **PROBLEMS})
     def post(self, request: Request, id: str) -> Response:
-        """Stop every replay that has not ended."""
+        """Cancel every replay that has not ended."""
         return Response(queries.view(services.cancel(queries.find(id).id)))

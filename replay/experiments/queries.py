@@ -1,4 +1,4 @@
-"""Reading experiments."""
+"""Read experiments."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -29,12 +29,12 @@ Message = ExperimentRowChanged | ExperimentChanged
 
 
 def find(ref: str | UUID) -> Experiment:
-    """An experiment by id; raises `NotFound`."""
+    """Return an experiment by id; raises `NotFound`."""
     return by_id(Experiment.objects.select_related("source_run"), ref, "experiment")
 
 
 def view(experiment: Experiment) -> ExperimentView:
-    """The whole experiment as it is now."""
+    """The current state of an experiment with all its rows."""
     request = ExperimentRequest.model_validate(experiment.request)
     rows = _rows([experiment])[experiment.id]
     views = _views(request, rows)
@@ -49,74 +49,76 @@ def view(experiment: Experiment) -> ExperimentView:
 
 def newest(*, source_run: UUID | None = None, limit: int = 50) -> ExperimentList:
     """The newest experiments, of one source run or of all."""
-    found = Experiment.objects.select_related("source_run").order_by("-created_at", "-id")
+    rows_of_source = Experiment.objects.select_related("source_run").order_by("-created_at", "-id")
     if source_run is not None:
-        found = found.filter(source_run_id=source_run)
-    experiments = list(found[:limit])
+        rows_of_source = rows_of_source.filter(source_run_id=source_run)
+    experiments = list(rows_of_source[:limit])
     rows = _rows(experiments)
     return ExperimentList(experiments=[_summary(experiment, rows[experiment.id]) for experiment in experiments])
 
 
 def messages_after(experiment_id: UUID, after: int) -> list[Message]:
-    """What a watcher who has seen everything up to `after` has not seen: changed rows as they are, then the sums."""
+    """The messages after a sequence number: the current state of changed rows, then the aggregates."""
     experiment = find(experiment_id)
     if experiment.last_seq <= after:
         return []
     request = ExperimentRequest.model_validate(experiment.request)
-    # A row that changed since the experiment was read has a number that this reading does not reach.
+    # A row that changed after the experiment was read has a higher number; the next call returns it.
     rows = _rows([experiment])[experiment_id]
     views = _views(request, rows)
     pairs = ((row.seq, view) for row, view in zip(rows, views, strict=True) if after < row.seq < experiment.last_seq)
-    changed = sorted(pairs, key=lambda pair: pair[0])
-    told: list[Message] = [ExperimentRowChanged(seq=seq, row=view) for seq, view in changed]
+    changes: list[Message] = [
+        ExperimentRowChanged(seq=seq, row=view) for seq, view in sorted(pairs, key=lambda pair: pair[0])
+    ]
     summary = _summary(experiment, rows)
-    return [*told, ExperimentChanged(seq=experiment.last_seq, experiment=summary, aggregates=aggregate(views))]
+    return [*changes, ExperimentChanged(seq=experiment.last_seq, experiment=summary, aggregates=aggregate(views))]
 
 
 def _rows(experiments: Iterable[Experiment]) -> dict[UUID, list[ExperimentRow]]:
-    found: dict[UUID, list[ExperimentRow]] = defaultdict(list)
+    by_experiment: dict[UUID, list[ExperimentRow]] = defaultdict(list)
     rows = ExperimentRow.objects.filter(experiment__in=experiments).select_related("session", "session__run")
     for row in rows.defer("session__plan", "session__planned").order_by("number"):
-        found[row.experiment_id].append(row)
-    return found
+        by_experiment[row.experiment_id].append(row)
+    return by_experiment
 
 
 def _summary(experiment: Experiment, rows: list[ExperimentRow]) -> ExperimentSummary:
     sessions = [row.session for row in rows]
-    ended = [session for session in sessions if session.status in FINAL_STATUSES]
+    ended_sessions = [session for session in sessions if session.status in FINAL_STATUSES]
     costs = [session.cost_usd for session in sessions]
-    known = [float(cost) for cost in costs if cost is not None]
-    over = len(ended) == len(sessions)
+    known_costs = [float(cost) for cost in costs if cost is not None]
+    is_over = len(ended_sessions) == len(sessions)
+    end_times = [session.ended_at for session in ended_sessions if session.ended_at]
     return ExperimentSummary(
         id=experiment.id,
         name=experiment.name,
-        status=_status(experiment, over=over),
+        status=_status(experiment, is_over=is_over),
         source_run=experiment.source_run_id,
         source_name=experiment.source_run.name,
         fork_sequence_no=experiment.fork_sequence_no,
         cells=len({row.cell for row in rows}),
         samples=max(row.sample for row in rows),
         rows=len(rows),
-        finished=len(ended),
+        finished=len(ended_sessions),
         failed=sum(session.status in FAILED for session in sessions),
         live_calls=sum(session.live_calls for session in sessions),
-        cost_usd=sum(known) if len(known) == len(costs) else None,
+        cost_usd=sum(known_costs) if len(known_costs) == len(costs) else None,
         created_at=experiment.created_at,
-        ended_at=max((session.ended_at for session in ended if session.ended_at), default=None) if over else None,
+        ended_at=max(end_times, default=None) if is_over else None,
     )
 
 
-def _status(experiment: Experiment, *, over: bool) -> ExperimentStatus:
+def _status(experiment: Experiment, *, is_over: bool) -> ExperimentStatus:
     if experiment.cancelled_at is not None:
         return ExperimentStatus.CANCELLED
-    return ExperimentStatus.COMPLETED if over else ExperimentStatus.RUNNING
+    return ExperimentStatus.COMPLETED if is_over else ExperimentStatus.RUNNING
 
 
 def _views(request: ExperimentRequest, rows: list[ExperimentRow]) -> list[ExperimentRowView]:
     settings = {cell.number: list(cell.settings) for cell in matrix.cells(request)}
     attempts = Attempt.objects.filter(session__in=[row.session_id for row in rows])
-    spent = dict(attempts.values_list("session").annotate(Sum("duration_ms")))
-    return [_view(row, settings[row.cell], spent.get(row.session_id)) for row in rows]
+    latencies = dict(attempts.values_list("session").annotate(Sum("duration_ms")))
+    return [_view(row, settings[row.cell], latencies.get(row.session_id)) for row in rows]
 
 
 def _view(row: ExperimentRow, settings: list[Setting], latency_ms: float | None) -> ExperimentRowView:

@@ -1,4 +1,4 @@
-"""How an experiment goes on: whose turn it is, what is spent, and what its watchers have not seen."""
+"""Scheduler of experiments: releases rows, counts their spending, and notifies watchers."""
 
 from decimal import Decimal
 from uuid import UUID
@@ -14,7 +14,7 @@ from traces import notify
 
 
 class ExperimentObserver(SessionObserver):
-    """Counts what the sessions of experiments spend, and tells their watchers."""
+    """Counts the spending of experiments' sessions and notifies their watchers."""
 
     def call_intended(self, session_id: UUID, step: int) -> None:
         if (experiment := experiment_of(session_id)) is not None:
@@ -28,26 +28,26 @@ class ExperimentObserver(SessionObserver):
         touch(session_id)
 
     def startable(self, pending: QuerySet[ReplaySession]) -> QuerySet[ReplaySession]:
-        """A row of an experiment waits for its turn."""
+        """Exclude rows of experiments that wait for a free slot."""
         return pending.exclude(experiment_row__released=False)
 
 
 def release(experiment_id: UUID) -> list[UUID]:
-    """Let as many sessions begin as may run at once; returns those that are to be queued."""
+    """Release as many rows as may run at once; returns the sessions to queue."""
     with transaction.atomic():
         experiment = Experiment.objects.select_for_update().get(id=experiment_id)
         rows = ExperimentRow.objects.filter(experiment=experiment)
         free = experiment.parallel - rows.filter(released=True, session__status__in=ACTIVE_STATUSES).count()
         waiting = rows.filter(released=False, session__status=SessionStatus.PENDING).order_by("number")[: max(0, free)]
-        chosen = list(waiting.values_list("id", "session_id"))
-        rows.filter(id__in=[row for row, _ in chosen]).update(released=True)
-        for _, session in chosen:
+        next_rows = list(waiting.values_list("id", "session_id"))
+        rows.filter(id__in=[row for row, _ in next_rows]).update(released=True)
+        for _, session in next_rows:
             touch(session)
-    return [session for _, session in chosen]
+    return [session for _, session in next_rows]
 
 
 def release_after(session_id: UUID) -> list[UUID]:
-    """Whose turn it is now that this session has stopped."""
+    """The sessions to queue now that this session has stopped."""
     experiment = experiment_of(session_id)
     return [] if experiment is None else release(experiment)
 
@@ -57,9 +57,9 @@ def experiment_of(session_id: UUID) -> UUID | None:
 
 
 def touch(session_id: UUID) -> None:
-    """Note that a session changed, for the watchers of its experiment, if it has one.
+    """Notify the watchers of a session's experiment, if it has one, that the session changed.
 
-    The row gets the next number and the experiment, whose totals change with it, the one after.
+    The row gets the next sequence number and the experiment, whose totals change too, the one after.
     """
     experiment = experiment_of(session_id)
     if experiment is None:
@@ -72,7 +72,7 @@ def touch(session_id: UUID) -> None:
 
 
 def take_call(experiment_id: UUID, step: int) -> None:
-    """Count a live call of any row, or stop the session: the budget of the whole does not allow it."""
+    """Count a live call against the experiment's budget; raises `ReplayFailure` if the budget is used up."""
     affordable = Q(max_live_calls=None) | Q(live_calls__lt=F("max_live_calls"))
     affordable &= Q(max_cost_usd=None) | Q(cost_usd__lt=F("max_cost_usd"))
     if Experiment.objects.filter(affordable, id=experiment_id).update(live_calls=F("live_calls") + 1):
@@ -81,8 +81,8 @@ def take_call(experiment_id: UUID, step: int) -> None:
     if experiment.max_live_calls is not None and experiment.live_calls >= experiment.max_live_calls:
         detail = f"the experiment's budget allows {experiment.max_live_calls} live calls"
         raise ReplayFailure("budget_live_calls", detail, step=step)
-    spent = f"the experiment's budget allows ${experiment.max_cost_usd:g}, and ${experiment.cost_usd:.4f} is spent"
-    raise ReplayFailure("budget_cost", spent, step=step)
+    detail = f"the experiment's budget allows ${experiment.max_cost_usd:g}, and ${experiment.cost_usd:.4f} is spent"
+    raise ReplayFailure("budget_cost", detail, step=step)
 
 
 def add_cost(experiment_id: UUID, cost_usd: Decimal) -> None:

@@ -1,4 +1,4 @@
-"""What a finished row is worth: its scores from the diff, and the checks on its final answer."""
+"""Scores of a finished row: from its diff, and from the checks on its outcome."""
 
 from typing import Final
 from uuid import UUID
@@ -23,20 +23,20 @@ _CHECKS: Final[pydantic.TypeAdapter[list[Check]]] = pydantic.TypeAdapter(list[Ch
 
 
 def judge(session_id: UUID) -> None:
-    """Store the result of a session that is a row of an experiment; any other session is left alone."""
+    """Store the result of a session that is a row of an experiment; other sessions are ignored."""
     row = ExperimentRow.objects.select_related("session", "experiment").filter(session_id=session_id).first()
     if row is None or row.session.run_id is None or row.session.status not in COMPLETED:
         return
-    asked = _CHECKS.validate_python(row.experiment.request["checks"])
-    outcome = read_outcome(row.session.run_id, asked)
-    results = checks.apply(asked, outcome, first_error_isolated)
-    said: JSONObject = {
+    conditions = _CHECKS.validate_python(row.experiment.request["checks"])
+    outcome = read_outcome(row.session.run_id, conditions)
+    results = checks.apply(conditions, outcome, first_error_isolated)
+    row_result: JSONObject = {
         "answer": outcome.answer[:ANSWER_LIMIT],
         "checks": [result.model_dump(mode="json") for result in results],
         **_scores(row.session.diff_id),
     }
     with transaction.atomic():
-        ExperimentRow.objects.filter(id=row.id).update(result=said)
+        ExperimentRow.objects.filter(id=row.id).update(result=row_result)
         services.add({row.session.run_id: [_judgement(result, row.experiment.id) for result in results]})
         services.notify_views([row.session.run_id])
         scheduler.touch(session_id)
@@ -53,7 +53,8 @@ def _judgement(result: CheckResult, experiment: UUID) -> JudgementRow:
 
 
 def _scores(diff_id: UUID | None) -> JSONObject:
-    if diff_id is None:  # the comparison failed: the row is complete without its scores
+    # If the comparison failed, the row is complete without scores.
+    if diff_id is None:
         return {}
     scores = diffs.report(diff_id).scores
     return {

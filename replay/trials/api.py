@@ -1,4 +1,4 @@
-"""The REST interface of retrievers, and of trying them and tools out."""
+"""REST interface of retrievers and of trial calls of retrievers and tools."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -17,7 +17,7 @@ _NAME = query("name", "Only those of this tool or retriever.")
 class RetrieversView(APIView):
     @extend_schema(operation_id="list_retrievers", responses={200: RetrieverList, **PROBLEMS})
     def get(self, request: Request) -> Response:
-        """The configured retrievers, in the order in which they are asked whether they serve a step."""
+        """The configured retrievers, in the order in which they are matched with a step."""
         return Response(queries.retrievers())
 
 
@@ -26,9 +26,10 @@ class ToolTrialsView(APIView):
         operation_id="try_tool", parameters=[KEY], request=ToolTrialRequest, responses={202: TrialView, **PROBLEMS}
     )
     def post(self, request: Request) -> Response:
-        """Run a tool once, outside of any replay. One that is not reviewed as safe has to be confirmed."""
-        given = parse_body(ToolTrialRequest, request.data)
-        return Response(queries.view(services.try_tool(given, by=caller_of(request), key=key_of(request))), 202)
+        """Run a tool once, outside of any replay. One without a review as safe needs confirmation."""
+        trial_request = parse_body(ToolTrialRequest, request.data)
+        trial = services.try_tool(trial_request, caller=caller_of(request), key=key_of(request))
+        return Response(queries.view(trial), 202)
 
 
 class RetrieverTrialsView(APIView):
@@ -40,8 +41,8 @@ class RetrieverTrialsView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Search once, outside of any replay."""
-        given = parse_body(RetrieverTrialRequest, request.data)
-        trial = services.try_retriever(given, by=caller_of(request), key=key_of(request))
+        trial_request = parse_body(RetrieverTrialRequest, request.data)
+        trial = services.try_retriever(trial_request, caller=caller_of(request), key=key_of(request))
         return Response(queries.view(trial), 202)
 
 
@@ -49,12 +50,12 @@ class TrialsView(APIView):
     @extend_schema(operation_id="list_trials", parameters=[_KIND, _NAME], responses={200: TrialList, **PROBLEMS})
     def get(self, request: Request) -> Response:
         """The newest trials."""
-        given = request.query_params
-        return Response(queries.newest(kind=given.get("kind", ""), name=given.get("name", "")))
+        params = request.query_params
+        return Response(queries.newest(kind=params.get("kind", ""), name=params.get("name", "")))
 
 
 class TrialDetailView(APIView):
     @extend_schema(operation_id="get_trial", responses={200: TrialView, **PROBLEMS})
     def get(self, request: Request, id: str) -> Response:
-        """How a trial is now."""
+        """The current state of a trial."""
         return Response(queries.view(queries.find(id)))

@@ -1,4 +1,4 @@
-"""Trials, and the retrievers there are."""
+"""Read trials and the configured retrievers."""
 
 from typing import Final
 from uuid import UUID
@@ -8,11 +8,11 @@ from django.utils import timezone
 from replay.core.vocabulary import TrialStatus
 from replay.live import retrieval
 from replay.models import Trial
-from replay.trials.runner import PATIENCE
+from replay.trials.runner import PENDING_LIMIT
 from replay.trials.schemas import EmbeddingView, RetrieverList, RetrieverView, TrialList, TrialView
 from traces.errors import NotFound
 
-_SHOWN: Final = 20
+_LIMIT: Final = 20
 
 
 def find(id: str) -> Trial:
@@ -23,13 +23,13 @@ def find(id: str) -> Trial:
 
 
 def newest(*, kind: str, name: str) -> TrialList:
-    """Of one tool or retriever, or of all."""
-    wanted = {column: value for column, value in (("kind", kind), ("name", name)) if value}
-    return TrialList(trials=[view(trial) for trial in Trial.objects.filter(**wanted).order_by("-at")[:_SHOWN]])
+    """The newest trials, of one tool or retriever or of all."""
+    filters = {column: value for column, value in (("kind", kind), ("name", name)) if value}
+    return TrialList(trials=[view(trial) for trial in Trial.objects.filter(**filters).order_by("-at")[:_LIMIT]])
 
 
 def view(trial: Trial) -> TrialView:
-    """As it is now; one whose worker is gone has failed, and nobody knows what it did."""
+    """The current state of a trial. If its worker is lost, it has failed, and the effect of its call is unknown."""
     code, error = _overdue(trial)
     outcome = trial.outcome or {}
     return TrialView(
@@ -51,29 +51,29 @@ def view(trial: Trial) -> TrialView:
 
 
 def _overdue(trial: Trial) -> tuple[str, str]:
-    """Code and words for a trial that nobody will end any more; empty for any other."""
+    """Error code and message of a trial whose worker is lost; empty for any other."""
     now = timezone.now()
-    if trial.status == TrialStatus.PENDING and trial.at < now - PATIENCE:
-        return "worker_lost", f"no worker took it in {PATIENCE.total_seconds():.0f} s: nothing ran"
+    if trial.status == TrialStatus.PENDING and trial.at < now - PENDING_LIMIT:
+        return "worker_lost", f"no worker started it within {PENDING_LIMIT.total_seconds():.0f} s; nothing ran"
     if trial.status == TrialStatus.RUNNING and trial.over_at is not None and trial.over_at < now:
-        return "worker_lost", "the worker ended before the answer came: it may have run"
+        return "worker_lost", "the worker ended before the answer arrived; the call may have been made"
     return "", ""
 
 
 def retrievers() -> RetrieverList:
-    """As configured, in their order: the first that serves a step answers it."""
-    return RetrieverList(retrievers=[_retriever(one) for one in retrieval.configured_retrievers().values()])
+    """The configured retrievers in their order: the first one that serves a step answers it."""
+    return RetrieverList(retrievers=[_retriever(retriever) for retriever in retrieval.configured_retrievers().values()])
 
 
-def _retriever(one: retrieval.Retriever) -> RetrieverView:
-    entry = one.entry
+def _retriever(retriever: retrieval.Retriever) -> RetrieverView:
+    entry = retriever.entry
     return RetrieverView(
-        name=one.name,
-        kind=one.kind,
-        asks=one.place,
-        serves=one.names,
+        name=retriever.name,
+        kind=retriever.kind,
+        asks=retriever.place,
+        serves=retriever.names,
         stores=entry.stores,
-        embeddings=[EmbeddingView(name=name, by=by.summary) for name, by in entry.embeddings.items()],
+        embeddings=[EmbeddingView(name=name, by=embedder.summary) for name, embedder in entry.embeddings.items()],
         embedding=entry.default_embedding,
         top_k=entry.top_k,
         timeout_s=entry.timeout_s,

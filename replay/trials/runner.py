@@ -1,4 +1,4 @@
-"""The one call of a trial, in a worker. It is never made twice: what it did is for whoever asked to find out."""
+"""The call of a trial, in a worker. It is never repeated: if its effect is unknown, the user has to find out."""
 
 import time
 from datetime import timedelta
@@ -15,33 +15,34 @@ from replay.models import Trial
 from traces.core.vocabulary import StepStatus
 from traces.transitions import move
 
-# Nobody waits for one that no worker took in this time: it must not run behind somebody's back.
-PATIENCE: Final = timedelta(minutes=2)
-_GRACE_S: Final = 30.0  # for connecting and storing, beyond the time of the call itself
+# A trial that no worker starts in this time fails: it must not run after its user has stopped waiting.
+PENDING_LIMIT: Final = timedelta(minutes=2)
+# For connecting and storing, in addition to the time of the call itself.
+_GRACE_S: Final = 30.0
 
 
 def run(id: UUID) -> None:
-    """Make the call, unless another worker has taken it."""
+    """Make the call, unless another worker has started it."""
     trial = Trial.objects.get(id=id)
     limit = _limit_s(trial)
     now = timezone.now()
-    waiting = Trial.objects.filter(id=id, at__gt=now - PATIENCE)
+    waiting = Trial.objects.filter(id=id, at__gt=now - PENDING_LIMIT)
     over_at = now + timedelta(seconds=limit + _GRACE_S)
     if not move(waiting, TrialStatus.PENDING, TrialStatus.RUNNING, over_at=over_at):
         return
-    started = time.monotonic()
+    start = time.monotonic()
     try:
         outcome = _tool(trial) if trial.kind == "tool" else _retrieval(trial, limit)
-        ended, told = TrialStatus.SUCCEEDED, dict[str, Any](outcome=outcome)
+        status, columns = TrialStatus.SUCCEEDED, dict[str, Any](outcome=outcome)
     except ProviderError as error:
-        ended, told = TrialStatus.FAILED, {"error_code": error.code[:40], "error": str(error)}
-    duration = (time.monotonic() - started) * 1000
-    move(Trial.objects.filter(id=id), TrialStatus.RUNNING, ended, duration_ms=duration, **told)
+        status, columns = TrialStatus.FAILED, {"error_code": error.code[:40], "error": str(error)}
+    duration = (time.monotonic() - start) * 1000
+    move(Trial.objects.filter(id=id), TrialStatus.RUNNING, status, duration_ms=duration, **columns)
 
 
 def _limit_s(trial: Trial) -> float:
-    known = tools.configured_tools() if trial.kind == "tool" else retrieval.configured_retrievers()
-    return known[trial.name].entry.timeout_s if trial.name in known else 0.0
+    services = tools.configured_tools() if trial.kind == "tool" else retrieval.configured_retrievers()
+    return services[trial.name].entry.timeout_s if trial.name in services else 0.0
 
 
 def _tool(trial: Trial) -> dict[str, Any]:
@@ -50,8 +51,8 @@ def _tool(trial: Trial) -> dict[str, Any]:
         raise ProviderError(f"this worker has no tool {trial.name!r}", code="not_configured", retryable=False)
     mark = f"trial-{trial.id}"
     with tools.connection_scope(mark):
-        found = tools.run(tool, tools.ToolCall(arguments=trial.input, replay=mark))
-    return {"output": found.output, "status": found.status}
+        result = tools.run(tool, tools.ToolCall(arguments=trial.input, replay=mark))
+    return {"output": result.output, "status": result.status}
 
 
 def _retrieval(trial: Trial, limit_s: float) -> dict[str, Any]:
@@ -60,8 +61,10 @@ def _retrieval(trial: Trial, limit_s: float) -> dict[str, Any]:
         raise ProviderError(f"this worker has no retriever {trial.name!r}", code="not_configured", retryable=False)
     search = build_search(retriever, trial.input, f"trial-{trial.id}")
     try:
-        found = timeouts.run_with_timeout(limit_s, lambda: retrieval.run(retriever, search), is_cancelled=lambda: False)
+        result = timeouts.run_with_timeout(
+            limit_s, lambda: retrieval.run(retriever, search), is_cancelled=lambda: False
+        )
     except TimeoutError as error:
         detail = f"{retriever.name} did not answer in {limit_s:g} s"
         raise ProviderError(detail, code="timeout", retryable=True) from error
-    return {"output": {"documents": found.documents, "embedding": found.embedding}, "status": StepStatus.OK}
+    return {"output": {"documents": result.documents, "embedding": result.embedding}, "status": StepStatus.OK}

@@ -1,4 +1,4 @@
-"""What the REST interface says about trying a tool or a retriever out, and about the retrievers there are."""
+"""REST schemas of trials and of the configured retrievers."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -14,7 +14,7 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 
 
 class ToolTrialRequest(Schema):
-    """`confirmed`: it may run now although nobody has reviewed it as safe."""
+    """`confirmed`: the tool may run now, although no review calls it safe."""
 
     name: Name
     arguments: JSONObject = {}
@@ -22,7 +22,7 @@ class ToolTrialRequest(Schema):
 
 
 class RetrieverTrialRequest(Schema):
-    """What is left out is as the retriever has it."""
+    """Omitted fields use the retriever's defaults."""
 
     name: Name
     query: Annotated[str, StringConstraints(min_length=1, max_length=100_000)]
@@ -32,17 +32,20 @@ class RetrieverTrialRequest(Schema):
 
 
 class TrialView(Schema):
-    """One call of a tool or one search, outside of any replay. It stays, with who made it."""
+    """One call of a tool or one search, outside of any replay. It is kept with the name of its user."""
 
     id: UUID
     kind: Literal["tool", "retrieval"]
     name: str
     input: JSONValue
-    confirmed: bool  # it ran without a review
+    # It ran without a review as safe.
+    confirmed: bool
     status: TrialStatus
-    executor: str  # what ran it
-    output: JSONValue  # of a tool: its answer; of a retriever: `{documents}`
-    output_status: str  # as the tool itself said: "ok" or "error"; empty: there is no answer
+    executor: str
+    # The answer of a tool; `{documents}` of a retriever.
+    output: JSONValue
+    # The status that the tool itself returned, "ok" or "error"; empty without an answer.
+    output_status: str
     error_code: str
     error: str
     by: str
@@ -51,26 +54,31 @@ class TrialView(Schema):
 
 
 class TrialList(Schema):
-    """The newest first."""
+    """Newest first."""
 
     trials: list[TrialView]
 
 
 class EmbeddingView(Schema):
     name: str
-    by: str  # who makes the vector
+    # The service that computes the vector.
+    by: str
 
 
 class RetrieverView(Schema):
-    """A configured retriever; what is secret never leaves the server."""
+    """A configured retriever. Secrets never leave the server."""
 
     name: str
     kind: Literal["chroma", "qdrant", "pgvector", "http"]
     asks: str
-    serves: list[str]  # globs over step names; empty: any
-    stores: list[str]  # globs over the store that a recording names; empty: any
-    embeddings: list[EmbeddingView]  # empty: the store embeds the text itself
-    embedding: str  # used unless a step asks for another
+    # Globs over step names; empty: any.
+    serves: list[str]
+    # Globs over the recorded store name; empty: any.
+    stores: list[str]
+    # Empty: the store embeds the text itself.
+    embeddings: list[EmbeddingView]
+    # The default, unless a step requests another one.
+    embedding: str
     top_k: int
     timeout_s: float
 

@@ -1,4 +1,4 @@
-"""Trying a tool or a retriever out. Every trial is a row that stays: who, when, with what, and what came of it."""
+"""Trial calls of tools and retrievers. Every trial is a row that is kept: user, time, input and outcome."""
 
 from functools import partial
 
@@ -20,52 +20,53 @@ from traces.transitions import move
 logger = structlog.get_logger("replay")
 
 
-def try_tool(request: ToolTrialRequest, *, by: str, key: Key | None = None) -> Trial:
-    """Run a tool once, in a worker; raises `MissingReview` where nobody has called it safe or confirmed it now."""
+def try_tool(request: ToolTrialRequest, *, caller: str, key: Key | None = None) -> Trial:
+    """Run a tool once, in a worker; raises `MissingReview` unless it was reviewed as safe or is confirmed now."""
     tool = tools.configured_tools().get(request.name)
     if tool is None:
-        raise InvalidReplay(f"nothing is configured to run {request.name!r}", where="/name")
+        raise InvalidReplay(f"no tool {request.name!r} is configured", where="/name")
     safe = queries.safety(request.name)
     if not safe and not request.confirmed:
-        why = "nobody has reviewed it" if safe is None else "it was reviewed as a side effect"
-        raise MissingReview(f"{request.name!r} may do something that cannot be undone: {why}. Confirm that it may run")
+        reason = "it has not been reviewed" if safe is None else "it was reviewed as having side effects"
+        raise MissingReview(f"{request.name!r} may have effects that cannot be undone: {reason}. Confirm to run it")
     trial = Trial(kind="tool", name=request.name, input=request.arguments, executor=tool.place, confirmed=not safe)
-    return _start(trial, by=by, key=key)
+    return _start(trial, caller=caller, key=key)
 
 
-def try_retriever(request: RetrieverTrialRequest, *, by: str, key: Key | None = None) -> Trial:
+def try_retriever(request: RetrieverTrialRequest, *, caller: str, key: Key | None = None) -> Trial:
     """Search once, in a worker."""
     retriever = retrieval.configured_retrievers().get(request.name)
     if retriever is None:
         raise InvalidReplay(f"no retriever {request.name!r} is configured", where="/name")
-    known = retriever.entry.embeddings
-    if request.embedding_profile is not None and known and request.embedding_profile not in known:
-        detail = f"{request.name!r} has no embedding profile {request.embedding_profile!r}: there is {', '.join(known)}"
+    profiles = retriever.entry.embeddings
+    if request.embedding_profile is not None and profiles and request.embedding_profile not in profiles:
+        names = ", ".join(profiles)
+        detail = f"{request.name!r} has no embedding profile {request.embedding_profile!r}; it has {names}"
         raise InvalidReplay(detail, where="/embedding_profile")
-    asked: JSONObject = request.model_dump(mode="json", exclude={"name"}, exclude_none=True)
-    trial = Trial(kind="retrieval", name=request.name, input=asked, executor=retriever.place, confirmed=False)
-    return _start(trial, by=by, key=key)
+    input: JSONObject = request.model_dump(mode="json", exclude={"name"}, exclude_none=True)
+    trial = Trial(kind="retrieval", name=request.name, input=input, executor=retriever.place, confirmed=False)
+    return _start(trial, caller=caller, key=key)
 
 
 def _queue(trial: Trial) -> None:
     if not enqueue.send(task_names.TRY_OUT, trial.id):
-        error = "the queue cannot be reached: nothing ran"
-        asked = Trial.objects.filter(id=trial.id)
-        move(asked, TrialStatus.PENDING, TrialStatus.FAILED, error_code="dependency_unavailable", error=error)
+        error = "the queue cannot be reached; nothing ran"
+        rows = Trial.objects.filter(id=trial.id)
+        move(rows, TrialStatus.PENDING, TrialStatus.FAILED, error_code="dependency_unavailable", error=error)
 
 
-def _start(trial: Trial, *, by: str, key: Key | None) -> Trial:
-    """Store it and queue it; the same key again gives the trial that it started."""
-    trial.executor, trial.by = trial.executor[:300], by[:120]
+def _start(trial: Trial, *, caller: str, key: Key | None) -> Trial:
+    """Store and queue a trial; a repeated idempotency key returns the trial that it started."""
+    trial.executor, trial.by = trial.executor[:300], caller[:120]
 
     def make() -> str:
         trial.save(force_insert=True)
         transaction.on_commit(partial(_queue, trial))
         return str(trial.id)
 
-    started = make_once("trial", key, [trial.kind, trial.name, trial.input, trial.confirmed], make)
-    if started != str(trial.id):
-        return Trial.objects.get(id=started)
-    known = {"kind": trial.kind, "name": trial.name, "by": by, "confirmed": trial.confirmed, "trial": started}
-    logger.info("trial_started", **known)
+    trial_id = make_once("trial", key, [trial.kind, trial.name, trial.input, trial.confirmed], make)
+    if trial_id != str(trial.id):
+        return Trial.objects.get(id=trial_id)
+    fields = {"kind": trial.kind, "name": trial.name, "by": caller, "confirmed": trial.confirmed, "trial": trial_id}
+    logger.info("trial_started", **fields)
     return trial

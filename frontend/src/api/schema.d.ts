@@ -359,7 +359,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description An experiment with all its rows, as they are now. */
+        /** @description An experiment with the current state of all its rows. */
         get: operations["get_experiment"];
         put?: never;
         post?: never;
@@ -378,7 +378,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Stop every replay that has not ended. */
+        /** @description Cancel every replay that has not ended. */
         post: operations["cancel_experiment"];
         delete?: never;
         options?: never;
@@ -395,7 +395,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description What the whole experiment would do and cost. Nothing runs; refusals are in the plan. */
+        /** @description Plan an experiment and estimate its cost. Nothing runs; refusals are in the plan. */
         post: operations["preview_experiment"];
         delete?: never;
         options?: never;
@@ -829,7 +829,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description The configured retrievers, in the order in which they are asked whether they serve a step. */
+        /** @description The configured retrievers, in the order in which they are matched with a step. */
         get: operations["list_retrievers"];
         put?: never;
         post?: never;
@@ -1298,7 +1298,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Run a tool once, outside of any replay. One that is not reviewed as safe has to be confirmed. */
+        /** @description Run a tool once, outside of any replay. One without a review as safe needs confirmation. */
         post: operations["try_tool"];
         delete?: never;
         options?: never;
@@ -1330,7 +1330,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description How a trial is now. */
+        /** @description The current state of a trial. */
         get: operations["get_trial"];
         put?: never;
         post?: never;
@@ -1543,7 +1543,7 @@ export interface components {
         };
         /**
          * AxisValue
-         * @description One setting of an axis; without overrides it is what was recorded.
+         * @description One value of an axis; without overrides it is the recorded one.
          */
         AxisValue: {
             /** Name */
@@ -1968,7 +1968,7 @@ export interface components {
         };
         /**
          * CellView
-         * @description What the finished rows of one combination have in common; a spread is null when no row knows the figure.
+         * @description Aggregates of the finished rows of one combination; a spread is null if no row has the value.
          */
         CellView: {
             /** Cell */
@@ -2469,7 +2469,7 @@ export interface components {
         };
         /**
          * ExperimentBudget
-         * @description For all rows together; the budget of the policy holds for each row.
+         * @description The budget of all rows together; the policy's budget limits each row.
          */
         ExperimentBudget: {
             /**
@@ -2503,7 +2503,7 @@ export interface components {
         };
         /**
          * ExperimentPlan
-         * @description What the whole experiment would do and cost. `refusals` point into the request.
+         * @description The plan and cost of a whole experiment. `refusals` point into the request.
          */
         ExperimentPlan: {
             /** Rows */
@@ -2523,9 +2523,9 @@ export interface components {
         };
         /**
          * ExperimentRequest
-         * @description Forks of one run at one step: every combination of the axes, `samples` times. `overrides` hold in every row.
+         * @description Forks of one run at one step: every combination of the axes, `samples` times. `overrides` apply to every row.
          *
-         *     Unless told otherwise every model step is asked again, because samples that reuse an answer are no samples.
+         *     By default every model step is requested again, because samples that reuse an answer are not samples.
          */
         ExperimentRequest: {
             /**
@@ -2577,7 +2577,7 @@ export interface components {
         };
         /**
          * ExperimentRowView
-         * @description One replay of one cell. Scores are against the source, null until the replay has been compared.
+         * @description One replay of one cell. Scores compare it with the source; they are null until then.
          */
         ExperimentRowView: {
             /** Number */
@@ -2681,7 +2681,7 @@ export interface components {
         };
         /**
          * ExperimentView
-         * @description `seq` is where a watcher of the socket goes on.
+         * @description `seq`: where a socket client resumes.
          */
         ExperimentView: {
             /**
@@ -3192,7 +3192,7 @@ export interface components {
         JSONValue: AnyJson;
         /**
          * JsonSchemaCheck
-         * @description The final answer is JSON that fits a schema; a fenced block counts as its content.
+         * @description The final answer is JSON that conforms to a schema; a fenced block counts as its content.
          */
         JsonSchemaCheck: {
             /**
@@ -4360,7 +4360,7 @@ export interface components {
         };
         /**
          * RegexCheck
-         * @description A pattern is found in the final answer. Matching takes linear time: no back-references, no look-around.
+         * @description A pattern matches in the final answer. Matching takes linear time: no back-references, no look-around.
          */
         RegexCheck: {
             /**
@@ -4480,7 +4480,7 @@ export interface components {
         };
         /**
          * RetrieverTrialRequest
-         * @description What is left out is as the retriever has it.
+         * @description Omitted fields use the retriever's defaults.
          */
         RetrieverTrialRequest: {
             /** Name */
@@ -4507,7 +4507,7 @@ export interface components {
         };
         /**
          * RetrieverView
-         * @description A configured retriever; what is secret never leaves the server.
+         * @description A configured retriever. Secrets never leave the server.
          */
         RetrieverView: {
             /** Name */
@@ -5124,7 +5124,7 @@ export interface components {
         };
         /**
          * StatusCheck
-         * @description How the run ended.
+         * @description The final status of the run.
          */
         StatusCheck: {
             /**
@@ -5581,7 +5581,7 @@ export interface components {
         };
         /**
          * ToolCheck
-         * @description A tool was called, or was not. The name takes globs; each of `arguments` has to be there as it is.
+         * @description A tool was called, or was not. The name may contain globs; each of `arguments` must be equal.
          */
         ToolCheck: {
             /**
@@ -5691,7 +5691,7 @@ export interface components {
         };
         /**
          * ToolTrialRequest
-         * @description `confirmed`: it may run now although nobody has reviewed it as safe.
+         * @description `confirmed`: the tool may run now, although no review calls it safe.
          */
         ToolTrialRequest: {
             /** Name */
@@ -5802,7 +5802,7 @@ export interface components {
         };
         /**
          * TrialList
-         * @description The newest first.
+         * @description Newest first.
          */
         TrialList: {
             /** Trials */
@@ -5815,7 +5815,7 @@ export interface components {
         TrialStatus: "pending" | "running" | "succeeded" | "failed";
         /**
          * TrialView
-         * @description One call of a tool or one search, outside of any replay. It stays, with who made it.
+         * @description One call of a tool or one search, outside of any replay. It is kept with the name of its user.
          */
         TrialView: {
             /**

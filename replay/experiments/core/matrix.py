@@ -1,4 +1,4 @@
-"""From axes to cells: every combination once, its overrides merged into one profile. Pure."""
+"""The matrix of an experiment: every combination of the axes, with its overrides merged into one profile. Pure."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -12,14 +12,15 @@ from replay.overrides.profile import Override, OverrideProfile
 from traces.core.canonical import digest
 
 MOST_ROWS: Final = 200
-_MOST_ENTRIES: Final = 100_000  # of all combinations together
+# Of all combinations together.
+_MOST_ENTRIES: Final = 100_000
 _ENTRIES: Final = "/overrides/overrides/"
 _FIELDWISE: Final = ("model", "prompt", "retrieval")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One combination. `origins` says for each entry of the profile where in the request it comes from."""
+    """One combination. `origins`: for each entry of the profile, the place in the request it comes from."""
 
     number: int
     settings: tuple[Setting, ...]
@@ -36,18 +37,18 @@ class Place:
 
 
 def cells(request: ExperimentRequest) -> list[Cell]:
-    """Every combination of the axes' values, the last axis changing fastest; no axes make one cell."""
+    """Every combination of the axes' values, with the last axis changing fastest; without axes, one cell."""
     choices = [list(enumerate(axis.values)) for axis in request.axes]
-    return [_cell(number, request, chosen) for number, chosen in enumerate(product(*choices), 1)]
+    return [_cell(number, request, combination) for number, combination in enumerate(product(*choices), 1)]
 
 
-def places(found: list[Cell], samples: int) -> list[Place]:
-    """The rows in the order in which they run: first one sample of each cell, so that the picture is whole early."""
-    return [Place(cell=cell, sample=sample) for sample in range(1, samples + 1) for cell in found]
+def places(all_cells: list[Cell], samples: int) -> list[Place]:
+    """The rows in execution order: first one sample of each cell, so that early results cover all cells."""
+    return [Place(cell=cell, sample=sample) for sample in range(1, samples + 1) for cell in all_cells]
 
 
 def size(request: ExperimentRequest) -> int:
-    """How many rows there would be, without making them."""
+    """The number of rows, computed without creating them."""
     rows = request.samples
     for axis in request.axes:
         rows *= len(axis.values)
@@ -55,80 +56,84 @@ def size(request: ExperimentRequest) -> int:
 
 
 def _entries(request: ExperimentRequest) -> int:
-    """How many overrides all combinations have together, at most."""
-    each = len(request.overrides.overrides)
-    each += sum(max(len(value.overrides) for value in axis.values) for axis in request.axes)
-    return each * size(request) // request.samples
+    """The maximum number of overrides of all combinations together."""
+    per_cell = len(request.overrides.overrides)
+    per_cell += sum(max(len(value.overrides) for value in axis.values) for axis in request.axes)
+    return per_cell * size(request) // request.samples
 
 
 def refusals(request: ExperimentRequest) -> list[PlanRefusal]:
-    """What is wrong with the matrix itself, whatever the run is."""
-    found = list(_repeated_names(request))
+    """Problems of the matrix itself, regardless of the run."""
+    problems = list(_repeated_names(request))
     if (rows := size(request)) > MOST_ROWS:
-        detail = f"the matrix has {rows} rows, and {MOST_ROWS} are the most: take fewer values or samples"
-        found.append(PlanRefusal(code="validation_error", detail=detail, where="/axes"))
+        detail = f"the matrix has {rows} rows, but at most {MOST_ROWS} are allowed; use fewer values or samples"
+        problems.append(PlanRefusal(code="validation_error", detail=detail, where="/axes"))
     elif (entries := _entries(request)) > _MOST_ENTRIES:
-        detail = f"the combinations have {entries:,} overrides, and {_MOST_ENTRIES:,} are the most: take fewer values"
-        found.append(PlanRefusal(code="validation_error", detail=detail, where="/axes"))
+        detail = (
+            f"the combinations have {entries:,} overrides, but at most {_MOST_ENTRIES:,} are allowed; use fewer values"
+        )
+        problems.append(PlanRefusal(code="validation_error", detail=detail, where="/axes"))
     if request.samples > 1 and request.policy.order == "reuse":
-        detail = "with `order: reuse` the second sample gets the answers of the first: say `reexecute`"
-        found.append(PlanRefusal(code="policy_conflict", detail=detail, where="/policy/order"))
-    return found
+        detail = "with `order: reuse` every sample gets the answers of the first one; use `reexecute`"
+        problems.append(PlanRefusal(code="policy_conflict", detail=detail, where="/policy/order"))
+    return problems
 
 
-def relocated(refusal: PlanRefusal, cell: Cell) -> PlanRefusal:
-    """A refusal of one cell's replay, pointing into the experiment's request."""
+def relocate(refusal: PlanRefusal, cell: Cell) -> PlanRefusal:
+    """Point the refusal of one cell's replay into the experiment's request."""
     if not refusal.where.startswith(_ENTRIES):
         return refusal
     index, _, rest = refusal.where.removeprefix(_ENTRIES).partition("/")
-    where = cell.origins[int(index)] + (f"/{rest}" if rest else "")
-    return refusal.model_copy(update={"where": where})
+    pointer = cell.origins[int(index)] + (f"/{rest}" if rest else "")
+    return refusal.model_copy(update={"where": pointer})
 
 
 def _repeated_names(request: ExperimentRequest) -> list[PlanRefusal]:
     lists = [("/axes", [axis.name for axis in request.axes])]
-    lists += [(f"/axes/{at}/values", [value.name for value in axis.values]) for at, axis in enumerate(request.axes)]
+    for index, axis in enumerate(request.axes):
+        lists.append((f"/axes/{index}/values", [value.name for value in axis.values]))
     return [
-        PlanRefusal(code="validation_error", detail=f"the name {name!r} is there {times} times", where=where)
-        for where, names in lists
+        PlanRefusal(code="validation_error", detail=f"the name {name!r} is used {times} times", where=pointer)
+        for pointer, names in lists
         for name, times in Counter(names).items()
         if times > 1
     ]
 
 
-def _cell(number: int, request: ExperimentRequest, chosen: tuple[tuple[int, AxisValue], ...]) -> Cell:
-    entries = [(f"{_ENTRIES}{at}", entry) for at, entry in enumerate(request.overrides.overrides)]
-    for axis, (at, value) in enumerate(chosen):
-        place = f"/axes/{axis}/values/{at}/overrides"
+def _cell(number: int, request: ExperimentRequest, combination: tuple[tuple[int, AxisValue], ...]) -> Cell:
+    entries = [(f"{_ENTRIES}{index}", entry) for index, entry in enumerate(request.overrides.overrides)]
+    for axis_index, (value_index, value) in enumerate(combination):
+        place = f"/axes/{axis_index}/values/{value_index}/overrides"
         entries += [(f"{place}/{index}", entry) for index, entry in enumerate(value.overrides)]
-    origins, merged = _merged(entries)
+    origins, overrides = _merge(entries)
     settings = tuple(
-        Setting(axis=axis.name, value=value.name) for axis, (_, value) in zip(request.axes, chosen, strict=True)
+        Setting(axis=axis.name, value=value.name) for axis, (_, value) in zip(request.axes, combination, strict=True)
     )
-    return Cell(number=number, settings=settings, overrides=OverrideProfile(overrides=merged), origins=origins)
+    return Cell(number=number, settings=settings, overrides=OverrideProfile(overrides=overrides), origins=origins)
 
 
-def _merged(entries: list[tuple[str, Override]]) -> tuple[tuple[str, ...], list[Override]]:
-    """Entries for the same steps become one; where both set a field, the later one, of the axis, wins."""
-    found: dict[str, dict[str, Any]] = {}
+def _merge(entries: list[tuple[str, Override]]) -> tuple[tuple[str, ...], list[Override]]:
+    """Merge entries for the same steps; if both set a field, the later one (of the axis) wins."""
+    by_match: dict[str, dict[str, Any]] = {}
     origins: dict[str, str] = {}
     for origin, entry in entries:
-        said = entry.model_dump(mode="json", exclude_unset=True)
-        key = digest(said["match"])
+        fields = entry.model_dump(mode="json", exclude_unset=True)
+        key = digest(fields["match"])
         origins[key] = origin
-        found[key] = _onto(found[key], said) if key in found else said
-    return tuple(origins[key] for key in found), [Override.model_validate(said) for said in found.values()]
+        by_match[key] = _merge_fields(by_match[key], fields) if key in by_match else fields
+    return tuple(origins[key] for key in by_match), [Override.model_validate(fields) for fields in by_match.values()]
 
 
-def _onto(earlier: dict[str, Any], later: dict[str, Any]) -> dict[str, Any]:
-    both = {**earlier, **later}
+def _merge_fields(earlier: dict[str, Any], later: dict[str, Any]) -> dict[str, Any]:
+    fields = {**earlier, **later}
     for name in _FIELDWISE:
         if name in earlier and name in later:
-            both[name] = merge_settings(earlier[name] or {}, later[name] or {})
+            fields[name] = merge_settings(earlier[name] or {}, later[name] or {})
     if "messages" in earlier and "messages" in later:
-        both["messages"] = [*(earlier["messages"] or []), *(later["messages"] or [])]
-    if "output" in later:  # both say what the step answers
-        both.pop("tool", None)
+        fields["messages"] = [*(earlier["messages"] or []), *(later["messages"] or [])]
+    # `output` and `tool` both set the step's answer.
+    if "output" in later:
+        fields.pop("tool", None)
     elif "tool" in later:
-        both.pop("output", None)
-    return both
+        fields.pop("output", None)
+    return fields

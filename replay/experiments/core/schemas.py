@@ -1,4 +1,4 @@
-"""What the REST interface and the socket say about experiments."""
+"""REST and socket schemas of experiments."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -17,7 +17,7 @@ Name = Annotated[str, Field(min_length=1, max_length=120)]
 
 
 class AxisValue(Schema):
-    """One setting of an axis; without overrides it is what was recorded."""
+    """One value of an axis; without overrides it is the recorded one."""
 
     name: Name
     overrides: Annotated[list[Override], Field(max_length=MOST_ENTRIES)] = []
@@ -29,16 +29,16 @@ class Axis(Schema):
 
 
 class ExperimentBudget(Schema):
-    """For all rows together; the budget of the policy holds for each row."""
+    """The budget of all rows together; the policy's budget limits each row."""
 
     max_cost_usd: Dollars | None = None
     max_live_calls: CallCount | None = None
 
 
 class ExperimentRequest(Schema):
-    """Forks of one run at one step: every combination of the axes, `samples` times. `overrides` hold in every row.
+    """Forks of one run at one step: every combination of the axes, `samples` times. `overrides` apply to every row.
 
-    Unless told otherwise every model step is asked again, because samples that reuse an answer are no samples.
+    By default every model step is requested again, because samples that reuse an answer are not samples.
     """
 
     name: Annotated[str, Field(max_length=200)] = ""
@@ -54,9 +54,9 @@ class ExperimentRequest(Schema):
 
     @model_validator(mode="before")
     @classmethod
-    def _asks_again(cls, given: Any) -> Any:
-        policy = given.get("policy", {}) if isinstance(given, dict) else None
-        return {**given, "policy": {"order": "reexecute", **policy}} if isinstance(policy, dict) else given
+    def _default_to_reexecution(cls, body: Any) -> Any:
+        policy = body.get("policy", {}) if isinstance(body, dict) else None
+        return {**body, "policy": {"order": "reexecute", **policy}} if isinstance(policy, dict) else body
 
 
 class Setting(Schema):
@@ -70,13 +70,14 @@ class CellPlan(Schema):
     cell: int
     settings: list[Setting]
     live_calls: int
-    cost_usd: float | None  # null: some live model has no known price
+    # null: a live model has no known price.
+    cost_usd: float | None
     tokens: int
     warnings: list[str]
 
 
 class ExperimentPlan(Schema):
-    """What the whole experiment would do and cost. `refusals` point into the request."""
+    """The plan and cost of a whole experiment. `refusals` point into the request."""
 
     rows: int
     cells: list[CellPlan]
@@ -88,7 +89,7 @@ class ExperimentPlan(Schema):
 
 
 class ExperimentRowView(Schema):
-    """One replay of one cell. Scores are against the source, null until the replay has been compared."""
+    """One replay of one cell. Scores compare it with the source; they are null until then."""
 
     number: int
     cell: int
@@ -98,7 +99,8 @@ class ExperimentRowView(Schema):
     run: UUID | None
     diff: UUID | None
     status: SessionStatus
-    queued: bool  # waits for its turn
+    # Waits for a free slot.
+    queued: bool
     resolved_steps: int
     planned_steps: int
     labels: LabelCounts
@@ -106,14 +108,16 @@ class ExperimentRowView(Schema):
     cost_usd: float | None
     tokens_in: int | None
     tokens_out: int | None
-    latency_ms: float | None  # of its live calls together
+    # The total of its live calls.
+    latency_ms: float | None
     ars: float | None
     output_similarity: float | None
     similarity_method: str
     new_tools: int | None
     unused_tools: int | None
     checks: list[CheckResult] | None
-    answer: str  # the beginning of the final answer
+    # The beginning of the final answer.
+    answer: str
     error: str
 
 
@@ -124,14 +128,15 @@ class Spread(Schema):
 
 
 class CellView(Schema):
-    """What the finished rows of one combination have in common; a spread is null when no row knows the figure."""
+    """Aggregates of the finished rows of one combination; a spread is null if no row has the value."""
 
     cell: int
     settings: list[Setting]
     rows: int
     finished: int
     failed: int
-    pass_rate: float | None  # rows that passed every check, of those that ended; null without checks
+    # The share of ended rows that passed every check; null without checks.
+    pass_rate: float | None
     ars: Spread | None
     output_similarity: Spread | None
     tokens: Spread | None
@@ -158,7 +163,7 @@ class ExperimentSummary(Schema):
 
 
 class ExperimentView(ExperimentSummary):
-    """`seq` is where a watcher of the socket goes on."""
+    """`seq`: where a socket client resumes."""
 
     seq: int
     request: ExperimentRequest

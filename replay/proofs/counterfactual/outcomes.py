@@ -14,7 +14,7 @@ import pydantic
 from diffing.schemas.evidence import EvidenceQuestion, QuestionKind
 from diffing.sequences.text_diff import normalise, shorten
 from replay.checks import checks
-from replay.checks.bounded_matching import Apart
+from replay.checks.bounded_matching import IsolatedMatcher
 from replay.checks.checks import Outcome, ToolUse
 from replay.checks.schemas import Check, StatusCheck
 from replay.proofs.core import wording
@@ -85,10 +85,10 @@ def question(kind: QuestionKind, conditions: Sequence[Check]) -> EvidenceQuestio
     )
 
 
-def value(evidence_question: EvidenceQuestion, result: Result, apart: Apart) -> str:
+def value(evidence_question: EvidenceQuestion, result: Result, matcher: IsolatedMatcher) -> str:
     """The value to compare: runs with equal values have the same outcome; raises `UnknownOutcome`."""
     return (
-        _check_value(evidence_question, result, apart)
+        _check_value(evidence_question, result, matcher)
         if evidence_question.kind in {"check", "score"}
         else _value(evidence_question.kind, result)
     )
@@ -112,7 +112,7 @@ def _value(kind: QuestionKind, result: Result) -> str:
             raise AssertionError("the kind alone does not contain the checks")
 
 
-def describe(evidence_question: EvidenceQuestion, result: Result, apart: Apart) -> str:
+def describe(evidence_question: EvidenceQuestion, result: Result, matcher: IsolatedMatcher) -> str:
     """The outcome in words."""
     match evidence_question.kind:
         case "tool_calls":
@@ -122,7 +122,7 @@ def describe(evidence_question: EvidenceQuestion, result: Result, apart: Apart) 
         case "status":
             return "it fails" if _failed(result) else "it completes"
         case "check" | "score":
-            return value(evidence_question, result, apart)
+            return value(evidence_question, result, matcher)
         case _:
             return f"“{shorten(result.answer, _MAX_CHARACTERS)}”" if result.answer.strip() else "no answer"
 
@@ -197,11 +197,11 @@ def classify(value: str, *, base: str, candidate: str) -> Literal["base", "candi
     return "base" if value == base else "other"
 
 
-def _check_value(evidence_question: EvidenceQuestion, result: Result, apart: Apart) -> str:
+def _check_value(evidence_question: EvidenceQuestion, result: Result, matcher: IsolatedMatcher) -> str:
     conditions = _CHECKS.validate_python(evidence_question.checks)
     failed = _failed(result) if any(isinstance(condition, StatusCheck) for condition in conditions) else False
     tools = [ToolUse(tool=call.tool, arguments=call.arguments) for call in result.tools]
-    results = checks.apply(conditions, Outcome(answer=result.answer, failed=failed, tools=tools), apart)
+    results = checks.apply(conditions, Outcome(answer=result.answer, failed=failed, tools=tools), matcher)
     if evidence_question.kind == "check":
         return "passes" if all(check_result.passed for check_result in results) else "fails"
     return f"{sum(check_result.passed for check_result in results)} of {len(results)} pass"

@@ -71,7 +71,9 @@ def test_a_tool_that_is_reviewed_as_safe_runs_once_and_leaves_a_record(
     assert get("trials?kind=retrieval").json()["trials"] == []
 
 
-@pytest.mark.parametrize(("safe", "why"), [(None, "nobody has reviewed it"), (False, "reviewed as a side effect")])
+@pytest.mark.parametrize(
+    ("safe", "why"), [(None, "it has not been reviewed"), (False, "reviewed as having side effects")]
+)
 def test_a_tool_that_nobody_called_safe_has_to_be_confirmed(
     endpoint: ProviderServer, queued: list[str], safe: bool | None, why: str
 ) -> None:
@@ -134,7 +136,7 @@ def test_a_trial_whose_worker_is_gone_has_failed(queued: list[str]) -> None:
     seen = get(f"trials/{trial.id}").json()
     assert (seen["status"], seen["error_code"]) == ("failed", "worker_lost")
     assert get("trials/nothing").status_code == 404
-    Trial.objects.filter(id=trial.id).update(status="pending", at=past - runner.PATIENCE)
+    Trial.objects.filter(id=trial.id).update(status="pending", at=past - runner.PENDING_LIMIT)
     runner.run(trial.id)
     assert "nothing ran" in get(f"trials/{trial.id}").json()["error"]
 

@@ -135,9 +135,9 @@ def test_a_refusal_points_to_the_axis_that_it_comes_from() -> None:
     base = {"overrides": [{"match": {"step": 4}, "output": "x"}]}
     [cell] = matrix.cells(request(axis("m", only=model(model="s")), overrides=base))
     refused = PlanRefusal(code="override_matches_nothing", detail="", where="/overrides/overrides/1/match")
-    assert matrix.relocated(refused, cell).where == "/axes/0/values/0/overrides/0/match"
+    assert matrix.relocate(refused, cell).where == "/axes/0/values/0/overrides/0/match"
     of_run = refused.model_copy(update={"where": "/run"})
-    assert matrix.relocated(of_run, cell) == of_run
+    assert matrix.relocate(of_run, cell) == of_run
 
 
 @pytest.mark.parametrize(
