@@ -38,7 +38,7 @@ class _SuppressErrors:
 
 
 class Recorder:
-    """Records an agent's runs: every method below creates a scope for a run or a step.
+    """Records an agent's runs: `run`, `agent`, `model` and the other step methods create scopes.
 
     A scope is a context manager (plain or `async`) and a decorator for functions, coroutines and generators. A step
     belongs to the innermost scope around it; outside of a run it is not recorded.

@@ -65,7 +65,7 @@ class RunSealed(ProblemError):
     status = 409
 
 
-class Pinned(ProblemError):
+class RunInUse(ProblemError):
     """A run that is still referenced cannot be deleted."""
 
     code = "conflict"

@@ -1,4 +1,4 @@
-"""What was recorded. A sealed run and its steps never change: triggers in the database hold that."""
+"""Models of recordings. A sealed run and its steps never change: database triggers enforce it."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -38,7 +38,7 @@ class Artifact(models.Model):
 
 
 class Run(models.Model):
-    """One recorded end-to-end execution; immutable once `sealed_at` is set."""
+    """A recorded end-to-end execution; immutable once `sealed_at` is set."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     external_id = models.CharField(max_length=200)
@@ -85,7 +85,7 @@ class Run(models.Model):
 
 
 class RunTag(models.Model):
-    """One tag of a run, as the filter finds it; `Run.tags` says the same in order."""
+    """A tag of a run, for the filter; `Run.tags` has the same tags in order."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="+", db_index=False)
     tag = models.CharField(max_length=100)
@@ -98,7 +98,7 @@ class RunTag(models.Model):
 
 
 class Step(models.Model):
-    """One causal unit of a run. Payloads are named here and stored as artifacts."""
+    """A causal unit of a run. Payloads are referenced here and stored as artifacts."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     # no index of its own: the one of step_sequence begins with it
@@ -150,10 +150,10 @@ class Step(models.Model):
 
 
 class Edge(models.Model):
-    """A later step consumed what an earlier one produced; `evidence` says how that is known.
+    """A provenance edge: a later step consumed what an earlier one produced, as `evidence` shows.
 
-    The paths are JSON pointers: what lies at `consumer_path` of the consumer's input came from
-    `producer_path` of the producer's output (`traces.provenance.edges` says more for each kind).
+    The paths are JSON pointers: the value at `consumer_path` of the consumer's input came from
+    `producer_path` of the producer's output (`traces.provenance.edges` explains each kind).
     """
 
     # no index of its own: the one of edge_identity begins with it
@@ -177,9 +177,9 @@ class Edge(models.Model):
 
 
 class Judgement(models.Model):
-    """A verdict, a score or a note on a sealed run or one of its steps; no part of the run's immutable content.
+    """A verdict, a score or a note on a sealed run or one of its steps; not part of the run's immutable content.
 
-    A row is never changed, only withdrawn: together the rows are the audit trail.
+    A row is never changed, only withdrawn: the rows are the audit trail.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -205,7 +205,7 @@ class Judgement(models.Model):
 
 
 class RunOutcome(models.Model):
-    """Outcome of a run by its app's rule, kept with its judgements in one transaction; every run has one."""
+    """Outcome of a run by its app's rule, stored in the same transaction as its judgements; every run has one."""
 
     run = models.OneToOneField(Run, models.CASCADE, primary_key=True, related_name="verdict")
     outcome = models.CharField(max_length=10, choices=_choices(Outcome))
@@ -224,7 +224,7 @@ class RunOutcome(models.Model):
 
 
 class OutcomeRule(models.Model):
-    """Which scores an app's runs pass at. A row never changes; the newest of an app holds."""
+    """Thresholds at which an app's runs pass. A row never changes; the newest of an app is active."""
 
     app = models.CharField(max_length=120)
     thresholds = models.JSONField(help_text="by score name: {at_least} or {at_most}")
@@ -239,7 +239,7 @@ class OutcomeRule(models.Model):
 
 
 class IgnoreList(models.Model):
-    """What the signatures of an app leave out beyond the usual. A version never changes; the newest ready one holds."""
+    """Fields that an app's signatures leave out. A version never changes; the newest ready one is active."""
 
     app = models.CharField(max_length=120)
     version = models.PositiveIntegerField(help_text="from 1")
@@ -258,7 +258,7 @@ class IgnoreList(models.Model):
 
 
 class ReducedSignature(models.Model):
-    """The signature of a recorded call under an ignore list. Equal calls share one, in whichever runs they are."""
+    """The signature of a recorded call under an ignore list. Equal calls of all runs share one."""
 
     ignore_list = models.ForeignKey(IgnoreList, models.CASCADE, related_name="signatures", db_index=False)
     signature = models.CharField(max_length=80, help_text="as its steps carry it")
@@ -273,7 +273,7 @@ class ReducedSignature(models.Model):
 
 
 class RequestKey(models.Model):
-    """That a caller asked for something under an idempotency key, and what was made of it."""
+    """An idempotency key, the request it was used for, and the request's result."""
 
     key = models.CharField(primary_key=True, max_length=64, help_text="digest of what is made, the caller and the key")
     asked = models.CharField(max_length=64, help_text="digest of the request")
@@ -285,7 +285,7 @@ class RequestKey(models.Model):
 
 
 class ToolCall(models.Model):
-    """A tool call of a sealed run that was really answered, found by calls that differ from it in wording only."""
+    """An answered live tool call of a sealed run, for lookups by calls that differ only in wording."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="+")
     sequence_no = models.PositiveIntegerField()
@@ -301,10 +301,10 @@ class ToolCall(models.Model):
 
 
 class RetentionPass(models.Model):
-    """While a row is here, sealed runs may be deleted: only by the transaction that put it here.
+    """While a row exists, sealed runs may be deleted, but only by the transaction that inserted it.
 
-    `run` names a run that does not exist, and foreign keys are checked at commit: the database itself
-    refuses to commit a pass, so it never outlives its transaction.
+    `run` references a run that does not exist, and foreign keys are checked at commit: the database rejects the
+    commit of a pass, so a pass cannot outlive its transaction.
     """
 
     run = models.ForeignKey(Run, models.DO_NOTHING, related_name="+")

@@ -1,4 +1,4 @@
-"""What the REST interface says about recorded runs. The browser's types are generated from these."""
+"""REST schemas of recorded runs. The front end's types are generated from these."""
 
 from datetime import datetime
 from typing import Literal
@@ -10,7 +10,7 @@ from traces.core.vocabulary import EdgeKind, JudgementSource, Label, Outcome, Ru
 
 
 class RunSummary(Schema):
-    """One row of the runs list. Unknown cost is null, never 0."""
+    """A row of the list of runs. An unknown cost is null, never 0."""
 
     id: UUID
     external_id: str
@@ -43,7 +43,7 @@ class RunSummary(Schema):
 class RunDetail(RunSummary):
     """A run with its metadata, and the runs derived from it.
 
-    `original` is the run that an imported replay names as the one that it replayed, if that is imported as well.
+    `original` is the original run of an imported replay, if that is stored too.
     """
 
     metadata: JSONObject
@@ -54,14 +54,14 @@ class RunDetail(RunSummary):
 
 
 class UsageSum(Schema):
-    """Model calls with their tokens and cost; `reused_calls` were answered by a recording, and cost nothing again."""
+    """Model calls with their tokens and cost; `reused_calls` were answered from a recording at no cost."""
 
     calls: int
     reused_calls: int
     tokens_in: int
     tokens_out: int
     tokens_cached: int
-    cost_usd: float | None  # of the calls whose cost is known; null: of none
+    cost_usd: float | None  # of the calls with a known cost; null if there are none
     unpriced_calls: int
 
 
@@ -72,7 +72,7 @@ class ModelUsage(Schema):
 
 
 class TurnUsage(Schema):
-    """One turn: a turn step with everything in it, or a model call outside of any."""
+    """A turn: a turn step with its children, or a model call outside of any turn step."""
 
     turn: int  # from 0
     step: int
@@ -90,7 +90,7 @@ class RunUsage(Schema):
 class RunList(Schema):
     runs: list[RunSummary]
     next: str | None
-    total: int | None  # null when counting would cost more than listing
+    total: int | None  # null if counting would cost more than listing
 
 
 class Facet(Schema):
@@ -110,7 +110,7 @@ class RunFacets(Schema):
 
 
 class StepSummary(Schema):
-    """One step without its payloads. `offset_ms` counts from the run's start; null when not recorded."""
+    """A step without its payloads. `offset_ms` counts from the run's start; null if not recorded."""
 
     id: UUID
     sequence_no: int
@@ -139,7 +139,7 @@ class StepList(Schema):
 
 
 class LostPayloadView(Schema):
-    """A recorded payload that cannot be read, with the artifact at fault."""
+    """An unreadable payload, with the artifact at fault."""
 
     field: str
     loss: Literal["not_recorded", "missing", "damaged"]
@@ -147,7 +147,7 @@ class LostPayloadView(Schema):
 
 
 class FullStep(StepSummary):
-    """One step with its payloads; `unavailable` names those of which a part is missing or damaged."""
+    """A step with its payloads; `unavailable` lists the payloads with a missing or damaged part."""
 
     external_id: str
     error: str
@@ -156,7 +156,7 @@ class FullStep(StepSummary):
     tokens_cached: int | None
     detail: JSONObject
     started_at: datetime | None
-    ended_at: datetime | None  # null where the duration was not recorded
+    ended_at: datetime | None  # null if the duration was not recorded
     tags: list[str]
     attributes: JSONObject
     input: JSONValue
@@ -171,7 +171,7 @@ class FullStepList(Schema):
 
 
 class EdgeView(Schema):
-    """`step` is the other end: the producer among `consumed`, the consumer among `produced_for`.
+    """A provenance edge; `step` is its other end: the producer in `consumed`, the consumer in `produced_for`.
 
     The paths are JSON pointers into the consumer's input and the producer's output.
     """
@@ -200,7 +200,7 @@ class EdgeList(Schema):
 
 
 class StepDetail(StepSummary):
-    """One step with its payloads and its provenance."""
+    """A step with its payloads and provenance."""
 
     run: UUID
     external_id: str
@@ -230,8 +230,8 @@ class ImportedRun(Schema):
     status: RunStatus
     steps: int
     format: str
-    created: bool  # false: this very run was here already
-    lost: list[str] = []  # artifacts that the exporting server had lost and this one does not have: unavailable here
+    created: bool  # false: the same run was stored already
+    lost: list[str] = []  # artifacts that neither the exporting server nor this one has
 
 
 class SkippedFile(Schema):
@@ -246,6 +246,6 @@ class ImportReport(Schema):
 
 
 class BundleRequest(Schema):
-    """Which run to export: an id, a unique beginning of one, an external id, or `last`."""
+    """The run to export: an id, a unique prefix of one, an external id, or `last`."""
 
     run: str

@@ -151,7 +151,7 @@ def source_refusal(run: Run) -> PlanRefusal | None:
     if state in _BLOCKING_STATES or run.metadata.get("redaction_status") in _BLOCKING_STATES:
         detail = f"the redaction of run {run.id} is {state or run.metadata['redaction_status']}: it cannot be replayed"
         return PlanRefusal(code="privacy_blocked", detail=detail, where="/run")
-    if not queries.holds_content(run.id):
+    if not queries.has_content(run.id):
         detail = f"the recording of run {run.id} contains no requests and no answers, so nothing can be reused"
         return PlanRefusal(code="artifact_missing", detail=detail, where="/run")
     return None

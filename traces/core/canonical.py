@@ -42,11 +42,11 @@ class NotCanonical(ValueError):
         self.path: list[str] = []
 
     @property
-    def where(self) -> str:
+    def pointer(self) -> str:
         return "".join(f"/{escape_pointer(key)}" for key in reversed(self.path)) or "/"
 
     def __str__(self) -> str:
-        return f"{self.problem} at {self.where}"
+        return f"{self.problem} at {self.pointer}"
 
 
 def canonical_bytes(value: JSONValue) -> bytes:

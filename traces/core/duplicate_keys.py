@@ -14,7 +14,7 @@ import orjson
 from traces.core.canonical import escape_pointer
 from traces.core.json_types import JSONValue
 
-_SPACED: Final = re.compile(rb'"[ \t\r\n]+:')
+_SPACED_COLON: Final = re.compile(rb'"[ \t\r\n]+:')
 _STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.S)
 
 
@@ -68,7 +68,7 @@ def _max_count(data: bytes) -> int:
     A quote and a colon end a key, or begin a text like ":)", or are inside a text, where the quote is escaped. Only
     after two backslashes is it unclear which of the two is escaped.
     """
-    if b'\\\\":' in data or _SPACED.search(data):
+    if b'\\\\":' in data or _SPACED_COLON.search(data):
         return -1
     return data.count(b'":') - data.count(b'\\":')
 

@@ -108,7 +108,7 @@ class ImportView(APIView):
         media_type = getattr(request.accepted_renderer, "media_type", "")
         if media_type == NDJSON:
             return StreamingHttpResponse(_lines(run), content_type=NDJSON, headers={"X-Accel-Buffering": "no"})
-        return Response(run(lambda path, done, total: None))
+        return Response(run(lambda path, count, total: None))
 
 
 class BundleExportView(APIView):
@@ -210,8 +210,8 @@ def _encode(lines: SimpleQueue[Line | None]) -> Iterator[bytes]:
 
 
 def _work(run: Callable[[Progress], ImportReport], lines: SimpleQueue[Line | None]) -> None:
-    def progress(path: str, done: int, total: int) -> None:
-        lines.put({"type": "progress", "path": path, "done": done, "total": total})
+    def progress(path: str, count: int, total: int) -> None:
+        lines.put({"type": "progress", "path": path, "done": count, "total": total})
 
     try:
         lines.put({"type": "report", **run(progress).model_dump(mode="json")})

@@ -49,7 +49,7 @@ class _PendingRun:
 class _Import:
     app: str | None
     runs: list[ImportedRun] = field(default_factory=list)
-    skipped: list[SkippedFile] = field(default_factory=list)
+    skipped_files: list[SkippedFile] = field(default_factory=list)
     pending: list[_PendingRun] = field(default_factory=list)
     pending_runs: deque[RecordedRun] = field(default_factory=deque)
 
@@ -59,7 +59,7 @@ class _Import:
 
     @property
     def report(self) -> ImportReport:
-        return ImportReport(runs=self.runs, skipped=self.skipped)
+        return ImportReport(runs=self.runs, skipped=self.skipped_files)
 
 
 def import_files(
@@ -83,7 +83,7 @@ def import_files(
                 case BundleRead():
                     _import_bundle(state, files[event.file])
                 case PartSkipped():
-                    state.skipped.append(SkippedFile(path=event.path, reason=event.reason, where=event.location))
+                    state.skipped_files.append(SkippedFile(path=event.path, reason=event.reason, where=event.location))
                 case BytesRead() if progress is not None:
                     progress(event.path, event.count, event.total)
     _store_batch(state)
@@ -165,4 +165,4 @@ def _import_bundle(state: _Import, file: NamedFile) -> None:
 
 
 def _skip(state: _Import, path: str, problem: ProblemError) -> None:
-    state.skipped.append(SkippedFile(path=path, reason=problem.detail, where=problem.where))
+    state.skipped_files.append(SkippedFile(path=path, reason=problem.detail, where=problem.where))

@@ -77,8 +77,8 @@ def read_files(
             if progress.is_complete:
                 return
             yield from _skip_current(remaining, progress, code, budget)
-            done = {*progress.finished, *progress.current}
-            remaining = {number: section for number, section in remaining.items() if number not in done}
+            skip_numbers = {*progress.finished, *progress.current}
+            remaining = {number: section for number, section in remaining.items() if number not in skip_numbers}
             if not remaining:
                 return
         for section in remaining.values():
@@ -173,9 +173,9 @@ def _skip_current(
         raise ReaderFailed(f"the file reader process ended with code {code}")
     if not progress.current:
         raise ReaderFailed(f"the file reader process needs more than {limit} before it reads a file")
-    others = f" together with {len(progress.current) - 1} others" if len(progress.current) > 1 else ""
+    suffix = f" together with {len(progress.current) - 1} others" if len(progress.current) > 1 else ""
     for number in progress.current:
-        yield PartSkipped(sections[number].name, f"takes more than {limit} to read{others}", "byte 0")
+        yield PartSkipped(sections[number].name, f"takes more than {limit} to read{suffix}", "byte 0")
 
 
 def _is_packed(file: IO[bytes]) -> bool:

@@ -182,8 +182,8 @@ def _passes(verdict: Verdict, thresholds: Thresholds) -> bool | None:
             return True
         case JudgementKind.FAIL:
             return False
-        case JudgementKind.SCORE if verdict.value is not None and (bound := thresholds.get(verdict.name)):
-            return bound.passes(verdict.value)
+        case JudgementKind.SCORE if verdict.value is not None and (threshold := thresholds.get(verdict.name)):
+            return threshold.passes(verdict.value)
         case _:
             return None
 

@@ -213,6 +213,6 @@ def _metadata(run: RecordedRun) -> JSONObject:
     try:
         digest(run.metadata)
     except NotCanonical as problem:
-        raise InvalidRecording(f"the run's metadata: {problem}", where=f"/metadata{problem.where}") from problem
+        raise InvalidRecording(f"the run's metadata: {problem}", where=f"/metadata{problem.pointer}") from problem
     metadata = storable_text.storable(run.metadata)
     return metadata if isinstance(metadata, dict) else {}

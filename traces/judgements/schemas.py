@@ -73,7 +73,7 @@ class ThresholdView(Schema):
         return self
 
     @property
-    def bound(self) -> Threshold:
+    def threshold(self) -> Threshold:
         return Threshold(at_least=self.at_least, at_most=self.at_most)
 
 

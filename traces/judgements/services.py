@@ -188,12 +188,14 @@ def thresholds_of(apps: Collection[str]) -> dict[str, Thresholds]:
     """Return the thresholds of the apps that have an outcome rule."""
     newest = OutcomeRule.objects.filter(app__in=apps).values("app").annotate(newest=Max("id")).values("newest")
     rules = OutcomeRule.objects.filter(id__in=newest).values_list("app", "thresholds")
-    return {app: {name: Threshold(**bound) for name, bound in bounds.items()} for app, bounds in rules}
+    return {app: {name: Threshold(**threshold) for name, threshold in bounds.items()} for app, bounds in rules}
 
 
 def set_thresholds(app: str, thresholds: Thresholds, *, by: str) -> OutcomeRule:
     """Store the outcome rule of an app, and update the outcomes of its runs that have scores."""
-    document = {name: {k: v for k, v in asdict(bound).items() if v is not None} for name, bound in thresholds.items()}
+    document = {
+        name: {k: v for k, v in asdict(threshold).items() if v is not None} for name, threshold in thresholds.items()
+    }
     with transaction.atomic():
         rule = OutcomeRule.objects.create(app=app, thresholds=document, by=by[:NAME_LENGTH])
         scores = Judgement.objects.filter(run__app=app, kind=JudgementKind.SCORE, step_no__isnull=True)

@@ -1,1 +1,1 @@
-"""Recorded runs: reading, writing, search, REST."""
+"""Recorded runs: read, write, list, search and copy; REST endpoints."""

@@ -1,4 +1,4 @@
-"""Recorded runs over REST: read-only views; see `traces.imports.api` for what comes in."""
+"""Read-only REST endpoints of recorded runs; see `traces.imports.api` for imports."""
 
 from urllib.parse import quote
 
@@ -19,45 +19,45 @@ from traces.runs.presenters import StepDict
 from traces.schemas import EdgeList, RunDetail, RunFacets, RunList, StepDetail, StepList
 from traces.storage import artifacts
 
-_RUN = path("id", "The run's id, a unique beginning of it, its external id, or `last`.")
-_MANY = "Several values are joined by commas."
+_RUN = path("id", "The run's id, a unique prefix of it, its external id, or `last`.")
+_MANY = "Separate several values by commas."
 _FILTERS = [
-    query("q", "Words that all occur in the run's name, ids, app, models, tags or first input."),
+    query("q", "Words; a run matches if all occur in its name, ids, app, models, tags or first input."),
     query("app", f"Runs of these apps. {_MANY}"),
     query("environment", _MANY),
     query("status", f"`running`, `completed`, `failed`. {_MANY}"),
-    query("source", f"`live`, `import`, `replay`, `bundle`, `probe`. {_MANY} Probes are left out unless named."),
+    query("source", f"`live`, `import`, `replay`, `bundle`, `probe`. {_MANY} Probes are excluded by default."),
     query("tag", f"Runs with any of these tags. {_MANY}"),
     query("label", f"Runs with a step of any of these labels. {_MANY}"),
     query("since", "Runs that started at this time or later."),
     query("until", "Runs that started at this time or earlier."),
-    query("min_cost", "Runs that cost at least this, in US dollars."),
-    query("max_cost", "Runs that cost at most this."),
+    query("min_cost", "Minimum cost, in US dollars."),
+    query("max_cost", "Maximum cost, in US dollars."),
     query("outcome", f"`passed`, `failed`, `unverified`, `unknown`. {_MANY}"),
     query("sort", "`newest` (default), `outcome` (failed runs first) or `-outcome`."),
-    query("cursor", "`next` of the page before."),
-    query("limit", f"How many; at most {run_list.MAX_LIMIT}."),
+    query("cursor", "`next` of the previous page."),
+    query("limit", f"Runs per page; at most {run_list.MAX_LIMIT}."),
 ]
 
 
 class RunListView(APIView):
     @extend_schema(operation_id="list_runs", parameters=_FILTERS, responses={200: RunList, **PROBLEMS})
     def get(self, request: Request) -> Response:
-        """Runs in the order in which they arrived, the newest first, or by outcome."""
+        """List runs, newest first or by outcome."""
         return Response(run_list.page(run_list.parse_filter(request.query_params)))
 
 
 class RunFacetsView(APIView):
     @extend_schema(operation_id="run_facets", responses={200: RunFacets, **PROBLEMS})
     def get(self, request: Request) -> Response:
-        """The values that the filters of the list offer."""
+        """Return the values that the filters of the list offer."""
         return Response(run_list.facets())
 
 
 class RunView(APIView):
     @extend_schema(operation_id="get_run", parameters=[_RUN], responses={200: RunDetail, **PROBLEMS})
     def get(self, request: Request, id: str) -> Response:
-        """One run, with the runs derived from it."""
+        """Return a run with the runs derived from it."""
         return Response(queries.run_detail(queries.find_run(id)))
 
 
@@ -68,16 +68,16 @@ class StepListView(APIView):
             _RUN,
             query(
                 "q",
-                "Words that all occur in the step: anywhere in its payloads, attributes, names or error. "
-                "What later requests repeat is found in the step that has it first.",
+                "Words; a step matches if all occur in its payloads, attributes, names or error. "
+                "Content that later requests repeat is found only in the first step that contains it.",
             ),
             query("after", "Only steps after this sequence number."),
-            query("limit", f"How many; at most {queries.MAX_STEPS}."),
+            query("limit", f"Steps per page; at most {queries.MAX_STEPS}."),
         ],
         responses={200: StepList, **PROBLEMS},
     )
     def get(self, request: Request, id: str) -> Response:
-        """Compact steps in sequence order, without payloads."""
+        """List compact steps in sequence order, without payloads."""
         after, limit = page_of(request.query_params, maximum=queries.MAX_STEPS)
         words = search.words_of(request.query_params.get("q", ""))
         steps, rest = queries.step_summaries(queries.find_run(id), after=after, limit=limit, words=words)
@@ -90,12 +90,12 @@ class EdgeListView(APIView):
         parameters=[
             _RUN,
             query("after", "Only edges into steps after this sequence number."),
-            query("limit", f"Into how many steps; at most {queries.MAX_EDGES_INTO}."),
+            query("limit", f"Consumer steps per page; at most {queries.MAX_EDGES_INTO}."),
         ],
         responses={200: EdgeList, **PROBLEMS},
     )
     def get(self, request: Request, id: str) -> Response:
-        """Which step of a run fed which, by consumer: the provenance without its paths."""
+        """List the provenance edges of a run by consumer, without their paths."""
         after, limit = page_of(request.query_params, maximum=queries.MAX_EDGES_INTO)
         edges, rest = queries.edge_list(queries.find_run(id).id, after=after, limit=limit)
         return Response({"edges": edges, "next": rest})
@@ -106,7 +106,7 @@ class StepView(APIView):
         operation_id="get_step", parameters=[path("id", "The step's id.")], responses={200: StepDetail, **PROBLEMS}
     )
     def get(self, request: Request, id: str) -> Response:
-        """One step with its payloads and its provenance."""
+        """Return a step with its payloads and provenance."""
         return Response(queries.step_detail(queries.step_by_id(id)))
 
 
@@ -117,48 +117,48 @@ class RunStepView(APIView):
         responses={200: StepDetail, **PROBLEMS},
     )
     def get(self, request: Request, id: str, step: str) -> Response:
-        """One step by its place in the run."""
+        """Return a step of a run."""
         return Response(_detail(queries.find_run(id), step))
 
 
 class ArtifactView(APIView):
     @extend_schema(
         operation_id="get_artifact",
-        parameters=[path("sha256", "The name of the artifact.")],
+        parameters=[path("sha256", "The artifact's SHA-256.")],
         responses={(200, "application/octet-stream"): OpenApiTypes.BINARY, 304: None, **PROBLEMS},
     )
     def get(self, request: Request, sha256: str) -> HttpResponse:
-        """The bytes that hash to this name. They never change."""
+        """Return the bytes with this SHA-256. They never change."""
         etag = f'"{sha256}"'
         if etag in parse_etags(request.headers.get("If-None-Match", "")) and artifacts.present([sha256]):
             return HttpResponse(status=304, headers=_artifact_headers(etag))
         if not artifacts.present([sha256]):
             raise NotFound(f"there is no artifact {sha256}")
-        found = artifacts.read_one(sha256)
-        # Recorded bytes are somebody else's: never a page of ours.
-        kind = found.media_type if found.media_type == artifacts.JSON_TYPE else "application/octet-stream"
-        return HttpResponse(found.data, content_type=kind, headers=_artifact_headers(etag))
+        artifact = artifacts.read_one(sha256)
+        # Recorded bytes are untrusted: never serve them as a page of this site.
+        media_type = artifact.media_type if artifact.media_type == artifacts.JSON_TYPE else "application/octet-stream"
+        return HttpResponse(artifact.data, content_type=media_type, headers=_artifact_headers(etag))
 
 
 class TraceRedirectView(APIView):
     @extend_schema(
         operation_id="redirect_trace",
-        parameters=[path("trace", "The id under which the run was recorded.")],
+        parameters=[path("trace", "The run's external id.")],
         responses={302: None, **PROBLEMS},
     )
     def get(self, request: Request, trace: str) -> HttpResponseRedirect:
-        """To the page of the run."""
+        """Redirect to the run's page."""
         return HttpResponseRedirect(f"/runs/{queries.run_by_trace(trace).id}")
 
 
 class SpanRedirectView(APIView):
     @extend_schema(
         operation_id="redirect_span",
-        parameters=[path("span", "The id under which the step was recorded.")],
+        parameters=[path("span", "The step's external id.")],
         responses={302: None, **PROBLEMS},
     )
     def get(self, request: Request, span: str) -> HttpResponseRedirect:
-        """To the step on the page of its run."""
+        """Redirect to the step on its run's page."""
         step = queries.step_by_span(span)
         return HttpResponseRedirect(f"/runs/{quote(str(step.run_id))}?step={step.sequence_no}")
 

@@ -1,4 +1,4 @@
-"""Whole steps of a run, payloads and all, page by page: what programs read a run by."""
+"""REST endpoint for programs: pages of a run's steps with their payloads."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -17,8 +17,9 @@ from traces.runs.presenters import STEP_COLUMNS, StepDict, end_of, step_dicts, t
 from traces.schemas import FullStepList
 from traces.storage import artifacts, integrity
 
-_MOST: Final = 500  # of one answer: payloads of a long conversation grow with every step
-_DEFAULT: Final = 100
+# Steps per response: payloads of a long conversation grow with every step.
+_MAX_LIMIT: Final = 500
+_DEFAULT_LIMIT: Final = 100
 _COLUMNS: Final = ("external_id", "started_at", "error", "signature", "call_id", "tokens_cached", "detail")
 _PAYLOADS: Final = {"input": "input_ref", "output": "output_ref", "attributes": "attributes_ref"}
 
@@ -27,44 +28,44 @@ class FullStepsView(APIView):
     @extend_schema(
         operation_id="list_full_steps",
         parameters=[
-            path("id", "The run's id, a unique beginning of it, its external id, or `last`."),
-            query("q", "Words that all occur in the step, anywhere in it."),
+            path("id", "The run's id, a unique prefix of it, its external id, or `last`."),
+            query("q", "Words; a step matches if it contains all of them."),
             query("after", "Only steps after this sequence number."),
-            query("limit", f"How many; at most {_MOST}."),
+            query("limit", f"Steps per page; at most {_MAX_LIMIT}."),
         ],
         responses={200: FullStepList, **PROBLEMS},
     )
     def get(self, request: Request, id: str) -> Response:
-        """Steps with their payloads, in sequence order."""
-        after, limit = page_of(request.query_params, maximum=_MOST, default=_DEFAULT)
+        """List steps with their payloads, in sequence order."""
+        after, limit = page_of(request.query_params, maximum=_MAX_LIMIT, default=_DEFAULT_LIMIT)
         words = search.words_of(request.query_params.get("q", ""))
         steps, rest = full_steps(queries.find_run(id), after=after, limit=limit, words=words)
         return Response({"steps": steps, "next": rest})
 
 
 def full_steps(run: Run, *, after: int, limit: int, words: Sequence[str] = ()) -> tuple[list[StepDict], int | None]:
-    """Steps in the shape of `FullStep`, and what to pass as `after` for the rest."""
-    found = queries.steps(run.id, after=after, limit=limit + 1, words=words)
-    shown = found[:limit]
-    wanted = {getattr(step, column) for step in shown for column in _PAYLOADS.values()}
-    payloads = artifacts.readable(wanted)
-    steps = [_full(step, run, payloads) for step in shown]
-    return steps, shown[-1].sequence_no if len(found) > limit else None
+    """Return a page of steps in the shape of `FullStep`, and the `after` of the next page."""
+    rows = queries.steps(run.id, after=after, limit=limit + 1, words=words)
+    page = rows[:limit]
+    refs = {getattr(step, column) for step in page for column in _PAYLOADS.values()}
+    payloads = artifacts.readable(refs)
+    steps = [_full_step(step, run, payloads) for step in page]
+    return steps, page[-1].sequence_no if len(rows) > limit else None
 
 
-def _full(step: Step, run: Run, payloads: Readable) -> StepDict:
+def _full_step(step: Step, run: Run, payloads: Readable) -> StepDict:
     row = [getattr(step, name) for name in STEP_COLUMNS]
     refs = {field: getattr(step, column) for field, column in _PAYLOADS.items()}
-    found = {field: payloads.values.get(ref) for field, ref in refs.items()}
-    lost = integrity.find_lost({field: ref for field, ref in refs.items() if payloads.lacks(ref)})
-    attributes = found["attributes"] if isinstance(found["attributes"], dict) else {}
+    values = {field: payloads.values.get(ref) for field, ref in refs.items()}
+    losses = integrity.find_lost({field: ref for field, ref in refs.items() if payloads.lacks(ref)})
+    attributes = values["attributes"] if isinstance(values["attributes"], dict) else {}
     return {
         **step_dicts([row], run.started_at)[0],
         **{name: getattr(step, name) for name in _COLUMNS},
-        **found,
+        **values,
         "attributes": attributes,
         "tags": tags_in(attributes),
         "ended_at": end_of(step.started_at, step.duration_ms),
-        "unavailable": [payload.field for payload in lost],
-        "lost": [payload.document for payload in lost],
+        "unavailable": [payload.field for payload in losses],
+        "lost": [payload.document for payload in losses],
     }

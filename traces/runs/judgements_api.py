@@ -1,4 +1,4 @@
-"""Judgements and outcome rules over REST."""
+"""REST endpoints of judgements and outcome rules."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -31,21 +31,21 @@ from traces.judgements.schemas import (
 from traces.models import Judgement, OutcomeRule, Run
 from traces.runs.queries import as_uuid, by_id, find_run, find_step
 
-_RUN: Final = path("id", "The run's id, a unique beginning of it, its external id, or `last`.")
+_RUN: Final = path("id", "The run's id, a unique prefix of it, its external id, or `last`.")
 _APP: Final = path("app", "The app's name.")
-_MOST: Final = 1_000
+_MAX_LIMIT: Final = 1_000
 _FILTERS: Final = [
     _RUN,
-    query("withdrawn", "`true`: also judgements that were taken back."),
-    query("after", "`next` of the page before."),
-    query("limit", f"How many; at most {_MOST}."),
+    query("withdrawn", "`true`: include withdrawn judgements."),
+    query("after", "`next` of the previous page."),
+    query("limit", f"Judgements per page; at most {_MAX_LIMIT}."),
 ]
 
 
 class JudgementsView(APIView):
     @extend_schema(operation_id="list_judgements", parameters=_FILTERS, responses={200: JudgementList, **PROBLEMS})
     def get(self, request: Request, id: str) -> Response:
-        """The outcome of a run, and its judgements with those of its steps."""
+        """Return the outcome of a run, its judgements and those of its steps."""
         return Response(_listing(find_run(id), request.query_params, caller_of(request)))
 
     @extend_schema(
@@ -55,15 +55,15 @@ class JudgementsView(APIView):
         responses={201: JudgementView, **PROBLEMS},
     )
     def post(self, request: Request, id: str) -> Response:
-        """Judge a run or one of its steps; it replaces one's own earlier judgement of that name, but for notes."""
-        asked, run, caller = parse_body(JudgementRequest, request.data), find_run(id), caller_of(request)
+        """Judge a run or one of its steps. Replaces the caller's previous judgement with that name, except notes."""
+        body, run, caller = parse_body(JudgementRequest, request.data), find_run(id), caller_of(request)
         row = JudgementRow(
-            name=asked.name,
-            kind=JudgementKind(asked.kind),
+            name=body.name,
+            kind=JudgementKind(body.kind),
             source=JudgementSource.PERSON,
-            step_no=None if asked.step is None else find_step(run, asked.step).sequence_no,
-            value=asked.value,
-            text=asked.text,
+            step_no=None if body.step is None else find_step(run, body.step).sequence_no,
+            value=body.value,
+            text=body.text,
             by=caller,
             at=datetime.now(UTC),
         )
@@ -77,7 +77,7 @@ class JudgementDetailView(APIView):
         responses={204: None, **PROBLEMS},
     )
     def delete(self, request: Request, id: str, judgement: str) -> Response:
-        """Take back one's own judgement."""
+        """Withdraw one's own judgement."""
         rows = Judgement.objects.filter(run=find_run(id), withdrawn_at__isnull=True)
         services.withdraw(by_id(rows, judgement, "judgement"), by=caller_of(request))
         return Response(status=204)
@@ -86,7 +86,7 @@ class JudgementDetailView(APIView):
 class OutcomeRuleDetailView(APIView):
     @extend_schema(operation_id="get_outcome_rule", parameters=[_APP], responses={200: OutcomeRuleView, **PROBLEMS})
     def get(self, request: Request, app: str) -> Response:
-        """At which values the scores of an app's runs pass."""
+        """Return the thresholds at which the scores of an app's runs pass."""
         return Response(_rule(app, OutcomeRule.objects.filter(app=app).order_by("-id").first()))
 
     @extend_schema(
@@ -96,16 +96,16 @@ class OutcomeRuleDetailView(APIView):
         responses={200: OutcomeRuleView, **PROBLEMS},
     )
     def put(self, request: Request, app: str) -> Response:
-        """Set the thresholds of an app; the outcomes of its scored runs follow at once."""
-        asked = parse_body(OutcomeRuleRequest, request.data)
+        """Set the thresholds of an app, and update the outcomes of its runs that have scores."""
+        body = parse_body(OutcomeRuleRequest, request.data)
         if len(app) > NAME_LENGTH or "\x00" in app:
             raise InvalidQuery(f"an app's name has at most {NAME_LENGTH} characters, none of them NUL", where="/app")
-        bounds = {name: threshold.bound for name, threshold in asked.thresholds.items()}
+        bounds = {name: threshold.threshold for name, threshold in body.thresholds.items()}
         return Response(_rule(app, services.set_thresholds(app, bounds, by=caller_of(request))))
 
 
 def _listing(run: Run, params: Mapping[str, str], caller: str) -> JudgementList:
-    limit = whole_number(params, "limit", default=_MOST, maximum=_MOST)
+    limit = whole_number(params, "limit", default=_MAX_LIMIT, maximum=_MAX_LIMIT)
     rows = Judgement.objects.filter(_after(params.get("after", "")), run=run).order_by("id")
     if not yes_or_no(params, "withdrawn", default=False):
         rows = rows.filter(withdrawn_at__isnull=True)
@@ -125,7 +125,7 @@ def _after(text: str) -> Q:
         return Q()
     key: UUID | None = as_uuid(text)
     if key is None:
-        raise InvalidQuery(f"after is {text!r}: it must be the `next` of a page", where="/after")
+        raise InvalidQuery(f"after is {text!r}: it must be `next` of the previous page", where="/after")
     return Q(id__gt=key)
 
 
@@ -156,4 +156,4 @@ def _rule(app: str, rule: OutcomeRule | None) -> OutcomeRuleView:
 
 
 def _thresholds(bounds: Thresholds) -> dict[str, ThresholdView]:
-    return {name: ThresholdView(**asdict(bound)) for name, bound in bounds.items()}
+    return {name: ThresholdView(**asdict(threshold)) for name, threshold in bounds.items()}

@@ -1,4 +1,4 @@
-"""Stored rows as the REST interface shows them."""
+"""Convert stored rows to REST responses."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -14,7 +14,7 @@ from traces.core.vocabulary import JudgementSource, Outcome, RunSource, RunStatu
 from traces.models import Run, Step
 from traces.schemas import RunSummary
 
-# Plain columns come first, those that are worked out of columns last.
+# Plain columns come first, those used to compute other fields last.
 _PLAIN: Final = (
     "id",
     "sequence_no",
@@ -34,13 +34,13 @@ _PLAIN: Final = (
     "source_step",
 )
 STEP_COLUMNS: Final = (*_PLAIN, "parent_no", "started_at", "cost_usd")
-_LISTED: Final = tuple(name for name in _PLAIN if name not in {"id", "source_step"})
+_SUMMARY_COLUMNS: Final = tuple(name for name in _PLAIN if name not in {"id", "source_step"})
 StepDict = dict[str, Any]
 _TAGS: Final = ("tags", "tag.tags")
 
 
 def run_summary(run: Run) -> RunSummary:
-    """One row of the list; select `verdict` with the run."""
+    """Build a row of the list; select `verdict` with the run."""
     verdict = run.verdict
     return RunSummary.model_construct(
         id=run.id,
@@ -73,9 +73,9 @@ def run_summary(run: Run) -> RunSummary:
 
 
 def label_counts(run: Run) -> LabelCounts:
-    replayed = run.exact_count + run.cached_count + run.simulated_count
+    replay_count = run.exact_count + run.cached_count + run.simulated_count
     return LabelCounts(
-        live=max(0, run.step_count - replayed),
+        live=max(0, run.step_count - replay_count),
         exact=run.exact_count,
         cached=run.cached_count,
         simulated=run.simulated_count,
@@ -83,22 +83,22 @@ def label_counts(run: Run) -> LabelCounts:
 
 
 def step_dicts(rows: Iterable[Sequence[Any]], started_at: datetime | None) -> list[StepDict]:
-    """Rows of `STEP_COLUMNS` in the shape of `StepSummary`; plain dicts, because there can be ten thousand."""
+    """Convert rows of `STEP_COLUMNS` to the shape of `StepSummary`; dicts, because there can be ten thousand."""
     width = len(_PLAIN)
-    shown = []
+    steps = []
     for row in rows:
         step = dict(zip(_PLAIN, row, strict=False))
-        step["parent"], started, cost = row[width:]
-        step["offset_ms"] = offset(started, started_at)
+        step["parent"], step_start, cost = row[width:]
+        step["offset_ms"] = offset(step_start, started_at)
         step["cost_usd"] = number(cost)
-        shown.append(step)
-    return shown
+        steps.append(step)
+    return steps
 
 
-def listed_steps(found: QuerySet[Step], started_at: datetime | None) -> list[StepDict]:
-    """The steps of a query in the shape of `StepSummary`.
+def step_summary_dicts(query: QuerySet[Step], started_at: datetime | None) -> list[StepDict]:
+    """Return the steps of a query in the shape of `StepSummary`.
 
-    The database writes ids, times and costs as text and numbers: making objects of them only to write them again
+    The database converts ids, times and costs to text and numbers: creating Python objects only to serialize them
     would take most of the time.
     """
     texts = {
@@ -107,52 +107,52 @@ def listed_steps(found: QuerySet[Step], started_at: datetime | None) -> list[Ste
         "time_text": Cast("started_at", TextField()),
         "cost": Cast("cost_usd", FloatField()),
     }
-    rows = found.annotate(**texts).values_list(*_LISTED, *texts, "parent_no")
-    width = len(_LISTED)
-    shown = []
+    rows = query.annotate(**texts).values_list(*_SUMMARY_COLUMNS, *texts, "parent_no")
+    width = len(_SUMMARY_COLUMNS)
+    steps = []
     for row in rows:
-        step = dict(zip(_LISTED, row, strict=False))
+        step = dict(zip(_SUMMARY_COLUMNS, row, strict=False))
         key, source, time, step["cost_usd"], step["parent"] = row[width:]
-        step["id"] = _dashed(key)
-        step["source_step"] = _dashed(source) if source else None
+        step["id"] = _add_dashes(key)
+        step["source_step"] = _add_dashes(source) if source else None
         step["offset_ms"] = offset(_time(time), started_at) if time else None
-        shown.append(step)
-    return shown
+        steps.append(step)
+    return steps
 
 
-def _dashed(key: str) -> str:
-    """A UUID as everyone writes it; SQLite holds it without dashes."""
+def _add_dashes(key: str) -> str:
+    """Return a UUID with dashes; SQLite stores it without."""
     return key if "-" in key else f"{key[:8]}-{key[8:12]}-{key[12:16]}-{key[16:20]}-{key[20:]}"
 
 
 def _time(text: str) -> datetime:
-    """A time as the database writes it: in UTC, which only PostgreSQL says."""
+    """Parse a time as the database formats it: in UTC, which only PostgreSQL states."""
     time = datetime.fromisoformat(text)
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def offset(time: datetime | None, start: datetime | None) -> float | None:
-    """Milliseconds from `start`."""
+    """Return the milliseconds from `start` to `time`."""
     return None if time is None or start is None else (time - start).total_seconds() * 1000
 
 
-def end_of(started: datetime | None, duration_ms: float | None) -> datetime | None:
-    """When a step ended; None where its start or its duration is not known."""
-    if started is None or duration_ms is None:
+def end_of(start: datetime | None, duration_ms: float | None) -> datetime | None:
+    """Return the end of a step; None if its start or duration is unknown."""
+    if start is None or duration_ms is None:
         return None
     try:
-        return started + timedelta(milliseconds=duration_ms)
+        return start + timedelta(milliseconds=duration_ms)
     except OverflowError:  # after the year 9999
         return None
 
 
 def tags_in(attributes: dict[str, Any]) -> list[str]:
-    """The tags that a recording gave to a step; a text or an object of them counts too."""
-    given: Any = next((attributes[name] for name in _TAGS if attributes.get(name)), [])
-    if isinstance(given, dict):
-        return [f"{key}:{value}" for key, value in given.items()]
-    listed = given if isinstance(given, list) else [given]
-    return [tag if isinstance(tag, str) else orjson.dumps(tag).decode() for tag in listed]
+    """Return the recorded tags of a step: a list, a single tag, or an object."""
+    value: Any = next((attributes[name] for name in _TAGS if attributes.get(name)), [])
+    if isinstance(value, dict):
+        return [f"{key}:{item}" for key, item in value.items()]
+    tags = value if isinstance(value, list) else [value]
+    return [tag if isinstance(tag, str) else orjson.dumps(tag).decode() for tag in tags]
 
 
 def number(value: Decimal | None) -> float | None:

@@ -1,4 +1,4 @@
-"""Reading runs, steps and provenance."""
+"""Read runs, steps and provenance."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeVar
@@ -12,16 +12,20 @@ from traces.errors import Ambiguous, NotFound
 from traces.models import Edge, Run, Step
 from traces.payloads.lost_payloads import LostPayloads
 from traces.runs import originals, step_search
-from traces.runs.presenters import STEP_COLUMNS, StepDict, listed_steps, run_summary, step_dicts
+from traces.runs.presenters import STEP_COLUMNS, StepDict, run_summary, step_dicts, step_summary_dicts
 from traces.schemas import RunDetail
 from traces.storage import artifacts, bulk, integrity
 
-MAX_STEPS: Final = 20_000  # of one answer
-MAX_EDGES_INTO: Final = 2_000  # steps of one answer; a step has some dozens of edges at most
-_SHOWN: Final = 5
-_DERIVED: Final = 200
-_EXTERNAL: Final = 6  # characters of a source's id that are taken for its beginning
-_LONGEST_NUMBER: Final = 10  # digits; ids of a recording may have more
+# Steps per response.
+MAX_STEPS: Final = 20_000
+# Consumers per response; a step has a few dozen edges at most.
+MAX_EDGES_INTO: Final = 2_000
+_MAX_MATCHES: Final = 5
+_MAX_DERIVED: Final = 200
+# A prefix of an external id needs so many characters.
+_MIN_EXTERNAL_PREFIX: Final = 6
+# Digits of a sequence number; ids of a recording may have more.
+_MAX_DIGITS: Final = 10
 _DETAIL_COLUMNS: Final = (
     "external_id",
     "started_at",
@@ -38,29 +42,29 @@ _EDGE_COLUMNS: Final = ("kind", "evidence", "consumer_path", "producer_path")
 _Row = TypeVar("_Row", bound=Model)
 
 
-def by_id(rows: QuerySet[_Row], ref: str | UUID, what: str) -> _Row:
-    """The one of these with the id; raises `NotFound`, where `what` says what was looked for."""
+def by_id(rows: QuerySet[_Row], ref: str | UUID, kind: str) -> _Row:
+    """Return the row with the id; raise `NotFound`, which names the `kind` of the row."""
     key = ref if isinstance(ref, UUID) else as_uuid(ref)
-    found = rows.filter(pk=key).first() if key is not None else None
-    if found is None:
-        raise NotFound(f"there is no {what} {str(ref)!r}")
-    return found
+    row = rows.filter(pk=key).first() if key is not None else None
+    if row is None:
+        raise NotFound(f"there is no {kind} {str(ref)!r}")
+    return row
 
 
 def find_run(ref: str) -> Run:
-    """The run of an id, of its own or of its source, of a unique beginning of one, or `last`.
+    """Find a run by its id, its external id, a unique prefix of either, or `last`.
 
-    Raises `NotFound`, `Ambiguous`.
+    Raise `NotFound` or `Ambiguous`.
     """
     if ref == "last":
         run = Run.objects.exclude(source=RunSource.PROBE).order_by("-id").first()
         if run is None:
-            raise NotFound("there is no run yet")
+            raise NotFound("there are no runs yet")
         return run
     if (key := as_uuid(ref)) is not None and (run := Run.objects.filter(id=key).first()):
         return run
-    matches = list(Run.objects.filter(external_id=ref).order_by("-id")[:_SHOWN])
-    matches = matches or _by_beginning(ref) or _by_external_beginning(ref)
+    matches = list(Run.objects.filter(external_id=ref).order_by("-id")[:_MAX_MATCHES])
+    matches = matches or _by_prefix(ref) or _by_external_prefix(ref)
     if not matches:
         raise NotFound(f"there is no run {ref!r}")
     if len(matches) > 1:
@@ -69,63 +73,63 @@ def find_run(ref: str) -> Run:
 
 
 def find_step(run: Run, ref: str | int) -> Step:
-    """A step by sequence number, id, or the recording's own id; raises `NotFound`."""
+    """Find a step by its sequence number, id or external id; raise `NotFound`."""
     steps = Step.objects.filter(run=run)
     if isinstance(ref, int) or ref.isdecimal():
-        found = steps.filter(sequence_no=int(ref)).first() if len(str(ref)) <= _LONGEST_NUMBER else None
+        step = steps.filter(sequence_no=int(ref)).first() if len(str(ref)) <= _MAX_DIGITS else None
     elif (key := as_uuid(ref)) is not None:
-        found = steps.filter(id=key).first()
+        step = steps.filter(id=key).first()
     else:
-        found = None
-    found = found or steps.filter(external_id=str(ref)).order_by("sequence_no").first()
-    if found is None:
+        step = None
+    step = step or steps.filter(external_id=str(ref)).order_by("sequence_no").first()
+    if step is None:
         raise NotFound(f"run {run.id} has no step {ref!r}")
-    return found
+    return step
 
 
 def steps(run_id: UUID, after: int = 0, limit: int | None = None, words: Sequence[str] = ()) -> list[Step]:
-    """The steps of a run in sequence order, after a sequence number; with `words`, those that hold all of them."""
-    found = Step.objects.filter(run_id=run_id, sequence_no__gt=after).order_by("sequence_no")
+    """Return the steps of a run after a sequence number, in order; with `words`, only those that contain all."""
+    rows = Step.objects.filter(run_id=run_id, sequence_no__gt=after).order_by("sequence_no")
     if words:
-        matching = sorted(number for number in step_search.steps_with(run_id, words) if number > after)
-        chunks = bulk.chunks(matching if limit is None else matching[:limit])
-        return [step for chunk in chunks for step in found.filter(sequence_no__in=chunk)]
-    return list(found if limit is None else found[:limit])
+        matches = sorted(number for number in step_search.find_steps(run_id, words) if number > after)
+        chunks = bulk.chunks(matches if limit is None else matches[:limit])
+        return [step for chunk in chunks for step in rows.filter(sequence_no__in=chunk)]
+    return list(rows if limit is None else rows[:limit])
 
 
-def holds_content(run_id: UUID) -> bool:
-    """Whether any of a run's calls was recorded with what was asked or answered, or it made none."""
+def has_content(run_id: UUID) -> bool:
+    """True if any of a run's calls was recorded with its input or output, or if it made no calls."""
     calls = Step.objects.filter(run=run_id, type__in=_CALLS)
     return calls.exclude(input_ref="", output_ref="").exists() or not calls.exists()
 
 
 def edges(run_id: UUID) -> list[Edge]:
-    """The provenance of a run, by consumer."""
+    """Return the provenance of a run, ordered by consumer."""
     return list(Edge.objects.filter(run_id=run_id).order_by("consumer_no", "producer_no", "kind", "consumer_path"))
 
 
 def edge_list(run_id: UUID, *, after: int = 0, limit: int) -> tuple[list[StepDict], int | None]:
-    """Which step fed which, in the shape of `RunEdge`, and what to pass as `after` for the rest.
+    """Return a page of edges in the shape of `RunEdge`, and the `after` of the next page.
 
-    A page is about the consumers of a span of sequence numbers: all edges into one step come together.
+    A page covers a range of consumers, so that all edges into a step are on the same page.
     """
     last = after + limit
-    found = Edge.objects.filter(run_id=run_id, consumer_no__gt=after).order_by("consumer_no", "producer_no", "kind")
-    rows = found.filter(consumer_no__lte=last).values_list("producer_no", "consumer_no", "kind").distinct()
-    listed = [{"producer": producer, "consumer": consumer, "kind": kind} for producer, consumer, kind in rows]
-    return listed, last if found.filter(consumer_no__gt=last).exists() else None
+    query = Edge.objects.filter(run_id=run_id, consumer_no__gt=after).order_by("consumer_no", "producer_no", "kind")
+    rows = query.filter(consumer_no__lte=last).values_list("producer_no", "consumer_no", "kind").distinct()
+    page = [{"producer": producer, "consumer": consumer, "kind": kind} for producer, consumer, kind in rows]
+    return page, last if query.filter(consumer_no__gt=last).exists() else None
 
 
 def edges_at(run_id: UUID, sequence_no: int) -> Sequence[Edge]:
-    """The edges into and out of one step."""
+    """Return the edges into and out of a step."""
     ends = Q(consumer_no=sequence_no) | Q(producer_no=sequence_no)
     return list(Edge.objects.filter(ends, run_id=run_id).order_by("consumer_no", "producer_no"))
 
 
 def run_detail(run: Run) -> RunDetail:
-    """A run with its lineage."""
+    """Return a run with its lineage."""
     forks = Run.objects.filter(source_run=run).exclude(source=RunSource.PROBE).select_related("verdict")
-    derived = forks.order_by("-id")[:_DERIVED]
+    newest_forks = forks.order_by("-id")[:_MAX_DERIVED]
     source = Run.objects.only("name").get(id=run.source_run_id) if run.source_run_id else None
     original = originals.original_of(run)
     return RunDetail.model_construct(
@@ -134,34 +138,34 @@ def run_detail(run: Run) -> RunDetail:
         source_run_name=source.name if source else None,
         original=original.id if original else None,
         original_name=original.name if original else None,
-        derived=[run_summary(one) for one in (*derived, *originals.replays_of(run)[:_DERIVED])],
+        derived=[run_summary(item) for item in (*newest_forks, *originals.replays_of(run)[:_MAX_DERIVED])],
     )
 
 
 def step_summaries(
     run: Run, *, after: int = 0, limit: int = MAX_STEPS, words: Sequence[str] = ()
 ) -> tuple[list[StepDict], int | None]:
-    """Compact steps in the shape of `StepSummary`, and what to pass as `after` for the rest.
+    """Return a page of steps in the shape of `StepSummary`, and the `after` of the next page.
 
-    With `words`, those that hold all of them, as `step_search` finds them.
+    With `words`, only the steps that `step_search` finds.
     """
-    found = Step.objects.filter(run_id=run.id, sequence_no__gt=after).order_by("sequence_no")
+    rows = Step.objects.filter(run_id=run.id, sequence_no__gt=after).order_by("sequence_no")
     if words:
-        matching = step_search.steps_with(run.id, words)
-        listed = [step for step in listed_steps(found, run.started_at) if step["sequence_no"] in matching]
+        matches = step_search.find_steps(run.id, words)
+        summaries = [step for step in step_summary_dicts(rows, run.started_at) if step["sequence_no"] in matches]
     else:
-        listed = listed_steps(found[: limit + 1], run.started_at)
-    shown = listed[:limit]
-    return shown, shown[-1]["sequence_no"] if len(listed) > limit else None
+        summaries = step_summary_dicts(rows[: limit + 1], run.started_at)
+    page = summaries[:limit]
+    return page, page[-1]["sequence_no"] if len(summaries) > limit else None
 
 
 def step_by_id(ref: str) -> Step:
-    """A step with its run; raises `NotFound`."""
+    """Return a step with its run; raise `NotFound`."""
     return by_id(Step.objects.select_related("run"), ref, "step")
 
 
 def step_by_span(span: str) -> Step:
-    """The newest step with the recording's own id; raises `NotFound`."""
+    """Return the newest step with an external id; raise `NotFound`."""
     step = Step.objects.select_related("run").filter(external_id=span).order_by("-run_id").first()
     if step is None:
         raise NotFound(f"no step was recorded under {span!r}")
@@ -169,7 +173,7 @@ def step_by_span(span: str) -> Step:
 
 
 def run_by_trace(trace: str) -> Run:
-    """The newest run with the recording's own id; raises `NotFound`."""
+    """Return the newest run with an external id; raise `NotFound`."""
     run = Run.objects.filter(external_id=trace).order_by("-id").first()
     if run is None:
         raise NotFound(f"no run was recorded under {trace!r}")
@@ -177,9 +181,9 @@ def run_by_trace(trace: str) -> Run:
 
 
 def step_detail(step: Step) -> StepDict:
-    """A step with its payloads and its provenance, in the shape of `StepDetail`."""
+    """Return a step with its payloads and provenance, in the shape of `StepDetail`."""
     edges = edges_at(step.run_id, step.sequence_no)
-    payloads, lost = _payloads(step)
+    payloads, losses = _payloads(step)
     row = [getattr(step, name) for name in STEP_COLUMNS]
     return {
         **step_dicts([row], step.run.started_at)[0],
@@ -187,45 +191,45 @@ def step_detail(step: Step) -> StepDict:
         **{name: getattr(step, name) for name in _DETAIL_COLUMNS},
         **payloads,
         "attributes": payloads["attributes"] or {},
-        "unavailable": [payload.field for payload in lost],
-        "lost": [payload.document for payload in lost],
+        "unavailable": [payload.field for payload in losses],
+        "lost": [payload.document for payload in losses],
         "inherited_messages": _inherited_messages(step, edges),
         **_provenance(step, edges),
     }
 
 
 def _payloads(step: Step) -> tuple[JSONObject, LostPayloads]:
-    """The payloads by field, and those that cannot be read."""
+    """Return the payloads by field, and the unreadable ones."""
     refs = {"input": step.input_ref, "output": step.output_ref, "attributes": step.attributes_ref}
-    found = artifacts.readable(refs.values())
-    lost = integrity.find_lost({field: ref for field, ref in refs.items() if found.lacks(ref)})
-    return {field: found.values.get(ref) for field, ref in refs.items()}, lost
+    values = artifacts.readable(refs.values())
+    losses = integrity.find_lost({field: ref for field, ref in refs.items() if values.lacks(ref)})
+    return {field: values.values.get(ref) for field, ref in refs.items()}, losses
 
 
 def _provenance(step: Step, edges: Sequence[Edge]) -> dict[str, list[StepDict]]:
     numbers = {edge.producer_no for edge in edges} | {edge.consumer_no for edge in edges}
-    others = _named(step.run_id, numbers)
-    into = ((edge.producer_no, edge) for edge in edges if edge.consumer_no == step.sequence_no)
-    out_of = ((edge.consumer_no, edge) for edge in edges if edge.producer_no == step.sequence_no)
-    return {"consumed": _edge_views(into, others), "produced_for": _edge_views(out_of, others)}
+    headers = _step_headers(step.run_id, numbers)
+    incoming = ((edge.producer_no, edge) for edge in edges if edge.consumer_no == step.sequence_no)
+    outgoing = ((edge.consumer_no, edge) for edge in edges if edge.producer_no == step.sequence_no)
+    return {"consumed": _edge_views(incoming, headers), "produced_for": _edge_views(outgoing, headers)}
 
 
-def _named(run_id: UUID, numbers: Iterable[int]) -> dict[int, StepDict]:
-    found: dict[int, StepDict] = {}
+def _step_headers(run_id: UUID, numbers: Iterable[int]) -> dict[int, StepDict]:
+    headers: dict[int, StepDict] = {}
     for chunk in bulk.chunks(numbers):
         steps = Step.objects.filter(run_id=run_id, sequence_no__in=chunk)
         for number, key, type, name in steps.values_list("sequence_no", "id", "type", "name"):
-            found[number] = {"step": number, "step_id": key, "type": type, "name": name}
-    return found
+            headers[number] = {"step": number, "step_id": key, "type": type, "name": name}
+    return headers
 
 
-def _edge_views(ends: Iterable[tuple[int, Edge]], others: Mapping[int, StepDict]) -> list[StepDict]:
-    """The edges in the shape of `EdgeView`, by the step at their other end."""
-    return [{**others[number], **{name: getattr(edge, name) for name in _EDGE_COLUMNS}} for number, edge in ends]
+def _edge_views(ends: Iterable[tuple[int, Edge]], headers: Mapping[int, StepDict]) -> list[StepDict]:
+    """Build edges in the shape of `EdgeView`; `ends` pairs each with the step at its other end."""
+    return [{**headers[number], **{name: getattr(edge, name) for name in _EDGE_COLUMNS}} for number, edge in ends]
 
 
 def _inherited_messages(step: Step, edges: Sequence[Edge]) -> int:
-    """How many messages of the input the call before it had: all up to the answer of that call."""
+    """Return how many messages of the input the previous call already had: all up to that call's answer."""
     for edge in edges:
         if edge.kind == EdgeKind.HISTORY and edge.consumer_no == step.sequence_no:
             last = int(edge.consumer_path.rpartition("/")[2])
@@ -240,17 +244,17 @@ def as_uuid(text: str) -> UUID | None:
         return None
 
 
-def _by_external_beginning(ref: str) -> list[Run]:
-    """Runs whose source knows them by an id that begins with `ref`."""
-    if len(ref) < _EXTERNAL:
+def _by_external_prefix(ref: str) -> list[Run]:
+    """Find runs whose external id starts with `ref`."""
+    if len(ref) < _MIN_EXTERNAL_PREFIX:
         return []
-    return list(Run.objects.filter(external_id__startswith=ref).order_by("-id")[:_SHOWN])
+    return list(Run.objects.filter(external_id__startswith=ref).order_by("-id")[:_MAX_MATCHES])
 
 
-def _by_beginning(ref: str) -> list[Run]:
-    """Runs whose id begins with `ref`: a range of the primary key, on both databases."""
+def _by_prefix(ref: str) -> list[Run]:
+    """Find runs whose id starts with `ref`: a range of the primary key, on both databases."""
     digits = ref.replace("-", "").lower()
     if not 4 <= len(digits) < 32 or any(digit not in "0123456789abcdef" for digit in digits):
         return []
     low, high = UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))
-    return list(Run.objects.filter(id__gte=low, id__lte=high).order_by("-id")[:_SHOWN])
+    return list(Run.objects.filter(id__gte=low, id__lte=high).order_by("-id")[:_MAX_MATCHES])

@@ -1,4 +1,4 @@
-"""The list of runs: newest or failed first, filtered, searched as someone types, and what its filters offer."""
+"""The list of runs: filters, search as you type, sort orders, pages and facets."""
 
 import base64
 import binascii
@@ -24,9 +24,8 @@ from traces.schemas import Facet, RunFacets, RunList
 
 MAX_LIMIT: Final = 200
 _LIMIT: Final = 50
-_TAGS: Final = 100
-_WORDS: Final = 100
-_LABELLED: Final = {
+_MAX_TAGS: Final = 100
+_LABEL_CONDITIONS: Final = {
     Label.EXACT: Q(exact_count__gt=0),
     Label.CACHED: Q(cached_count__gt=0),
     Label.SIMULATED: Q(simulated_count__gt=0),
@@ -40,7 +39,7 @@ _CHOICES: Final = {
 
 
 class Sort(StrEnum):
-    """Order of the list. By outcome the failed come first, and of each outcome the newest."""
+    """Order of the list. By outcome, failed runs come first; within an outcome, the newest."""
 
     NEWEST = "newest"
     OUTCOME = "outcome"
@@ -56,13 +55,13 @@ _ORDERS: Final = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cursor:
-    """The last run of a page, by what lists are sorted by."""
+    """The sort keys of the last run of a page."""
 
     run_id: UUID
     outcome: str = ""
 
     def rest(self, sort: Sort) -> Q:
-        """The runs that come after it."""
+        """Return the condition for the runs after it."""
         if sort is Sort.NEWEST:
             return Q(id__lt=self.run_id)
         side = "gt" if sort is Sort.OUTCOME else "lt"
@@ -72,10 +71,10 @@ class Cursor:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunFilter:
-    """Which runs to list: all conditions hold, and of several values of one any."""
+    """The runs to list. All conditions must match; of several values of one condition, any."""
 
     words: tuple[str, ...] = ()
-    where: Q = field(default_factory=Q)
+    condition: Q = field(default_factory=Q)
     tags: tuple[str, ...] = ()
     sort: Sort = Sort.NEWEST
     after: Cursor | None = None
@@ -83,23 +82,23 @@ class RunFilter:
 
 
 def parse_filter(query: Mapping[str, str]) -> RunFilter:
-    """The filter of query parameters; raises `InvalidQuery` naming the one that means nothing."""
-    where = Q()
+    """Parse the filter from query parameters; raise `InvalidQuery` with the invalid one."""
+    condition = Q()
     if apps := _values(query, "app"):
-        where &= Q(app__in=apps)
+        condition &= Q(app__in=apps)
     sort = _sort(query.get("sort", ""))
     if not _values(query, "source"):
-        where &= ~Q(source=RunSource.PROBE) if sort is Sort.NEWEST else Q(verdict__is_probe=False)
-    for name, allowed in _CHOICES.items():
+        condition &= ~Q(source=RunSource.PROBE) if sort is Sort.NEWEST else Q(verdict__is_probe=False)
+    for name, choices in _CHOICES.items():
         if values := _values(query, name):
-            where &= Q(**{f"{name}__in": _allowed(name, values, allowed)})
+            condition &= Q(**{f"{name}__in": _check_choices(name, values, choices)})
     if outcomes := _values(query, "outcome"):
-        where &= Q(verdict__outcome__in=_allowed("outcome", outcomes, frozenset(Outcome)))
+        condition &= Q(verdict__outcome__in=_check_choices("outcome", outcomes, frozenset(Outcome)))
     if labels := _values(query, "label"):
-        where &= _any_label(_allowed("label", labels, frozenset(Label)))
+        condition &= _any_label(_check_choices("label", labels, frozenset(Label)))
     return RunFilter(
         words=search.words_of(query.get("q", "")),
-        where=where & _ranges(query),
+        condition=condition & _ranges(query),
         tags=tuple(_values(query, "tag")),
         sort=sort,
         after=_cursor(query.get("cursor", ""), sort),
@@ -107,84 +106,85 @@ def parse_filter(query: Mapping[str, str]) -> RunFilter:
     )
 
 
-def page(chosen: RunFilter) -> RunList:
-    """One page of runs. The total is counted where that costs less than the search itself."""
-    found = _matching(chosen)
-    here = found if chosen.after is None else found.filter(chosen.after.rest(chosen.sort))
-    ordered = here.order_by(*_ORDERS[chosen.sort]).select_related("verdict")
-    runs = list(ordered[: chosen.limit + 1])
-    more = len(runs) > chosen.limit
+def page(run_filter: RunFilter) -> RunList:
+    """Return a page of runs. The total is counted only where that costs less than the search itself."""
+    matches = _matches(run_filter)
+    rest = matches if run_filter.after is None else matches.filter(run_filter.after.rest(run_filter.sort))
+    rows = rest.order_by(*_ORDERS[run_filter.sort]).select_related("verdict")
+    runs = list(rows[: run_filter.limit + 1])
+    more = len(runs) > run_filter.limit
     return RunList(
-        runs=[run_summary(run) for run in runs[: chosen.limit]],
-        next=_cursor_text(runs[chosen.limit - 1], chosen.sort) if more else None,
-        total=_total(chosen, found, len(runs), more=more),
+        runs=[run_summary(run) for run in runs[: run_filter.limit]],
+        next=_cursor_text(runs[run_filter.limit - 1], run_filter.sort) if more else None,
+        total=_total(run_filter, matches, len(runs), more=more),
     )
 
 
 def facets() -> RunFacets:
-    """The values that occur, with the number of runs: one pass over an index that holds them."""
+    """Count the runs of each filter value, in one pass over a covering index."""
     columns = ("app", "environment", "status", "source")
     counts: dict[str, Counter[str]] = {name: Counter() for name in columns}
     for *values, count in Run.objects.values_list(*columns).annotate(count=Count("*")):
         *_, source = values
         for name, value in zip(columns, values, strict=True):
-            if name == "source" or source != RunSource.PROBE:  # the list leaves probes out unless asked for them
+            # The list excludes probes by default.
+            if name == "source" or source != RunSource.PROBE:
                 counts[name][value] += count
-    tags = RunTag.objects.values_list("tag").annotate(count=Count("*")).order_by("-count", "tag")[:_TAGS]
-    listed = RunOutcome.objects.filter(is_probe=False).values_list("outcome").annotate(count=Count("*"))
+    tags = RunTag.objects.values_list("tag").annotate(count=Count("*")).order_by("-count", "tag")[:_MAX_TAGS]
+    outcomes = RunOutcome.objects.filter(is_probe=False).values_list("outcome").annotate(count=Count("*"))
     return RunFacets(
         apps=_facet(counts["app"]),
         environments=_facet(counts["environment"]),
         statuses=_facet(counts["status"]),
-        outcomes=_facet(Counter(dict(listed))),
+        outcomes=_facet(Counter(dict(outcomes))),
         sources=_facet(counts["source"]),
         tags=[Facet(value=tag, count=count) for tag, count in tags],
     )
 
 
-def _matching(chosen: RunFilter) -> QuerySet[Run]:
-    found = Run.objects.filter(chosen.where)
-    if chosen.tags:
-        found = found.filter(id__in=RunTag.objects.filter(tag__in=chosen.tags).values("run_id"))
-    return search.matching(found, chosen.words)
+def _matches(run_filter: RunFilter) -> QuerySet[Run]:
+    runs = Run.objects.filter(run_filter.condition)
+    if run_filter.tags:
+        runs = runs.filter(id__in=RunTag.objects.filter(tag__in=run_filter.tags).values("run_id"))
+    return search.filter_runs(runs, run_filter.words)
 
 
-def _total(chosen: RunFilter, found: QuerySet[Run], shown: int, *, more: bool) -> int | None:
-    if chosen.after is None and not more:
-        return shown
-    return None if chosen.words else found.count()
+def _total(run_filter: RunFilter, matches: QuerySet[Run], length: int, *, more: bool) -> int | None:
+    if run_filter.after is None and not more:
+        return length
+    return None if run_filter.words else matches.count()
 
 
 def _values(query: Mapping[str, str], name: str) -> list[str]:
-    """The values of a filter, joined by commas."""
+    """Split the comma-separated values of a filter."""
     return [value for value in query.get(name, "").split(",") if value]
 
 
-def _allowed(name: str, values: list[str], allowed: frozenset[str] | None) -> list[str]:
+def _check_choices(name: str, values: list[str], choices: frozenset[str] | None) -> list[str]:
     for value in values:
-        if allowed is not None and value not in allowed:
-            raise InvalidQuery(f"{name} is {value!r}: it must be one of {', '.join(sorted(allowed))}", where=f"/{name}")
+        if choices is not None and value not in choices:
+            raise InvalidQuery(f"{name} is {value!r}: it must be one of {', '.join(sorted(choices))}", where=f"/{name}")
     return values
 
 
 def _any_label(labels: list[str]) -> Q:
-    where = Q()
+    condition = Q()
     for label in labels:
-        where |= _LABELLED[Label(label)]
-    return where
+        condition |= _LABEL_CONDITIONS[Label(label)]
+    return condition
 
 
 def _ranges(query: Mapping[str, str]) -> Q:
-    where = Q()
-    if since := query.get("since"):
-        where &= Q(started_at__gte=_time("since", since))
-    if until := query.get("until"):
-        where &= Q(started_at__lte=_time("until", until))
-    if least := query.get("min_cost"):
-        where &= Q(cost_usd__gte=_cost("min_cost", least))
-    if most := query.get("max_cost"):
-        where &= Q(cost_usd__lte=_cost("max_cost", most))
-    return where
+    condition = Q()
+    if start := query.get("since"):
+        condition &= Q(started_at__gte=_time("since", start))
+    if end := query.get("until"):
+        condition &= Q(started_at__lte=_time("until", end))
+    if min_cost := query.get("min_cost"):
+        condition &= Q(cost_usd__gte=_cost("min_cost", min_cost))
+    if max_cost := query.get("max_cost"):
+        condition &= Q(cost_usd__lte=_cost("max_cost", max_cost))
+    return condition
 
 
 def _time(name: str, text: str) -> datetime:
@@ -194,7 +194,7 @@ def _time(name: str, text: str) -> datetime:
         time = None
     if time is None or time.tzinfo is None:
         raise InvalidQuery(
-            f"{name} is {text!r}: it must be a time with a zone, as 2026-11-21T10:00:00Z", where=f"/{name}"
+            f"{name} is {text!r}: it must be a time with a zone, such as 2026-11-21T10:00:00Z", where=f"/{name}"
         )
     return time
 
@@ -222,9 +222,9 @@ def _cursor(text: str, sort: Sort) -> Cursor | None:
     try:
         cursor = Cursor(run_id=UUID(bytes=base64.urlsafe_b64decode(key + "==")), outcome=outcome)
     except (ValueError, binascii.Error) as error:
-        raise InvalidQuery("the cursor is not one that this server gave", where="/cursor") from error
+        raise InvalidQuery("the cursor is invalid: use `next` of the previous page", where="/cursor") from error
     if (outcome in frozenset(Outcome)) is (sort is Sort.NEWEST):
-        raise InvalidQuery("the cursor is not one of a list in this order", where="/cursor")
+        raise InvalidQuery("the cursor belongs to a list in a different order", where="/cursor")
     return cursor
 
 

@@ -21,7 +21,7 @@ from traces.core.ids import new_id
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import Label, RunSource, RunStatus
-from traces.errors import NotFound, Pinned, ProblemError, RunConflict, RunSealed
+from traces.errors import NotFound, ProblemError, RunConflict, RunInUse, RunSealed
 from traces.ingest import step_rows as ingest_rows
 from traces.ingest.judgement_rows import JudgementRow
 from traces.ingest.prepare import Identity, PreparedRun, prepare
@@ -211,7 +211,7 @@ def retention() -> Iterator[None]:
             yield
             retention_pass.delete()
     except ProtectedError as error:
-        raise Pinned([f"{item._meta.verbose_name} {item.pk}" for item in error.protected_objects]) from error
+        raise RunInUse([f"{item._meta.verbose_name} {item.pk}" for item in error.protected_objects]) from error
 
 
 def insert_tags(run_id: UUID, tags: Iterable[str]) -> None:
@@ -368,5 +368,5 @@ def _set_totals(run: Run, steps: Sequence[Step]) -> None:
 
 
 def _derived_search(name: str, app: str, key: UUID, source_run: Run | None) -> str:
-    inherited = source_run.search if source_run is not None else ""
-    return step_summaries.one_line(f"{name} {key} {app} {inherited}", step_summaries.MAX_SEARCH).lower()
+    source_text = source_run.search if source_run is not None else ""
+    return step_summaries.one_line(f"{name} {key} {app} {source_text}", step_summaries.MAX_SEARCH).lower()

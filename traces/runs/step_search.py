@@ -1,7 +1,7 @@
-"""Search inside a run: which of its steps hold some words, anywhere in their payloads, attributes, names and errors.
+"""Search inside a run: find the steps whose payloads, attributes, names or errors contain some words.
 
-Each part of a payload is looked at once, however many requests repeat it, and a text is found where it first occurs in
-the run: a conversation's later requests, which have it in their history, are not listed again.
+Each part of a payload is searched once, however many requests repeat it. A text is found only where it first occurs in
+the run: later requests of a conversation, which repeat it in their history, are not listed.
 """
 
 import re
@@ -18,67 +18,67 @@ from traces.storage import artifacts
 from traces.storage.artifacts import StoredBytes
 
 _REFERENCE: Final = re.compile(rb'\{"\$part":"[0-9a-f]{64}"\}|"\$(?:blocks|literal)":')
-_RESERVED: Final = b'"$'
+_REFERENCE_MARK: Final = b'"$'
 _PAYLOADS: Final = ("input_ref", "output_ref", "attributes_ref")
 _COLUMNS: Final = ("name", "summary", "error", "provider", "model", "tool_name", "call_id", "external_id", "type")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Part:
-    """Which words an artifact holds, a bit for each, and the artifacts that it refers to."""
+    """The words in an artifact, one bit per word, and the artifacts that it refers to."""
 
     words: int
     refers_to: Sequence[str]
 
 
-def steps_with(run_id: UUID, words: Sequence[str]) -> set[int]:
-    """The numbers of the steps that hold all of these lower-case words."""
-    wanted = (1 << len(words)) - 1
+def find_steps(run_id: UUID, words: Sequence[str]) -> set[int]:
+    """Return the numbers of the steps that contain all of these lower-case words."""
+    all_words = (1 << len(words)) - 1
     needles = [(word, orjson.dumps(word)[1:-1].decode()) for word in words]
     rows = list(
         Step.objects.filter(run_id=run_id).order_by("sequence_no").values_list("sequence_no", *_PAYLOADS, *_COLUMNS)
     )
     parts = _parts({ref for _, *values in rows for ref in values[: len(_PAYLOADS)] if ref}, needles)
-    seen: set[str] = set()
-    found: set[int] = set()
+    visits: set[str] = set()
+    matches: set[int] = set()
     for number, *values in rows:
         refs, columns = values[: len(_PAYLOADS)], values[len(_PAYLOADS) :]
-        held = _words_in("\n".join(columns).lower(), needles)
-        for part in _new(refs, parts, seen):
-            held |= part.words
-        if held == wanted:
-            found.add(number)
-    return found
+        step_words = _words_in("\n".join(columns).lower(), needles)
+        for part in _new_parts(refs, parts, visits):
+            step_words |= part.words
+        if step_words == all_words:
+            matches.add(number)
+    return matches
 
 
 def _parts(digests: set[str], needles: Sequence[tuple[str, str]]) -> dict[str, _Part]:
-    """What every artifact of these payloads holds; missing and damaged ones hold nothing."""
+    """Search every artifact of these payloads; missing and damaged ones are skipped."""
     parts: dict[str, _Part] = {}
     while digests:
-        for stored in artifacts.verify(digests):
-            if isinstance(stored, StoredBytes):
-                parts[stored.sha256] = _looked_at(stored.data, needles)
-        digests = {ref for each in digests & parts.keys() for ref in parts[each].refers_to if ref not in parts}
+        for artifact in artifacts.verify(digests):
+            if isinstance(artifact, StoredBytes):
+                parts[artifact.sha256] = _search(artifact.data, needles)
+        digests = {ref for digest in digests & parts.keys() for ref in parts[digest].refers_to if ref not in parts}
     return parts
 
 
-def _looked_at(data: bytes, needles: Sequence[tuple[str, str]]) -> _Part:
-    text = _REFERENCE.sub(b"", data) if _RESERVED in data else data
+def _search(data: bytes, needles: Sequence[tuple[str, str]]) -> _Part:
+    text = _REFERENCE.sub(b"", data) if _REFERENCE_MARK in data else data
     return _Part(words=_words_in(text.decode(errors="replace").lower(), needles), refers_to=part_digests(data))
 
 
 def _words_in(text: str, needles: Sequence[tuple[str, str]]) -> int:
-    """The words in a text, as they are or as JSON writes them."""
-    return sum(1 << at for at, (word, escaped) in enumerate(needles) if word in text or escaped in text)
+    """Return the words in a text, plain or escaped as in JSON."""
+    return sum(1 << index for index, (word, json_word) in enumerate(needles) if word in text or json_word in text)
 
 
-def _new(refs: Iterable[str], parts: dict[str, _Part], seen: set[str]) -> Iterator[_Part]:
-    """The parts that no earlier step had; they are in `seen` from now on."""
-    left = [ref for ref in refs if ref]
-    while left:
-        ref = left.pop()
-        if ref in seen or ref not in parts:
+def _new_parts(refs: Iterable[str], parts: dict[str, _Part], visits: set[str]) -> Iterator[_Part]:
+    """Yield the parts that no earlier step contains, and add them to `visits`."""
+    stack = [ref for ref in refs if ref]
+    while stack:
+        ref = stack.pop()
+        if ref in visits or ref not in parts:
             continue
-        seen.add(ref)
+        visits.add(ref)
         yield parts[ref]
-        left += parts[ref].refers_to
+        stack += parts[ref].refers_to

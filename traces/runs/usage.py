@@ -1,4 +1,4 @@
-"""What a run used: tokens and money, for each turn and each model."""
+"""Usage of a run: tokens and cost, by turn and by model."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -17,17 +17,17 @@ from traces.runs import queries
 from traces.runs.presenters import number
 from traces.schemas import ModelUsage, RunUsage, TurnUsage, UsageSum
 
-_REUSED: Final = frozenset({Label.EXACT, Label.CACHED})
+_REUSE_LABELS: Final = frozenset({Label.EXACT, Label.CACHED})
 
 
 class UsageView(APIView):
     @extend_schema(
         operation_id="get_usage",
-        parameters=[path("id", "The run's id, a unique beginning of it, its external id, or `last`.")],
+        parameters=[path("id", "The run's id, a unique prefix of it, its external id, or `last`.")],
         responses={200: RunUsage, **PROBLEMS},
     )
     def get(self, request: Request, id: str) -> Response:
-        """Tokens and cost of a run: in all, for each model, and for each turn."""
+        """Return the tokens and cost of a run: in total, by model and by turn."""
         return Response(usage(queries.find_run(id)))
 
 
@@ -44,7 +44,7 @@ class _Sum:
 
     def add(self, step: Step) -> None:
         self.calls += 1
-        self.reused_calls += step.label in _REUSED
+        self.reused_calls += step.label in _REUSE_LABELS
         self.tokens_in += step.tokens_in or 0
         self.tokens_out += step.tokens_out or 0
         self.tokens_cached += step.tokens_cached or 0
@@ -54,7 +54,7 @@ class _Sum:
         else:
             self.cost = (self.cost or Decimal(0)) + step.cost_usd
 
-    def shown(self) -> UsageSum:
+    def to_schema(self) -> UsageSum:
         return UsageSum(
             calls=self.calls,
             reused_calls=self.reused_calls,
@@ -67,7 +67,7 @@ class _Sum:
 
 
 def usage(run: Run) -> RunUsage:
-    """A turn is a turn step with everything in it; a model call outside of any is a turn of its own."""
+    """Sum up a run's usage. A turn is a turn step with its children; a model call outside of any is a separate turn."""
     columns = (
         "sequence_no",
         "parent_no",
@@ -84,38 +84,38 @@ def usage(run: Run) -> RunUsage:
     total = _Sum()
     models: dict[tuple[str, str], _Sum] = {}
     turns: dict[int, _Sum] = {}
-    around = _Around(run)
+    index = _TurnIndex(run)
     for step in calls:
-        turn = around.turn_of(step)
-        for each in (total, models.setdefault((step.provider, step.model), _Sum()), turns.setdefault(turn, _Sum())):
-            each.add(step)
+        turn_sum = turns.setdefault(index.turn_of(step), _Sum())
+        for target in (total, models.setdefault((step.provider, step.model), _Sum()), turn_sum):
+            target.add(step)
     return RunUsage(
-        total=total.shown(),
+        total=total.to_schema(),
         models=[
-            ModelUsage(provider=provider, model=model, usage=found.shown())
-            for (provider, model), found in models.items()
+            ModelUsage(provider=provider, model=model, usage=model_sum.to_schema())
+            for (provider, model), model_sum in models.items()
         ],
-        turns=list(_turns(turns, around)),
+        turns=list(_turns(turns, index)),
     )
 
 
-def _turns(turns: dict[int, _Sum], around: "_Around") -> Iterator[TurnUsage]:
-    for index, (no, found) in enumerate(sorted(turns.items())):
-        names = [name for name in found.models if name]
-        yield TurnUsage(turn=index, step=no, name=around.turns.get(no, ""), models=names, usage=found.shown())
+def _turns(turns: dict[int, _Sum], index: "_TurnIndex") -> Iterator[TurnUsage]:
+    for position, (no, turn_sum) in enumerate(sorted(turns.items())):
+        names = [name for name in turn_sum.models if name]
+        yield TurnUsage(turn=position, step=no, name=index.turns.get(no, ""), models=names, usage=turn_sum.to_schema())
 
 
-class _Around:
-    """Which turn step a model call is in."""
+class _TurnIndex:
+    """Finds the turn step around a model call."""
 
     def __init__(self, run: Run) -> None:
-        rows = Step.objects.filter(run_id=run.id).exclude(type=StepType.MODEL)
-        found = list(rows.values_list("sequence_no", "parent_no", "type", "name"))
-        self.parents: dict[int, int | None] = {no: parent for no, parent, _, _ in found}
-        self.turns = {no: name for no, _, type, name in found if type == StepType.TURN}
+        query = Step.objects.filter(run_id=run.id).exclude(type=StepType.MODEL)
+        rows = list(query.values_list("sequence_no", "parent_no", "type", "name"))
+        self.parents: dict[int, int | None] = {no: parent for no, parent, _, _ in rows}
+        self.turns = {no: name for no, _, type, name in rows if type == StepType.TURN}
 
     def turn_of(self, step: Step) -> int:
-        """The number of the outermost turn step around a call; its own, where there is none."""
+        """Return the number of the outermost turn step around a call, or the call's own number."""
         return next(reversed(list(self._turns_around(step.parent_no))), step.sequence_no)
 
     def _turns_around(self, parent: int | None) -> Iterable[int]:

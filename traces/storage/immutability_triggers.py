@@ -18,7 +18,7 @@ class Rule(NamedTuple):
     name: str
     table: str
     event: str
-    when: str
+    condition: str
     message: str
 
 
@@ -51,7 +51,7 @@ def dropping(rules: Sequence[Rule]) -> Operation:
 
 def _sqlite(rule: Rule) -> str:
     return (
-        f"CREATE TRIGGER immutable_{rule.name} BEFORE {rule.event} ON {rule.table} FOR EACH ROW WHEN {rule.when} "
+        f"CREATE TRIGGER immutable_{rule.name} BEFORE {rule.event} ON {rule.table} FOR EACH ROW WHEN {rule.condition} "
         f"BEGIN SELECT RAISE(ABORT, '{rule.message}'); END"
     )
 
@@ -60,7 +60,7 @@ def _postgresql(rule: Rule) -> str:
     row = "OLD" if rule.event == "DELETE" else "NEW"
     return (
         f"CREATE FUNCTION immutable_{rule.name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
-        f"IF {rule.when} THEN RAISE EXCEPTION '{rule.message}' USING ERRCODE = 'integrity_constraint_violation'; "
+        f"IF {rule.condition} THEN RAISE EXCEPTION '{rule.message}' USING ERRCODE = 'integrity_constraint_violation'; "
         f"END IF; RETURN {row}; END $$; "
         f"CREATE TRIGGER immutable_{rule.name} BEFORE {rule.event} ON {rule.table} FOR EACH ROW "
         f"EXECUTE FUNCTION immutable_{rule.name}()"

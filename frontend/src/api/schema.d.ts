@@ -27,7 +27,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description The bytes that hash to this name. They never change. */
+        /** @description Return the bytes with this SHA-256. They never change. */
         get: operations["get_artifact"];
         put?: never;
         post?: never;
@@ -496,9 +496,9 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description At which values the scores of an app's runs pass. */
+        /** @description Return the thresholds at which the scores of an app's runs pass. */
         get: operations["get_outcome_rule"];
-        /** @description Set the thresholds of an app; the outcomes of its scored runs follow at once. */
+        /** @description Set the thresholds of an app, and update the outcomes of its runs that have scores. */
         put: operations["set_outcome_rule"];
         post?: never;
         delete?: never;
@@ -654,7 +654,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description To the step on the page of its run. */
+        /** @description Redirect to the step on its run's page. */
         get: operations["redirect_span"];
         put?: never;
         post?: never;
@@ -671,7 +671,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description To the page of the run. */
+        /** @description Redirect to the run's page. */
         get: operations["redirect_trace"];
         put?: never;
         post?: never;
@@ -863,7 +863,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Runs in the order in which they arrived, the newest first, or by outcome. */
+        /** @description List runs, newest first or by outcome. */
         get: operations["list_runs"];
         put?: never;
         post?: never;
@@ -880,7 +880,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description One run, with the runs derived from it. */
+        /** @description Return a run with the runs derived from it. */
         get: operations["get_run"];
         put?: never;
         post?: never;
@@ -914,7 +914,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Which step of a run fed which, by consumer: the provenance without its paths. */
+        /** @description List the provenance edges of a run by consumer, without their paths. */
         get: operations["list_edges"];
         put?: never;
         post?: never;
@@ -965,7 +965,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Steps with their payloads, in sequence order. */
+        /** @description List steps with their payloads, in sequence order. */
         get: operations["list_full_steps"];
         put?: never;
         post?: never;
@@ -982,10 +982,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description The outcome of a run, and its judgements with those of its steps. */
+        /** @description Return the outcome of a run, its judgements and those of its steps. */
         get: operations["list_judgements"];
         put?: never;
-        /** @description Judge a run or one of its steps; it replaces one's own earlier judgement of that name, but for notes. */
+        /** @description Judge a run or one of its steps. Replaces the caller's previous judgement with that name, except notes. */
         post: operations["judge_run"];
         delete?: never;
         options?: never;
@@ -1003,7 +1003,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** @description Take back one's own judgement. */
+        /** @description Withdraw one's own judgement. */
         delete: operations["withdraw_judgement"];
         options?: never;
         head?: never;
@@ -1034,7 +1034,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Compact steps in sequence order, without payloads. */
+        /** @description List compact steps in sequence order, without payloads. */
         get: operations["list_steps"];
         put?: never;
         post?: never;
@@ -1051,7 +1051,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description One step by its place in the run. */
+        /** @description Return a step of a run. */
         get: operations["get_step_of_run"];
         put?: never;
         post?: never;
@@ -1085,7 +1085,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Tokens and cost of a run: in all, for each model, and for each turn. */
+        /** @description Return the tokens and cost of a run: in total, by model and by turn. */
         get: operations["get_usage"];
         put?: never;
         post?: never;
@@ -1102,7 +1102,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description The values that the filters of the list offer. */
+        /** @description Return the values that the filters of the list offer. */
         get: operations["run_facets"];
         put?: never;
         post?: never;
@@ -1208,7 +1208,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description One step with its payloads and its provenance. */
+        /** @description Return a step with its payloads and provenance. */
         get: operations["get_step"];
         put?: never;
         post?: never;
@@ -1871,7 +1871,7 @@ export interface components {
         };
         /**
          * BundleRequest
-         * @description Which run to export: an id, a unique beginning of one, an external id, or `last`.
+         * @description The run to export: an id, a unique prefix of one, an external id, or `last`.
          */
         BundleRequest: {
             /** Run */
@@ -2331,7 +2331,7 @@ export interface components {
         };
         /**
          * EdgeView
-         * @description `step` is the other end: the producer among `consumed`, the consumer among `produced_for`.
+         * @description A provenance edge; `step` is its other end: the producer in `consumed`, the consumer in `produced_for`.
          *
          *     The paths are JSON pointers into the consumer's input and the producer's output.
          */
@@ -2905,7 +2905,7 @@ export interface components {
         };
         /**
          * FullStep
-         * @description One step with its payloads; `unavailable` names those of which a part is missing or damaged.
+         * @description A step with its payloads; `unavailable` lists the payloads with a missing or damaged part.
          */
         FullStep: {
             /**
@@ -3361,7 +3361,7 @@ export interface components {
         };
         /**
          * LostPayloadView
-         * @description A recorded payload that cannot be read, with the artifact at fault.
+         * @description An unreadable payload, with the artifact at fault.
          */
         LostPayloadView: {
             /** Field */
@@ -4536,7 +4536,7 @@ export interface components {
          * RunDetail
          * @description A run with its metadata, and the runs derived from it.
          *
-         *     `original` is the run that an imported replay names as the one that it replayed, if that is imported as well.
+         *     `original` is the original run of an imported replay, if that is stored too.
          */
         RunDetail: {
             /**
@@ -4703,7 +4703,7 @@ export interface components {
         RunStatus: "running" | "completed" | "failed";
         /**
          * RunSummary
-         * @description One row of the runs list. Unknown cost is null, never 0.
+         * @description A row of the list of runs. An unknown cost is null, never 0.
          */
         RunSummary: {
             /**
@@ -5146,7 +5146,7 @@ export interface components {
         };
         /**
          * StepDetail
-         * @description One step with its payloads and its provenance.
+         * @description A step with its payloads and provenance.
          */
         StepDetail: {
             /**
@@ -5266,7 +5266,7 @@ export interface components {
         StepStatus: "ok" | "error" | "timeout" | "partial" | "denied" | "unverified" | "running";
         /**
          * StepSummary
-         * @description One step without its payloads. `offset_ms` counts from the run's start; null when not recorded.
+         * @description A step without its payloads. `offset_ms` counts from the run's start; null if not recorded.
          */
         StepSummary: {
             /**
@@ -5855,7 +5855,7 @@ export interface components {
         };
         /**
          * TurnUsage
-         * @description One turn: a turn step with everything in it, or a model call outside of any.
+         * @description A turn: a turn step with its children, or a model call outside of any turn step.
          */
         TurnUsage: {
             /** Turn */
@@ -5965,7 +5965,7 @@ export interface components {
         };
         /**
          * UsageSum
-         * @description Model calls with their tokens and cost; `reused_calls` were answered by a recording, and cost nothing again.
+         * @description Model calls with their tokens and cost; `reused_calls` were answered from a recording at no cost.
          */
         UsageSum: {
             /** Calls */
@@ -6268,7 +6268,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The name of the artifact. */
+                /** @description The artifact's SHA-256. */
                 sha256: string;
             };
             cookie?: never;
@@ -7696,7 +7696,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id under which the step was recorded. */
+                /** @description The step's external id. */
                 span: string;
             };
             cookie?: never;
@@ -7725,7 +7725,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id under which the run was recorded. */
+                /** @description The run's external id. */
                 trace: string;
             };
             cookie?: never;
@@ -8104,33 +8104,33 @@ export interface operations {
     list_runs: {
         parameters: {
             query?: {
-                /** @description Runs of these apps. Several values are joined by commas. */
+                /** @description Runs of these apps. Separate several values by commas. */
                 app?: string;
-                /** @description `next` of the page before. */
+                /** @description `next` of the previous page. */
                 cursor?: string;
-                /** @description Several values are joined by commas. */
+                /** @description Separate several values by commas. */
                 environment?: string;
-                /** @description Runs with a step of any of these labels. Several values are joined by commas. */
+                /** @description Runs with a step of any of these labels. Separate several values by commas. */
                 label?: string;
-                /** @description How many; at most 200. */
+                /** @description Runs per page; at most 200. */
                 limit?: string;
-                /** @description Runs that cost at most this. */
+                /** @description Maximum cost, in US dollars. */
                 max_cost?: string;
-                /** @description Runs that cost at least this, in US dollars. */
+                /** @description Minimum cost, in US dollars. */
                 min_cost?: string;
-                /** @description `passed`, `failed`, `unverified`, `unknown`. Several values are joined by commas. */
+                /** @description `passed`, `failed`, `unverified`, `unknown`. Separate several values by commas. */
                 outcome?: string;
-                /** @description Words that all occur in the run's name, ids, app, models, tags or first input. */
+                /** @description Words; a run matches if all occur in its name, ids, app, models, tags or first input. */
                 q?: string;
                 /** @description Runs that started at this time or later. */
                 since?: string;
                 /** @description `newest` (default), `outcome` (failed runs first) or `-outcome`. */
                 sort?: string;
-                /** @description `live`, `import`, `replay`, `bundle`, `probe`. Several values are joined by commas. Probes are left out unless named. */
+                /** @description `live`, `import`, `replay`, `bundle`, `probe`. Separate several values by commas. Probes are excluded by default. */
                 source?: string;
-                /** @description `running`, `completed`, `failed`. Several values are joined by commas. */
+                /** @description `running`, `completed`, `failed`. Separate several values by commas. */
                 status?: string;
-                /** @description Runs with any of these tags. Several values are joined by commas. */
+                /** @description Runs with any of these tags. Separate several values by commas. */
                 tag?: string;
                 /** @description Runs that started at this time or earlier. */
                 until?: string;
@@ -8164,7 +8164,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The run's id, a unique beginning of it, its external id, or `last`. */
+                /** @description The run's id, a unique prefix of it, its external id, or `last`. */
                 id: string;
             };
             cookie?: never;
@@ -8231,12 +8231,12 @@ export interface operations {
             query?: {
                 /** @description Only edges into steps after this sequence number. */
                 after?: string;
-                /** @description Into how many steps; at most 2000. */
+                /** @description Consumer steps per page; at most 2000. */
                 limit?: string;
             };
             header?: never;
             path: {
-                /** @description The run's id, a unique beginning of it, its external id, or `last`. */
+                /** @description The run's id, a unique prefix of it, its external id, or `last`. */
                 id: string;
             };
             cookie?: never;
@@ -8333,14 +8333,14 @@ export interface operations {
             query?: {
                 /** @description Only steps after this sequence number. */
                 after?: string;
-                /** @description How many; at most 500. */
+                /** @description Steps per page; at most 500. */
                 limit?: string;
-                /** @description Words that all occur in the step, anywhere in it. */
+                /** @description Words; a step matches if it contains all of them. */
                 q?: string;
             };
             header?: never;
             path: {
-                /** @description The run's id, a unique beginning of it, its external id, or `last`. */
+                /** @description The run's id, a unique prefix of it, its external id, or `last`. */
                 id: string;
             };
             cookie?: never;
@@ -8368,16 +8368,16 @@ export interface operations {
     list_judgements: {
         parameters: {
             query?: {
-                /** @description `next` of the page before. */
+                /** @description `next` of the previous page. */
                 after?: string;
-                /** @description How many; at most 1000. */
+                /** @description Judgements per page; at most 1000. */
                 limit?: string;
-                /** @description `true`: also judgements that were taken back. */
+                /** @description `true`: include withdrawn judgements. */
                 withdrawn?: string;
             };
             header?: never;
             path: {
-                /** @description The run's id, a unique beginning of it, its external id, or `last`. */
+                /** @description The run's id, a unique prefix of it, its external id, or `last`. */
                 id: string;
             };
             cookie?: never;
@@ -8407,7 +8407,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The run's id, a unique beginning of it, its external id, or `last`. */
+                /** @description The run's id, a unique prefix of it, its external id, or `last`. */
                 id: string;
             };
             cookie?: never;
@@ -8441,7 +8441,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The run's id, a unique beginning of it, its external id, or `last`. */
+                /** @description The run's id, a unique prefix of it, its external id, or `last`. */
                 id: string;
                 /** @description The judgement's id. */
                 judgement: string;
@@ -8502,14 +8502,14 @@ export interface operations {
             query?: {
                 /** @description Only steps after this sequence number. */
                 after?: string;
-                /** @description How many; at most 20000. */
+                /** @description Steps per page; at most 20000. */
                 limit?: string;
-                /** @description Words that all occur in the step: anywhere in its payloads, attributes, names or error. What later requests repeat is found in the step that has it first. */
+                /** @description Words; a step matches if all occur in its payloads, attributes, names or error. Content that later requests repeat is found only in the first step that contains it. */
                 q?: string;
             };
             header?: never;
             path: {
-                /** @description The run's id, a unique beginning of it, its external id, or `last`. */
+                /** @description The run's id, a unique prefix of it, its external id, or `last`. */
                 id: string;
             };
             cookie?: never;
@@ -8539,7 +8539,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The run's id, a unique beginning of it, its external id, or `last`. */
+                /** @description The run's id, a unique prefix of it, its external id, or `last`. */
                 id: string;
                 /** @description The step's sequence number, id or external id. */
                 step: string;
@@ -8601,7 +8601,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The run's id, a unique beginning of it, its external id, or `last`. */
+                /** @description The run's id, a unique prefix of it, its external id, or `last`. */
                 id: string;
             };
             cookie?: never;

@@ -22,7 +22,7 @@ from tests.support.queues import held
 from tests.support.stored_diffs import recorded, shared
 from traces.core.ids import new_id
 from traces.core.vocabulary import Label, Reason, RunStatus, StepStatus, StepType
-from traces.errors import Pinned
+from traces.errors import RunInUse
 from traces.models import Run
 from traces.runs import services as traces
 
@@ -266,7 +266,7 @@ class TestNothingChanges:
             cursor.execute(statement)
 
     def test_a_report_pins_its_runs_and_is_named_when_they_should_go(self, diff: DiffReport) -> None:
-        with pytest.raises(Pinned, match=f"referenced by diff report {diff.id}"), traces.retention():
+        with pytest.raises(RunInUse, match=f"referenced by diff report {diff.id}"), traces.retention():
             Run.objects.filter(id__in=[diff.base_id, diff.candidate_id]).delete()
         assert Run.objects.filter(id__in=[diff.base_id, diff.candidate_id]).count() == 2
 

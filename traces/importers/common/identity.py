@@ -10,4 +10,4 @@ def content_id(value: JSONValue, location: str) -> str:
     try:
         return digest(value)[:16]
     except NotCanonical as error:
-        raise BadFile(error.problem, f"{location}{error.where}") from error
+        raise BadFile(error.problem, f"{location}{error.pointer}") from error

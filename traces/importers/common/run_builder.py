@@ -194,7 +194,7 @@ def _digest(value: JSONValue) -> str:
     try:
         return digest(value)
     except NotCanonical as error:
-        raise BadFile(error.problem, error.where) from error
+        raise BadFile(error.problem, error.pointer) from error
 
 
 def _task_text(value: JSONValue) -> str:

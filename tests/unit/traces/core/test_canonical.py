@@ -63,7 +63,7 @@ def test_keeps_every_digit_of_a_64_bit_integer() -> None:
 def test_refuses_what_is_not_json_and_names_the_place(value: JSONValue, problem: str, where: str) -> None:
     with pytest.raises(NotCanonical) as refused:
         canonical_bytes(value)
-    assert (refused.value.problem, refused.value.where) == (problem, where)
+    assert (refused.value.problem, refused.value.pointer) == (problem, where)
 
 
 def test_refuses_bottomless_nesting() -> None:

@@ -119,7 +119,7 @@ def test_not_a_number_is_refused_even_after_the_same_message_with_null() -> None
 def test_what_is_not_json_is_named_by_its_place(value: JSONValue, where: str) -> None:
     with pytest.raises(NotCanonical) as refused:
         split(value)
-    assert refused.value.where == where
+    assert refused.value.pointer == where
 
 
 def test_a_value_nested_too_deep_is_refused() -> None:

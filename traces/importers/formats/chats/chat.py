@@ -211,4 +211,4 @@ def _digest(value: list[JSONValue], location: str) -> str:
     try:
         return digest(value)
     except NotCanonical as error:
-        raise BadFile(error.problem, f"{location}{error.where}") from error
+        raise BadFile(error.problem, f"{location}{error.pointer}") from error
