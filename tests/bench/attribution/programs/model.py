@@ -42,6 +42,11 @@ class Request:
         """What the tools of the whole visible talk gave, in order."""
         return [parse(text_of(each)) for each in self.messages if each.get("role") == "tool"]
 
+    @property
+    def latest_result(self) -> JSONObject:
+        """The last result; empty if there is none, as in a probe without the call."""
+        return self.results[-1] if self.results else {}
+
     def tool(self, purpose: str) -> str:
         """The name of the offered tool whose description speaks of a purpose; empty where there is none."""
         fits = (tool for tool in self.tools if purpose in str(tool.get("description")))

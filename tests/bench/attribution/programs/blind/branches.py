@@ -25,7 +25,7 @@ def _classify(request: Request) -> str:
 
 
 def _weigh(request: Request) -> str:
-    pair = re.findall(r"Is it (\w+) or (\w+)\?", request.last)[0]
+    pair = next(iter(re.findall(r"Is it (\w+) or (\w+)\?", request.last)), ("unknown", "unknown"))
     strong = re.findall(r"Prefer (\w+)\.", request.system)
     chosen = next((label for label in strong if label in pair), pair[0])
     return f"I decide for {chosen}."
@@ -274,7 +274,7 @@ def _sales(runtime: Runtime) -> str:
     found: list[tuple[str, int]] = []
     for _ in range(4):
         text = say(runtime, "analyst", f"{user(runtime.settings)}\nErrors:\n" + "\n".join(errors))
-        query, order = re.findall(r"(select \w+ from \w+ in \d+) (\w+);", text)[0]
+        query, order = next(iter(re.findall(r"(select \w+ from \w+ in \d+) (\w+);", text)), ("", ""))
         result = runtime.tool("run_query", {"query": query})
         rows_text = str(result.get("rows", "")) if isinstance(result, dict) else ""
         if rows_text:

@@ -155,7 +155,7 @@ def _price(request: Request) -> str | ToolCall:
     tool = request.tool("price")
     if tool not in request.called:
         return tool, {"bidder": bidder}
-    price, weeks = (int(str(request.results[-1].get(field, 0))) for field in ("price", "weeks"))
+    price, weeks = (int(str(request.latest_result.get(field, 0))) for field in ("price", "weeks"))
     points = max(10 - price // int(request.rule(r"A point is (\d+) francs\.", "100")), 0)
     late = weeks - int(request.rule(r"Accept (\d+) weeks\.", "99"))
     points -= max(late, 0) if "deadline" in request.spoken or request.model == "m2" else 0
@@ -167,7 +167,7 @@ def _trust(request: Request) -> str | ToolCall:
     tool = request.tool("past work")
     if tool not in request.called:
         return tool, {"bidder": bidder}
-    record = request.results[-1]
+    record = request.latest_result
     points = int(str(record.get("jobs", 0))) - int(request.rule(r"A complaint costs (\d+)\.", "1")) * int(
         str(record.get("complaints", 0))
     )

@@ -164,7 +164,7 @@ def _advise(request: Request) -> str | ToolCall:
     wood = "pine" if "too much" in request.last else known["wood"]
     if "price_list" not in request.called:
         return "price_list", {"wood": wood}
-    metre = int(str(request.results[-1].get("metre", 200)))
+    metre = int(str(request.latest_result.get("metre", 200)))
     price = metre * int(known["size"])
     price -= price * int(request.rule(r"Grant (\d+) percent off\.", "0")) // 100
     over = price - int(known["budget"])
