@@ -1,1 +1,1 @@
-"""Replays that survive: real processes are killed and restarted while live calls go to a server that counts them."""
+"""Fault tests: real processes are killed and restarted while a server counts their live calls."""

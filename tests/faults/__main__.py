@@ -1,4 +1,4 @@
-"""Every fault, at length: `python -m tests.faults [kills]`, on servers of its own. A hundred kills take minutes."""
+"""Long fault test: `python -m tests.faults [kills]`, with separate servers. A hundred kills take minutes."""
 
 import sys
 import time
@@ -13,7 +13,7 @@ KILLS_PER_SESSION = 2.5
 
 
 def kill_workers(kills: int) -> scenarios.Outcome:
-    """Kill so many workers at random over a number of sessions that keeps them busy."""
+    """Kill this many workers at random while sessions keep them busy."""
     sessions = max(2, round(kills / KILLS_PER_SESSION))
     home = scratch_folder("fp-faults-") / "home"
     services = scenarios.own_services().environment
@@ -22,7 +22,7 @@ def kill_workers(kills: int) -> scenarios.Outcome:
 
 
 def break_services() -> scenarios.Outcome:
-    """Redis and PostgreSQL, stopped and killed in turn, six times in the middle of the same replays."""
+    """Stop and kill Redis and PostgreSQL in turn, six times during the same replays."""
     home, servers = scratch_folder("fp-faults-") / "home", scenarios.own_services()
     faults = [servers.kill_redis, servers.restart_postgres, servers.kill_postgres] * 2
     with (
@@ -34,7 +34,7 @@ def break_services() -> scenarios.Outcome:
 
 
 def kill_servers() -> scenarios.Outcome:
-    """The embedded server on SQLite, ten times."""
+    """Kill the embedded server on SQLite ten times."""
     home = scratch_folder("fp-faults-") / "home"
     with desk_server() as desk, scenarios.embedded(home, desk, 12) as (server, deployed):
         return scenarios.kill_server(server, deployed, desk, kills=10, sessions=12)

@@ -1,4 +1,4 @@
-"""The whole product in processes of their own, driven through its REST interface while parts of it are killed."""
+"""Deployment of the whole product in separate processes, driven over REST while parts are killed."""
 
 import contextlib
 import json
@@ -26,7 +26,7 @@ _UNASKED: Final = {"status": "ok", "action": "answer", "output": {"done": "the o
 
 
 class Deployment:
-    """A store, a way to reach its server, and workers that can be killed."""
+    """A database, a client of the web server, and workers that can be killed."""
 
     def __init__(self, env: Mapping[str, str], sessions: int) -> None:
         self.env = {**env, process.SESSIONS: str(sessions)}
@@ -49,7 +49,7 @@ class Deployment:
         self.http.close()
 
     def launch(self, count: int) -> list[str]:
-        """The ids of new sessions, each on a run of its own."""
+        """Launch sessions on separate runs; returns their ids."""
         begun = []
         for _ in range(count):
             begun.append(str(self.post("/replays", desk.request(self.fresh_run()))["id"]))
@@ -57,11 +57,11 @@ class Deployment:
         return begun
 
     def fresh_run(self) -> str:
-        """The id of a recording that nothing was launched on."""
+        """Return a recording without sessions."""
         return self._fresh.pop(0)
 
     def post(self, path: str, body: Any = None) -> Any:
-        """What the server answers to something that it does."""
+        """Post a request and return the answer."""
         sent = self.http.post(f"/api/v1{path}", json=body)
         assert sent.status_code in {200, 201}, sent.text
         return sent.json()
@@ -73,7 +73,7 @@ class Deployment:
         return {session["status"] for session in self._sessions()}
 
     def unfinished(self) -> list[str]:
-        """Who has not ended, or was not compared; questions are answered on the way."""
+        """Return sessions that have not ended or are not compared, and answer open questions."""
         sessions = self._sessions()
         for session in sessions:
             if session["status"] == "awaiting_operator":
@@ -81,7 +81,7 @@ class Deployment:
         return [session["id"] for session in sessions if not _is_over(session)]
 
     def wait(self, seconds: float) -> float:
-        """Wait until every session has ended by itself, whatever the server says meanwhile; how long it took."""
+        """Wait until all sessions have ended, ignoring server errors; returns the time it took."""
         began = time.monotonic()
         while time.monotonic() < began + seconds:
             with contextlib.suppress(AssertionError, httpx.TransportError):
@@ -91,7 +91,7 @@ class Deployment:
         raise AssertionError(f"did not end in {seconds:g} s: {ask('report', self.env)}")
 
     def broken(self, asked: Counter[str]) -> list[str]:
-        """What is wrong with the launched sessions; rows of experiments ask under the same names."""
+        """Return what is wrong with the launched sessions; experiment rows share request names."""
         return broken([report for report in ask("report", self.env) if report["id"] in self.launched], asked)
 
     def _sessions(self) -> list[dict[str, Any]]:
@@ -100,7 +100,7 @@ class Deployment:
         return [session for session in listed.json()["sessions"] if session["id"] in self.launched]
 
     def answer(self, session: dict[str, Any]) -> None:
-        """Answer its question, as somebody who looked it up would."""
+        """Answer the session's question like an operator who looked up the outcome."""
         given = {**_UNASKED, "sequence_no": session["question"]["sequence_no"]}
         self.http.post(f"/api/v1/replays/{session['id']}/answer", json=given)
         self.questions += 1
@@ -112,7 +112,7 @@ def _is_over(session: dict[str, Any]) -> bool:
 
 
 def environment(home: Path, base_url: str, services: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Embedded, whatever shape the tests themselves run in, unless `services` are given."""
+    """Environment of the processes: embedded, unless `services` are passed."""
     # Processes that compile everything anew start slowly.
     foreign = {"DATABASE_URL", "REDIS_URL", "PYTHONDONTWRITEBYTECODE"}
     kept = {name: value for name, value in os.environ.items() if name not in foreign}
@@ -129,7 +129,7 @@ def environment(home: Path, base_url: str, services: Mapping[str, str] | None = 
 
 
 def database_on(server_url: str) -> str:
-    """A fresh database on a PostgreSQL server."""
+    """Create an empty database on a PostgreSQL server."""
     name = f"faults_{uuid4().hex[:12]}"
     with psycopg.connect(server_url, autocommit=True) as server:
         server.execute(f"CREATE DATABASE {name}".encode())
@@ -138,7 +138,7 @@ def database_on(server_url: str) -> str:
 
 @contextlib.contextmanager
 def web(env: Mapping[str, str], home: Path) -> Iterator[str]:
-    """A web process as it is deployed; its address."""
+    """Start a web process as in production; yields its address."""
     port = free_port()
     command = [sys.executable, "-m", "cockpit.serving.web"]
 
@@ -163,7 +163,7 @@ def web(env: Mapping[str, str], home: Path) -> Iterator[str]:
 
 @contextlib.contextmanager
 def celery(env: Mapping[str, str], home: Path) -> Iterator["subprocess.Popen[bytes]"]:
-    """`celery -A cockpit worker`, as it is deployed: a process that forks others."""
+    """Start `celery -A cockpit worker` as in production: a process that forks others."""
     command = [sys.executable, "-m", "celery", "-A", "cockpit", "worker", "-c", "2", "-l", "WARNING", *WORKER_OPTIONS]
     log = home.with_suffix(".celery")
     running = start(command, answers=lambda: True, stop_signal=signal.SIGTERM, log=log, env=env, start_new_session=True)
@@ -174,14 +174,14 @@ def celery(env: Mapping[str, str], home: Path) -> Iterator["subprocess.Popen[byt
 
 
 class Nursery:
-    """Workers that start at once, each a process of its own, because Python and Django are loaded only once."""
+    """Starts workers quickly: each is forked from a process that has loaded Python and Django."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._parent = subprocess.Popen(_arguments("nurse"), env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._alive: set[int] = set()
 
     def start(self) -> int:
-        """The process id of a new worker."""
+        """Start a worker and return its process id."""
         assert self._parent.stdin is not None
         assert self._parent.stdout is not None
         self._parent.stdin.write(b"start\n")
@@ -191,7 +191,7 @@ class Nursery:
         return worker
 
     def kill(self, worker: int) -> None:
-        """As the kernel does when memory runs out."""
+        """Kill a process with SIGKILL, like the kernel's OOM killer."""
         os.kill(worker, signal.SIGKILL)
         self._alive.discard(worker)
 
@@ -206,7 +206,7 @@ class Nursery:
 
 
 def ask(command: str, env: Mapping[str, str]) -> Any:
-    """What a command printed as JSON."""
+    """Run a command and parse its JSON output."""
     done = subprocess.run(_arguments(command), env=env, stdout=subprocess.PIPE, timeout=120, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 

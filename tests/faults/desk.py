@@ -1,4 +1,4 @@
-"""A model and two tools behind one real server, which counts what it is asked, and the recording that asks it."""
+"""A model and two tools on one real server that counts requests, and a recording that uses them."""
 
 import threading
 import time
@@ -21,7 +21,7 @@ LOOKS_UP: Final = "look_up"
 
 @dataclass
 class Desk:
-    """What was asked how often; `pause_s` is how long each half of an answer takes."""
+    """Counts requests; `pause_s` is the duration of each half of an answer."""
 
     base_url: str = ""
     pause_s: float = 0.02
@@ -94,14 +94,14 @@ def recording(session: int) -> RecordedRun:
 
 
 def request(run: str) -> dict[str, Any]:
-    """A fork that asks and runs everything again."""
+    """A fork that repeats all calls live."""
     entries = [{"match": {"type": "model"}, "prompt": {"system": "Be brief."}}]
     policy = {"allow": ["model", "tool"], "order": "reexecute", "retries": {"max": 5, "initial_s": 0.05, "base": 1.5}}
     return {"run": run, "overrides": {"overrides": entries}, "policy": policy}
 
 
 def experiment(run: str) -> dict[str, Any]:
-    """Two models, twice each, two at a time."""
+    """Two models, two samples each, two sessions in parallel."""
     values = [
         {"name": name, "overrides": [{"match": {"type": "model"}, "model": {"provider": "desk", "model": name}}]}
         for name in ("one", "other")
@@ -126,6 +126,6 @@ def _order(session: int, turn: int) -> str:
 
 
 def requests_of(session: int, turn: int) -> list[str]:
-    """What a turn asks the server, as it counts it."""
+    """Requests of a turn as the server counts them."""
     question = f"Customer {session} turn {turn}?"
     return [f"user {question}", f"{_tool(turn)} {_order(session, turn)}", f"tool {question}"]

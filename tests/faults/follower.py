@@ -1,4 +1,4 @@
-"""Somebody who reads along on the socket, and comes back after what was seen whenever the connection is lost."""
+"""A client of the socket that reconnects and resumes after every lost connection."""
 
 import contextlib
 import json
@@ -12,7 +12,7 @@ from websockets.sync.client import connect
 
 
 class Follower:
-    """Reads one session's messages until it has ended; `drops` closes the connection itself every few messages."""
+    """Reads one session's messages until the end; with `drops` it disconnects every few messages."""
 
     def __init__(self, http: httpx.Client, session: str, *, drops: int = 0) -> None:
         self.messages: list[dict[str, Any]] = []
@@ -24,7 +24,7 @@ class Follower:
         self._thread.start()
 
     def end(self, seconds: float = 20) -> list[dict[str, Any]]:
-        """Everything that was read, once the end of the session was among it."""
+        """Wait for the end of the session and return all messages."""
         self._thread.join(seconds)
         self._done.set()
         return self.messages

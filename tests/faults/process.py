@@ -1,4 +1,4 @@
-"""What runs in processes of their own: `python -m tests.faults.process prepare|nurse|report`."""
+"""Entry points of separate processes: `python -m tests.faults.process prepare|nurse|report`."""
 
 import json
 import os
@@ -11,7 +11,7 @@ SESSIONS = "TEST_SESSIONS"
 
 
 def _prepare() -> None:
-    """A database with recordings whose tools may run; says their ids, and a token."""
+    """Prepare a database with recordings whose tools may run; prints their ids and a token."""
     from django.core.management import call_command
 
     from cockpit.http import tokens
@@ -26,7 +26,7 @@ def _prepare() -> None:
 
 
 def _nurse() -> None:
-    """Fork a worker for every line that comes. What all of them need is loaded here, once."""
+    """Fork a worker for every input line, after loading their modules once."""
     from channels.layers import get_channel_layer
     from django.core.checks import run_checks
     from redis import asyncio  # noqa: F401
@@ -48,7 +48,7 @@ def _nurse() -> None:
 
 
 def _work() -> None:
-    """A Celery worker in threads of this process, on whichever broker there is."""
+    """Run a Celery worker in threads of this process, on the configured broker."""
     from cockpit.serving.embedded_worker import EmbeddedWorker
 
     EmbeddedWorker().start()
@@ -57,7 +57,7 @@ def _work() -> None:
 
 
 def _report() -> None:
-    """Everything that was stored of the sessions, in the order of their recordings."""
+    """Print all stored data of the sessions, in the order of their recordings."""
     from replay.models import ReplaySession
 
     sessions = ReplaySession.objects.order_by("source_run__external_id", "created_at")

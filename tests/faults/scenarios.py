@@ -1,4 +1,4 @@
-"""Faults in the middle of replays. Each scenario answers what it broke; nothing, if replays are durable."""
+"""Fault scenarios during replays. Each returns a list of problems, which is empty if replays are durable."""
 
 import contextlib
 import os
@@ -29,7 +29,7 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Services:
-    """Servers of one's own, which may be killed."""
+    """Private servers that the scenario may kill."""
 
     postgres: postgres.PostgresServer
     redis: redis.RedisServer
@@ -39,18 +39,18 @@ class Services:
         return {"DATABASE_URL": database_on(self.postgres.url), "REDIS_URL": self.redis.url}
 
     def kill_redis(self) -> None:
-        """It comes back empty: what was queued, and who follows what, is lost."""
+        """Kill Redis; it restarts empty, so queued tasks and subscriptions are lost."""
         self.redis.kill()
         time.sleep(_AWAY_S)
         self.redis.start()
 
     def restart_postgres(self) -> None:
-        """At once: every connection is lost, and the next one works."""
+        """Restart PostgreSQL immediately: all connections are lost, new ones work."""
         self.postgres.stop()
         self.postgres.start()
 
     def kill_postgres(self) -> None:
-        """It is away for a while and recovers from its journal."""
+        """Kill PostgreSQL, which is unavailable until it has recovered from its journal."""
         self.postgres.kill()
         time.sleep(_AWAY_S)
         self.postgres.start()
@@ -62,7 +62,7 @@ def own_services() -> Services:
 
 @contextlib.contextmanager
 def distributed(home: Path, desk: Desk, services: dict[str, str], sessions: int) -> Iterator[Deployment]:
-    """A web process; the workers are the scenario's."""
+    """A web process; the scenario starts the workers."""
     deployed = Deployment(environment(home, desk.base_url, services), sessions)
     with contextlib.closing(deployed), web(deployed.env, home) as url:
         deployed.http.base_url = url
@@ -71,7 +71,7 @@ def distributed(home: Path, desk: Desk, services: dict[str, str], sessions: int)
 
 @contextlib.contextmanager
 def embedded(home: Path, desk: Desk, sessions: int) -> Iterator[tuple[Server, Deployment]]:
-    """One process that is the whole product, on SQLite."""
+    """The whole product in one process, on SQLite."""
     env = environment(home, desk.base_url)
     deployed = Deployment(env, sessions)
     server = Server(home, "--no-demo", env=env)
@@ -85,7 +85,7 @@ def embedded(home: Path, desk: Desk, sessions: int) -> Iterator[tuple[Server, De
 
 
 def kill_workers(deployed: Deployment, desk: Desk, *, kills: int, sessions: int, seed: int = 7) -> Outcome:
-    """Two workers at a time, of which one is killed at a random moment, again and again."""
+    """Run two workers at a time, and repeatedly kill one at a random moment."""
     chance, began, nursery = random.Random(seed), desk.count(), deployed.nursery
     deployed.launch(sessions)
     workers = [nursery.start(), nursery.start()]
@@ -101,7 +101,7 @@ def kill_workers(deployed: Deployment, desk: Desk, *, kills: int, sessions: int,
 
 
 def suspend_worker(deployed: Deployment, desk: Desk, *, sessions: int) -> Outcome:
-    """A worker that falls silent, is taken over and comes back in the middle of what it did."""
+    """Suspend a worker until another takes over, and resume it in the middle of its work."""
     began, nursery = desk.count(), deployed.nursery
     silent = nursery.start()
     deployed.launch(sessions)
@@ -116,7 +116,7 @@ def suspend_worker(deployed: Deployment, desk: Desk, *, sessions: int) -> Outcom
 
 
 def break_service(deployed: Deployment, desk: Desk, faults: list[Callable[[], None]], *, sessions: int) -> Outcome:
-    """Workers are there; each fault comes while calls are under way."""
+    """Cause each fault while workers have calls in flight."""
     began = desk.count()
     deployed.launch(sessions)
     for fault in faults:
@@ -127,7 +127,7 @@ def break_service(deployed: Deployment, desk: Desk, faults: list[Callable[[], No
 
 
 def kill_server(server: Server, deployed: Deployment, desk: Desk, *, kills: int, sessions: int) -> Outcome:
-    """The one process that is the whole product, killed and started again."""
+    """Kill and restart the embedded server."""
     chance, began = random.Random(7), desk.count()
     deployed.launch(sessions)
     for _ in range(kills):
@@ -141,7 +141,7 @@ def kill_server(server: Server, deployed: Deployment, desk: Desk, *, kills: int,
 
 
 def wait_for_calls(desk: Desk, more: int, deployed: Deployment | None = None) -> None:
-    """Wait until so many more calls have come, or there is nobody left who would make them."""
+    """Wait for this many further calls, or until no session can make any."""
     wanted = desk.count() + more
     until(lambda: desk.count() >= wanted or (deployed is not None and not deployed.unfinished()))
 

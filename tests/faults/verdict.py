@@ -1,4 +1,4 @@
-"""What a fault broke, in words: nothing, if replays are durable."""
+"""Verdict on a fault: the list of problems, empty if replays are durable."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -8,12 +8,12 @@ from tests.faults import desk
 
 
 def broken(reports: list[Any], asked: Counter[str]) -> list[str]:
-    """Lost or doubled steps, repeated calls and sessions that did not end. `asked` is what the server counted."""
+    """Find lost or duplicate steps, repeated calls and unfinished sessions. `asked` contains the server's counts."""
     return [f"session {report['customer']}: {text}" for report in reports for text in _of_session(report, asked)]
 
 
 def misheard(report: Any, heard: list[dict[str, Any]]) -> list[str]:
-    """What a watcher who came back again and again did not get, or got twice."""
+    """Find messages that a reconnecting client missed or received twice."""
     seqs = [message["seq"] for message in heard]
     told = {seq for seq, kind in report["messages"] if kind != "session"}
     found = [] if seqs == sorted(set(seqs)) else [f"messages came twice or out of order: {seqs}"]
@@ -51,7 +51,7 @@ def _of_attempts(report: Any) -> Iterator[str]:
 
 
 def _of_requests(report: Any, asked: Counter[str]) -> Iterator[str]:
-    """A worker may die between storing that it will call and calling, so that fewer requests than attempts come."""
+    """Compare requests with attempts; a worker may die between intent and call, so requests can be fewer."""
     attempts = Counter(step for step, *_ in report["attempts"])
     known = {step for step, _, status, _ in report["attempts"] if status == "succeeded"}
     for turn in range(1, desk.TURNS + 1):

@@ -1,4 +1,4 @@
-"""The same request twice, and several people at the same thing at once."""
+"""Idempotency keys and concurrent requests."""
 
 import threading
 from collections.abc import Callable
@@ -50,7 +50,7 @@ def post(client: Client, path: str, body: Any = None, key: str | None = None) ->
 
 
 def at_once(act: Callable[[Client, int], Any]) -> list[Any]:
-    """What each of several people is answered who do it at the same moment."""
+    """Send a request from several clients at the same moment; returns all answers."""
     ready = threading.Barrier(PEOPLE)
 
     def one(number: int) -> Any:
@@ -84,7 +84,7 @@ POSTS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("path", "body", "other"), POSTS, ids=[path for path, *_ in POSTS])
-def test_the_same_key_is_the_same_answer_and_another_request_under_it_a_conflict(
+def test_key_reuse_for_another_request_conflicts(
     client: Client, pair: tuple[str, str], diff: str, path: str, body: dict[str, Any], other: dict[str, Any]
 ) -> None:
     known = {"base": pair[0], "candidate": pair[1], "diff": diff}
@@ -101,7 +101,7 @@ def test_the_same_key_is_the_same_answer_and_another_request_under_it_a_conflict
     assert conflict.json()["where"] == "Idempotency-Key"
 
 
-def test_a_link_asked_for_by_many_is_one_and_its_token_is_stored_nowhere(diff: str) -> None:
+def test_concurrent_share_requests_create_one_link(diff: str) -> None:
     answers = at_once(lambda client, _: post(client, f"/diffs/{diff}/shares", {}, "k"))
     assert codes(answers) == {201}
     [url] = {answer.json()["url"] for answer in answers}
@@ -121,7 +121,7 @@ def test_a_link_asked_for_by_many_is_one_and_its_token_is_stored_nowhere(diff: s
     ],
     ids=["replay", "experiment", "proof"],
 )
-def test_what_many_ask_for_with_one_key_is_started_once(
+def test_one_key_starts_work_once(
     pair: tuple[str, str], diff: str, path: str, body: dict[str, Any], model: type[Model]
 ) -> None:
     asked = {name: value.format(base=pair[0]) if isinstance(value, str) else value for name, value in body.items()}
@@ -134,25 +134,25 @@ def test_links_without_a_key_differ(client: Client, diff: str) -> None:
     assert len({post(client, f"/diffs/{diff}/shares").json()["url"] for _ in range(3)}) == 3
 
 
-def test_a_link_is_opened_no_more_often_than_it_may(client: Client, diff: str) -> None:
+def test_link_respects_its_view_limit(client: Client, diff: str) -> None:
     token = post(client, f"/diffs/{diff}/shares", {"max_views": 2}).json()["url"].rpartition("/")[2]
     answers = at_once(lambda person, _: person.get(f"/api/v1/share/{token}"))
     assert sorted(answer.status_code for answer in answers) == [200, 200, 404, 404, 404]
 
 
-def test_one_unchanged_replay_is_started(diff: str) -> None:
+def test_concurrent_requests_start_one_control_replay(diff: str) -> None:
     answers = at_once(lambda client, _: post(client, f"/diffs/{diff}/unchanged", {"policy": {"order": "reuse"}}))
     assert codes(answers) == {200}
     assert len({answer.json()["session"]["id"] for answer in answers}) == ReplaySession.objects.count() == 1
 
 
-def test_one_report_is_made(pair: tuple[str, str]) -> None:
+def test_concurrent_diffs_make_one_report(pair: tuple[str, str]) -> None:
     answers = at_once(lambda client, _: post(client, "/diffs", {"base": pair[0], "candidate": pair[1]}))
     assert codes(answers) == {200}
     assert len({answer.content for answer in answers}) == DiffReport.objects.count() == 1
 
 
-def test_every_list_is_a_version_of_its_own() -> None:
+def test_concurrent_ignore_lists_get_separate_versions() -> None:
     def rules(number: int) -> dict[str, Any]:
         return {"app": "desk", "rules": [{"type": "tool", "pointer": f"/field{number}"}]}
 
@@ -161,7 +161,7 @@ def test_every_list_is_a_version_of_its_own() -> None:
     assert sorted(answer.json()["version"] for answer in answers) == [1, 2, 3, 4, 5]
 
 
-def test_what_several_accept_is_all_there(client: Client, pair: tuple[str, str]) -> None:
+def test_concurrent_accepts_lose_no_rule(client: Client, pair: tuple[str, str]) -> None:
     found = post(client, "/calibrations", {"base": pair[0], "candidate": pair[1]}).json()
     places = range(len(found["proposals"]))
     accept = f"/calibrations/{found['id']}/accept"
@@ -173,7 +173,7 @@ def test_what_several_accept_is_all_there(client: Client, pair: tuple[str, str])
     )
 
 
-def test_a_proof_that_is_stopped_before_it_began_can_be_read(client: Client, diff: str) -> None:
+def test_proof_cancelled_before_start_is_readable(client: Client, diff: str) -> None:
     proof = post(client, f"/diffs/{diff}/prove").json()["id"]
     answers = at_once(lambda person, _: post(person, f"/proofs/{proof}/cancel"))
     assert codes(answers) == {200}

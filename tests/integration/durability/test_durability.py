@@ -1,4 +1,4 @@
-"""Replays with live calls that lose their worker, their queue and their database, in real processes."""
+"""Replays with live calls survive the loss of worker, queue and database, in real processes."""
 
 import subprocess
 from collections import Counter
@@ -49,16 +49,12 @@ def holds(outcome: scenarios.Outcome, log: Path) -> None:
 
 
 @distributed
-def test_workers_killed_at_random_lose_no_step_and_repeat_no_finished_call(
-    deployed: Deployment, desk: Desk, home: Path
-) -> None:
+def test_killed_workers_lose_and_repeat_nothing(deployed: Deployment, desk: Desk, home: Path) -> None:
     holds(scenarios.kill_workers(deployed, desk, kills=8, sessions=7), home.with_suffix(".web"))
 
 
 @distributed
-def test_a_worker_that_was_silent_writes_nothing_when_it_comes_back(
-    deployed: Deployment, desk: Desk, home: Path
-) -> None:
+def test_suspended_worker_writes_nothing_after_takeover(deployed: Deployment, desk: Desk, home: Path) -> None:
     holds(scenarios.suspend_worker(deployed, desk, sessions=3), home.with_suffix(".web"))
 
 
@@ -71,9 +67,7 @@ def rows(deployed: Deployment, experiment: str) -> list[dict[str, Any]]:
 
 
 @distributed
-def test_an_experiment_goes_on_when_its_workers_are_killed_and_stops_when_it_is_cancelled(
-    deployed: Deployment, desk: Desk
-) -> None:
+def test_experiment_survives_killed_workers_until_cancelled(deployed: Deployment, desk: Desk) -> None:
     experiment = deployed.post("/experiments", desk_module.experiment(deployed.fresh_run()))["id"]
     for _ in range(2):
         worker = deployed.nursery.start()
@@ -95,13 +89,13 @@ def test_an_experiment_goes_on_when_its_workers_are_killed_and_stops_when_it_is_
 
 @pytest.fixture(scope="module")
 def workers(deployed: Deployment, home: Path) -> Iterator["subprocess.Popen[bytes]"]:
-    """Those that are deployed: a process that forks others."""
+    """Workers as in production: a process that forks others."""
     with celery(deployed.env, home) as running:
         yield running
 
 
 @distributed
-def test_redis_and_postgresql_killed_in_the_middle(
+def test_replays_survive_redis_and_postgresql_failures(
     deployed: Deployment, desk: Desk, home: Path, services: scenarios.Services, workers: "subprocess.Popen[bytes]"
 ) -> None:
     followers: list[Follower] = []
@@ -123,7 +117,7 @@ def test_redis_and_postgresql_killed_in_the_middle(
 
 
 @distributed
-def test_a_worker_that_is_asked_to_end_hands_its_sessions_over_at_once(
+def test_worker_hands_sessions_over_on_shutdown(
     deployed: Deployment, desk: Desk, workers: "subprocess.Popen[bytes]"
 ) -> None:
     began = desk.count()
@@ -139,7 +133,7 @@ def test_a_worker_that_is_asked_to_end_hands_its_sessions_over_at_once(
 
 
 @embedded
-def test_the_server_killed_at_random_loses_no_step_and_repeats_no_finished_call(desk: Desk, home: Path) -> None:
+def test_killed_server_loses_and_repeats_nothing(desk: Desk, home: Path) -> None:
     with scenarios.embedded(home, desk, 5) as (server, deployed):
         holds(scenarios.kill_server(server, deployed, desk, kills=2, sessions=4), server.log)
         held = _killed_in_the_middle(server, deployed, desk)
@@ -147,7 +141,7 @@ def test_the_server_killed_at_random_loses_no_step_and_repeats_no_finished_call(
 
 
 def _killed_in_the_middle(server: Server, deployed: Deployment, desk: Desk) -> dict[str, int]:
-    """How often each request of one session came, of which the server died while it waited for the fourth."""
+    """Count the requests of a session whose server is killed while it waits for the fourth."""
     before = desk.asked.copy()
     began = desk.count()
     deployed.launch(1)

@@ -1,4 +1,4 @@
-"""Who works on a session: claims, heartbeats, takeovers and what a worker may still write that lost one."""
+"""Session leases: claims, heartbeats, takeovers, and rejected writes of former owners."""
 
 import threading
 import time
@@ -31,7 +31,7 @@ ORDER = "get_order"
 
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Iterator[None]:
-    """The tests run sessions themselves: nothing else may take them."""
+    """Disable the queue: the tests run sessions themselves."""
     settings.TAKEOVER_S = TAKEOVER_S
     # Nothing answers there: for replays that are launched and not executed.
     settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": "http://127.0.0.1:9/v1"}}
@@ -51,7 +51,7 @@ def server(settings: Settings) -> Iterator[ProviderServer]:
 
 
 def launch(allow: str = "model", **retries: Any) -> ReplaySession:
-    """One live model call at step 3, or one live tool call at step 4."""
+    """Launch a session with one live model call at step 3, or one live tool call at step 4."""
     turns = (Asks(ORDER, {"order_id": "A-1"}, {"status": "lost"}), Says("It is lost."))
     run = Run.objects.get(id=record(order_desk([("Where is it?", turns)])).run_id)
     policy = {"allow": [allow], "order": "reexecute", "retries": {"max": 2, "initial_s": 0.01, **retries}}
@@ -81,14 +81,14 @@ def status(session: ReplaySession) -> str:
 
 
 class Everyone(leases.Observer):
-    """Takes every worker for dead."""
+    """Treats every worker as dead."""
 
     def find_abandoned(self) -> list[leases.Claim]:
         running = ReplaySession.objects.filter(status="running").values_list("id", "owner")
         return [leases.Claim(session_id=id, owner=owner) for id, owner in running]
 
 
-def test_one_of_several_workers_gets_a_session(server: ProviderServer) -> None:
+def test_only_one_worker_claims_a_session(server: ProviderServer) -> None:
     session = launch()
     workers = [in_thread(session) for _ in range(6)]
     for worker in workers:
@@ -97,7 +97,7 @@ def test_one_of_several_workers_gets_a_session(server: ProviderServer) -> None:
     assert len(server.seen) == Attempt.objects.count() == 1
 
 
-def test_a_session_that_is_in_other_hands_or_has_ended_is_not_claimed() -> None:
+def test_only_pending_sessions_are_claimed() -> None:
     session = launch()
     assert [leases.claim(session.id, owner) for owner in ("first", "second")] == [True, False]
     ReplaySession.objects.filter(id=session.id).update(status="cancelled")
@@ -106,7 +106,7 @@ def test_a_session_that_is_in_other_hands_or_has_ended_is_not_claimed() -> None:
 
 
 @pytest.mark.parametrize("hours", [-5, 0, 5])
-def test_a_beating_worker_is_alive_whatever_its_clock_says(hours: int) -> None:
+def test_clock_skew_does_not_kill_workers(hours: int) -> None:
     session, now = launch(), [0.0]
     assert leases.claim(session.id, "elsewhere:p:1:1:x")
     observer = leases.Observer(clock=lambda: now[0])
@@ -117,7 +117,7 @@ def test_a_beating_worker_is_alive_whatever_its_clock_says(hours: int) -> None:
         assert observer.find_abandoned() == []
 
 
-def test_a_silent_worker_is_given_up_after_its_time_and_an_observer_that_was_away_waits_anew() -> None:
+def test_observer_abandons_silent_workers_after_timeout() -> None:
     session, now = launch(), [0.0]
     assert leases.claim(session.id, "elsewhere:p:1:1:x")
     observer = leases.Observer(clock=lambda: now[0])
@@ -131,7 +131,7 @@ def test_a_silent_worker_is_given_up_after_its_time_and_an_observer_that_was_awa
     assert [lost.session_id for lost in observer.find_abandoned()] == [session.id]
 
 
-def test_two_observers_do_not_take_a_session_from_its_new_owner() -> None:
+def test_second_observer_respects_new_owner() -> None:
     session = launch()
     assert leases.claim(session.id, "old")
     (lost,) = Everyone().find_abandoned()
@@ -142,9 +142,7 @@ def test_two_observers_do_not_take_a_session_from_its_new_owner() -> None:
     assert session.owner == "new"
 
 
-def test_a_worker_that_loses_its_session_in_the_middle_of_a_step_writes_nothing(
-    server: ProviderServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_worker_without_lease_writes_nothing(server: ProviderServer, monkeypatch: pytest.MonkeyPatch) -> None:
     session = launch()
 
     room_for = Checkpoints.room_for
@@ -159,7 +157,7 @@ def test_a_worker_that_loses_its_session_in_the_middle_of_a_step_writes_nothing(
     assert (session.owner, session.checkpoint_no, Step.objects.filter(run=session.run).count()) == ("another", 0, 0)
 
 
-def test_a_session_that_ends_every_worker_is_ended() -> None:
+def test_session_that_crashes_workers_is_given_up() -> None:
     session = launch()
     for number in range(11):
         assert leases.claim(session.id, f"worker {number}")
@@ -168,9 +166,7 @@ def test_a_session_that_ends_every_worker_is_ended() -> None:
     assert session.error_code == "worker_lost"
 
 
-def test_a_worker_that_is_asked_to_end_gives_a_hanging_call_up_and_hands_its_session_back(
-    server: ProviderServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_shutdown_abandons_hanging_call(server: ProviderServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutdown, "GRACE_S", 0.2)
     let_go, answer = threading.Event(), server.respond
     server.respond = lambda exchange: _hang(exchange, let_go)
@@ -192,7 +188,7 @@ def test_a_worker_that_is_asked_to_end_gives_a_hanging_call_up_and_hands_its_ses
     ]
 
 
-def test_a_worker_whose_session_another_has_by_now_gives_a_hanging_call_up(server: ProviderServer) -> None:
+def test_takeover_abandons_hanging_call(server: ProviderServer) -> None:
     let_go = threading.Event()
     server.respond = lambda exchange: _hang(exchange, let_go)
     session = launch()
@@ -205,7 +201,7 @@ def test_a_worker_whose_session_another_has_by_now_gives_a_hanging_call_up(serve
     let_go.set()
 
 
-def test_a_wait_before_the_next_attempt_outlives_its_worker(server: ProviderServer) -> None:
+def test_retry_wait_survives_worker_crash(server: ProviderServer) -> None:
     answer = server.respond
     server.respond = lambda exchange: exchange.status(429, "later", retry_after="2")
     session = launch()
@@ -223,9 +219,7 @@ def test_a_wait_before_the_next_attempt_outlives_its_worker(server: ProviderServ
     assert Attempt.objects.get(sequence_no=3, attempt=2).started_at >= due
 
 
-def test_a_call_that_had_failed_for_good_is_not_made_again_by_the_next_worker(
-    server: ProviderServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_next_worker_respects_final_failure(server: ProviderServer, monkeypatch: pytest.MonkeyPatch) -> None:
     server.respond = lambda exchange: exchange.status(400, "no")
     session = launch()
     really = Checkpoints.fail
@@ -247,7 +241,7 @@ def _dies(*_: Any) -> None:
     raise KeyboardInterrupt
 
 
-def test_an_answer_that_comes_late_answers_what_the_operator_is_asked(server: ProviderServer) -> None:
+def test_late_answer_withdraws_operator_question(server: ProviderServer) -> None:
     let_go = threading.Event()
 
     def late(exchange: Exchange) -> None:
@@ -271,7 +265,7 @@ def test_an_answer_that_comes_late_answers_what_the_operator_is_asked(server: Pr
     assert len(server.seen) == 1
 
 
-def test_a_model_call_that_another_worker_has_made_meanwhile_is_not_stored_twice(server: ProviderServer) -> None:
+def test_concurrent_model_call_is_stored_once(server: ProviderServer) -> None:
     let_go, answer = threading.Event(), server.respond
 
     def slow(exchange: Exchange) -> None:
@@ -295,9 +289,7 @@ def test_a_model_call_that_another_worker_has_made_meanwhile_is_not_stored_twice
 
 
 @pytest.mark.parametrize("idempotent", [True, False])
-def test_a_tool_that_never_answers_does_not_keep_a_replay_from_being_cancelled(
-    server: ProviderServer, settings: Settings, idempotent: bool
-) -> None:
+def test_cancel_interrupts_hanging_tool(server: ProviderServer, settings: Settings, idempotent: bool) -> None:
     settings.TOOLS[ORDER]["idempotent"] = idempotent
     let_go = threading.Event()
     server.respond = lambda exchange: _hang(exchange, let_go)
@@ -313,7 +305,7 @@ def test_a_tool_that_never_answers_does_not_keep_a_replay_from_being_cancelled(
     assert list(Attempt.objects.values_list("status", "error_code")) == [("failed", code)]
 
 
-def test_only_what_is_in_no_queue_is_queued_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requeue_skips_queued_work(monkeypatch: pytest.MonkeyPatch) -> None:
     queued = held(monkeypatch, task_names.EXECUTE)
     waiting = {str(launch().id) for _ in range(3)}
     queued.clear()
@@ -322,9 +314,7 @@ def test_only_what_is_in_no_queue_is_queued_again(monkeypatch: pytest.MonkeyPatc
     assert set(queued) == waiting
 
 
-def test_what_was_completed_and_not_compared_is_compared(
-    server: ProviderServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_overdue_comparisons_are_requeued(server: ProviderServer, monkeypatch: pytest.MonkeyPatch) -> None:
     session = launch()
     runner.execute(session.id)  # and the worker ends before it queues the comparison
     queued = held(monkeypatch, task_names.COMPARE)

@@ -1,4 +1,4 @@
-"""What a replay costs: estimated before, counted as it runs, and stopped at the cap, with a model that has a price."""
+"""Cost of replays: the estimate, the count and the cap, with a priced model."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -27,7 +27,7 @@ PER_CALL = ESTIMATED - 4 * Decimal("0.00000125")  # four of the tokens were cach
 
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests run sessions themselves: nothing else may take them."""
+    """Disable the queue: the tests run sessions themselves."""
     held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
@@ -40,7 +40,7 @@ def server(settings: Settings) -> Iterator[ProviderServer]:
 
 
 def fork(cap: float | None) -> Any:
-    """Five answers of gpt-4o, each asked for anew: ten tokens go in, four of them cached, and two come out."""
+    """A fork with five live calls of gpt-4o: ten tokens in (four cached), two tokens out each."""
     run = Run.objects.get(id=record(_counted()).run_id)
     entry = {"match": {"type": "model"}, "prompt": {"system": "Be brief."}}
     budget = {} if cap is None else {"max_cost_usd": cap}
@@ -49,7 +49,7 @@ def fork(cap: float | None) -> Any:
 
 
 def _counted() -> RecordedRun:
-    """Five questions and answers, none of which repeats another: each can be asked whatever was answered before."""
+    """Record five independent questions, so that no answer changes a later request."""
     talk = {
         "Where is it?": "Lost.",
         "Since when?": "Monday.",
@@ -75,7 +75,7 @@ def paid(view: SessionView) -> list[Decimal | None]:
     return list(steps.values_list("cost_usd", flat=True))
 
 
-def test_the_cost_is_estimated_before_and_counted_after(server: ProviderServer) -> None:
+def test_cost_is_estimated_and_counted(server: ProviderServer) -> None:
     plan = services.preview(fork(None))
     assert plan.live_calls == 5
     assert plan.cost_usd == pytest.approx(5 * float(ESTIMATED))
@@ -84,7 +84,7 @@ def test_the_cost_is_estimated_before_and_counted_after(server: ProviderServer) 
     assert paid(view) == [PER_CALL] * 5
 
 
-def test_a_session_stops_at_its_cap_and_keeps_what_it_paid_for(server: ProviderServer) -> None:
+def test_session_stops_at_cost_cap(server: ProviderServer) -> None:
     view = replayed(float(2 * PER_CALL))
     assert (view.status, view.error_code) == ("failed_execution", "budget_cost")
     assert (len(server.seen), view.live_calls) == (2, 2)
@@ -93,7 +93,7 @@ def test_a_session_stops_at_its_cap_and_keeps_what_it_paid_for(server: ProviderS
     assert paid(view) == [PER_CALL] * 2
 
 
-def test_a_plan_that_costs_more_than_the_cap_says_so_before_it_starts(server: ProviderServer) -> None:
+def test_plan_warns_about_cost_above_cap(server: ProviderServer) -> None:
     warnings = services.preview(fork(float(2 * PER_CALL))).warnings
     assert any("cost" in text and "$" in text for text in warnings), warnings
     assert server.seen == []

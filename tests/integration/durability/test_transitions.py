@@ -1,4 +1,4 @@
-"""Changing a status in the database: what is refused, and that an end stays."""
+"""Status transitions in the database: invalid ones are rejected, final statuses never change."""
 
 from uuid import UUID
 
@@ -20,14 +20,14 @@ from traces.transitions import move, reach
 pytestmark = pytest.mark.django_db
 
 
-def test_that_a_wrong_move_writes_nothing() -> None:
+def test_invalid_transition_writes_nothing() -> None:
     trial = _trial()
     with pytest.raises(InvalidTransition):
         move(Trial.objects.filter(id=trial), TrialStatus.PENDING, TrialStatus.SUCCEEDED, error="no")
     assert Trial.objects.values_list("status", "error").get(id=trial) == (TrialStatus.PENDING, "")
 
 
-def test_that_only_what_still_stands_so_is_moved() -> None:
+def test_transition_requires_expected_status() -> None:
     trial = _trial()
     rows = Trial.objects.filter(id=trial)
     assert move(rows, TrialStatus.PENDING, TrialStatus.RUNNING) == 1
@@ -37,7 +37,7 @@ def test_that_only_what_still_stands_so_is_moved() -> None:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.sampled_from(TrialStatus), st.sampled_from(TrialStatus)), max_size=12))
-def test_that_whatever_is_tried_a_row_keeps_its_end(tried: list[tuple[TrialStatus, TrialStatus]]) -> None:
+def test_final_status_never_changes(tried: list[tuple[TrialStatus, TrialStatus]]) -> None:
     rows = Trial.objects.filter(id=_trial())
     for before, after in tried:
         was = TrialStatus(rows.get().status)
@@ -50,7 +50,7 @@ def test_that_whatever_is_tried_a_row_keeps_its_end(tried: list[tuple[TrialStatu
         assert now is was or not was.is_final
 
 
-def test_that_a_report_is_made_once_and_may_fail_before() -> None:
+def test_report_may_fail_before_it_is_made() -> None:
     rows = DiffReport.objects.filter(id=_report())
     assert reach(rows, DiffStatus.FAILED, error="first") == 1
     assert reach(rows, DiffStatus.FAILED, error="second") == 1
@@ -60,7 +60,7 @@ def test_that_a_report_is_made_once_and_may_fail_before() -> None:
     assert rows.values_list("status", "error").get() == (DiffStatus.READY, "")
 
 
-def test_that_a_cancelled_session_stays_cancelled() -> None:
+def test_cancelled_session_stays_cancelled() -> None:
     session = services.launch(ReplayRequest(run=str(record(order_desk()).run_id), fork_step=2))
     services.cancel(session.id)
     ended = ReplaySession.objects.get(id=session.id)

@@ -1,4 +1,4 @@
-"""The worker that is really there: threads of this process, or distributed a Celery process of its own."""
+"""The real worker: threads of this process, or a separate Celery process if distributed."""
 
 import logging
 from typing import Any
@@ -29,14 +29,14 @@ def _ended(session: ReplaySession) -> ReplaySession:
 
 @pytest.mark.usefixtures("worker")
 @pytest.mark.django_db(transaction=True)
-def test_a_launched_replay_is_worked_off_and_compared() -> None:
+def test_worker_runs_and_compares_replay() -> None:
     recorded = services.record(order_run())
     session = _ended(replays.launch(ReplayRequest(run=str(recorded.run_id))))
     assert session.status == "completed_exact", session.error
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_an_earlier_process_left_is_taken_up(request: pytest.FixtureRequest) -> None:
+def test_worker_resumes_work_of_earlier_process(request: pytest.FixtureRequest) -> None:
     recorded = services.record(order_run())
     session = replays.launch(ReplayRequest(run=str(recorded.run_id)))
     ReplaySession.objects.filter(id=session.id).update(status="running", owner="gone:1:1", heartbeat_at=None)
@@ -46,7 +46,7 @@ def test_what_an_earlier_process_left_is_taken_up(request: pytest.FixtureRequest
 
 
 @pytest.mark.own_services
-def test_a_redis_that_goes_away_while_work_is_taken_keeps_nobody_from_taking_more() -> None:
+def test_redis_failure_frees_prefetch_slot() -> None:
     server = own_server()
     broker = Connection(server.url, transport_options=settings.CELERY_BROKER_TRANSPORT_OPTIONS)
     queue = broker.SimpleQueue("work")

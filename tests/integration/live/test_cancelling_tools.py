@@ -1,4 +1,4 @@
-"""Cancel takes effect while a tool hangs, however it runs; nobody waits for the tool any more."""
+"""Cancelling a session while its tool hangs, for every kind of tool."""
 
 import sys
 import threading
@@ -29,12 +29,12 @@ __all__ = ["mcp_over_http"]
 
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests run sessions themselves: nothing else may take them."""
+    """Disable the queue: the tests run sessions themselves."""
     held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 def cancelled_while_it_hangs(begun: Callable[[], bool]) -> None:
-    """Run a replay, cancel it as soon as its tool has begun, and hold it to ending at once."""
+    """Run a replay, cancel it when its tool starts, and check that it ends immediately."""
     session = launch(HANGING)
 
     def work() -> None:
@@ -53,7 +53,7 @@ def cancelled_while_it_hangs(begun: Callable[[], bool]) -> None:
     assert (running.is_alive(), view.status) == (False, "cancelled")
 
 
-def test_while_an_mcp_server_on_standard_streams_hangs(
+def test_cancel_interrupts_mcp_stdio_server(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ROOT_OF_TESTS", str(ROOT))
@@ -64,13 +64,13 @@ def test_while_an_mcp_server_on_standard_streams_hangs(
     cancelled_while_it_hangs(log.exists)
 
 
-def test_while_an_mcp_server_over_http_hangs(settings: Settings, mcp_over_http: tuple[str, Path]) -> None:
+def test_cancel_interrupts_mcp_http_server(settings: Settings, mcp_over_http: tuple[str, Path]) -> None:
     url, log = mcp_over_http
     configure(settings, {"mcp": {"url": url, "tool": "lookup"}, "timeout_s": LATE_S})
     cancelled_while_it_hangs(log.exists)
 
 
-def test_while_a_python_callable_hangs(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cancel_interrupts_python_callable(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun = tmp_path / "begun"
     work = f"    pathlib.Path({str(begun)!r}).touch()\n    time.sleep(600)\n"
     install(tmp_path, monkeypatch, f"import pathlib, time\ndef get_order(order_id):\n{work}")

@@ -1,4 +1,4 @@
-"""Hooks in a replay: they deny and change tool calls, speak to the model, stop the loop, and their word is kept."""
+"""Hooks in replays: deny and modify tool calls, add messages, stop the loop; decisions are stored."""
 
 import contextlib
 import sys
@@ -38,7 +38,7 @@ OTHER = {
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The tests run sessions themselves, and leave no sender behind."""
+    """Disable the queue, and close the senders after the test."""
     held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
     yield
     telemetry.close()
@@ -53,7 +53,7 @@ def server(settings: Settings) -> Iterator[ProviderServer]:
 
 
 def model(*answers: dict[str, Any]) -> Callable[[Exchange], None]:
-    """Answers with these messages in turn, and then goes on with the last."""
+    """Start a model that answers with these messages in turn, then repeats the last."""
     waiting = list(answers)
 
     def respond(exchange: Exchange) -> None:
@@ -105,7 +105,7 @@ def hook(settings: Settings, **entries: dict[str, Any]) -> None:
 
 
 def callable_hook(monkeypatch: pytest.MonkeyPatch, function: Callable[..., Any]) -> dict[str, Any]:
-    """An entry of a hook that an installed package offers."""
+    """Configuration entry for a hook of an installed package."""
     module = types.ModuleType("hooks_of_the_test")
     module.listen = function  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
@@ -114,7 +114,7 @@ def callable_hook(monkeypatch: pytest.MonkeyPatch, function: Callable[..., Any])
     return {"python": "listen"}
 
 
-def test_a_denied_call_is_not_made_and_names_the_hook(server: ProviderServer, settings: Settings) -> None:
+def test_denied_call_names_its_hook(server: ProviderServer, settings: Settings) -> None:
     deny = {"events": ["pre_tool_use"], "matcher": "order$", "answer": {"action": "deny", "message": "not on Sundays"}}
     hook(settings, no_orders=deny)
     view = replay()
@@ -126,14 +126,12 @@ def test_a_denied_call_is_not_made_and_names_the_hook(server: ProviderServer, se
     assert server.seen[0].body["messages"][-1]["content"] == said
 
 
-def test_the_matcher_keeps_a_hook_from_other_tools(server: ProviderServer, settings: Settings) -> None:
+def test_matcher_limits_hook_to_tools(server: ProviderServer, settings: Settings) -> None:
     hook(settings, mail={"matcher": "^send", "answer": {"action": "deny"}, "events": ["pre_tool_use"]})
     assert tool(replay()).reason == "side_effect_blocked"
 
 
-def test_changed_arguments_find_their_recorded_answer_and_show_what_was_asked(
-    server: ProviderServer, settings: Settings
-) -> None:
+def test_modified_arguments_reuse_recorded_answer(server: ProviderServer, settings: Settings) -> None:
     change = {"events": ["pre_tool_use"], "answer": {"action": "modify_args", "args": {"order_id": "A-1"}}}
     hook(settings, right=change)
     view = replay()
@@ -143,7 +141,7 @@ def test_changed_arguments_find_their_recorded_answer_and_show_what_was_asked(
     assert step.detail["hook"] == {"name": "right", "action": "modify_args", "asked": {"order_id": "B-9"}}
 
 
-def test_a_failing_hook_is_skipped_and_a_failing_gate_denies(server: ProviderServer, settings: Settings) -> None:
+def test_failing_hook_is_skipped_but_gate_denies(server: ProviderServer, settings: Settings) -> None:
     away = {"http": {"url": "http://127.0.0.1:9/"}, "events": ["pre_tool_use"], "timeout_s": 1}
     hook(settings, watcher=away)
     assert tool(replay()).reason == "side_effect_blocked"
@@ -166,7 +164,7 @@ def _no_number(exchange: Exchange) -> None:
 
 
 @pytest.mark.parametrize(("answer", "why"), [(_endless, "does not end"), (_no_number, "is not JSON")])
-def test_an_answer_that_does_not_end_or_is_no_json_is_none(
+def test_invalid_hook_answers_count_as_failures(
     server: ProviderServer, settings: Settings, answer: Callable[[Exchange], None], why: str
 ) -> None:
     with provider_server(answer) as asked:
@@ -177,7 +175,7 @@ def test_an_answer_that_does_not_end_or_is_no_json_is_none(
     assert why in error
 
 
-def test_an_http_hook_gets_the_documented_envelope(server: ProviderServer, settings: Settings) -> None:
+def test_http_hook_receives_documented_envelope(server: ProviderServer, settings: Settings) -> None:
     with provider_server(lambda exchange: exchange.status(200, {"action": "deny", "message": "no"})) as gate:
         hook(settings, gate={"http": {"url": f"{gate.base_url}/ask"}, "events": ["pre_tool_use"]})
         view = replay()
@@ -189,9 +187,7 @@ def test_an_http_hook_gets_the_documented_envelope(server: ProviderServer, setti
     assert gate.seen[0].headers["forkpoint-replay"] == str(view.id)
 
 
-def test_what_a_hook_says_stands_in_the_next_request_and_in_the_step(
-    server: ProviderServer, settings: Settings
-) -> None:
+def test_hook_messages_reach_next_request(server: ProviderServer, settings: Settings) -> None:
     say = {"events": ["post_tool_use"], "answer": {"action": "system_message", "text": "Be brief."}}
     hook(settings, brief=say)
     view = replay()
@@ -202,7 +198,7 @@ def test_what_a_hook_says_stands_in_the_next_request_and_in_the_step(
     assert later == ["system", "user", "assistant", "tool", "system", "assistant", "user"]  # the conversation keeps it
 
 
-def test_stop_ends_the_loop_and_says_so(server: ProviderServer, settings: Settings) -> None:
+def test_stop_decision_ends_the_loop(server: ProviderServer, settings: Settings) -> None:
     hook(settings, enough={"events": ["turn_end"], "answer": {"action": "stop", "reason": "too far"}})
     server.respond = model(asks("get_order", '{"order_id": "B-9"}'))
     view = replay({"match": {"step": 3}, "model": {"temperature": 0.5}})
@@ -211,7 +207,7 @@ def test_stop_ends_the_loop_and_says_so(server: ProviderServer, settings: Settin
     assert any("The hook 'enough' stopped the agent: too far" in text for text in view.divergences)
 
 
-def test_all_events_fire_in_order_with_krabs_payloads(
+def test_events_fire_in_order_like_krabs(
     server: ProviderServer, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     heard: list[tuple[str, dict[str, Any]]] = []
@@ -237,7 +233,7 @@ def test_all_events_fire_in_order_with_krabs_payloads(
     assert (ended[1]["tokens_in"], ended[1]["tokens_out"], ended[1]["finish_reason"]) == (11, 7, "stop")
 
 
-def test_an_exact_replay_asks_nobody_about_its_calls(
+def test_exact_replay_fires_no_tool_hooks(
     server: ProviderServer, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     heard: list[str] = []
@@ -248,7 +244,7 @@ def test_an_exact_replay_asks_nobody_about_its_calls(
     assert (queries.session_view(session).status, heard) == ("completed_exact", ["agent_start", "agent_stop"])
 
 
-def test_a_takeover_heeds_the_stored_decision_and_does_not_ask_again(
+def test_takeover_uses_stored_hook_decisions(
     server: ProviderServer, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     heard: list[str] = []
@@ -274,7 +270,7 @@ def _taken_away(*_: Any) -> Any:
     raise LostOwnership
 
 
-def test_a_wrong_configuration_names_its_place(settings: Settings) -> None:
+def test_configuration_error_names_its_location(settings: Settings) -> None:
     for entry, said in (
         ({"matcher": "(", "answer": {"action": "deny"}}, "['matcher']"),
         ({"python": "nobody"}, "['python']"),
@@ -287,7 +283,7 @@ def test_a_wrong_configuration_names_its_place(settings: Settings) -> None:
         assert said in str(error.value)
 
 
-def test_a_replay_that_fails_or_is_cancelled_stops_too(
+def test_failed_replay_fires_stop_event(
     server: ProviderServer, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     heard: list[tuple[str, Any]] = []
@@ -304,7 +300,7 @@ def test_a_replay_that_fails_or_is_cancelled_stops_too(
 
 
 def paged(client: Client, path: str, rows: str) -> Iterator[Any]:
-    """Everything that a list holds, asked for two at a time."""
+    """Read all items of a list in pages of two."""
     after: int | None = 0
     while after is not None:
         page = client.get(path, {"after": after, "limit": 2}).json()
@@ -313,7 +309,7 @@ def paged(client: Client, path: str, rows: str) -> Iterator[Any]:
         after = page["next"]
 
 
-def test_what_was_tried_used_and_taken_over_can_be_read(server: ProviderServer, client: Client) -> None:
+def test_attempts_and_takeovers_are_listed(server: ProviderServer, client: Client) -> None:
     good, answers = server.respond, iter([429, 500])
 
     def respond(exchange: Exchange) -> None:
@@ -338,7 +334,7 @@ def test_what_was_tried_used_and_taken_over_can_be_read(server: ProviderServer, 
     assert usage["total"]["cost_usd"] is None
 
 
-def test_a_takeover_says_what_was_kept(server: ProviderServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_takeover_reports_last_kept_step(server: ProviderServer, monkeypatch: pytest.MonkeyPatch) -> None:
     session = launch()
     with monkeypatch.context() as crash:
         crash.setattr(live_models, "answer", _taken_away)
@@ -350,7 +346,7 @@ def test_a_takeover_says_what_was_kept(server: ProviderServer, monkeypatch: pyte
     assert (takeover.kept_to, takeover.taken_back) == (kept, 0)
 
 
-def test_a_plan_says_that_hooks_may_change_it(server: ProviderServer, settings: Settings) -> None:
+def test_plan_warns_about_hooks(server: ProviderServer, settings: Settings) -> None:
     run = Run.objects.get(id=record(order_desk()).run_id)
     body: Any = {"run": str(run.id), "overrides": {"overrides": [OTHER]}}
     assert not any("Hooks" in warning for warning in services.preview(prepare.parse(body)).warnings)

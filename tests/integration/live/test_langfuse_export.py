@@ -1,4 +1,4 @@
-"""Runs go to Langfuse whole and in order, however often it fails in between, and nothing is doubled there."""
+"""Exports to Langfuse are complete, ordered and free of duplicates, even if requests fail."""
 
 import json
 import random
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def _by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests work exports off themselves, without waiting."""
+    """Run exports in the tests, without waits."""
     held(monkeypatch, task_names.EXECUTE, task_names.COMPARE, task_names.EXPORT_LANGFUSE)
     monkeypatch.setattr(export_worker, "_FIRST_WAIT_S", 0.001)
 
@@ -48,7 +48,7 @@ def langfuse(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[La
 
 
 def full_desk() -> RecordedRun:
-    """Every kind of step, with times, costs, a failed call, and parameters of several kinds."""
+    """A run with every type of step, times, costs, a failed call, and various parameters."""
     run = order_desk(
         (
             CONVERSATION[0],
@@ -113,7 +113,7 @@ def said(step: Any, parent: Any) -> dict[str, Any]:
     return {**{name: getattr(step, name) for name in names}, "parent": parent}
 
 
-def test_a_run_exported_and_imported_again_is_the_same(langfuse: LangfuseServer) -> None:
+def test_exported_run_reimports_unchanged(langfuse: LangfuseServer) -> None:
     run = recorded()
     export = work(export_worker.enqueue(run.id, "lf"))
     assert (export.status, export.rejected, langfuse.refused) == ("done", 0, [])
@@ -129,7 +129,7 @@ def test_a_run_exported_and_imported_again_is_the_same(langfuse: LangfuseServer)
     assert (again.environment, again.tags) == ("staging", ("demo",))
 
 
-def test_what_langfuse_gets(langfuse: LangfuseServer) -> None:
+def test_langfuse_receives_expected_events(langfuse: LangfuseServer) -> None:
     run = recorded()
     work(export_worker.enqueue(run.id, "lf"))
     trace, *observations = [langfuse.bodies[key] for key in langfuse.order]
@@ -152,7 +152,7 @@ def test_what_langfuse_gets(langfuse: LangfuseServer) -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_a_server_that_fails_at_random_gets_the_whole_trace_in_order(langfuse: LangfuseServer, seed: int) -> None:
+def test_export_survives_random_server_failures(langfuse: LangfuseServer, seed: int) -> None:
     run = recorded()
     chance = random.Random(seed)
     langfuse.fail = lambda exchange: chance.random() < 0.6 and failure(chance, exchange)
@@ -167,7 +167,7 @@ def test_a_server_that_fails_at_random_gets_the_whole_trace_in_order(langfuse: L
 
 
 def failure(chance: random.Random, exchange: Exchange) -> bool:
-    """Too many requests, an error, a connection that breaks, or a receipt in which some events have to come again."""
+    """A random failure: 429, server error, broken connection, or a receipt with events to retry."""
     kind = chance.choice(("429", "500", "reset", "some"))
     if kind == "429":
         exchange.status(429, {}, retry_after="0")
@@ -182,9 +182,7 @@ def failure(chance: random.Random, exchange: Exchange) -> bool:
     return True
 
 
-def test_a_worker_that_dies_is_followed_by_one_that_goes_on_from_the_cursor(
-    langfuse: LangfuseServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_next_worker_continues_export_from_cursor(langfuse: LangfuseServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export_worker, "_MOST_EVENTS", 4)
     run = recorded()
     export = export_worker.enqueue(run.id, "lf")
@@ -207,7 +205,7 @@ def test_a_worker_that_dies_is_followed_by_one_that_goes_on_from_the_cursor(
     assert set(langfuse.events.values()) == {1}
 
 
-def test_asking_twice_doubles_nothing(langfuse: LangfuseServer) -> None:
+def test_repeated_export_creates_no_duplicates(langfuse: LangfuseServer) -> None:
     run = recorded()
     for _ in range(2):
         work(export_worker.enqueue(run.id, "lf"))
@@ -215,7 +213,7 @@ def test_asking_twice_doubles_nothing(langfuse: LangfuseServer) -> None:
     assert set(langfuse.events.values()) == {2}  # the same ids again
 
 
-def test_wrong_keys_end_the_export_and_are_not_told(
+def test_wrong_keys_fail_export_without_leak(
     langfuse: LangfuseServer, monkeypatch: pytest.MonkeyPatch, client: Client
 ) -> None:
     monkeypatch.setenv("LANGFUSE_SECRET_KEY", "sk-wrong")
@@ -226,7 +224,7 @@ def test_wrong_keys_end_the_export_and_are_not_told(
     assert "sk-wrong" not in client.get("/api/v1/hooks").content.decode()
 
 
-def test_large_payloads_are_cut_and_large_batches_split(langfuse: LangfuseServer) -> None:
+def test_large_payloads_are_cut_and_batches_split(langfuse: LangfuseServer) -> None:
     step = RecordedStep(
         key="a", type=StepType.TOOL, name="dump", tool_name="dump", output="x" * 5_000_000, input={"n": 1}
     )
@@ -241,7 +239,7 @@ def test_large_payloads_are_cut_and_large_batches_split(langfuse: LangfuseServer
     assert len(langfuse.requests) >= 3
 
 
-def test_a_finished_replay_is_exported_by_itself(langfuse: LangfuseServer) -> None:
+def test_finished_replay_is_exported_automatically(langfuse: LangfuseServer) -> None:
     run = recorded()
     session = services.launch(prepare.parse({"run": str(run.id)}))
     runner.execute(session.id)
@@ -259,7 +257,7 @@ def test_a_finished_replay_is_exported_by_itself(langfuse: LangfuseServer) -> No
     assert labels == {"exact"}
 
 
-def test_over_rest(langfuse: LangfuseServer, client: Client, settings: Settings) -> None:
+def test_exports_over_rest(langfuse: LangfuseServer, client: Client, settings: Settings) -> None:
     run = recorded()
     asked = client.post(f"/api/v1/runs/{run.id}/exports/langfuse", {}, content_type="application/json")
     assert (asked.status_code, asked.json()["status"]) == (202, "pending")
@@ -277,7 +275,7 @@ def test_over_rest(langfuse: LangfuseServer, client: Client, settings: Settings)
     assert (refused.status_code, refused.json()["code"]) == (422, "validation_error")
 
 
-def test_the_contract_of_the_tests_is_that_of_the_captured_payloads() -> None:
+def test_fake_server_matches_captured_payloads() -> None:
     fixture = Path(__file__).parents[2] / "fixtures" / "importers" / "langfuse"
     seen = 0
     for file in fixture.rglob("*.json"):
@@ -293,9 +291,7 @@ def away(exchange: Exchange) -> bool:
     return True
 
 
-def test_what_waits_is_queued_again_and_not_at_every_look(
-    langfuse: LangfuseServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_waiting_exports_are_requeued_once(langfuse: LangfuseServer, monkeypatch: pytest.MonkeyPatch) -> None:
     put = held(monkeypatch, task_names.EXPORT_LANGFUSE)
     export = export_worker.enqueue(recorded().id, "lf")
     assert put == [str(export.id)]

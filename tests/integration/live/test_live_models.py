@@ -1,4 +1,4 @@
-"""Live model calls over real HTTP, in both protocols, with every failure that a provider can make."""
+"""Live model calls over HTTP in both protocols, including all provider failures."""
 
 import socket
 import time
@@ -51,7 +51,7 @@ def failure(provider: str = "chat", **input: Any) -> ProviderError:
     return raised.value
 
 
-def test_openai_text_streams_and_is_counted(server: ProviderServer) -> None:
+def test_openai_text_streams_with_usage(server: ProviderServer) -> None:
     pieces: list[str] = []
     answer = ask(pieces=pieces, parameters={"temperature": 0, "max_tokens": 9, "seed": 3, "stop": ["X"], "odd": 1})
     assert pieces == ["On ", "its way."]
@@ -95,7 +95,7 @@ def test_openai_tool_calls_are_parsed(server: ProviderServer) -> None:
     assert server.seen[0].body["tools"][0]["function"]["name"] == "get_order"
 
 
-def test_a_recorded_history_goes_out_in_the_openai_form(server: ProviderServer) -> None:
+def test_recorded_history_becomes_openai_request(server: ProviderServer) -> None:
     call = {"id": "a", "name": "get_order", "arguments": {"id": 7}}
     ask(
         messages=[
@@ -136,7 +136,7 @@ def test_anthropic_text_and_tool_use(server: ProviderServer) -> None:
     assert server.seen[0].body["temperature"] == 0.5
 
 
-def test_a_recorded_history_goes_out_in_the_anthropic_form(server: ProviderServer) -> None:
+def test_recorded_history_becomes_anthropic_request(server: ProviderServer) -> None:
     server.respond = anthropic_message({"type": "text", "text": "Done."})
     calls = [{"id": name, "name": "get_order", "arguments": {"id": name}} for name in ("a", "b")]
     ask(
@@ -178,7 +178,7 @@ def test_a_recorded_history_goes_out_in_the_anthropic_form(server: ProviderServe
     ],
 )
 @pytest.mark.parametrize("provider", ["chat", "claude"])
-def test_statuses_are_told_apart(
+def test_error_statuses_are_classified(
     server: ProviderServer, provider: str, status: int, code: str, retryable: bool
 ) -> None:
     body = {"type": "error", "error": {"message": f"rate limit of {KEY}, retry", "type": "some_error"}}
@@ -189,21 +189,21 @@ def test_statuses_are_told_apart(
     assert len(server.seen) == 1
 
 
-def test_a_used_up_quota_is_not_tried_again(server: ProviderServer) -> None:
+def test_exhausted_quota_is_not_retryable(server: ProviderServer) -> None:
     body = {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}
     server.respond = lambda exchange: exchange.status(429, body)
     assert not failure().retryable
 
 
 @pytest.mark.parametrize("provider", ["chat", "claude"])
-def test_a_server_that_keeps_silent_times_out(server: ProviderServer, provider: str) -> None:
+def test_silent_server_times_out(server: ProviderServer, provider: str) -> None:
     server.respond = lambda exchange: time.sleep(3)
     error = failure(provider)
     assert (error.code, error.retryable) == ("timeout", True)
 
 
 @pytest.mark.parametrize("provider", ["chat", "claude"])
-def test_a_refused_connection_is_a_network_failure(settings: Settings, server: ProviderServer, provider: str) -> None:
+def test_refused_connection_is_a_network_failure(settings: Settings, server: ProviderServer, provider: str) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}"
@@ -224,7 +224,7 @@ def _half_anthropic(exchange: Exchange) -> None:
 
 
 @pytest.mark.parametrize(("provider", "respond"), [("chat", _half_openai), ("claude", _half_anthropic)])
-def test_half_a_stream_is_no_answer(server: ProviderServer, provider: str, respond: Any) -> None:
+def test_incomplete_stream_is_an_error(server: ProviderServer, provider: str, respond: Any) -> None:
     server.respond = respond
     error = failure(provider)
     assert (error.code, error.retryable) == ("incomplete_stream", True)
@@ -232,7 +232,7 @@ def test_half_a_stream_is_no_answer(server: ProviderServer, provider: str, respo
 
 @pytest.mark.parametrize("garbage", ["{not json", '{"choices": 5}', '{"type": 5}', "[]", '"text"'])
 @pytest.mark.parametrize("provider", ["chat", "claude"])
-def test_garbage_in_a_stream_is_no_answer(server: ProviderServer, provider: str, garbage: str) -> None:
+def test_garbage_in_stream_is_an_error(server: ProviderServer, provider: str, garbage: str) -> None:
     def respond(exchange: Exchange) -> None:
         exchange.stream()
         exchange.send(garbage, "content_block_delta")
@@ -244,12 +244,12 @@ def test_garbage_in_a_stream_is_no_answer(server: ProviderServer, provider: str,
 
 
 @pytest.mark.parametrize("provider", ["chat", "claude"])
-def test_a_page_instead_of_a_stream_is_no_answer(server: ProviderServer, provider: str) -> None:
+def test_html_page_is_an_error(server: ProviderServer, provider: str) -> None:
     server.respond = lambda exchange: exchange.status(200, "<html>login</html>", content_type="text/html")
     assert failure(provider).code in {"invalid_response", "incomplete_stream"}
 
 
-def test_broken_tool_arguments_are_no_answer(server: ProviderServer) -> None:
+def test_broken_tool_arguments_are_an_error(server: ProviderServer) -> None:
     def respond(exchange: Exchange) -> None:
         exchange.stream()
         call = {"index": 0, "id": "a", "function": {"name": "get_order", "arguments": '{"id": '}}
@@ -262,7 +262,7 @@ def test_broken_tool_arguments_are_no_answer(server: ProviderServer) -> None:
     assert "get_order" in str(error)
 
 
-def test_an_error_inside_a_stream_is_classified(server: ProviderServer) -> None:
+def test_error_inside_stream_is_classified(server: ProviderServer) -> None:
     def respond(exchange: Exchange) -> None:
         exchange.stream()
         exchange.send({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, "error")
@@ -281,15 +281,13 @@ def test_cancel_takes_effect_between_two_chunks(server: ProviderServer) -> None:
     assert pieces == ["On "]
 
 
-def test_the_host_of_nobody_is_never_reached(settings: Settings, server: ProviderServer) -> None:
+def test_unconfigured_host_is_never_reached(settings: Settings, server: ProviderServer) -> None:
     error = failure("unheard-of")
     assert (error.code, error.retryable) == ("not_configured", False)
     assert server.seen == []
 
 
-def test_an_official_name_that_resolves_to_a_private_address_is_refused(
-    monkeypatch: pytest.MonkeyPatch, server: ProviderServer
-) -> None:
+def test_official_host_at_private_address_is_refused(monkeypatch: pytest.MonkeyPatch, server: ProviderServer) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     real = socket.getaddrinfo
@@ -303,7 +301,7 @@ def test_an_official_name_that_resolves_to_a_private_address_is_refused(
     assert (error.code, error.retryable) == ("egress_refused", False)
 
 
-def test_a_known_model_is_priced(server: ProviderServer, settings: Settings) -> None:
+def test_known_model_is_priced(server: ProviderServer, settings: Settings) -> None:
     settings.PROVIDERS["openai"] = settings.PROVIDERS["chat"]
     cost = ask("openai", "gpt-4o").cost_usd
     assert cost is not None

@@ -1,4 +1,4 @@
-"""Replays that ask a real model server over HTTP, and follow what it says."""
+"""Replays with live calls to a model server over HTTP."""
 
 import dataclasses
 import json
@@ -31,7 +31,7 @@ Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests run sessions themselves: nothing else may take them."""
+    """Disable the queue: the tests run sessions themselves."""
     held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
@@ -54,7 +54,7 @@ def calls(*asked: tuple[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def model(answer: Answer) -> Callable[[Exchange], None]:
-    """A model that answers each request with one message."""
+    """Start a model that answers each request with one message."""
 
     def respond(exchange: Exchange) -> None:
         delta = answer(exchange.body)
@@ -106,14 +106,14 @@ PLACE = "/overrides/overrides/0"
 WRONG = {"match": {"step": 4}, "tool": {"output": {"status": "not found"}}}
 
 
-def test_without_a_change_every_step_is_exact(server: ProviderServer) -> None:
+def test_unchanged_replay_is_exact(server: ProviderServer) -> None:
     view = replay(recorded())
     assert view.status == "completed_exact"
     assert (view.counts.exact, view.resolved_steps, server.seen) == (10, 10, [])
     assert {step.reason for step in steps(view)} == {"source_output_reused"}
 
 
-def test_a_changed_tool_output_reaches_what_consumed_it_and_nothing_else(server: ProviderServer) -> None:
+def test_changed_output_reaches_only_its_consumers(server: ProviderServer) -> None:
     run = recorded()
     before = list(Step.objects.filter(run=run).values())
     view = replay(run, 3, WRONG)
@@ -138,12 +138,12 @@ def test_a_changed_tool_output_reaches_what_consumed_it_and_nothing_else(server:
 
 
 def answers(server: ProviderServer, *given: dict[str, Any]) -> None:
-    """The model says these, one after another, and then goes on saying the last."""
+    """Let the model answer with these messages in turn, then repeat the last."""
     waiting = list(given)
     server.respond = model(lambda body: waiting.pop(0) if len(waiting) > 1 else waiting[0])
 
 
-def test_the_same_calls_with_new_ids_change_nothing_further(server: ProviderServer) -> None:
+def test_new_call_ids_change_nothing(server: ProviderServer) -> None:
     answers(server, calls(("search_policy", {"query": "what happens with lost parcels"})))
     view = replay(recorded(), 3, {"match": {"step": 5}, "model": {"temperature": 0.5}})
     assert labels(view)[4:8] == [
@@ -155,7 +155,7 @@ def test_the_same_calls_with_new_ids_change_nothing_further(server: ProviderServ
     assert (len(server.seen), view.status, view.unused_calls) == (1, "completed_mixed", [])
 
 
-def test_other_wording_of_a_call_is_a_semantic_hit(server: ProviderServer) -> None:
+def test_reworded_call_is_a_semantic_hit(server: ProviderServer) -> None:
     answers(server, calls(("search_policy", {"query": "what happens with a lost parcel"})), says("refund"))
     view = replay(recorded(), 3, WRONG)
     step = steps(view)[5]
@@ -165,7 +165,7 @@ def test_other_wording_of_a_call_is_a_semantic_hit(server: ProviderServer) -> No
     assert view.unused_calls == []
 
 
-def test_a_new_call_that_nothing_answers_is_blocked_and_marked_new(server: ProviderServer) -> None:
+def test_unanswerable_new_call_is_blocked(server: ProviderServer) -> None:
     tool_review_services.decide({"get_weather": True}, author="ada")
     answers(server, calls(("send_email", {"to": "a@example.com"}), ("get_weather", {"city": "Oslo"})), says("done"))
     view = replay(recorded(), 3, WRONG)
@@ -177,14 +177,14 @@ def test_a_new_call_that_nothing_answers_is_blocked_and_marked_new(server: Provi
     assert view.unused_calls == [6]
 
 
-def test_a_call_that_succeeded_this_turn_is_not_made_again(server: ProviderServer) -> None:
+def test_duplicate_call_in_turn_is_suppressed(server: ProviderServer) -> None:
     answers(server, calls(("get_order", {"order_id": "A-1"})), says("done"))
     view = replay(recorded(), 5, {"match": {"step": 5}, "model": {"temperature": 1}})
     step = steps(view)[5]
     assert (step.status, step.reason, step.detail["duplicate_of"]) == ("denied", "duplicate_suppressed", 4)
 
 
-def test_the_loop_goes_on_beyond_the_recording_up_to_the_turn_limit(server: ProviderServer) -> None:
+def test_loop_continues_up_to_turn_limit(server: ProviderServer) -> None:
     count = iter(range(100))
     server.respond = model(lambda body: calls(("get_order", {"order_id": f"A-{next(count)}"})))
     view = replay(recorded(), 3, WRONG, max_turns=4)
@@ -193,7 +193,7 @@ def test_the_loop_goes_on_beyond_the_recording_up_to_the_turn_limit(server: Prov
     assert any("turn limit" in text for text in view.divergences)
 
 
-def test_an_answer_given_by_the_operator_ends_the_loop(server: ProviderServer) -> None:
+def test_operator_answer_ends_the_loop(server: ProviderServer) -> None:
     view = replay(recorded(), 3, {"match": {"step": 3}, "output": "I cannot look that up."})
     assert labels(view)[2] == "3 model simulated simulation_operator_override"
     assert view.unused_calls == [4, 6]
@@ -203,7 +203,7 @@ def test_an_answer_given_by_the_operator_ends_the_loop(server: ProviderServer) -
     assert artifacts.payload(turn.output_ref) == {"message": {"role": "assistant", "content": "I cannot look that up."}}
 
 
-def test_the_same_fork_again_is_answered_from_the_cache(server: ProviderServer) -> None:
+def test_repeated_fork_uses_the_cache(server: ProviderServer) -> None:
     run = recorded()
     replay(run, 3, WRONG)
     view = replay(run, 3, WRONG)
@@ -211,7 +211,7 @@ def test_the_same_fork_again_is_answered_from_the_cache(server: ProviderServer) 
     assert len(server.seen) == 2
 
 
-def test_an_override_equal_to_the_recording_changes_nothing(server: ProviderServer) -> None:
+def test_override_equal_to_recording_changes_nothing(server: ProviderServer) -> None:
     view = replay(
         recorded(),
         1,
@@ -221,7 +221,7 @@ def test_an_override_equal_to_the_recording_changes_nothing(server: ProviderServ
     assert (view.status, server.seen) == ("completed_exact", [])
 
 
-def test_a_failing_call_is_retried_and_every_attempt_is_kept(server: ProviderServer) -> None:
+def test_failing_call_stores_every_attempt(server: ProviderServer) -> None:
     good = server.respond
 
     def respond(exchange: Exchange) -> None:
@@ -237,7 +237,7 @@ def test_a_failing_call_is_retried_and_every_attempt_is_kept(server: ProviderSer
     assert (steps(view)[8].retries, view.live_calls) == (1, 1)
 
 
-def test_a_final_error_fails_the_session_at_the_step(server: ProviderServer) -> None:
+def test_final_error_fails_session_at_step(server: ProviderServer) -> None:
     server.respond = lambda exchange: exchange.status(401, {"error": {"message": "no"}})
     view = replay(recorded(), 3, WRONG)
     assert (view.status, view.error_code, view.error_sequence_no) == ("failed_execution", "auth", 5)
@@ -255,17 +255,17 @@ def test_a_final_error_fails_the_session_at_the_step(server: ProviderServer) -> 
         ({"deadline_s": 1e-6}, "budget_deadline", 0),
     ],
 )
-def test_a_budget_stops_the_session(server: ProviderServer, budget: dict[str, Any], code: str, asked: int) -> None:
+def test_budget_stops_the_session(server: ProviderServer, budget: dict[str, Any], code: str, asked: int) -> None:
     view = replay(recorded(), 3, WRONG, budget=budget)
     assert (view.status, view.error_code, len(server.seen)) == ("failed_execution", code, asked)
 
 
-def test_strict_refuses_what_would_be_simulated(server: ProviderServer) -> None:
+def test_strict_replay_refuses_simulation(server: ProviderServer) -> None:
     view = replay(recorded(), 3, WRONG, strict=True)
     assert (view.status, view.error_code, view.error_sequence_no, view.run) == ("failed_validation", "strict", 4, None)
 
 
-def test_fallback_fail_stops_where_nothing_answers(server: ProviderServer) -> None:
+def test_fail_fallback_stops_the_session(server: ProviderServer) -> None:
     tool_review_services.decide({"get_weather": True}, author="ada")
     answers(server, calls(("get_weather", {"city": "Oslo"})), says("done"))
     view = replay(recorded(), 3, WRONG, fallback="fail")
@@ -273,7 +273,7 @@ def test_fallback_fail_stops_where_nothing_answers(server: ProviderServer) -> No
 
 
 @pytest.mark.parametrize("status", ["ok", "denied"])
-def test_the_operator_is_asked_and_the_session_goes_on_with_the_answer(server: ProviderServer, status: Any) -> None:
+def test_session_resumes_with_operator_answer(server: ProviderServer, status: Any) -> None:
     answers(server, calls(("send_email", {"to": "a@example.com"})), says("done"))
     view = replay(recorded(), 3, WRONG, tools={"ask": ["send_*"]})
     assert view.status == "awaiting_operator"
@@ -303,7 +303,7 @@ def test_cancel_takes_effect_before_the_next_call(server: ProviderServer) -> Non
     assert derived(view).sealed_at is not None
 
 
-def test_a_replay_that_is_to_be_cancelled_asks_nothing(server: ProviderServer) -> None:
+def test_cancelled_replay_asks_no_question(server: ProviderServer) -> None:
     def respond(exchange: Exchange) -> None:
         services.cancel(ReplaySession.objects.get().id)
         connection.close()  # of the server's thread
@@ -314,7 +314,7 @@ def test_a_replay_that_is_to_be_cancelled_asks_nothing(server: ProviderServer) -
     assert (view.status, view.question) == ("cancelled", None)
 
 
-def test_watchers_read_every_message_once_and_in_order(server: ProviderServer) -> None:
+def test_messages_are_read_once_in_order(server: ProviderServer) -> None:
     view = replay(recorded(), 3, WRONG)
     everything = queries.messages_after(view.id, 0)
     assert [message.seq for message in everything] == sorted({message.seq for message in everything})
@@ -326,7 +326,7 @@ def test_watchers_read_every_message_once_and_in_order(server: ProviderServer) -
     assert SessionMessage.objects.filter(session=view.id).count() == ReplaySession.objects.get().last_seq
 
 
-def test_a_key_starts_one_session(server: ProviderServer) -> None:
+def test_idempotency_key_starts_one_session(server: ProviderServer) -> None:
     request = prepare.parse({"run": str(recorded().id)})
     key = Key(text="key-1", caller="ada")
     first = services.launch(request, key)
@@ -364,26 +364,26 @@ def test_a_key_starts_one_session(server: ProviderServer) -> None:
         ({"match": {"step": 5}, "delete": True}, "structural_change", PLACE + "/delete"),
     ],
 )
-def test_preflight_refuses_with_code_and_place(server: ProviderServer, entry: Any, code: str, where: str) -> None:
+def test_preflight_refusal_has_code_and_location(server: ProviderServer, entry: Any, code: str, where: str) -> None:
     with pytest.raises(ProblemError) as refused:
         replay(recorded(), 3, entry)
     assert (refused.value.code, refused.value.where) == (code, where)
     assert not ReplaySession.objects.exists()
 
 
-def test_an_unknown_fork_step_is_not_found(server: ProviderServer) -> None:
+def test_unknown_fork_step_is_not_found(server: ProviderServer) -> None:
     with pytest.raises(NotFound) as missing:
         replay(recorded(), 99)
     assert missing.value.where == "/fork_step"
 
 
-def test_a_finished_replay_has_its_diff(server: ProviderServer) -> None:
+def test_finished_replay_has_its_diff(server: ProviderServer) -> None:
     view = replay(recorded(), 3, WRONG)
     runner.compare(view.id)
     assert queries.session_view(view.id).diff is not None
 
 
-def test_a_blocked_source_is_refused(server: ProviderServer) -> None:
+def test_blocked_source_is_refused(server: ProviderServer) -> None:
     run = Run.objects.get(id=record(dataclasses.replace(order_desk(), metadata={"redaction": "blocked"})).run_id)
     with pytest.raises(ReplayRefusal) as refused:
         replay(run)

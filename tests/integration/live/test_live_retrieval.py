@@ -1,4 +1,4 @@
-"""Retrievals that are made again in a replay, and what becomes of their documents."""
+"""Live retrieval in replays, and the use of its documents."""
 
 import time
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ NEW = [{"id": "n", "content": "Gift cards expire after three years.", "score": 0
 
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests run sessions themselves: nothing else may take them."""
+    """Disable the queue: the tests run sessions themselves."""
     held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
@@ -80,7 +80,7 @@ def attempts() -> list[tuple[str, str, str, str]]:
     return list(rows)
 
 
-def test_a_new_query_is_searched_and_its_documents_reach_the_prompt(endpoint: ProviderServer) -> None:
+def test_searched_documents_reach_the_prompt(endpoint: ProviderServer) -> None:
     view = replay()
     found = step(view)
     assert (found.label, found.reason, found.status) == ("simulated", "live_retrieval", "ok")
@@ -93,14 +93,14 @@ def test_a_new_query_is_searched_and_its_documents_reach_the_prompt(endpoint: Pr
     assert (attempts(), view.live_calls, view.cost_usd) == ([("retrieval", "policies", "succeeded", "")], 1, 0)
 
 
-def test_the_recorded_documents_are_used_unless_the_policy_wants_them_anew(endpoint: ProviderServer) -> None:
+def test_recorded_documents_are_reused_by_default(endpoint: ProviderServer) -> None:
     assert replay({"match": {"step": 3}, "output": "yes"}).counts.exact == 2
     assert endpoint.seen == []
     assert step(replay({"match": {"step": 3}, "output": "yes"}, order="reexecute")).reason == "live_retrieval"
     assert endpoint.seen[0].body == {"query": "refund", "top_k": 3}
 
 
-def test_given_documents_come_before_a_search(endpoint: ProviderServer) -> None:
+def test_override_documents_prevent_a_search(endpoint: ProviderServer) -> None:
     given = [{"id": "z", "content": "Given by hand."}]
     entry = {"match": {"step": 1}, "retrieval": {"documents": given, "query": "other"}}
     found = step(replay(entry, order="reexecute"))
@@ -108,13 +108,13 @@ def test_given_documents_come_before_a_search(endpoint: ProviderServer) -> None:
     assert endpoint.seen == []
 
 
-def test_what_a_replay_has_found_once_answers_the_same_query_again(endpoint: ProviderServer) -> None:
+def test_repeated_query_uses_the_cache(endpoint: ProviderServer) -> None:
     replay()
     endpoint.respond = lambda exchange: exchange.status(500)
     assert step(replay()).reason == "cache_hit_signature_match"
 
 
-def test_more_documents_and_other_filters_are_searched_for(endpoint: ProviderServer) -> None:
+def test_changed_settings_repeat_the_search(endpoint: ProviderServer) -> None:
     replay({"match": {"type": "retrieval"}, "retrieval": {"top_k": 9, "filters": {"lang": "en"}}})
     assert endpoint.seen[0].body == {"query": "refund", "top_k": 9, "filters": {"lang": "en"}}
 
@@ -125,12 +125,12 @@ def test_fewer_documents_need_no_search(endpoint: ProviderServer) -> None:
     assert endpoint.seen == []
 
 
-def test_a_search_for_nothing_asks_nobody(endpoint: ProviderServer) -> None:
+def test_search_for_zero_documents_makes_no_call(endpoint: ProviderServer) -> None:
     found = step(replay({"match": {"step": 1}, "retrieval": {"top_k": 0, "query": "other"}}))
     assert (found.reason, documents(found), endpoint.seen) == ("live_retrieval", [], [])
 
 
-def test_the_plan_names_the_retriever_and_searches_nothing(endpoint: ProviderServer) -> None:
+def test_plan_names_retriever_without_searching(endpoint: ProviderServer) -> None:
     planned = plan(QUERY)
     first = planned.steps[0]
     assert (first.action, first.label, first.reason) == ("live", "simulated", "live_retrieval")
@@ -149,7 +149,7 @@ def test_the_plan_names_the_retriever_and_searches_nothing(endpoint: ProviderSer
         ),
     ],
 )
-def test_a_search_that_nobody_can_make_is_refused(settings: Settings, configured: Any, says: str) -> None:
+def test_search_without_retriever_is_refused(settings: Settings, configured: Any, says: str) -> None:
     settings.RETRIEVERS = configured
     refusal = plan(QUERY).refusals[0]
     assert (refusal.code, refusal.where, refusal.step) == ("policy_conflict", "/overrides/overrides/0/retrieval", 1)
@@ -157,7 +157,7 @@ def test_a_search_that_nobody_can_make_is_refused(settings: Settings, configured
     assert plan(QUERY, allow=["model"]).refusals == []  # a placeholder, as the policy says
 
 
-def test_a_profile_that_the_retriever_does_not_have_is_refused_with_those_that_it_has(settings: Settings) -> None:
+def test_unknown_embedding_profile_is_refused(settings: Settings) -> None:
     settings.PROVIDERS = {"vectors": {"protocol": "openai", "base_url": "http://127.0.0.1:9/v1"}}
     entry = {"chroma": {"url": "http://127.0.0.1:9", "collection": "c"}, "serves": ["p*"]}
     settings.RETRIEVERS = {"kb": {**entry, "embeddings": {"small": {"provider": "vectors", "model": "s"}}}}
@@ -167,7 +167,7 @@ def test_a_profile_that_the_retriever_does_not_have_is_refused_with_those_that_i
     assert plan(asked).refusals == []
 
 
-def test_the_store_that_the_recording_names_chooses_the_retriever(endpoint: ProviderServer, settings: Settings) -> None:
+def test_recorded_store_selects_the_retriever(endpoint: ProviderServer, settings: Settings) -> None:
     settings.RETRIEVERS = {
         "elsewhere": {"http": {"url": "http://127.0.0.1:9/"}, "stores": ["qdrant"]},
         "here": {"http": {"url": f"{endpoint.base_url}/search"}, "stores": ["chroma*"]},
@@ -180,7 +180,7 @@ def test_the_store_that_the_recording_names_chooses_the_retriever(endpoint: Prov
     assert services.preview(prepare.parse(request)).steps[0].note == "Calls retriever here"
 
 
-def test_a_search_that_failed_is_made_again_and_one_that_cannot_succeed_ends_the_replay(
+def test_only_retryable_searches_are_repeated(
     endpoint: ProviderServer,
 ) -> None:
     answers = iter([503, 429])
@@ -199,9 +199,7 @@ def test_a_search_that_failed_is_made_again_and_one_that_cannot_succeed_ends_the
     assert "no such field" in view.error
 
 
-def test_after_a_crash_a_finished_search_is_not_made_again_and_an_open_one_is(
-    endpoint: ProviderServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_crash_repeats_only_open_searches(endpoint: ProviderServer, monkeypatch: pytest.MonkeyPatch) -> None:
     session = launch()
     really = retrieval.run
 
@@ -221,9 +219,7 @@ def test_after_a_crash_a_finished_search_is_not_made_again_and_an_open_one_is(
     assert [row[2:] for row in attempts()] == [("failed", "interrupted"), ("succeeded", "")]
 
 
-def test_a_search_ends_when_its_time_is_over_and_when_the_operator_cancels(
-    endpoint: ProviderServer, settings: Settings
-) -> None:
+def test_search_ends_on_timeout_and_cancel(endpoint: ProviderServer, settings: Settings) -> None:
     settings.RETRIEVERS["policies"]["timeout_s"] = 0.3
 
     def slow(exchange: Exchange) -> None:
@@ -246,14 +242,14 @@ def test_a_search_ends_when_its_time_is_over_and_when_the_operator_cancels(
     assert time.monotonic() - started < 2.5  # it did not wait for the answer
 
 
-def test_the_budget_holds_for_searches(endpoint: ProviderServer) -> None:
+def test_budget_applies_to_searches(endpoint: ProviderServer) -> None:
     with pytest.raises(ReplayRefusal, match="the budget allows no live calls"):
         replay(budget={"max_live_calls": 0})
     assert replay(budget={"max_live_calls": 1}).live_calls == 1
     assert len(endpoint.seen) == 1
 
 
-def test_embedding_a_query_costs_what_the_provider_asks(settings: Settings) -> None:
+def test_query_embedding_cost_is_counted(settings: Settings) -> None:
     with stores.embeddings_endpoint() as vectors:
         settings.PROVIDERS = {"openai": {"protocol": "openai", "base_url": f"{vectors.base_url}/v1"}}
         by = {"provider": "openai", "model": "text-embedding-3-small"}
@@ -282,7 +278,7 @@ def test_embedding_a_query_costs_what_the_provider_asks(settings: Settings) -> N
         ({"http": {"url": "http://a/"}, "embedding": "b"}, "not one of []"),
     ],
 )
-def test_a_mistake_in_the_configuration_is_named_at_start(settings: Settings, entry: Any, says: str) -> None:
+def test_configuration_errors_fail_at_start(settings: Settings, entry: Any, says: str) -> None:
     settings.RETRIEVERS = {"kb": entry}
     with pytest.raises(ImproperlyConfigured) as mistake:
         retrieval.configured_retrievers()

@@ -1,4 +1,4 @@
-"""Tools that really run in a replay: over HTTP, as MCP servers, and as callables of installed packages."""
+"""Live tool calls in replays over HTTP: reviews, retries, approvals and crashes."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests run sessions themselves: nothing else may take them."""
+    """Disable the queue: the tests run sessions themselves."""
     held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
@@ -41,7 +41,7 @@ def endpoint(settings: Settings) -> Iterator[ProviderServer]:
         yield running
 
 
-def test_a_reviewed_tool_runs_with_the_new_arguments_and_is_told_that_this_is_a_replay(
+def test_reviewed_tool_runs_with_replay_header(
     endpoint: ProviderServer,
 ) -> None:
     view = replay()
@@ -53,7 +53,7 @@ def test_a_reviewed_tool_runs_with_the_new_arguments_and_is_told_that_this_is_a_
     assert (attempts(), view.live_calls) == ([("tool", "succeeded", "")], 1)
 
 
-def test_an_answer_given_for_one_tool_keeps_no_other_from_running(endpoint: ProviderServer) -> None:
+def test_override_of_one_tool_leaves_others_live(endpoint: ProviderServer) -> None:
     given = {"match": {"type": "tool", "name": "search_policy"}, "tool": {"output": {"given": True}}}
     view = replay(OTHER, given)
     assert view.run is not None
@@ -62,7 +62,7 @@ def test_an_answer_given_for_one_tool_keeps_no_other_from_running(endpoint: Prov
     assert (order_step(view).reason, len(endpoint.seen)) == ("live_tool_call", 1)
 
 
-def test_the_plan_shows_the_tool_as_live(endpoint: ProviderServer) -> None:
+def test_plan_shows_tool_as_live(endpoint: ProviderServer) -> None:
     run = Run.objects.get(id=record(order_desk()).run_id)
     asked: Any = {"run": str(run.id), "policy": {**LIVE, "order": "reexecute"}}
     tool_review_services.decide({"search_policy": False}, author="ada")
@@ -87,13 +87,13 @@ def test_the_plan_shows_the_tool_as_live(endpoint: ProviderServer) -> None:
         ({}, False),
     ],
 )
-def test_a_tool_that_is_not_allowed_does_not_run(endpoint: ProviderServer, policy: Any, safe: bool) -> None:
+def test_disallowed_tool_does_not_run(endpoint: ProviderServer, policy: Any, safe: bool) -> None:
     tool_review_services.decide({"get_order": safe}, author="ada")
     assert order_step(replay(**policy)).reason != "live_tool_call"
     assert endpoint.seen == []
 
 
-def test_without_a_review_a_new_call_is_blocked(endpoint: ProviderServer) -> None:
+def test_unreviewed_tool_call_is_blocked(endpoint: ProviderServer) -> None:
     session = launch()
     tool_review_services.decide({"get_order": None}, author="ada")  # taken back while the session waits for a worker
     runner.execute(session)
@@ -101,7 +101,7 @@ def test_without_a_review_a_new_call_is_blocked(endpoint: ProviderServer) -> Non
     assert endpoint.seen == []
 
 
-def test_what_the_tool_refuses_is_its_answer(endpoint: ProviderServer) -> None:
+def test_tool_error_is_its_answer(endpoint: ProviderServer) -> None:
     endpoint.respond = lambda exchange: exchange.status(404, {"error": "no such order"})
     step = order_step(replay())
     assert (step.status, output(step)) == ("error", {"error": "no such order"})
@@ -120,28 +120,26 @@ def fails_first(times: int, fail: Callable[[Exchange], None]) -> Callable[[Excha
     return respond
 
 
-def test_a_call_that_was_turned_away_is_made_again(endpoint: ProviderServer) -> None:
+def test_rate_limited_call_is_retried(endpoint: ProviderServer) -> None:
     endpoint.respond = fails_first(2, lambda exchange: exchange.status(429, "wait", retry_after="0"))
     step = order_step(replay())
     assert (output(step), step.retries) == ({"status": "at last"}, 2)
     assert [status for _, status, _ in attempts()] == ["failed", "failed", "succeeded"]
 
 
-def test_an_idempotent_tool_is_tried_again_after_an_error_of_the_server(
-    endpoint: ProviderServer, settings: Settings
-) -> None:
+def test_idempotent_tool_is_retried_after_server_error(endpoint: ProviderServer, settings: Settings) -> None:
     settings.TOOLS["get_order"]["idempotent"] = True
     endpoint.respond = fails_first(1, lambda exchange: exchange.status(500, "oops"))
     assert output(order_step(replay())) == {"status": "at last"}
 
 
-def test_retries_end_and_the_session_says_why(endpoint: ProviderServer) -> None:
+def test_exhausted_retries_fail_the_session(endpoint: ProviderServer) -> None:
     endpoint.respond = lambda exchange: exchange.status(429, "wait", retry_after="0")
     view = replay()
     assert (view.status, view.error_code, len(endpoint.seen)) == ("failed_execution", "rate_limited", 3)
 
 
-def test_an_unknown_outcome_is_asked_about_and_never_repeated(endpoint: ProviderServer) -> None:
+def test_unknown_outcome_is_asked_never_repeated(endpoint: ProviderServer) -> None:
     endpoint.respond = lambda exchange: exchange.status(500, "half done")
     session = launch()
     runner.execute(session)
@@ -156,7 +154,7 @@ def test_an_unknown_outcome_is_asked_about_and_never_repeated(endpoint: Provider
 
 
 def asked_first(**given: Any) -> Any:
-    """A call that waits for the operator, and the session after the answer."""
+    """Run a session that waits for the operator, answer it, and return its view."""
     session = launch(tools={"ask": ["get_*"]})
     runner.execute(session)
     waiting = queries.session_view(session)
@@ -176,15 +174,13 @@ def asked_first(**given: Any) -> Any:
         ({"action": "fallback"}, "simulation_policy_fallback", 0),
     ],
 )
-def test_a_tool_that_is_to_be_asked_about_runs_only_when_somebody_lets_it(
-    endpoint: ProviderServer, given: Any, reason: str, calls: int
-) -> None:
+def test_ask_tool_needs_operator_approval(endpoint: ProviderServer, given: Any, reason: str, calls: int) -> None:
     view = asked_first(**given)
     assert (order_step(view).reason, len(endpoint.seen)) == (reason, calls)
     assert view.status.startswith("completed")
 
 
-def test_that_a_call_may_run_does_not_answer_what_came_of_it(endpoint: ProviderServer) -> None:
+def test_run_is_no_answer_about_outcome(endpoint: ProviderServer) -> None:
     endpoint.respond = lambda exchange: exchange.status(500, "half done")
     view = asked_first(action="run")
     assert view.question is not None
@@ -198,7 +194,7 @@ def test_that_a_call_may_run_does_not_answer_what_came_of_it(endpoint: ProviderS
 
 
 class Everyone(leases.Observer):
-    """Takes every worker for dead."""
+    """Treats every worker as dead."""
 
     def find_abandoned(self) -> list[leases.Claim]:
         running = ReplaySession.objects.filter(status="running").values_list("id", "owner")
@@ -206,7 +202,7 @@ class Everyone(leases.Observer):
 
 
 @pytest.mark.parametrize("idempotent", [False, True])
-def test_after_a_crash_only_an_idempotent_call_is_made_again(
+def test_crash_repeats_only_idempotent_calls(
     endpoint: ProviderServer, settings: Settings, monkeypatch: pytest.MonkeyPatch, idempotent: bool
 ) -> None:
     settings.TOOLS["get_order"]["idempotent"] = idempotent
@@ -246,7 +242,7 @@ def test_secrets_come_from_the_environment(
     assert "s3cret" not in str(list(Attempt.objects.values()))
 
 
-def test_a_host_that_is_not_there_ends_the_replay_after_its_retries(settings: Settings) -> None:
+def test_unreachable_host_ends_replay_after_retries(settings: Settings) -> None:
     configure(settings, {"http": {"url": "http://orders.invalid/"}})
     assert replay().error_code == "network"
     assert [code for _, _, code in attempts()] == ["network"] * 3
@@ -263,7 +259,7 @@ def test_a_host_that_is_not_there_ends_the_replay_after_its_retries(settings: Se
         ({"python": "a", "timeout_s": 0}, "['timeout_s']"),
     ],
 )
-def test_a_wrong_configuration_names_its_place(settings: Settings, entry: Any, says: str) -> None:
+def test_configuration_error_names_its_location(settings: Settings, entry: Any, says: str) -> None:
     settings.TOOLS = {"get_order": entry}
     with pytest.raises(ImproperlyConfigured) as refused:
         tools.configured_tools()

@@ -1,4 +1,4 @@
-"""Tools that run beside the replay: MCP servers, and callables of installed packages."""
+"""Local tools in replays: MCP servers, and callables of installed packages."""
 
 import json
 import os
@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests run sessions themselves: nothing else may take them."""
+    """Disable the queue: the tests run sessions themselves."""
     held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
@@ -35,9 +35,7 @@ def lines(log: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in log.read_text().splitlines()]
 
 
-def test_a_tool_of_an_mcp_server_on_standard_streams(
-    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mcp_stdio_tool_runs(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROOT_OF_TESTS", str(ROOT))
     log = tmp_path / "log"
     command = {"command": sys.executable, "args": ["-m", "tests.support.servers.mcp_server", "0", str(log)]}
@@ -48,7 +46,7 @@ def test_a_tool_of_an_mcp_server_on_standard_streams(
     assert (line["tool"], line["meta"], line["variable"]) == ("lookup", str(view.id), str(view.id))
 
 
-def test_an_mcp_tool_that_fails_answers_with_its_error_and_one_that_dies_is_asked_about(
+def test_failed_mcp_tool_answers_dead_one_asks(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ROOT_OF_TESTS", str(ROOT))
@@ -68,7 +66,7 @@ def test_an_mcp_tool_that_fails_answers_with_its_error_and_one_that_dies_is_aske
     assert len(lines(tmp_path / "log")) == 2
 
 
-def test_a_command_that_is_not_there_ends_the_replay(settings: Settings) -> None:
+def test_missing_command_ends_the_replay(settings: Settings) -> None:
     configure(settings, {"mcp": {"command": "/no/such/command"}})
     view = replay()
     assert (view.status, view.error_code) == ("failed_execution", "tool_unavailable")
@@ -96,7 +94,7 @@ def mcp_over_http(tmp_path: Path) -> Iterator[tuple[str, Path]]:
         process.wait()
 
 
-def test_a_tool_of_an_mcp_server_over_streamable_http(settings: Settings, mcp_over_http: tuple[str, Path]) -> None:
+def test_mcp_http_tool_runs(settings: Settings, mcp_over_http: tuple[str, Path]) -> None:
     url, log = mcp_over_http
     configure(settings, {"mcp": {"url": url, "tool": "lookup"}})
     view = replay()
@@ -106,7 +104,7 @@ def test_a_tool_of_an_mcp_server_over_streamable_http(settings: Settings, mcp_ov
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A package that offers a tool, as an installer would leave it."""
+    """Install a package with a tool into a temporary folder."""
     install(
         tmp_path,
         monkeypatch,
@@ -130,7 +128,7 @@ def install(folder: Path, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
 
 
 @pytest.mark.usefixtures("installed")
-def test_a_callable_of_an_installed_package_runs() -> None:
+def test_python_callable_runs() -> None:
     services.decide({"get_order": True}, author="ada")
     assert tools.executors() == {"get_order": "python get_order"}
     view = replay()
@@ -143,9 +141,7 @@ def two_orders(*orders: str) -> dict[str, Any]:
     return {"match": {"step": 3}, "output": {"tool_calls": calls}}
 
 
-def test_the_calls_of_a_replay_share_one_mcp_connection_that_ends_with_it(
-    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_replay_shares_one_mcp_connection(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROOT_OF_TESTS", str(ROOT))
     log = tmp_path / "log"
     command = {"command": sys.executable, "args": ["-m", "tests.support.servers.mcp_server", "0", str(log)]}
@@ -166,9 +162,7 @@ def running(pid: int) -> bool:
     return True
 
 
-def test_a_server_that_left_between_two_calls_is_started_again(
-    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_dead_mcp_server_is_restarted(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROOT_OF_TESTS", str(ROOT))
     log = tmp_path / "log"
     command = {"command": sys.executable, "args": ["-m", "tests.support.servers.mcp_server", "0", str(log)]}
@@ -208,7 +202,7 @@ def get_order(order_id):
         ("sys.exit('no')", False, "completed_mixed", ""),
     ],
 )
-def test_a_callable_runs_in_a_process_that_is_ended_in_its_time(
+def test_hanging_callable_is_killed_on_timeout(
     settings: Settings,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

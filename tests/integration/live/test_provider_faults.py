@@ -1,4 +1,4 @@
-"""Whatever a provider does: the call is made again or the replay fails with a code and a step, and no half is kept."""
+"""Provider faults: a call is retried, or the replay fails with code and step; no partial answer is stored."""
 
 import contextlib
 import email.utils
@@ -48,7 +48,7 @@ def _good(protocol: str) -> Respond:
 
 
 def _half(exchange: Exchange, protocol: str) -> None:
-    """The beginning of an answer, a text among it."""
+    """The first part of an answer, with some text."""
     exchange.stream()
     if protocol == "openai":
         exchange.send(openai_chunk({"role": "assistant", "content": "Half of "}))
@@ -58,7 +58,7 @@ def _half(exchange: Exchange, protocol: str) -> None:
 
 
 def _reset(exchange: Exchange) -> None:
-    """Close so that the other side gets a reset, and no end of the stream."""
+    """Close the connection with a reset instead of an end of stream."""
     exchange.handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     exchange.handler.connection.close()
     exchange.handler.close_connection = True
@@ -101,7 +101,7 @@ def _forever(piece: bytes, kind: str = "text/event-stream", pause_s: float = 0.0
 
 
 def _whole_completion(exchange: Exchange, protocol: str) -> None:
-    """An answer that is complete and is no stream, as a server gives it that knows of none."""
+    """A complete answer without streaming, as from a server that does not support it."""
     exchange.status(200, {"choices": [{"message": {"role": "assistant", "content": "Half"}, "finish_reason": "stop"}]})
 
 
@@ -120,7 +120,7 @@ def _broken_arguments(exchange: Exchange, protocol: str) -> None:
 
 
 def _arguments(text: str) -> Callable[[Exchange, str], None]:
-    """A call of a tool whose arguments are this text."""
+    """A tool call with this text as arguments."""
 
     def respond(exchange: Exchange, protocol: str) -> None:
         exchange.stream()
@@ -253,7 +253,7 @@ def attempts(session: ReplaySession) -> list[tuple[str, str]]:
 
 
 def read_along(session: ReplaySession) -> str:
-    """The text that a watcher has at the end: a lower offset begins anew."""
+    """The text that a client has assembled; a lower offset restarts it."""
     text = ""
     for message in SessionMessage.objects.filter(session=session, type="text").order_by("seq"):
         text = text[: message.body["offset"]] + message.body["text"]
@@ -267,9 +267,7 @@ def answered_step(session: ReplaySession) -> Step:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_a_fault_is_mended_by_the_next_attempt_or_ends_the_replay_where_it_was(
-    server: ProviderServer, fault: Fault, protocol: str
-) -> None:
+def test_single_fault_is_retried_or_final(server: ProviderServer, fault: Fault, protocol: str) -> None:
     server.respond = lambda exchange: (
         fault.respond(exchange, protocol) if len(server.seen) == 1 else _good(protocol)(exchange)
     )
@@ -291,9 +289,7 @@ def test_a_fault_is_mended_by_the_next_attempt_or_ends_the_replay_where_it_was(
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_a_fault_that_stays_ends_the_replay_after_its_retries_with_every_attempt_shown(
-    server: ProviderServer, protocol: str
-) -> None:
+def test_lasting_fault_exhausts_retries(server: ProviderServer, protocol: str) -> None:
     server.respond = lambda exchange: _status(503)(exchange, protocol)
     session = launch(protocol, retries={"max": 2, "initial_s": 0.01})
     runner.execute(session.id)
@@ -308,7 +304,7 @@ def test_a_fault_that_stays_ends_the_replay_after_its_retries_with_every_attempt
 
 
 @pytest.mark.parametrize("asked", ["1", "date"])
-def test_a_wait_that_is_asked_for_is_kept(server: ProviderServer, asked: str) -> None:
+def test_retry_after_is_respected(server: ProviderServer, asked: str) -> None:
     def respond(exchange: Exchange) -> None:
         if len(server.seen) == 1:
             exchange.status(429, "later", retry_after=_http_date(1.9) if asked == "date" else asked)
@@ -324,7 +320,7 @@ def test_a_wait_that_is_asked_for_is_kept(server: ProviderServer, asked: str) ->
 
 
 @pytest.mark.parametrize("hangs", [True, False])
-def test_a_deadline_ends_a_call_and_the_wait_for_the_next(
+def test_deadline_ends_calls_and_waits(
     server: ProviderServer, settings: Settings, monkeypatch: pytest.MonkeyPatch, hangs: bool
 ) -> None:
     let_go = threading.Event()
@@ -367,7 +363,7 @@ def _asked(server: ProviderServer) -> None:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("silent", [lambda exchange, protocol: None, _half], ids=["at once", "in the middle"])
-def test_a_provider_that_never_answers_does_not_keep_a_replay_from_being_cancelled(
+def test_cancel_interrupts_silent_provider(
     server: ProviderServer, settings: Settings, protocol: str, silent: Callable[[Exchange, str], None]
 ) -> None:
     let_go = threading.Event()

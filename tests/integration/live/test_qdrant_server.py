@@ -42,7 +42,7 @@ def ask(method: str, path: str, body: Any = None, **headers: str) -> httpx2.Resp
     return httpx2.request(method, qdrant_url() + path, json=body, headers=sent)
 
 
-def test_the_official_client_understands_every_answer(official: Any, name: str) -> None:
+def test_official_client_accepts_every_answer(official: Any, name: str) -> None:
     wire = qdrant_wire.models(PACKAGES)
     asked = wire.QueryRequest(query=VECTOR, using="dense", limit=2, with_payload=True)
     found = official.search_api.query_points(collection_name=name, query_request=asked).result.points
@@ -79,18 +79,18 @@ def test_the_official_client_understands_every_answer(official: Any, name: str) 
         ("POST", QUERY, {"query": {"text": "a", "model": "nobody/knows"}, "using": "dense"}, 500, "Inference"),
     ],
 )
-def test_a_refusal_says_what_was_wrong(name: str, method: str, place: str, body: Any, status: int, says: str) -> None:
+def test_refusal_names_the_error(name: str, method: str, place: str, body: Any, status: int, says: str) -> None:
     said = ask(method, f"/collections{place.format(quote(name))}", body)
     assert said.status_code == status
     assert says in said.json()["status"]["error"]
 
 
-def test_an_unknown_address_is_answered_with_nothing() -> None:
+def test_unknown_path_is_answered_with_404() -> None:
     said = ask("GET", "/nowhere")
     assert (said.status_code, said.content) == (404, b"")
 
 
-def test_answers_are_compressed_for_who_understands_that(name: str) -> None:
+def test_answers_are_compressed_on_request(name: str) -> None:
     plain, packed = (
         ask("GET", f"/collections/{quote(name)}"),
         ask("GET", f"/collections/{quote(name)}", accept_encoding="gzip"),
@@ -105,7 +105,7 @@ def key() -> str:
     return qdrant_key() or pytest.skip("this server asks for no key")
 
 
-def test_the_key_comes_in_either_header_and_without_it_there_is_no_answer(name: str, key: str) -> None:
+def test_key_is_required_in_either_header(name: str, key: str) -> None:
     place = f"{qdrant_url()}/collections/{quote(name)}"
     for right in ({"api-key": key}, {"authorization": f"Bearer {key}"}):
         assert httpx2.get(place, headers=right).status_code == 200
@@ -116,7 +116,7 @@ def test_the_key_comes_in_either_header_and_without_it_there_is_no_answer(name: 
 
 
 @pytest.mark.usefixtures("key")
-def test_a_wrong_key_ends_a_search(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_key_fails_the_search(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     by = {"embeddings": {"words": {"engine": "qdrant/bm25", "vector": "words"}}}
     settings.RETRIEVERS = {"library": {**stores.qdrant(), **by}}
     monkeypatch.setenv("LIBRARY_KEY", "wr0ng")

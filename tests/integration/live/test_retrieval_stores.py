@@ -1,4 +1,4 @@
-"""Searching in real stores: Chroma's server, Qdrant's engine, PostgreSQL with pgvector, and an HTTP endpoint."""
+"""Retrieval from real stores: Chroma, Qdrant, PostgreSQL with pgvector, and an HTTP endpoint."""
 
 import os
 import time
@@ -42,14 +42,14 @@ def find(
 
 
 def texts(documents: list[dict[str, Any]]) -> list[str]:
-    """By the word that each of them alone begins with."""
+    """Return texts by their unique first word."""
     return [str(document["content"]).split()[0] for document in documents]
 
 
 @pytest.mark.usefixtures("vectors")
 @pytest.mark.parametrize("make", [stores.chroma, stores.qdrant, stores.pgvector])
 class TestEveryStore:
-    def test_the_nearest_documents_come_first_with_their_scores(self, make: Make, settings: Settings) -> None:
+    def test_nearest_documents_come_first(self, make: Make, settings: Settings) -> None:
         found = find(retriever(settings, make()))
         assert texts(found) == ["lost", "freight", "gift"]
         scores = [document["score"] for document in found]
@@ -59,7 +59,7 @@ class TestEveryStore:
         assert found[0]["metadata"]["year"] == 2024
         assert found[0]["content"] == stores.DOCUMENTS[0]["content"]
 
-    def test_as_many_as_were_asked_for_and_none_for_zero(self, make: Make, settings: Settings) -> None:
+    def test_top_k_limits_the_documents(self, make: Make, settings: Settings) -> None:
         one = retriever(settings, make())
         assert len(find(one, top_k=2)) == 2
         assert find(one, top_k=0) == []
@@ -80,12 +80,12 @@ class TestEveryStore:
     ) -> None:
         assert texts(find(retriever(settings, make()), filters)) == left
 
-    def test_a_filter_that_nobody_knows_is_refused(self, make: Make, settings: Settings) -> None:
+    def test_unknown_filter_is_refused(self, make: Make, settings: Settings) -> None:
         with pytest.raises(ProviderError, match="is not an operator") as refused:
             find(retriever(settings, make()), {"lang": {"$like": "d%"}})
         assert (refused.value.code, refused.value.retryable) == ("bad_request", False)
 
-    def test_a_store_that_is_not_there_can_be_asked_again_later(self, make: Make, settings: Settings) -> None:
+    def test_unreachable_store_is_retryable(self, make: Make, settings: Settings) -> None:
         entry = make()
         kind = next(iter(entry))
         if kind == "pgvector":
@@ -97,7 +97,7 @@ class TestEveryStore:
             find(retriever(settings, entry))
         assert (failed.value.code, failed.value.retryable) == ("network", True)
 
-    def test_a_place_that_is_not_in_the_store_is_named(self, make: Make, settings: Settings) -> None:
+    def test_missing_collection_is_named(self, make: Make, settings: Settings) -> None:
         entry = make()
         kind = next(iter(entry))
         entry[kind]["table" if kind == "pgvector" else "collection"] = "elsewhere"
@@ -108,14 +108,14 @@ class TestEveryStore:
 
 @pytest.mark.parametrize(("make", "far"), [(lambda: stores.chroma("l2"), 3.0), (lambda: stores.qdrant("Euclid"), 1.7)])
 @pytest.mark.usefixtures("vectors")
-def test_a_distance_becomes_a_score_that_grows_with_nearness(make: Make, far: float, settings: Settings) -> None:
+def test_score_grows_with_nearness(make: Make, far: float, settings: Settings) -> None:
     found = find(retriever(settings, make()))
     assert found[0]["score"] > found[-1]["score"] > 0
     assert found[0]["distance"] < found[-1]["distance"]
     assert found[-1]["distance"] > far
 
 
-def test_the_query_is_embedded_with_the_profile_that_was_asked_for(vectors: ProviderServer, settings: Settings) -> None:
+def test_query_uses_requested_embedding_profile(vectors: ProviderServer, settings: Settings) -> None:
     entry = stores.chroma()
     profiles = {"small": SMALL, "large": {**SMALL, "model": "large", "dimensions": 6}}
     settings.RETRIEVERS = {"library": {**entry, "embeddings": profiles, "embedding": "small"}}
@@ -135,7 +135,7 @@ def test_qdrant_embeds_the_text_itself(settings: Settings) -> None:
     assert texts(found) == ["gift"]
 
 
-def test_filters_of_the_store_itself_are_passed_on(vectors: ProviderServer, settings: Settings) -> None:
+def test_native_filters_pass_unchanged(vectors: ProviderServer, settings: Settings) -> None:
     chroma = retriever(settings, stores.chroma())
     assert texts(find(chroma, {"where_document": {"$contains": "gift"}})) == ["gift"]
     either: Any = {"$or": [{"year": 2022}, {"lang": "de"}]}
@@ -146,7 +146,7 @@ def test_filters_of_the_store_itself_are_passed_on(vectors: ProviderServer, sett
 
 @pytest.mark.usefixtures("vectors")
 class TestPgvector:
-    def test_columns_are_returned_and_filtered_by(self, settings: Settings) -> None:
+    def test_columns_are_returned_and_filterable(self, settings: Settings) -> None:
         found = find(retriever(settings, stores.pgvector()), {"Year": {"$gte": 2023}})
         assert [document["id"] for document in found] == ["a", "c"]
         assert found[0]["metadata"] == {"lang": "en", "year": 2024, "Year": 2024}
@@ -159,7 +159,7 @@ class TestPgvector:
         assert texts(found)[0] == "lost"
         assert found[0]["score"] > found[-1]["score"]
 
-    def test_names_cannot_carry_sql(self, settings: Settings) -> None:
+    def test_names_cannot_inject_sql(self, settings: Settings) -> None:
         entry = stores.pgvector()
         table = entry["pgvector"]["table"]
         entry["pgvector"]["columns"] = ['lang"; DROP TABLE x; --']
@@ -172,7 +172,7 @@ class TestPgvector:
         with psycopg.connect(os.environ["LIBRARY_URL"]) as connection:
             assert connection.execute(f'SELECT count(*) FROM "{table}"').fetchone() == (3,)
 
-    def test_the_query_can_only_read_and_ends_in_its_time(self, settings: Settings) -> None:
+    def test_query_is_read_only_and_limited(self, settings: Settings) -> None:
         entry = stores.pgvector()
         table, view = entry["pgvector"]["table"], "slow"
         with psycopg.connect(os.environ["LIBRARY_URL"], autocommit=True) as connection:
@@ -214,9 +214,7 @@ def over_http(settings: Settings, running: ProviderServer, **more: Any) -> retri
     return retrieval.configured_retrievers()["search"]
 
 
-def test_an_http_endpoint_gets_the_text_and_is_told_that_this_is_a_replay(
-    endpoint: ProviderServer, settings: Settings
-) -> None:
+def test_http_endpoint_receives_text_and_replay_header(endpoint: ProviderServer, settings: Settings) -> None:
     asked = retrieval.Search(query="q", top_k=5, filters={"lang": "en"}, embedding="large", replay="r1")
     found = retrieval.run(over_http(settings, endpoint), asked).documents
     assert found[0] == {"id": "a", "content": "lost", "score": 0.9, "metadata": {"lang": "en"}}
@@ -239,7 +237,7 @@ def test_an_http_endpoint_gets_the_text_and_is_told_that_this_is_a_replay(
         (503, "overloaded", True),
     ],
 )
-def test_failures_are_told_apart_by_their_status(
+def test_failures_are_classified_by_status(
     endpoint: ProviderServer, settings: Settings, status: int, code: str, retryable: bool
 ) -> None:
     endpoint.respond = lambda exchange: exchange.status(status, {"error": "s3cret"}, retry_after="3")
@@ -251,14 +249,14 @@ def test_failures_are_told_apart_by_their_status(
 
 
 @pytest.mark.parametrize("said", ["no JSON", {"found": {}}, {"found": {"hits": [{"key": "a"}]}}, []])
-def test_an_answer_of_another_shape_is_said(endpoint: ProviderServer, settings: Settings, said: Any) -> None:
+def test_malformed_answer_is_reported(endpoint: ProviderServer, settings: Settings, said: Any) -> None:
     endpoint.respond = lambda exchange: exchange.status(200, said)
     with pytest.raises(ProviderError) as failed:
         find(over_http(settings, endpoint))
     assert failed.value.code == "invalid_response"
 
 
-def test_the_packaged_model_is_asked_for_by_name(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_packaged_model_is_named(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.RETRIEVERS = {"library": {**stores.chroma(), "embeddings": {"mini": {"local": "all-MiniLM-L6-v2"}}}}
     monkeypatch.setattr(embeddings, "is_installed", lambda: False)
     with pytest.raises(ProviderError, match="extra `semantic`"):
@@ -266,7 +264,7 @@ def test_the_packaged_model_is_asked_for_by_name(settings: Settings, monkeypatch
 
 
 @pytest.mark.semantic
-def test_a_semantic_query_is_embedded_by_the_packaged_model(settings: Settings) -> None:
+def test_packaged_model_embeds_the_query(settings: Settings) -> None:
     contents = [document["content"] for document in stores.DOCUMENTS]
     made = embeddings.encode(contents)
     entry = stores.chroma(vectors=[made[text] for text in contents])
@@ -277,7 +275,7 @@ def test_a_semantic_query_is_embedded_by_the_packaged_model(settings: Settings) 
     assert texts(find(one, query="a voucher as a present"))[0] == "gift"
 
 
-def test_an_answer_that_does_not_end_or_is_compressed_is_given_up(endpoint: ProviderServer, settings: Settings) -> None:
+def test_endless_and_compressed_answers_are_rejected(endpoint: ProviderServer, settings: Settings) -> None:
     def drips(exchange: Any) -> None:
         exchange.handler.send_response(200)
         exchange.handler.send_header("content-length", "1000")

@@ -1,4 +1,4 @@
-"""Telemetry: every event in order, to HTTP and to files, without holding the replay up, and no loss unsaid."""
+"""Telemetry: ordered delivery to HTTP and files, without delaying replays; all losses are reported."""
 
 import json
 import threading
@@ -61,9 +61,7 @@ def event(number: int, session: str = "s") -> JSONObject:
     return {"event_type": "turn_end", "timestamp_ms": number, "session_id": session, "payload": {"turn": number}}
 
 
-def test_every_event_of_a_replay_in_order_as_krabs_writes_it(
-    server: ProviderServer, settings: Settings, tmp_path: Path
-) -> None:
+def test_replay_events_match_krabs(server: ProviderServer, settings: Settings, tmp_path: Path) -> None:
     with provider_server(lambda exchange: exchange.status(200, {})) as collector:
         settings.TELEMETRY = {
             "http": {"http": {"url": f"{collector.base_url}/events"}},
@@ -99,9 +97,7 @@ def test_every_event_of_a_replay_in_order_as_krabs_writes_it(
     }
 
 
-def test_failed_attempts_are_told_with_their_numbers(
-    server: ProviderServer, settings: Settings, tmp_path: Path
-) -> None:
+def test_failed_attempts_are_numbered(server: ProviderServer, settings: Settings, tmp_path: Path) -> None:
     answers = iter([500, 429])
     good = server.respond
 
@@ -121,9 +117,7 @@ def test_failed_attempts_are_told_with_their_numbers(
     ]
 
 
-def test_a_file_of_a_replay_is_imported_as_one_of_krabs(
-    server: ProviderServer, settings: Settings, tmp_path: Path
-) -> None:
+def test_event_file_imports_as_krabs_run(server: ProviderServer, settings: Settings, tmp_path: Path) -> None:
     settings.TELEMETRY = {"file": {"jsonl": str(tmp_path / "t.jsonl")}}
     replay()
     assert telemetry.flush(5)
@@ -132,7 +126,7 @@ def test_a_file_of_a_replay_is_imported_as_one_of_krabs(
     assert run.status == "completed"
 
 
-def test_a_target_that_hangs_does_not_hold_the_replay_up(
+def test_hanging_target_does_not_delay_replay(
     server: ProviderServer, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(telemetry, "SESSION_LIMIT_S", 0.1)
@@ -152,7 +146,7 @@ def test_a_target_that_hangs_does_not_hold_the_replay_up(
 
 
 class _Place:
-    """Fails as told, and keeps what came."""
+    """Raises the given failures in turn, then stores events."""
 
     def __init__(self, *failures: Exception) -> None:
         self.failures = list(failures)
@@ -175,7 +169,7 @@ def sender(place: _Place, **options: Any) -> telemetry.Sender:
     return telemetry.Sender("t", entry, place)
 
 
-def test_retries_keep_the_order() -> None:
+def test_retries_preserve_order() -> None:
     place = _Place(Unreachable("500"), Unreachable("429", 0.0), Unreachable("reset"))
     sending = sender(place, batch=3)
     for number in range(20):
@@ -185,7 +179,7 @@ def test_retries_keep_the_order() -> None:
     assert [one["timestamp_ms"] for one in place.came] == list(range(20))
 
 
-def test_what_does_not_fit_is_dropped_counted_and_told() -> None:
+def test_full_queue_drops_and_reports_events() -> None:
     place = _Place()
     place.open.clear()
     sending = sender(place, queue=5)
@@ -204,7 +198,7 @@ def test_what_does_not_fit_is_dropped_counted_and_told() -> None:
     assert (row.dropped, row.error) == (5, "the queue is full")
 
 
-def test_refused_events_are_dropped_at_once_and_unreachable_ones_after_their_retries() -> None:
+def test_unreachable_targets_are_retried_before_drop() -> None:
     place = _Place(PermanentFailure("400"), *[Unreachable("away")] * 3)
     sending = sender(place, retries=2)
     for number in range(3):
@@ -216,7 +210,7 @@ def test_refused_events_are_dropped_at_once_and_unreachable_ones_after_their_ret
     assert [one["payload"] for one in place.came if one["event_type"] == "events_dropped"] == [{"count": 2}]
 
 
-def test_closing_has_a_limit_and_counts_what_is_left() -> None:
+def test_close_drops_and_counts_leftovers() -> None:
     place = _Place()
     place.open.clear()
     sending = sender(place)
@@ -227,7 +221,7 @@ def test_closing_has_a_limit_and_counts_what_is_left() -> None:
     place.open.set()
 
 
-def test_whole_lines_even_after_somebody_cut_the_file(tmp_path: Path) -> None:
+def test_incomplete_last_line_is_terminated(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text('{"event_type": "cut')
     FileDelivery(str(path)).send([event(1), event(2)])
@@ -235,12 +229,12 @@ def test_whole_lines_even_after_somebody_cut_the_file(tmp_path: Path) -> None:
     assert [json.loads(line)["timestamp_ms"] for line in lines[1:]] == [1, 2]
 
 
-def test_a_session_id_cannot_lead_out_of_the_folder(tmp_path: Path) -> None:
+def test_session_id_cannot_escape_the_folder(tmp_path: Path) -> None:
     FileDelivery(f"{tmp_path}/in/{{session_id}}.jsonl").send([event(1, "../../x")])
     assert [path.name for path in (tmp_path / "in").iterdir()] == ["....x.jsonl"]
 
 
-def test_batches_go_as_lists() -> None:
+def test_batches_are_posted_as_lists() -> None:
     with provider_server(lambda exchange: exchange.status(204)) as collector:
         entry = TelemetryEntry.model_validate({"http": {"url": collector.base_url}, "batch": 10})
         place = create_delivery(entry)
@@ -249,7 +243,7 @@ def test_batches_go_as_lists() -> None:
         assert isinstance(collector.seen[0].body, list)
 
 
-def test_what_is_configured_and_sent_can_be_read(settings: Settings, client: Client) -> None:
+def test_targets_and_counts_are_listed(settings: Settings, client: Client) -> None:
     settings.HOOKS = {"gate": {"events": ["pre_tool_use"], "matcher": "rm", "gate": True, "answer": {"action": "deny"}}}
     settings.TELEMETRY = {
         "http": {"http": {"url": "http://127.0.0.1:9/", "headers_env": {"Authorization": "NOT_SET_HERE"}}}
@@ -262,7 +256,7 @@ def test_what_is_configured_and_sent_can_be_read(settings: Settings, client: Cli
     assert target["problem"] == "the environment variable NOT_SET_HERE is not set"
 
 
-def test_large_integers_and_mistakes_do_not_end_the_sender(tmp_path: Path) -> None:
+def test_sender_survives_unexpected_errors(tmp_path: Path) -> None:
     FileDelivery(str(tmp_path / "t.jsonl")).send([{**event(1), "payload": {"n": 2**70}}])
     assert json.loads((tmp_path / "t.jsonl").read_text())["payload"] == {"n": 2**70}
     place = _Place(ValueError("a mistake"))
@@ -276,9 +270,7 @@ def test_large_integers_and_mistakes_do_not_end_the_sender(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("away", [InterfaceError, OperationalError])
-def test_events_go_on_while_they_cannot_be_counted_and_are_counted_later(
-    away: type[Exception], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_counts_survive_database_outage(away: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
     write, failures = telemetry_counters._write, iter([away("gone"), away("gone")])
 
     def written(target: str, count: Any) -> None:

@@ -1,4 +1,4 @@
-"""Trying a tool or a retriever out, from the page or over REST."""
+"""Trials of tools and retrievers, over REST."""
 
 import json
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ FOUND = {"documents": [{"id": "a", "content": "Lost parcels are refunded.", "sco
 
 @pytest.fixture(autouse=True)
 def queued(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The tests make the calls themselves: nothing else may take them."""
+    """Disable the queue: the tests run trials themselves."""
     return held(monkeypatch, task_names.TRY_OUT)
 
 
@@ -47,7 +47,7 @@ def get(path: str, **headers: str) -> Any:
 
 
 def tried(path: str, body: Any, queued: list[str]) -> Any:
-    """The trial as it ended."""
+    """Return the finished trial."""
     started = post(path, body)
     assert started.status_code == 202, started.json()
     assert (started.json()["status"], queued) == ("pending", [started.json()["id"]])
@@ -55,9 +55,7 @@ def tried(path: str, body: Any, queued: list[str]) -> Any:
     return get(f"trials/{started.json()['id']}").json()
 
 
-def test_a_tool_that_is_reviewed_as_safe_runs_once_and_leaves_a_record(
-    endpoint: ProviderServer, queued: list[str]
-) -> None:
+def test_safe_tool_trial_runs_once(endpoint: ProviderServer, queued: list[str]) -> None:
     services.decide({"get_order": True}, author="ada")
     seen = tried("tools/trials", {"name": "get_order", "arguments": {"order_id": "B-9"}}, queued)
     assert (seen["status"], seen["output"], seen["output_status"]) == ("succeeded", FOUND, "ok")
@@ -74,7 +72,7 @@ def test_a_tool_that_is_reviewed_as_safe_runs_once_and_leaves_a_record(
 @pytest.mark.parametrize(
     ("safe", "why"), [(None, "it has not been reviewed"), (False, "reviewed as having side effects")]
 )
-def test_a_tool_that_nobody_called_safe_has_to_be_confirmed(
+def test_unsafe_tool_trial_needs_confirmation(
     endpoint: ProviderServer, queued: list[str], safe: bool | None, why: str
 ) -> None:
     services.decide({"get_order": safe}, author="ada")
@@ -86,7 +84,7 @@ def test_a_tool_that_nobody_called_safe_has_to_be_confirmed(
     assert (seen["status"], seen["confirmed"]) == ("succeeded", True)
 
 
-def test_what_a_tool_refuses_is_its_answer_and_what_fails_is_said(endpoint: ProviderServer, queued: list[str]) -> None:
+def test_trial_reports_tool_errors_and_failures(endpoint: ProviderServer, queued: list[str]) -> None:
     endpoint.respond = lambda exchange: exchange.status(404, {"error": "no such order"})
     seen = tried("tools/trials", {"name": "get_order", "confirmed": True}, queued)
     assert (seen["status"], seen["output_status"], seen["output"]) == ("succeeded", "error", {"error": "no such order"})
@@ -98,7 +96,7 @@ def test_what_a_tool_refuses_is_its_answer_and_what_fails_is_said(endpoint: Prov
     assert "oops" in seen["error"]
 
 
-def test_a_retriever_shows_what_it_finds(endpoint: ProviderServer, queued: list[str]) -> None:
+def test_retriever_trial_shows_documents(endpoint: ProviderServer, queued: list[str]) -> None:
     listed = get("retrievers").json()["retrievers"]
     assert [(one["name"], one["kind"], one["serves"], one["top_k"]) for one in listed] == [
         ("policies", "http", ["policies"], 10)
@@ -121,14 +119,14 @@ def test_a_retriever_shows_what_it_finds(endpoint: ProviderServer, queued: list[
     ],
 )
 @pytest.mark.usefixtures("endpoint")
-def test_a_mistake_is_named(path: str, body: Any, where: str) -> None:
+def test_invalid_trial_is_refused(path: str, body: Any, where: str) -> None:
     refused = post(path, body)
     assert refused.status_code == 422
     assert refused.json()["where"] == where
 
 
 @pytest.mark.usefixtures("endpoint")
-def test_a_trial_whose_worker_is_gone_has_failed(queued: list[str]) -> None:
+def test_trial_of_dead_worker_fails(queued: list[str]) -> None:
     post("tools/trials", {"name": "get_order", "confirmed": True})
     trial = Trial.objects.get()
     past = timezone.now() - timedelta(seconds=1)
@@ -142,7 +140,7 @@ def test_a_trial_whose_worker_is_gone_has_failed(queued: list[str]) -> None:
 
 
 @pytest.mark.usefixtures("endpoint")
-def test_only_administrators_try_and_see_what_came_of_it(settings: Settings) -> None:
+def test_trials_require_an_administrator(settings: Settings) -> None:
     settings.LOGIN_REQUIRED = True
     roles: tuple[tuple[Role, int], ...] = (("viewer", 403), ("debugger", 403), ("admin", 202))
     for role, status in roles:
@@ -154,7 +152,7 @@ def test_only_administrators_try_and_see_what_came_of_it(settings: Settings) -> 
     assert set(Trial.objects.values_list("by", flat=True)) == {"admin"}
 
 
-def test_a_worker_makes_the_call(
+def test_worker_runs_the_trial(
     endpoint: ProviderServer, settings: Settings, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     monkeypatch.undo()  # this time it is queued

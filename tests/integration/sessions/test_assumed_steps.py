@@ -1,4 +1,4 @@
-"""Replays with steps that are assumed unaffected, and with messages typed after a changed answer."""
+"""Replays with steps that are assumed unaffected, and with user messages after a changed answer."""
 
 from typing import Any
 from uuid import UUID
@@ -26,7 +26,7 @@ TONE = "Answer in the tone of the department."
 
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests run sessions themselves: nothing else may take them."""
+    """Disable the queue: the tests run sessions themselves."""
     held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
@@ -49,7 +49,7 @@ def _model(key: str, answer: str, *messages: JSONValue, temperature: float = 0.0
 def _router(
     external_id: str, answer: str = "billing", request: str = TONE, *, app: str = "router", temperature: float = 0.0
 ) -> RecordedRun:
-    """A model says which department, and code asks another one without saying which."""
+    """A run in which a model picks a department, and code then calls a model without naming it."""
     steps = (
         _model("route", answer, _said("user", "Which queue is this for?"), temperature=temperature),
         _model("write", "We are looking into it.", _said("user", request)),
@@ -83,7 +83,7 @@ def _steps(view: SessionView) -> list[Step]:
     return list(Step.objects.filter(run_id=view.run).order_by("sequence_no"))
 
 
-def test_assumed_step_keeps_its_recording_and_says_why() -> None:
+def test_assumed_step_reuses_its_recording() -> None:
     run = record(_router("one")).run_id
     source = Step.objects.get(run_id=run, sequence_no=2)
     view = _replayed(run, [SHIPPING], allow=[])
@@ -102,8 +102,8 @@ def test_strict_policies_refuse_assumed_steps() -> None:
     assert (view.status, view.error_code) == ("failed_validation", "strict")
 
 
-def test_strict_replay_stops_where_a_cached_answer_may_lead() -> None:
-    """The cached answer is another one, and what code made of it is not known: the executor does not trust the plan."""
+def test_strict_replay_stops_at_assumption() -> None:
+    """The cached answer differs, and what code made of it is unknown, so the execution must not trust the plan."""
     run = record(_router("one")).run_id
     record(_router("warm", "shipping", "Write what you like.", temperature=1.0))
     warmer = {"match": {"step": 1}, "model": {"temperature": 1.0}}
@@ -115,7 +115,7 @@ def test_strict_replay_stops_where_a_cached_answer_may_lead() -> None:
     assert "assumed unaffected" in view.error or "assumed_unaffected" in view.error
 
 
-def test_typed_messages_are_named_in_the_step() -> None:
+def test_step_lists_typed_messages() -> None:
     question, answer, reply = _said("user", "Where is it?"), "It is lost.", _said("user", "Then refund me.")
     steps = (
         _model("desk", answer, question),
@@ -151,14 +151,14 @@ def test_witnesses_are_other_recordings_of_the_app() -> None:
     assert {("model", "write", item["digest"]) for item in contents} <= witness.contents
 
 
-def test_no_witness_is_loaded_where_nothing_is_unexplained() -> None:
+def test_no_witness_without_unexplained_content() -> None:
     run = record(_router("one", request="You are the billing desk.")).run_id
     record(_router("two", "shipping"))
     assert _witnesses(run, fork=3) == ()
 
 
-def test_witnesses_show_that_a_request_is_configuration() -> None:
-    """The other run was asked the same after another answer: the request does not follow from the answer."""
+def test_witnesses_identify_configuration() -> None:
+    """Another run has the same request after a different answer, so the request does not depend on it."""
     run = record(_router("one")).run_id
     record(_router("two", "shipping"))
     view = _replayed(run, [{"match": {"step": 1}, "output": "legal"}], allow=[])

@@ -1,4 +1,4 @@
-"""Agents and turns of derived runs as they are stored: output, label, status and what the session counts."""
+"""Stored agents and turns of derived runs: output, label, status and the session's counts."""
 
 from collections import Counter
 from dataclasses import replace
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests run sessions themselves: nothing else may take them."""
+    """Disable the queue: the tests run sessions themselves."""
     held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
@@ -41,7 +41,7 @@ def counted(view: SessionView) -> Counter[str]:
 
 
 def checked_agent(verdict: StepStatus) -> RecordedRun:
-    """An agent that fails because the check of its answer does."""
+    """A run with an agent that fails because its answer check fails."""
     agent = RecordedStep(
         key="agent",
         type=StepType.AGENT,
@@ -81,7 +81,7 @@ def checked_agent(verdict: StepStatus) -> RecordedRun:
     )
 
 
-def test_an_agent_whose_check_did_not_run_is_unverified() -> None:
+def test_agent_with_skipped_check_is_unverified() -> None:
     view, (agent, _, check) = replayed(
         checked_agent(StepStatus.ERROR), 2, {"match": {"step": 2}, "output": "Refund 42."}
     )
@@ -92,26 +92,26 @@ def test_an_agent_whose_check_did_not_run_is_unverified() -> None:
 
 
 def failing_run() -> RecordedRun:
-    """A run whose agent and turn are recorded as failed, because their last tool call did."""
+    """A run whose agent and turn failed with their last tool call."""
     run = order_desk([("Where is A-1?", (Asks("get_order", {"order_id": "A-1"}, "timed out", StepStatus.ERROR),))])
     failed = [replace(step, status=StepStatus.ERROR) for step in run.steps[:2]]
     return replace(run, steps=(*failed, *run.steps[2:]), status=RunStatus.FAILED)
 
 
-def test_containers_open_at_the_fork_end_as_the_replay_did() -> None:
+def test_open_containers_end_like_the_replay() -> None:
     view, (agent, turn, *_) = replayed(failing_run(), 4, {"match": {"step": 4}, "tool": {"output": ORDERS["A-1"]}})
     assert (agent.status, turn.status, agent.label, turn.label) == ("ok", "ok", "simulated", "simulated")
     assert [(run.status, run.error_count) for run in Run.objects.filter(session_id=view.id)] == [("completed", 0)]
 
 
-def test_containers_fail_where_the_replay_fails_again() -> None:
+def test_containers_fail_with_the_replay() -> None:
     again = {"match": {"step": 4}, "tool": {"output": "no such order", "status": "error"}}
     view, (agent, turn, *_) = replayed(failing_run(), 4, again)
     assert (turn.status, agent.label) == ("error", "simulated")
     assert [run.error_count > 0 for run in Run.objects.filter(session_id=view.id)] == [True]
 
 
-def test_a_replay_that_ends_inside_of_agents_leaves_none_of_them_exact() -> None:
+def test_interrupted_agents_are_not_exact() -> None:
     run = order_desk([("Where is A-1?", (Asks("get_order", {"order_id": "A-1"}, "lost"), Says("It is lost.")))])
     entry = {"match": {"step": 4}, "tool": {"output": "found"}}
     view, steps = replayed(run, 4, entry, fallback="fail")
@@ -120,7 +120,7 @@ def test_a_replay_that_ends_inside_of_agents_leaves_none_of_them_exact() -> None
     assert counted(view) == Counter(step.label for step in steps)
 
 
-def test_a_strict_replay_stops_where_what_an_agent_says_is_only_assumed() -> None:
+def test_strict_replay_stops_at_assumed_agent() -> None:
     recorded = order_desk()
     turn = replace(recorded.steps[7], output={"verdict": "content"})
     run = replace(recorded, steps=(*recorded.steps[:7], turn, *recorded.steps[8:]))

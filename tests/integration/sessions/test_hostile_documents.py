@@ -1,4 +1,4 @@
-"""Override profiles, policies and checks that somebody wrote to do harm, or that no store holds as they are."""
+"""Hostile override profiles, policies and checks, and values that databases cannot store unchanged."""
 
 from typing import Any
 from uuid import UUID
@@ -41,7 +41,7 @@ def nested(levels: int) -> Any:
     return value
 
 
-def test_a_number_comes_back_as_it_was_sent(client: Client, run: str) -> None:
+def test_numbers_round_trip(client: Client, run: str) -> None:
     said = {"count": HUGE, "least": 2**63 - 1, "text": "12345678901234567890"}
     body = fork(run, {"match": {"step": 4}, "tool": {"output": said}})
     launched = post(client, "/replays", body)
@@ -54,14 +54,14 @@ def test_a_number_comes_back_as_it_was_sent(client: Client, run: str) -> None:
     assert step["output"] == said
 
 
-def test_what_can_just_be_stored_is(client: Client, run: str) -> None:
+def test_deepest_valid_document_is_stored(client: Client, run: str) -> None:
     launched = post(client, "/replays", fork(run, {"match": {"step": 4}, "tool": {"output": nested(195)}}))
     assert launched.status_code == 201, launched.content
 
 
 @pytest.mark.parametrize("levels", [196, 900])
 @pytest.mark.parametrize("path", ["/replays/preview", "/replays", "/profiles", "/experiments"])
-def test_what_is_nested_too_deeply_is_refused_at_its_place(client: Client, run: str, path: str, levels: int) -> None:
+def test_deep_nesting_is_refused_with_location(client: Client, run: str, path: str, levels: int) -> None:
     answer = post(client, path, fork(run, {"match": {"step": 4}, "tool": {"output": nested(levels)}}))
     problem = answer.json()
     assert (answer.status_code, problem["code"]) == (422, "validation_error")
@@ -70,13 +70,13 @@ def test_what_is_nested_too_deeply_is_refused_at_its_place(client: Client, run: 
     assert not OverrideProfile.objects.exists()
 
 
-def test_a_detail_quotes_no_more_than_one_reads(client: Client) -> None:
+def test_error_detail_quotes_are_short(client: Client) -> None:
     answer = post(client, "/replays/preview", {"run": "x" * 100_000})
     assert answer.status_code == 404
     assert len(answer.content) < 3_000
 
 
-def test_a_tool_is_decided_once_in_a_request(client: Client) -> None:
+def test_duplicate_tool_decisions_are_refused(client: Client) -> None:
     decisions = [{"name": "pay", "safe": True}, {"name": "pay", "safe": False}]
     answer = client.put("/api/v1/tools", {"decisions": decisions}, content_type="application/json")
     assert (answer.status_code, answer.json()["detail"]) == (422, "'pay' has two decisions")

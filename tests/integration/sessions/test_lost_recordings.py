@@ -1,4 +1,4 @@
-"""Recordings that cannot be read any more, or were never made: never exact, and never an error of the server."""
+"""Lost or missing recordings: never labelled exact, and never a server error."""
 
 import io
 import json
@@ -37,12 +37,12 @@ GOODBYE = {"match": {"step": 9}, "output": "Goodbye."}
 
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests run sessions themselves: nothing else may take them."""
+    """Disable the queue: the tests run sessions themselves."""
     held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 def large_desk() -> RecordedRun:
-    """An order desk whose search gives a text that lies in the artifact storage."""
+    """An order desk whose search returns a text that is stored as an artifact."""
     # Hardly compresses, and is another one in each test: damaged files stay.
     large = " ".join(uuid4().hex for _ in range(10_000))
     turns = (Asks("search_policy", {"query": "all"}, large), Says("There are many policies."))
@@ -67,7 +67,7 @@ def step_of(view: SessionView, number: int) -> Step:
 
 
 def labels(view: SessionView) -> dict[int, tuple[str, str]]:
-    """The steps that are not exact, with the cause."""
+    """Return the steps that are not exact, with their reasons."""
     assert view.run is not None
     steps = Step.objects.filter(run_id=view.run).values_list("sequence_no", "label", "detail")
     return {no: (label, detail.get("why", "")) for no, label, detail in steps if label != "exact"}
@@ -100,7 +100,7 @@ def test_lost_outputs_are_never_exact(how: str, large: bool) -> None:
 
 
 def test_lost_inputs_are_never_exact() -> None:
-    """The recorded answer is kept, but nothing shows any more that it is the answer to this call."""
+    """The recorded answer remains, but nothing proves any more that it answers this call."""
     run = record(order_desk()).run_id
     step = tool_step(run, "get_order")
     lose(step.input_ref, "flipped")
@@ -109,7 +109,7 @@ def test_lost_inputs_are_never_exact() -> None:
     assert step_of(view, step.sequence_no).output_ref == step.output_ref
 
 
-def test_lost_steps_before_the_fork_count() -> None:
+def test_lost_steps_before_fork_count() -> None:
     run = record(order_desk()).run_id
     step = tool_step(run, "get_order")
     lose(step.output_ref, "deleted")
@@ -122,7 +122,7 @@ def test_lost_steps_before_the_fork_count() -> None:
     assert (strict.status, strict.error_sequence_no) == ("failed_validation", step.sequence_no)
 
 
-def test_the_operator_gives_a_lost_output() -> None:
+def test_operator_replaces_lost_output() -> None:
     run = record(order_desk()).run_id
     step = tool_step(run, "get_order")
     lose(step.output_ref, "truncated")
@@ -132,7 +132,7 @@ def test_the_operator_gives_a_lost_output() -> None:
     assert (made.label, made.reason) == ("simulated", "simulation_operator_override")
 
 
-def test_an_output_that_was_not_recorded_is_never_exact() -> None:
+def test_unrecorded_output_is_never_exact() -> None:
     whole = order_desk()
     steps = tuple(replace(step, output=None) if step.tool_name == "get_order" else step for step in whole.steps)
     run = record(replace(whole, steps=steps)).run_id
@@ -142,7 +142,7 @@ def test_an_output_that_was_not_recorded_is_never_exact() -> None:
     assert replayed(run, strict=True).status == "failed_validation"
 
 
-def test_a_null_output_is_exact() -> None:
+def test_null_output_is_exact() -> None:
     whole = order_desk()
     steps = tuple(
         replace(step, output=None, null_output=True) if step.tool_name == "get_order" else step for step in whole.steps
@@ -151,8 +151,8 @@ def test_a_null_output_is_exact() -> None:
     assert replayed(run, strict=True).status == "completed_exact"
 
 
-def test_damage_in_a_long_run_shows_when_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A plan does not read all of a long run; its execution does."""
+def test_execution_finds_damage_in_long_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan does not verify all of a long run, but its execution does."""
     monkeypatch.setattr("replay.store.graph_loader._FULL_CHECK_STEPS", 1)
     run = record(order_desk()).run_id
     step = tool_step(run, "get_order")
@@ -164,7 +164,7 @@ def test_damage_in_a_long_run_shows_when_it_is_read(monkeypatch: pytest.MonkeyPa
     assert labels(replayed(run)) == {step.sequence_no: ("simulated", "artifact_missing")}
 
 
-def test_the_store_names_what_is_lost() -> None:
+def test_store_names_lost_payloads() -> None:
     run = record(large_desk()).run_id
     other = record(order_desk(external_id="other", model="m2", parameters={"temperature": 1})).run_id
     whole = integrity.check_store()
@@ -187,7 +187,7 @@ def _paths(patterns: Any, before: str = "") -> Iterator[str]:
 
 
 @pytest.mark.parametrize("how", LOSSES)
-def test_no_endpoint_fails_over_lost_artifacts(how: str) -> None:
+def test_endpoints_survive_lost_artifacts(how: str) -> None:
     run = record(large_desk()).run_id
     other = record(order_desk(external_id="other", model="m2")).run_id
     view = replayed(run, 9, [GOODBYE], allow=[])
@@ -226,7 +226,7 @@ def _bundle_of(run: UUID) -> bytes:
 
 
 def _lose_message(run: UUID, index: int, how: str = "flipped") -> tuple[Step, str]:
-    """Lose one message of a run's last request; all requests with it are then readable in part."""
+    """Lose one message of a run's last request; all requests that contain it become partly readable."""
     step = Step.objects.filter(run_id=run, type="model").order_by("-sequence_no")[0]
     message: Any = artifact_store.payload(step.input_ref)["messages"][index]  # type: ignore[call-overload,index]
     digest = Splitter().part_digest(message)
@@ -254,7 +254,7 @@ def test_only_the_lost_message_is_unavailable(how: str) -> None:
     assert labels(replayed(run))[step.sequence_no] == ("simulated", "artifact_missing")
 
 
-def test_a_diff_compares_what_is_left() -> None:
+def test_diff_compares_readable_parts() -> None:
     run = record(order_desk()).run_id
     talk = (("Where is my order A-2?", CONVERSATION[0][1]), *CONVERSATION[1:])
     other = record(order_desk(talk, external_id="other")).run_id
@@ -266,7 +266,7 @@ def test_a_diff_compares_what_is_left() -> None:
     assert "unavailable: artifact" not in told
 
 
-def test_a_damaged_run_travels_with_what_is_left_of_it() -> None:
+def test_damaged_run_exports_readable_parts() -> None:
     run = record(order_desk()).run_id
     step, digest = _lose_message(run, 3)
     answer = tool_step(run, "get_order").output_ref
@@ -292,7 +292,7 @@ def test_a_damaged_run_travels_with_what_is_left_of_it() -> None:
     assert shown["signature"] == ""
 
 
-def test_a_bundle_that_hides_what_it_lacks_is_refused() -> None:
+def test_bundle_with_hidden_losses_is_refused() -> None:
     run = record(order_desk()).run_id
     _lose_message(run, 3)
     changed = io.BytesIO()

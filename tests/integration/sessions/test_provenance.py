@@ -1,4 +1,4 @@
-"""Where the inputs of a derived run came from, in runs too long to be read as a whole."""
+"""Provenance in derived runs that are too long to be read completely."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from traces.runs.services import record
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_words_from_long_before_are_traced_to_the_step_that_said_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_content_is_traced_to_origin(monkeypatch: pytest.MonkeyPatch) -> None:
     held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
     run, last = record(desk(220, "long")).run_id, 660
     said = "A colleague was told: Your order A-000001 is shipped. What about mine, which is late as well?"

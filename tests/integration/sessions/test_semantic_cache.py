@@ -1,4 +1,4 @@
-"""Tool calls that differ in wording only are answered by any sealed run of the app."""
+"""Semantic cache: reworded tool calls are answered from any sealed run of the app."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def answer(run: Run, query: str, threshold: float = 0.85) -> Any:
     return None if hit is None else (hit.output, hit.location["run"])
 
 
-def test_the_source_run_answers_before_newer_ones_that_are_more_alike() -> None:
+def test_source_run_wins_over_other_runs() -> None:
     source = recorded("a", {"query": "what happens with a lost parcel here"}, "of the source")
     other = recorded("b", {"query": "what happens with a lost parcel"}, "of another")
     asked = "what happens with a lost parcel?"
@@ -36,7 +36,7 @@ def test_the_source_run_answers_before_newer_ones_that_are_more_alike() -> None:
     assert answer(other, asked) == ("of another", str(other.id))
 
 
-def test_of_other_runs_the_most_similar_call_answers_and_of_equals_the_newest() -> None:
+def test_most_similar_then_newest_call_answers() -> None:
     source = recorded("a", {"query": "how long is the desk open today"}, "until six")
     recorded("b", {"query": "what happens with a lost parcel now"}, "less alike")
     recorded("c", {"query": "what happens with a lost parcel"}, "older")
@@ -56,11 +56,11 @@ def test_of_other_runs_the_most_similar_call_answers_and_of_equals_the_newest() 
         "lost parcels",
     ],
 )
-def test_numbers_negations_and_other_questions_are_no_hit(query: str) -> None:
+def test_different_meanings_are_no_hit(query: str) -> None:
     assert answer(recorded("a", LOST, "a refund"), query) is None
 
 
-def test_other_apps_failures_and_other_arguments_are_no_hit() -> None:
+def test_other_apps_and_failures_are_no_hit() -> None:
     source = recorded("a", {"query": "something else altogether"}, "no")
     recorded("b", LOST, "of another app", app="other")
     recorded("c", LOST, "failed", status=StepStatus.ERROR)
@@ -81,7 +81,7 @@ def test_calls_of_deleted_runs_are_no_hit() -> None:
 LONG = " ".join(f"the parcel of customer {word} was lost on its way" for word in ("ada", "bo", "cy", "dee", "eve") * 12)
 
 
-def test_long_texts_are_found_in_other_runs_and_compared_as_they_were_made() -> None:
+def test_long_texts_match_across_runs() -> None:
     assert len(LONG) > tool_calls.MAX_TEXT
     source = recorded("a", {"query": "something else altogether"}, "no")
     recorded("b", {"query": LONG.replace("lost", "delayed")}, "less alike")
@@ -92,7 +92,7 @@ def test_long_texts_are_found_in_other_runs_and_compared_as_they_were_made() -> 
     assert answer(source, "words of no kin to any other told here at all " * 60) is None
 
 
-def test_texts_just_beside_the_length_that_is_kept_find_one_another() -> None:
+def test_texts_around_length_limit_match() -> None:
     words = "what happens with lost parcels and who pays for them " * 40
     kept, marked = words[:1990].strip(), words[:2040].strip()
     source = recorded("a", {"query": "something else altogether"}, "no")
@@ -102,7 +102,7 @@ def test_texts_just_beside_the_length_that_is_kept_find_one_another() -> None:
     assert answer(other, kept) == ("marked", str(other.id))
 
 
-def test_what_an_ignore_list_leaves_out_is_not_compared_in_any_run() -> None:
+def test_ignored_fields_are_not_compared() -> None:
     source = recorded("a", {"query": "something else altogether", "request_id": "r-1"}, "no")
     earlier = recorded("b", {**LOST, "request_id": "r-2"}, "a refund")
     asked: dict[str, Any] = {"query": "what happens with lost parcel", "request_id": "r-9"}

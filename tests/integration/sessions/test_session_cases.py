@@ -1,4 +1,4 @@
-"""What becomes of a whole session, case by case; see `tests/unit/test_cases`."""
+"""Table-driven cases of whole sessions; see `tests/unit/cases`."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,7 +29,7 @@ def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def answering(answer: str | int | None, settings: Settings) -> Iterator[None]:
-    """A model server that always says this, or fails with this status; None: nothing is configured."""
+    """Start a model server that always answers this, or fails with this status; None: no server."""
 
     def respond(exchange: Exchange) -> None:
         if isinstance(answer, int):
@@ -51,7 +51,7 @@ def answering(answer: str | int | None, settings: Settings) -> Iterator[None]:
 
 
 @cases("sessions")
-def test_how_a_session_ends(case: Case, settings: Settings) -> None:
+def test_session_outcome(case: Case, settings: Settings) -> None:
     source = record(replace(order_desk(), status=RunStatus(case["source"]))).run_id
     if case["also_recorded"]:
         record(order_desk(external_id="other", model=case["also_recorded"]))
@@ -78,7 +78,7 @@ def test_how_a_session_ends(case: Case, settings: Settings) -> None:
 
 
 def _check_derived(case: Case, run: Any, source: Any) -> None:
-    """The derived run names its source; one that never began does not exist."""
+    """Check the derived run's source, or that there is no run if the session never started."""
     if case["run"] is None:
         assert run is None
         return

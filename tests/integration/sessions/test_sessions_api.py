@@ -1,4 +1,4 @@
-"""Replays over REST."""
+"""The REST API of replay sessions."""
 
 from typing import Any
 from uuid import UUID
@@ -30,7 +30,7 @@ def post(client: Client, path: str, body: Any = None, **headers: str) -> Any:
     return client.post(f"/api/v1{path}", body, content_type="application/json", headers=headers)
 
 
-def test_a_preview_lists_every_step_from_the_fork_on_and_starts_nothing(client: Client, body: dict[str, Any]) -> None:
+def test_preview_lists_steps_from_fork(client: Client, body: dict[str, Any]) -> None:
     answer = post(client, "/replays/preview", body)
     assert answer.status_code == 200
     plan = answer.json()
@@ -41,9 +41,7 @@ def test_a_preview_lists_every_step_from_the_fork_on_and_starts_nothing(client: 
 
 
 @pytest.mark.parametrize("entries", [1, 0])
-def test_a_preview_without_untouched_steps_says_the_same_of_the_others(
-    client: Client, body: dict[str, Any], entries: int
-) -> None:
+def test_preview_can_omit_untouched_steps(client: Client, body: dict[str, Any], entries: int) -> None:
     del body["overrides"]["overrides"][entries:]
     whole = post(client, "/replays/preview?untouched=true", body).json()
     touched = post(client, "/replays/preview?untouched=false", body).json()
@@ -55,7 +53,7 @@ def test_a_preview_without_untouched_steps_says_the_same_of_the_others(
     assert (refused.status_code, refused.json()["where"]) == (400, "/untouched")
 
 
-def test_a_replay_is_launched_watched_and_found_again(client: Client, body: dict[str, Any]) -> None:
+def test_replay_is_launched_and_found(client: Client, body: dict[str, Any]) -> None:
     launched = post(client, "/replays", body, **{"Idempotency-Key": "k1"})
     assert launched.status_code == 201
     session = launched.json()
@@ -68,7 +66,7 @@ def test_a_replay_is_launched_watched_and_found_again(client: Client, body: dict
     ]
 
 
-def test_a_waiting_session_is_cancelled_at_once(client: Client, body: dict[str, Any]) -> None:
+def test_waiting_session_is_cancelled_immediately(client: Client, body: dict[str, Any]) -> None:
     session = post(client, "/replays", body).json()
     assert post(client, f"/replays/{session['id']}/cancel").json()["status"] == "cancelled"
     refused = post(client, f"/replays/{session['id']}/answer", {"sequence_no": 4, "action": "fallback"})
@@ -84,7 +82,7 @@ def test_a_waiting_session_is_cancelled_at_once(client: Client, body: dict[str, 
         ({"fork_step": 5}, 422, "override_before_fork", "/overrides/overrides/0/match/step"),
     ],
 )
-def test_what_is_wrong_is_named(
+def test_errors_name_their_location(
     client: Client, body: dict[str, Any], change: dict[str, Any], status: int, code: str, where: str
 ) -> None:
     answer = post(client, "/replays", {**body, **change})
@@ -92,7 +90,7 @@ def test_what_is_wrong_is_named(
     assert (answer.status_code, problem["code"], problem["where"]) == (status, code, where)
 
 
-def test_refusals_stand_in_the_preview(client: Client, body: dict[str, Any]) -> None:
+def test_preview_contains_refusals(client: Client, body: dict[str, Any]) -> None:
     plan = post(client, "/replays/preview", {**body, "fork_step": 5}).json()
     assert [refusal["code"] for refusal in plan["refusals"]] == ["override_before_fork"]
 

@@ -1,4 +1,4 @@
-"""A call is answered by the same call of any sealed run of the app, where that really was an answer."""
+"""Exact cache: a call is answered by an equal call of any sealed run of the app."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def answered(
     status: StepStatus = StepStatus.OK,
     sealed: bool = True,
 ) -> Step:
-    """The call with its answer, in a run of its own."""
+    """Record the call and its answer in a separate run."""
     run = services.open_run(name="desk", app=app)
     row = StepRow(
         sequence_no=1,
@@ -54,7 +54,7 @@ def answered(
         (Label.SIMULATED, Reason.LIVE_RETRIEVAL),
     ],
 )
-def test_what_was_really_answered_answers_again(label: Label, reason: Reason) -> None:
+def test_real_answers_are_reused(label: Label, reason: Reason) -> None:
     step = answered(label=label, reason=reason)
     hit = call_cache.lookup("desk", CALL)
     assert hit is not None
@@ -73,7 +73,7 @@ def test_what_was_really_answered_answers_again(label: Label, reason: Reason) ->
         Reason.DUPLICATE_SUPPRESSED,
     ],
 )
-def test_what_nobody_answered_never_answers_another_replay(reason: Reason) -> None:
+def test_simulated_outputs_are_never_reused(reason: Reason) -> None:
     answered(label=Label.SIMULATED, reason=reason)
     assert call_cache.lookup("desk", CALL) is None
 
@@ -86,7 +86,7 @@ def test_what_nobody_answered_never_answers_another_replay(reason: Reason) -> No
         (Label.CACHED, Reason.CACHE_SEMANTIC),
     ],
 )
-def test_a_copy_never_answers_for_it_may_be_one_of_a_what_if_or_of_another_call(label: Label, reason: Reason) -> None:
+def test_copied_outputs_are_never_reused(label: Label, reason: Reason) -> None:
     answered(label=label, reason=reason)
     assert call_cache.lookup("desk", CALL) is None
 
@@ -94,12 +94,12 @@ def test_a_copy_never_answers_for_it_may_be_one_of_a_what_if_or_of_another_call(
 @pytest.mark.parametrize(
     "other", [{"app": "shop"}, {"sealed": False}, {"status": StepStatus.ERROR}, {"status": StepStatus.DENIED}]
 )
-def test_other_apps_open_runs_and_failures_do_not_answer(other: Any) -> None:
+def test_other_apps_and_open_runs_do_not_answer(other: Any) -> None:
     answered(**other)
     assert call_cache.lookup("desk", CALL) is None
 
 
-def test_of_several_answers_the_newest_that_can_be_read_counts() -> None:
+def test_newest_readable_answer_wins() -> None:
     answered("older")
     answered("newer")
     lost = answered("lost")

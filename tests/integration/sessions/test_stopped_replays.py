@@ -1,4 +1,4 @@
-"""Replays that end before their last step: what was resolved stays, and the run shows where it ended and why."""
+"""Replays that stop early: resolved steps remain, and the run shows where and why it ended."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -26,12 +26,12 @@ ASKS_MORE = {
 
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests run sessions themselves: nothing else may take them."""
+    """Disable the queue: the tests run sessions themselves."""
     held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 def asked(*entries: dict[str, Any], **policy: Any) -> ReplayRequest:
-    """A replay from step 3 on in which nothing goes live."""
+    """Request a replay from step 3 on without live calls."""
     run = Run.objects.get(id=record(order_desk()).run_id)
     body: Any = {
         "run": str(run.id),
@@ -43,7 +43,7 @@ def asked(*entries: dict[str, Any], **policy: Any) -> ReplayRequest:
 
 
 def launch(*entries: dict[str, Any], **policy: Any) -> tuple[SessionView, list[str]]:
-    """How such a replay went, and the warnings of its plan."""
+    """Run the replay; returns its view and the plan's warnings."""
     request = asked(*entries, **policy)
     session = services.launch(request)
     runner.execute(session.id)
@@ -62,11 +62,11 @@ def outcomes(view: SessionView) -> list[str]:
 
 
 def around(view: SessionView) -> list[tuple[str, bool]]:
-    """Of the agent and its turn: the status, and whether it says something."""
+    """Return the status of agent and turn, and whether each has output."""
     return [(step.status, bool(step.output_ref)) for step in steps(view)[:2]]
 
 
-def test_where_nothing_may_answer_the_step_is_marked_and_the_ones_before_it_stay() -> None:
+def test_failed_step_keeps_earlier_steps() -> None:
     view, warnings = launch(LOST, fallback="fail")
     assert (view.status, view.error_code, view.error_sequence_no) == ("failed_execution", "fallback_refused", 5)
     assert outcomes(view) == [
@@ -80,27 +80,27 @@ def test_where_nothing_may_answer_the_step_is_marked_and_the_ones_before_it_stay
 
 @pytest.mark.parametrize("most", [3, 5, 9])
 @pytest.mark.parametrize("entries", [(), (LOST,), (ASKS_MORE,)])
-def test_as_many_steps_are_made_as_the_budget_allows(entries: tuple[dict[str, Any], ...], most: int) -> None:
+def test_step_budget_limits_the_run(entries: tuple[dict[str, Any], ...], most: int) -> None:
     view, warnings = launch(*entries, budget={"max_steps": most})
     assert (view.status, view.error_code, view.error_sequence_no) == ("failed_execution", "budget_steps", most + 1)
     assert (view.resolved_steps, len(outcomes(view)) + 2) == (most, most)
     assert any(text.startswith(f"The budget allows {most} steps") for text in warnings)
 
 
-def test_a_budget_that_suffices_stops_nothing() -> None:
+def test_sufficient_budget_stops_nothing() -> None:
     view, warnings = launch(ASKS_MORE, budget={"max_steps": 11})
     assert (view.status, view.resolved_steps) == ("completed_mixed", 11)
     assert not any("budget" in text for text in warnings)
 
 
-def test_a_deadline_counts_from_the_start_whoever_goes_on() -> None:
+def test_deadline_counts_from_session_start() -> None:
     session = services.launch(asked(LOST, budget={"deadline_s": 600}))
     ReplaySession.objects.update(started_at=datetime.now(UTC) - timedelta(hours=1))
     runner.execute(session.id)
     assert queries.session_view(session.id).error_code == "budget_deadline"
 
 
-def test_a_worker_that_dies_at_the_failed_step_leaves_it_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_step_survives_worker_crash(monkeypatch: pytest.MonkeyPatch) -> None:
     session = services.launch(asked(LOST, fallback="fail"))
     with monkeypatch.context() as dying:
         dying.setattr(runner, "_end", lambda *arguments, **named: None)
@@ -113,7 +113,7 @@ def test_a_worker_that_dies_at_the_failed_step_leaves_it_failed(monkeypatch: pyt
     assert outcomes(view) == before
 
 
-def test_what_would_be_simulated_after_all_ends_a_strict_replay() -> None:
+def test_unplanned_simulation_ends_strict_replay() -> None:
     session = services.launch(asked(LOST))
     ReplaySession.objects.update(policy={**session.policy, "strict": True})  # as if the plan had found an answer
     runner.execute(session.id)
@@ -122,7 +122,7 @@ def test_what_would_be_simulated_after_all_ends_a_strict_replay() -> None:
     assert outcomes(view)[-1] == "get_order error simulation_operator_override"
 
 
-def test_what_is_cancelled_while_it_waits_has_no_outcome() -> None:
+def test_session_cancelled_while_waiting_has_no_outcome() -> None:
     view, _ = launch(ASKS_MORE, tools={"ask": ["get_*"]})
     assert view.status == "awaiting_operator"
     services.cancel(view.id)

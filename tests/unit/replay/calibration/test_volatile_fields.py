@@ -1,4 +1,4 @@
-"""Which fields differ without meaning, and what ignoring them would do."""
+"""Detection of volatile fields, and the effect of ignoring them."""
 
 from typing import Any, Literal
 
@@ -65,18 +65,18 @@ def pair(base: JSONValue, candidate: JSONValue, no: int = 1) -> tuple[RecordedCa
         (["x"], None),
     ],
 )
-def test_what_a_value_is(value: JSONValue, kind: str | None) -> None:
+def test_value_kinds(value: JSONValue, kind: str | None) -> None:
     assert kind_of(value) == kind
 
 
-def test_times_and_ids_in_a_text_are_masked_and_words_and_amounts_are_not() -> None:
+def test_mask_covers_times_and_ids_only() -> None:
     text = f"Order A-1042 at 2026-11-20T10:00:00Z by {UUID} for 4200"
     assert mask(mask(text, "uuid"), "timestamp") == "Order A-1042 at <timestamp> by <uuid> for 4200"
     assert masking("pay 100", "pay 900") is None
     assert masking("now 2026-11-20 10:00", "now 2026-11-21 11:30") == "timestamp"
 
 
-def test_an_id_of_the_call_is_proposed_with_what_it_unifies() -> None:
+def test_call_id_is_proposed_with_its_pairs() -> None:
     pairs = [pair({"q": "rain", "request_id": UUID}, {"q": "rain", "request_id": OTHER}, no) for no in (3, 7)]
     [found] = propose(pairs).proposals
     assert (found.rule.type, found.rule.name, found.rule.pointer, found.rule.within) == (
@@ -90,21 +90,21 @@ def test_an_id_of_the_call_is_proposed_with_what_it_unifies() -> None:
     assert found.examples[0].base == UUID
 
 
-def test_places_in_lists_are_one_field() -> None:
+def test_list_items_share_one_field() -> None:
     rows: list[JSONValue] = [{"at": f"2026-11-20T10:00:0{n}Z", "x": n} for n in range(3)]
     later: list[JSONValue] = [{"at": f"2026-12-24T18:30:0{n}Z", "x": n} for n in range(3)]
     [found] = propose([pair({"rows": rows}, {"rows": later})]).proposals
     assert (found.rule.pointer, found.unifies) == ("/rows/*/at", 1)
 
 
-def test_another_word_amount_or_length_is_another_call() -> None:
+def test_meaningful_differences_are_not_proposed() -> None:
     pairs = [pair({"q": "rain"}, {"q": "snow"}), pair({"n": 100}, {"n": 900}), pair({"l": [1]}, {"l": [1, 2]})]
     outcome = propose(pairs)
     assert (outcome.proposals, outcome.equal_pairs) == ([], [])
     assert [each.pointer for each in outcome.left] == ["/q", "/n", "/l"]
 
 
-def test_what_differs_otherwise_too_is_not_unified() -> None:
+def test_other_differences_prevent_unification() -> None:
     [found] = propose([pair({"q": "rain", "id": UUID}, {"q": "snow", "id": OTHER})]).proposals
     assert (found.pairs, found.unifies, found.recommended) == (1, 0, False)
 
@@ -119,12 +119,12 @@ def test_what_differs_otherwise_too_is_not_unified() -> None:
         ({"note": "seen 2026-11-20T10:00Z ok"}, {"note": "seen 2026-11-21T11:00Z ok"}, True),
     ],
 )
-def test_what_is_recommended(base: JSONValue, candidate: JSONValue, recommended: bool) -> None:
+def test_recommendation_depends_on_meaning(base: JSONValue, candidate: JSONValue, recommended: bool) -> None:
     [found] = propose([pair(base, candidate)]).proposals
     assert (found.unifies, found.recommended) == (1, recommended)
 
 
-def test_different_calls_of_one_recording_that_would_become_one_are_collisions() -> None:
+def test_merged_different_calls_are_collisions() -> None:
     pairs = [pair({"session": UUID}, {"session": OTHER})]
     calls = [call({"session": UUID}, no=1, answer="a"), call({"session": OTHER}, no=2, answer="b")]
     [checked] = propose(pairs, lambda types: calls).proposals
@@ -133,8 +133,8 @@ def test_different_calls_of_one_recording_that_would_become_one_are_collisions()
     assert propose(pairs, lambda types: harmless).proposals[0].recommended
 
 
-def test_fields_that_only_together_confuse_calls_are_not_recommended() -> None:
-    """A question that is asked twice, with an id and a time of its own, and answered differently."""
+def test_joint_collisions_prevent_recommendation() -> None:
+    """The same question twice, with different ids, times and answers."""
     early, late = "2026-11-20T10:00Z", "2026-11-21T11:00Z"
     pairs = [pair({"session": UUID, "at": early}, {"session": OTHER, "at": late})]
     calls = [call({"session": UUID, "at": early}, answer="a"), call({"session": OTHER, "at": late}, no=2, answer="b")]
@@ -142,8 +142,8 @@ def test_fields_that_only_together_confuse_calls_are_not_recommended() -> None:
     assert [(len(each.collisions), each.recommended) for each in found] == [(1, False)] * 2
 
 
-def test_what_a_field_unifies_is_told_with_the_recommended_ones_only() -> None:
-    """Beside a date, which may say for which day, an id makes no calls equal."""
+def test_unification_assumes_recommended_rules_only() -> None:
+    """An id makes no calls equal if they also differ in a date, which is meaningful."""
     both = pair({"session": UUID, "on": "2026-11-20"}, {"session": OTHER, "on": "2026-11-21"})
     assert [(each.unifies, each.recommended) for each in propose([both]).proposals] == [(0, False), (0, False)]
     alone = pair({"session": UUID, "on": "2026-11-20"}, {"session": OTHER, "on": "2026-11-20"}, 2)
@@ -161,16 +161,14 @@ paths = st.lists(st.sampled_from([*"abc*/~", "0", "1"]), min_size=1, max_size=3)
 
 
 @given(values, values)
-def test_values_without_differences_are_equal_and_each_difference_is_real(before: JSONValue, after: JSONValue) -> None:
+def test_differences_are_complete_and_real(before: JSONValue, after: JSONValue) -> None:
     found = list(differences(before, after))
     assert (not found) is (digest(before) == digest(after))
     assert all(digest(one) != digest(other) for _, one, other in found)
 
 
 @given(values, paths)
-def test_leaving_out_again_changes_nothing_and_the_value_itself_never_does(
-    value: JSONValue, path: tuple[str, ...]
-) -> None:
+def test_remove_field_is_idempotent_and_pure(value: JSONValue, path: tuple[str, ...]) -> None:
     before = digest(value)
     once = remove_field(value, path, None)
     assert digest(remove_field(once, path, None)) == digest(once)
@@ -178,7 +176,7 @@ def test_leaving_out_again_changes_nothing_and_the_value_itself_never_does(
 
 
 @given(st.lists(values, max_size=4), st.lists(paths, min_size=1, max_size=3))
-def test_what_is_reduced_once_is_reduced_as_each_time_anew(given: list[JSONValue], ways: list[tuple[str, ...]]) -> None:
+def test_cached_reductions_equal_fresh_ones(given: list[JSONValue], ways: list[tuple[str, ...]]) -> None:
     known = ReductionCache()
     calls: list[JSONValue] = [[*given], {"a": [*given]}, [*given]]  # they share their entries
     for value in calls:
@@ -192,7 +190,7 @@ def test_what_is_reduced_once_is_reduced_as_each_time_anew(given: list[JSONValue
         max_size=6,
     )
 )
-def test_accepted_proposals_unify_exactly_what_they_say(inputs: list[dict[str, JSONValue]]) -> None:
+def test_proposals_unify_the_listed_pairs(inputs: list[dict[str, JSONValue]]) -> None:
     pairs = [pair(one, other, no) for no, (one, other) in enumerate(zip(inputs, reversed(inputs), strict=True), 1)]
     outcome = propose(pairs)
     ignoring = IgnoreRules(rules=tuple(each.rule for each in outcome.proposals), version=1)
@@ -206,7 +204,7 @@ def test_accepted_proposals_unify_exactly_what_they_say(inputs: list[dict[str, J
 
 
 @given(st.lists(st.tuples(st.sampled_from([UUID, OTHER, "x"]), st.sampled_from("ab")), max_size=6))
-def test_without_a_collision_equal_signatures_mean_equal_answers(made: list[tuple[str, str]]) -> None:
+def test_collisions_find_all_merged_calls(made: list[tuple[str, str]]) -> None:
     calls = [call({"id": value}, no=no, answer=answer) for no, (value, answer) in enumerate(made)]
     ignoring, shared = IgnoreRules(rules=(IgnoreRule(type="tool", pointer="/id"),)), SignatureCache()
     several = (
@@ -228,8 +226,8 @@ _CALLS = st.fixed_dictionaries(
 
 
 @given(st.lists(st.tuples(_CALLS, _CALLS, st.sampled_from("xy"), st.sampled_from("xy")), min_size=1, max_size=6))
-def test_every_proposal_does_what_it_says(made: list[tuple[JSONObject, JSONObject, str, str]]) -> None:
-    """Of recordings whose differences are known: a question, an id, a time and a day."""
+def test_proposals_have_the_stated_effect(made: list[tuple[JSONObject, JSONObject, str, str]]) -> None:
+    """Recordings with known differences: a question, an id, a time and a day."""
     pairs = [
         (call(one, no=no, answer=first), call(other, side="candidate", no=no, answer=second))
         for no, (one, other, first, second) in enumerate(made, 1)
@@ -255,7 +253,7 @@ def _kept(one: JSONObject, ignored: set[str]) -> str:
     return digest({name: value for name, value in one.items() if name not in ignored})
 
 
-def test_a_label_under_a_list_says_what_it_left_out() -> None:
+def test_label_key_lists_ignored_fields() -> None:
     ignoring = IgnoreRules(
         rules=(IgnoreRule(type="tool", name="search", pointer="/at", within="timestamp"),), version=3
     )

@@ -1,4 +1,4 @@
-"""Work is queued by name, so each name has to be that of a task."""
+"""Task names: each queued name belongs to a task."""
 
 from cockpit.celery import app
 from diffing import services as diffing

@@ -1,4 +1,4 @@
-"""Which hook's word counts, whom an event goes to, and what an answer may be."""
+"""Hook registry: which answer wins, which hooks an event reaches, and which answers are valid."""
 
 from collections.abc import Callable
 
@@ -28,9 +28,7 @@ def strength(event: HookEvent, given: HookAnswer | Decision | None) -> int:
 
 
 @given(st.lists(st.sampled_from(BEFORE)), st.randoms())
-def test_before_a_tool_the_strongest_wins_in_whatever_order(
-    decisions: list[Decision], random: Callable[..., None]
-) -> None:
+def test_strongest_decision_wins_before_tool(decisions: list[Decision], random: Callable[..., None]) -> None:
     event = HookEvent.PRE_TOOL_USE
     won = winning_answer(event, said(decisions))
     shuffled = list(decisions)
@@ -44,9 +42,7 @@ def test_before_a_tool_the_strongest_wins_in_whatever_order(
 
 
 @given(st.sampled_from(OTHER_EVENTS), st.lists(st.sampled_from(ELSE)), st.randoms())
-def test_after_that_stop_is_above_messages(
-    event: HookEvent, decisions: list[Decision], random: Callable[..., None]
-) -> None:
+def test_stop_outranks_messages(event: HookEvent, decisions: list[Decision], random: Callable[..., None]) -> None:
     won = winning_answer(event, said(decisions))
     random.shuffle(decisions)  # type: ignore[attr-defined]  # hypothesis's random
     again = winning_answer(event, said(decisions))
@@ -55,7 +51,7 @@ def test_after_that_stop_is_above_messages(
 
 
 @given(st.lists(st.sampled_from(BEFORE), min_size=1))
-def test_the_first_of_equals_counts(decisions: list[Decision]) -> None:
+def test_first_of_equal_rank_wins(decisions: list[Decision]) -> None:
     won = winning_answer(HookEvent.PRE_TOOL_USE, said(decisions))
     if won is not None:
         first = next(at for at, one in enumerate(decisions) if type(one) is type(won.decision))
@@ -73,7 +69,7 @@ def test_the_first_of_equals_counts(decisions: list[Decision]) -> None:
         ("(", "bash", False),
     ],
 )
-def test_a_matcher_is_searched_anywhere_in_the_name(matcher: str, tool: str, found: bool) -> None:
+def test_matcher_searches_anywhere_in_name(matcher: str, tool: str, found: bool) -> None:
     assert matches(matcher, tool) is found
 
 
@@ -86,13 +82,13 @@ def hook(name: str, answer: JSONValue = None, *, fails: bool = False, **options:
     return Hook(name=name, ask=ask, **options)  # type: ignore[arg-type]  # options of a hook
 
 
-def test_the_matcher_says_nothing_about_events_without_a_tool() -> None:
+def test_matcher_applies_to_tool_events_only() -> None:
     registry = Registry(hooks=(hook("h", "stop", matcher="^bash$"),))
     assert registry.fire(HookEvent.TURN_END, {}).hook == "h"
     assert registry.fire(HookEvent.POST_TOOL_USE, {}, tool="read").hook == ""
 
 
-def test_a_failing_hook_is_skipped_and_told_and_a_failing_gate_denies() -> None:
+def test_failing_hook_is_reported_and_skipped() -> None:
     change: JSONValue = {"action": "modify_args", "args": {"n": 1}}
     hooks = (hook("broken", fails=True), hook("right", change))
     outcome = Registry(hooks=hooks).fire(HookEvent.PRE_TOOL_USE, {}, tool="t")
@@ -102,7 +98,7 @@ def test_a_failing_hook_is_skipped_and_told_and_a_failing_gate_denies() -> None:
     assert gate.fire(HookEvent.POST_TOOL_USE, {}, tool="t").failures[-1].hook == "gate"
 
 
-def test_all_matching_hooks_are_asked_even_after_a_denial() -> None:
+def test_denial_does_not_stop_other_hooks() -> None:
     heard: list[str] = []
 
     def ear(envelope: JSONObject) -> JSONValue:
@@ -115,7 +111,7 @@ def test_all_matching_hooks_are_asked_even_after_a_denial() -> None:
 
 
 @pytest.mark.parametrize("answer", [None, {}, "allow", "continue", {"action": "continue"}])
-def test_no_answer_lets_an_event_pass(answer: JSONValue) -> None:
+def test_empty_answer_lets_event_pass(answer: JSONValue) -> None:
     assert (
         winning_answer(HookEvent.TURN_END, [HookAnswer(hook="h", decision=parse_decision(HookEvent.TURN_END, answer))])
         is None
@@ -133,6 +129,6 @@ def test_no_answer_lets_an_event_pass(answer: JSONValue) -> None:
         (HookEvent.TURN_END, 7),
     ],
 )
-def test_an_answer_that_means_nothing_is_a_failure(event: HookEvent, answer: JSONValue) -> None:
+def test_invalid_answer_is_a_failure(event: HookEvent, answer: JSONValue) -> None:
     with pytest.raises(HookFailure):
         parse_decision(event, answer)

@@ -1,4 +1,4 @@
-"""Batches for Langfuse: what goes out and comes in again is the same run, whatever became of their order."""
+"""Events for Langfuse: an exported run parses back to the same run, in any order of batches."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -107,7 +107,7 @@ def steps(draw: st.DrawFn) -> list[StepFacts]:
 
 
 def back(run: RunFacts, given: list[StepFacts], order: Random, files: int) -> RecordedRun:
-    """The run, from batches in any order, spread over some files."""
+    """Parse the run from batches in any order, spread over several files."""
     sent = [events.trace_event(run), *(events.step_event(step, run) for step in given)]
     order.shuffle(sent)
     batches = [[event.envelope for event in sent[at::files]] for at in range(files)]
@@ -118,7 +118,7 @@ def back(run: RunFacts, given: list[StepFacts], order: Random, files: int) -> Re
 
 
 @given(steps(), st.randoms(use_true_random=False), st.integers(1, 3))
-def test_a_run_comes_back_as_it_was_sent(given: list[StepFacts], order: Random, files: int) -> None:
+def test_exported_run_parses_back_unchanged(given: list[StepFacts], order: Random, files: int) -> None:
     found = back(RUN, given, order, files)
     assert (found.external_id, found.app, found.tags, found.environment) == (RUN.id.hex, "shop", ("demo",), "staging")
     assert found.metadata["metadata"]["shelf"] == 4  # type: ignore[index,call-overload]
@@ -134,7 +134,7 @@ def test_a_run_comes_back_as_it_was_sent(given: list[StepFacts], order: Random, 
             assert step.ended_at == was.started_at + timedelta(milliseconds=was.duration_ms or 0)
 
 
-def test_what_no_request_can_carry_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oversized_payload_is_replaced_by_note(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events, "MOST_BYTES", 2_000)
     step = StepFacts(
         id=UUID(int=9),
@@ -153,7 +153,7 @@ def test_what_no_request_can_carry_is_left_out_and_said(monkeypatch: pytest.Monk
     assert cut.size == len(json.dumps(cut.envelope, separators=(",", ":"))) <= 2_000
 
 
-def test_the_same_step_is_the_same_event_and_another_one_is_not() -> None:
+def test_event_ids_depend_on_content() -> None:
     step = StepFacts(id=UUID(int=9), no=1, type=StepType.TOOL, name="read", status=StepStatus.OK, label="live")
     other = StepFacts(id=UUID(int=10), no=1, type=StepType.TOOL, name="read", status=StepStatus.OK, label="live")
     assert events.step_event(step, RUN) == events.step_event(step, RUN)
@@ -169,7 +169,7 @@ def test_the_same_step_is_the_same_event_and_another_one_is_not() -> None:
         (None, "expected an object, got null (/batch/0/body)"),
     ],
 )
-def test_a_bad_observation_keeps_only_its_own_file_out(body: Any, problem: str) -> None:
+def test_bad_observation_rejects_only_its_file(body: Any, problem: str) -> None:
     bad = json.dumps({"batch": [{"type": "span-create", "body": body}]}).encode()
     good = json.dumps({"batch": [{"type": "span-create", "body": {"id": "g", "traceId": "t"}}]}).encode()
     sources = [Source(name="bad", data=bad), Source(name="good", data=good)]
@@ -177,7 +177,7 @@ def test_a_bad_observation_keeps_only_its_own_file_out(body: Any, problem: str) 
     assert [[str(each) for each in source.problems] for source in sources] == [[problem], []]
 
 
-def test_langfuse_is_sent_what_it_has_words_for_in_its_words() -> None:
+def test_model_step_uses_langfuse_fields() -> None:
     step = StepFacts(
         id=UUID(int=9),
         no=3,
@@ -244,7 +244,7 @@ def test_langfuse_is_sent_what_it_has_words_for_in_its_words() -> None:
     ("status", "level"),
     [("error", "ERROR"), ("timeout", "ERROR"), ("denied", "WARNING"), ("partial", "WARNING"), ("ok", "DEFAULT")],
 )
-def test_how_a_step_ended_is_its_level(status: str, level: str) -> None:
+def test_step_status_becomes_level(status: str, level: str) -> None:
     step = StepFacts(
         id=UUID(int=9), no=1, type=StepType.TOOL, name="", status=StepStatus(status), label="live", input={}, output=""
     )

@@ -1,4 +1,4 @@
-"""Which addresses a live call may reach."""
+"""Egress control: the addresses that live calls may reach."""
 
 import ipaddress
 
@@ -31,13 +31,13 @@ def test_public_addresses_are_reached(address: str) -> None:
 
 
 @pytest.mark.parametrize("address", [*PRIVATE, *EMBEDDED])
-def test_private_addresses_are_reached_only_where_the_operator_named_the_host(address: str) -> None:
+def test_private_addresses_need_operator_host(address: str) -> None:
     assert refused("api.example.com", address, operator=False)
     assert not refused("models.internal", address, operator=True)
 
 
 @pytest.mark.parametrize("address", NEVER)
-def test_link_local_addresses_are_reached_only_when_written_down_as_they_are(address: str) -> None:
+def test_link_local_addresses_need_literal_configuration(address: str) -> None:
     assert refused("api.example.com", address, operator=False)
     assert refused("models.internal", address, operator=True)
     assert not refused(address, address, operator=True)

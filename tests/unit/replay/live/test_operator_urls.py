@@ -1,4 +1,4 @@
-"""Addresses are checked as they are written."""
+"""Checks of the spelling of URLs."""
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
@@ -37,7 +37,7 @@ DISGUISED = [
 
 
 @pytest.mark.parametrize("url", PLAIN)
-def test_plain_addresses_may_be_written(url: str) -> None:
+def test_plain_addresses_are_accepted(url: str) -> None:
     assert spelling_problem(url) == ""
 
 

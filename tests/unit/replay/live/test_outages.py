@@ -1,4 +1,4 @@
-"""What is an outage of the database, and what is a mistake; what its settings may be."""
+"""Classification of database errors as outages or bugs, and validation of the takeover time."""
 
 import os
 import sqlite3
@@ -47,11 +47,11 @@ def _sqlite(code: int) -> sqlite3.OperationalError:
         (ValueError("a mistake"), False),
     ],
 )
-def test_outages_are_told_from_mistakes(error: Exception, expected: bool) -> None:
+def test_outages_differ_from_bugs(error: Exception, expected: bool) -> None:
     assert outages.is_outage(error) is expected
 
 
-def test_work_is_done_again_until_the_database_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_is_retried_through_outage(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
     monkeypatch.setattr("time.sleep", slept.append)
     left = [_raised(OperationalError), _raised(InterfaceError)]
@@ -65,7 +65,7 @@ def test_work_is_done_again_until_the_database_is_back(monkeypatch: pytest.Monke
     assert len(slept) == 2
 
 
-def test_a_mistake_is_not_waited_for_and_patience_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bugs_and_long_outages_are_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(error: Error) -> None:
         raise error
 
@@ -77,7 +77,7 @@ def test_a_mistake_is_not_waited_for_and_patience_ends(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("given", ["0.9", "nan", "3601", "soon"])
-def test_a_takeover_time_that_makes_no_sense_is_refused_at_start(given: str) -> None:
+def test_invalid_takeover_time_fails_at_start(given: str) -> None:
     env = {**os.environ, "FORKPOINT_TAKEOVER_S": given}
     done = subprocess.run(
         [sys.executable, "-c", "import cockpit.settings"], env=env, capture_output=True, text=True, timeout=60

@@ -1,4 +1,4 @@
-"""What tokens cost."""
+"""Token prices."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -10,14 +10,14 @@ from replay.live.pricing import price
 AT = datetime(2025, 6, 1, tzinfo=UTC)
 
 
-def test_input_cached_input_and_output_are_priced_apart() -> None:
+def test_cached_input_has_its_own_price() -> None:
     whole = price("openai", "gpt-4o", 1_000_000, 0, 0, AT)
     cached = price("openai", "gpt-4o", 1_000_000, 0, 1_000_000, AT)
     output = price("openai", "gpt-4o", 0, 1_000_000, 0, AT)
     assert (whole, cached, output) == (Decimal("2.5"), Decimal("1.25"), Decimal("10"))
 
 
-def test_the_price_is_that_of_the_runs_date() -> None:
+def test_price_depends_on_date() -> None:
     before, after = datetime(2025, 6, 1, tzinfo=UTC), datetime(2025, 7, 1, tzinfo=UTC)
     assert price("openai", "o3", 1_000_000, 0, 0, before) == Decimal("10")
     assert price("openai", "o3", 1_000_000, 0, 0, after) == Decimal("2")
@@ -27,18 +27,18 @@ def test_the_price_is_that_of_the_runs_date() -> None:
     ("provider", "model"),
     [("local", "desk-small-1"), ("openai", "no-such-model"), ("nobody", "gpt-4o"), ("openai", "")],
 )
-def test_what_is_not_known_has_no_price(provider: str, model: str) -> None:
+def test_unknown_models_have_no_price(provider: str, model: str) -> None:
     assert price(provider, model, 1000, 1000, 0, AT) is None
 
 
-def test_nothing_counted_is_not_free() -> None:
+def test_missing_counts_are_not_free() -> None:
     assert price("openai", "gpt-4o", None, None, None, AT) is None
 
 
-def test_recorded_spellings_are_understood() -> None:
+def test_recorded_spellings_are_priced() -> None:
     assert price("google", "models/gemini-2.0-flash-lite", 1000, 100, 0, AT) is not None
     assert price("", "gpt-4o", 1000, 100, 0, AT) == price("openai", "gpt-4o", 1000, 100, 0, AT)
 
 
-def test_more_cached_than_read_is_counted_as_all_cached() -> None:
+def test_excess_cached_tokens_count_as_all() -> None:
     assert price("openai", "gpt-4o", 1_000_000, 0, 2_000_000, AT) == Decimal("1.25")

@@ -1,4 +1,4 @@
-"""Waiting for work that blocks: it ends with the work, with its time, or when nobody wants it any more."""
+"""Waiting for blocking work until it ends, times out or is cancelled."""
 
 import threading
 from collections.abc import Callable
@@ -11,12 +11,12 @@ from replay.live.timeouts import GivenUp, await_future, run_with_timeout
 
 
 def after(looks: int) -> Callable[[], bool]:
-    """Says to stop after so many looks."""
+    """Return a callback that is true after this many calls."""
     seen = count(1)
     return lambda: next(seen) > looks
 
 
-def test_work_that_does_not_end_is_left_after_its_time() -> None:
+def test_endless_work_times_out() -> None:
     never = threading.Event()
     with pytest.raises(TimeoutError):
         run_with_timeout(0.05, never.wait, is_cancelled=after(20))
@@ -25,7 +25,7 @@ def test_work_that_does_not_end_is_left_after_its_time() -> None:
         await_future(Future[int](), 0.05, is_cancelled=after(20))
 
 
-def test_work_that_nobody_wants_any_more_is_left_at_once() -> None:
+def test_cancelled_wait_raises_given_up() -> None:
     never = threading.Event()
     with pytest.raises(GivenUp):
         run_with_timeout(60, never.wait, is_cancelled=after(0))
@@ -34,7 +34,7 @@ def test_work_that_nobody_wants_any_more_is_left_at_once() -> None:
         await_future(Future[int](), 60, is_cancelled=after(0))
 
 
-def test_what_the_work_comes_to_is_handed_on() -> None:
+def test_result_and_error_are_passed_on() -> None:
     done = Future[int]()
     done.set_result(3)
     assert (run_with_timeout(60, lambda: 3, is_cancelled=after(0)), await_future(done, 60, is_cancelled=after(0))) == (

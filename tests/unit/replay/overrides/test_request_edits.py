@@ -1,4 +1,4 @@
-"""What a call is made with: tools, response format, further parameters, messages with calls, a tool's arguments."""
+"""Request edits: tools, response format, parameters, messages and tool arguments."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ MODELS: dict[str, Any] = {"type": "model"}
 
 
 def asked(*entries: JSONValue, no: int = 3) -> dict[str, Any]:
-    """What the model is asked with at a step."""
+    """Return the model request of a step."""
     run = order_desk(parameters=PARAMETERS)
     input = resolved(replay(*entries, run=run).execute(), no).call.input
     assert isinstance(input, dict)
@@ -31,7 +31,7 @@ def refusals(*entries: Any) -> list[tuple[str, str]]:
     return [(one.code, one.where) for one in found.refusals]
 
 
-def test_other_tools_a_response_format_and_further_parameters_are_asked_with() -> None:
+def test_model_settings_are_applied_to_request() -> None:
     json: JSONObject = {"type": "json_object"}
     given: dict[str, Any] = {"tools": [{"name": "pay"}], "response_format": json, "parameters": {"n": 2}}
     input = asked({"match": MODELS, "model": {**given, "temperature": 0}})
@@ -39,7 +39,7 @@ def test_other_tools_a_response_format_and_further_parameters_are_asked_with() -
     assert input["parameters"] == {**PARAMETERS, "temperature": 0, "n": 2}
 
 
-def test_what_is_unset_is_left_out_under_any_of_its_names() -> None:
+def test_unset_removes_every_spelling() -> None:
     input = asked({"match": MODELS, "model": {"unset": ["tools", "max_tokens", "temperature"]}})
     assert "tools" not in input
     assert input["parameters"] == {"tool_choice": "auto"}
@@ -47,20 +47,20 @@ def test_what_is_unset_is_left_out_under_any_of_its_names() -> None:
     assert "parameters" not in bare
 
 
-def test_what_is_as_recorded_changes_nothing() -> None:
+def test_recorded_values_change_nothing() -> None:
     same: JSONObject = {"tools": TOOLS, "parameters": {"tool_choice": "auto"}, "unset": ["seed", "response_format"]}
     entry: JSONValue = {"match": MODELS, "model": same}
     counts = replay(entry, run=order_desk(parameters=PARAMETERS)).plan().counts
     assert (counts.exact, counts.cached, counts.simulated) == (10, 0, 0)
 
 
-def test_an_empty_system_prompt_leaves_it_out_of_the_whole_conversation() -> None:
+def test_empty_system_prompt_removes_all() -> None:
     for no in (3, 9):
         input = asked({"match": {"step": 3}, "prompt": {"system": ""}}, no=no)
         assert "system" not in {message["role"] for message in input["messages"]}
 
 
-def test_a_whole_message_is_put_in_with_the_calls_that_it_makes() -> None:
+def test_whole_message_keeps_its_calls() -> None:
     call: JSONObject = {
         "role": "assistant",
         "content": None,
@@ -77,8 +77,8 @@ def called(*entries: JSONValue, no: int = 4, **more: Any) -> Call:
     return resolved(replay(*entries, **more).execute(), no).call
 
 
-def test_a_tool_is_called_with_other_arguments() -> None:
-    """Nobody recorded that call, and the tool does not run: what was recorded for the other call is not its answer."""
+def test_argument_override_changes_the_call() -> None:
+    """The new call is not recorded and the tool does not run; the output of the recorded call is no answer."""
     entry: JSONValue = {"match": {"step": 4}, "arguments": {"order_id": "A-2"}}
     made = replay(entry).execute()
     call, answer = resolved(made, 4).call, resolved(made, 4).answer
@@ -90,7 +90,7 @@ def test_a_tool_is_called_with_other_arguments() -> None:
     assert resolved(replay(both).execute(), 4).answer.output == ORDERS["A-2"]
 
 
-def test_a_plan_names_tools_and_arguments_among_what_changes() -> None:
+def test_plan_lists_changed_tools_and_arguments() -> None:
     entries: list[JSONValue] = [
         {"match": MODELS, "model": {"tools": []}},
         {"match": {"type": "tool"}, "arguments": {"order_id": "A-2"}},
@@ -100,7 +100,7 @@ def test_a_plan_names_tools_and_arguments_among_what_changes() -> None:
     assert "tool arguments" in determinism.other_changes
 
 
-def test_of_two_entries_the_later_one_decides_what_is_set_and_what_is_left_out() -> None:
+def test_later_entry_wins_in_merge() -> None:
     one: JSONObject = {"temperature": 1, "parameters": {"n": 2, "k": 1}, "unset": ["seed", "tools"]}
     other: JSONObject = {"parameters": {"n": 3}, "unset": ["temperature"], "tools": []}
     assert merge_settings(one, other) == {"parameters": {"n": 3, "k": 1}, "unset": ["seed", "temperature"], "tools": []}
@@ -108,7 +108,7 @@ def test_of_two_entries_the_later_one_decides_what_is_set_and_what_is_left_out()
     assert merge_settings({"parameters": {"n": 2}}, {"unset": ["n"]}) == {"unset": ["n"]}
 
 
-def test_one_name_is_set_or_left_out_but_not_both() -> None:
+def test_name_is_not_set_and_unset() -> None:
     model = {"temperature": 1, "parameters": {"n": 2}, "unset": ["n", "temperature"]}
     where = "/overrides/overrides/0/model"
     assert refusals({"match": {"step": 3}, "model": model}) == [
@@ -132,6 +132,6 @@ def test_one_name_is_set_or_left_out_but_not_both() -> None:
         {"messages": [{"op": "insert", "index": 0, "content": "x", "message": {"role": "user"}}]},
     ],
 )
-def test_what_has_a_field_of_its_own_or_makes_no_sense_is_refused(entry: dict[str, Any]) -> None:
+def test_reserved_and_required_names_are_refused(entry: dict[str, Any]) -> None:
     with pytest.raises(pydantic.ValidationError):
         OverrideProfile.model_validate({"overrides": [{"match": MODELS, **entry}]})

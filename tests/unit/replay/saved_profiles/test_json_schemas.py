@@ -1,4 +1,4 @@
-"""The published JSON Schemas accept what the server accepts, and nothing else."""
+"""The published JSON Schemas accept exactly what the server accepts."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ values: Any = st.one_of(st.none(), words, numbers, st.lists(words, max_size=2))
 
 
 def some(**fields: Any) -> Any:
-    """An object with some of these fields."""
+    """Strategy for objects with some of these fields."""
     return st.fixed_dictionaries({}, optional=fields)
 
 
@@ -83,11 +83,11 @@ def accepted(model: type[pydantic.BaseModel], document: Any) -> bool:
 
 
 @given(st.lists(entries, max_size=2))
-def test_the_schema_of_profiles(found: list[Any]) -> None:
+def test_profile_schema_matches_server(found: list[Any]) -> None:
     document = {"overrides": found}
     assert PROFILE.is_valid(document) is accepted(OverrideProfile, document)
 
 
 @given(policies)
-def test_the_schema_of_policies(found: Any) -> None:
+def test_policy_schema_matches_server(found: Any) -> None:
     assert POLICY.is_valid(found) is accepted(Policy, found)

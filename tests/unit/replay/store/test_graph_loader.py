@@ -1,10 +1,10 @@
-"""What is read of a stored run."""
+"""Loading of replay graphs."""
 
 from replay.store.graph_loader import unexplained_content
 
 
-def test_inputs_that_nobody_looked_into_are_of_unknown_origin() -> None:
-    """Null is what runs of earlier versions have: that is not the same as nothing unexplained."""
+def test_unanalysed_inputs_are_unexplained() -> None:
+    """Null, from runs of earlier versions, differs from an empty list of unexplained content."""
     [item] = unexplained_content(4, "ab12", None)
     assert (item.path, item.first_step) == ("", 4)
     assert unexplained_content(4, "ab12", []) == ()

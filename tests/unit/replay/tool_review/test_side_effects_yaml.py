@@ -1,4 +1,4 @@
-"""Kurral's side_effects.yaml, in and out."""
+"""Reading and writing Kurral's side_effects.yaml."""
 
 import itertools
 
@@ -21,12 +21,12 @@ done: false            # Must be set to true manually after review
 """
 
 
-def test_a_file_of_kurral_is_read() -> None:
+def test_kurral_file_is_read() -> None:
     assert side_effects_yaml.read(KURRAL) == ToolFile(tools={"send_email": False, "tavily_search": True}, done=False)
 
 
 @given(st.dictionaries(st.text(min_size=1, max_size=40).filter(lambda text: text.isprintable()), st.booleans()))
-def test_what_was_written_is_read_again(tools: dict[str, bool]) -> None:
+def test_written_file_reads_back(tools: dict[str, bool]) -> None:
     assert side_effects_yaml.read(side_effects_yaml.write(tools, done=True).encode()) == ToolFile(
         tools=tools, done=True
     )
@@ -34,7 +34,7 @@ def test_what_was_written_is_read_again(tools: dict[str, bool]) -> None:
     assert side_effects_yaml.read(side_effects_yaml.write(tools, done=False, suggestions=why).encode()).tools == tools
 
 
-def test_a_file_says_why_it_suggests_and_no_name_leaves_its_line() -> None:
+def test_suggestions_stay_on_comment_lines() -> None:
     tools = {"send_email": False, "x\ndone: true\u2028done: true": False}
     text = side_effects_yaml.write(tools, done=False, suggestions=dict.fromkeys(tools, "contains send"))
     assert "#   'send_email' contains send\n" in text
@@ -63,14 +63,14 @@ def test_a_file_says_why_it_suggests_and_no_name_leaves_its_line() -> None:
         (BOMB, "", "aliases are not allowed"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_place(text: str, where: str, says: str) -> None:
+def test_errors_name_their_location(text: str, where: str, says: str) -> None:
     with pytest.raises(InvalidReplay) as refused:
         side_effects_yaml.read(text.encode())
     assert refused.value.where == where
     assert says in str(refused.value)
 
 
-def test_a_file_that_is_no_text_or_too_large_is_refused() -> None:
+def test_binary_and_large_files_are_refused() -> None:
     for data in (b"\xff\xfe", b"#" * 2_000_000):
         with pytest.raises(InvalidReplay):
             side_effects_yaml.read(data)

@@ -1,4 +1,4 @@
-"""The limit of an answer, which Anthropic's protocol requires and others do not."""
+"""Token limits in the Anthropic protocol, which requires them."""
 
 import pytest
 
@@ -17,7 +17,7 @@ from traces.core.json_types import JSONObject
         ({"max_tokens": None, "max_completion_tokens": 8}, 8),
     ],
 )
-def test_the_recorded_limit_is_sent(parameters: JSONObject, sent: int) -> None:
+def test_recorded_token_limit_is_sent(parameters: JSONObject, sent: int) -> None:
     input: JSONObject = {"messages": [{"role": "user", "content": "Hello"}], "parameters": parameters}
     arguments, _ = request(ModelCall(provider="claude", model="claude-x", input=input))
     assert arguments["max_tokens"] == sent

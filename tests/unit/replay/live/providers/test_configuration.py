@@ -1,4 +1,4 @@
-"""Which providers exist, and which one answers a recorded call."""
+"""Configured providers, and the lookup for a recorded call."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def name_for(step_provider: str, model: str, override: str | None = None) -> str
     return found.name if found else None
 
 
-def test_official_providers_exist_when_their_key_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_official_providers_need_their_key(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(providers.configured_providers()) == {"local"}
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-secret")
     provider = providers.configured_providers()["anthropic"]
@@ -32,13 +32,13 @@ def test_official_providers_exist_when_their_key_is_set(monkeypatch: pytest.Monk
     assert "sk-ant-secret" not in repr(provider)
 
 
-def test_a_base_url_in_the_environment_is_the_operators(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_base_url_variable_belongs_to_operator(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://10.0.0.1:8000/v1")
     assert providers.configured_providers()["openai"].operator
 
 
-def test_the_recorded_provider_answers_then_one_that_lists_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recorded_provider_wins_over_listing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     assert name_for("openai", "gpt-4o") == "openai"
     assert name_for("openai", "m1") == "openai"
@@ -49,12 +49,12 @@ def test_the_recorded_provider_answers_then_one_that_lists_the_model(monkeypatch
     assert name_for("groq", "gpt-4o") is None
 
 
-def test_an_override_is_taken_by_its_name_alone() -> None:
+def test_override_selects_provider_by_name() -> None:
     assert name_for("openai", "anything", "local") == "local"
     assert name_for("local", "m1", "nobody") is None
 
 
-def test_a_registered_provider_gives_way_to_the_operators() -> None:
+def test_operator_provider_wins_over_registered() -> None:
     registered = Provider(name="local", protocol="openai", base_url="http://127.0.0.1:1/v1", local=True)
     providers.register(registered)
     try:
@@ -75,7 +75,7 @@ def test_a_registered_provider_gives_way_to_the_operators() -> None:
         ({**LOCAL, "timeout_s": 0}, "timeout_s"),
     ],
 )
-def test_a_wrong_entry_is_refused_by_name(settings: Settings, entry: dict[str, Any], named: str) -> None:
+def test_invalid_entry_is_refused_by_name(settings: Settings, entry: dict[str, Any], named: str) -> None:
     settings.PROVIDERS = {"mine": entry}
     with pytest.raises(ImproperlyConfigured, match=named) as raised:
         providers.configured_providers()

@@ -1,4 +1,4 @@
-"""How long a server asks to wait: seconds or a date, whatever it sends."""
+"""Parsing of `Retry-After` headers."""
 
 from datetime import UTC, datetime
 
@@ -28,7 +28,7 @@ NOW = datetime(2026, 11, 22, 12, 0, 0, tzinfo=UTC)
         ("Sun, 99 Nov 2026 11:00:00 GMT", None),
     ],
 )
-def test_seconds_and_dates(said: str, seconds: float | None) -> None:
+def test_retry_after_seconds_and_dates(said: str, seconds: float | None) -> None:
     assert retry_after_s({"retry-after": said}, NOW) == seconds
 
 
@@ -38,6 +38,6 @@ def test_seconds_and_dates(said: str, seconds: float | None) -> None:
 @example("Mon, 01 Jan 9999 23:59:59 -2359")
 @example("Mon, 01 Jan 2024 00:00:00 +99999999999999999999")
 @example("1e999")
-def test_anything_else_is_no_wait(said: str) -> None:
+def test_invalid_retry_after_is_ignored(said: str) -> None:
     found = retry_after_s({"retry-after": said}, NOW)
     assert found is None or found >= 0

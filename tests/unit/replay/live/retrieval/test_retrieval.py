@@ -1,4 +1,4 @@
-"""Which retriever serves a step, and filters in one language for every store."""
+"""Lookup of retrievers, and conversion of filters for every store."""
 
 from typing import Any
 
@@ -50,14 +50,14 @@ def asked(step: str, input: JSONValue = None, profile: str | None = None, store:
         ({"stores": ["chroma*"], "serves": ["kb"]}, "kb", "qdrant", False),
     ],
 )
-def test_a_retriever_serves_steps_by_their_name_and_recorded_store(
+def test_retriever_matches_name_and_store(
     settings: Settings, entry: dict[str, Any], step: str, store: str, served: bool
 ) -> None:
     settings.RETRIEVERS = {"kb": {**HTTP, **entry}}
     assert (asked(step, store=store).name == "kb") is served
 
 
-def test_the_first_that_serves_a_step_and_has_the_profile_answers(settings: Settings) -> None:
+def test_first_matching_retriever_answers(settings: Settings) -> None:
     small = {"small": {"local": "all-MiniLM-L6-v2"}}
     first = {"chroma": {"url": "http://127.0.0.1:9/", "collection": "c"}, "embeddings": small, "serves": ["k*"]}
     settings.RETRIEVERS = {"first": first, "second": {**HTTP, "serves": ["k*"]}}
@@ -67,7 +67,7 @@ def test_the_first_that_serves_a_step_and_has_the_profile_answers(settings: Sett
     assert "no query text" in asked("kb", {"vector": [1, 2]}).reason
 
 
-def test_a_plan_knows_the_price_of_embedding_from_the_serving_alone(settings: Settings) -> None:
+def test_match_contains_embedding_model_for_pricing(settings: Settings) -> None:
     settings.PROVIDERS = {"openai": {"protocol": "openai", "base_url": "http://127.0.0.1:9/v1"}}
     by = {"provider": "openai", "model": "m"}
     settings.RETRIEVERS = {"kb": {"chroma": {"url": "http://a/", "collection": "c"}, "embeddings": {"small": by}}}
@@ -75,7 +75,7 @@ def test_a_plan_knows_the_price_of_embedding_from_the_serving_alone(settings: Se
 
 
 @given(FILTERS)
-def test_every_store_gets_every_condition(filters: dict[str, Any]) -> None:
+def test_conversion_preserves_every_condition(filters: dict[str, Any]) -> None:
     found = conditions(filters)
     assert {one.field for one in found} <= set(filters)
     assert conditions({"$and": [filters]}) == found
@@ -88,9 +88,7 @@ def test_every_store_gets_every_condition(filters: dict[str, Any]) -> None:
 
 
 @given(FILTERS, st.dictionaries(FIELDS, PLAIN, max_size=3))
-def test_a_statement_has_a_place_for_every_value_and_quotes_every_name(
-    filters: dict[str, Any], names: dict[str, Any]
-) -> None:
+def test_sql_statement_is_parameterized_and_quoted(filters: dict[str, Any], names: dict[str, Any]) -> None:
     given: Any = {"url_env": "U", "table": 't" x', "schema": 's"; --', "metadata": "meta", "columns": [*names]}
     store = Pgvector.model_validate(given)
     search = retrieval.Search(query="q", top_k=3, filters=filters, embedding=None, replay="r")
@@ -114,12 +112,12 @@ def test_a_statement_has_a_place_for_every_value_and_quotes_every_name(
         {"a": [[1]]},
     ],
 )
-def test_what_the_common_language_does_not_have_is_refused_by_name(filters: dict[str, Any]) -> None:
+def test_unsupported_filter_is_refused_by_name(filters: dict[str, Any]) -> None:
     with pytest.raises(UnknownFilter, match=r"'\$|'a'"):
         conditions(filters)
 
 
-def test_what_a_new_search_finds_reaches_the_prompt() -> None:
+def test_new_search_reaches_the_prompt() -> None:
     policy = Policy(allow=["model", "retrieval"])
     replay = Replay(
         run=library(), fork=1, entries=[{"match": {"step": 1}, "retrieval": {"query": "new"}}], policy=policy
@@ -131,7 +129,7 @@ def test_what_a_new_search_finds_reaches_the_prompt() -> None:
     assert "refunded at once" in str(resolved(events, 3).call.input)
 
 
-def test_documents_are_asked_for_again_only_where_the_policy_says_so() -> None:
+def test_policy_decides_about_new_searches() -> None:
     entry: JSONValue = {"match": {"step": 3}, "output": "done"}
     for order, label in (("reuse", "exact source_output_reused"), ("reexecute", "simulated live_retrieval")):
         policy = Policy.model_validate({"allow": ["retrieval"], "order": order})
