@@ -1,4 +1,4 @@
-"""The slice of the benchmark that guards the product: what it calls sure has to be true."""
+"""Slice of the attribution benchmark that runs with the tests: confident findings must be true."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ from replay.proofs.core.types import Budget
 from replay.proofs.evidence.findings import prove
 from tests.bench.attribution import scoring, targets, track_a, track_p
 from tests.bench.attribution.lab import Bench, BenchLab
-from tests.bench.attribution.page import written
+from tests.bench.attribution.page import render
 from tests.bench.attribution.programs.blind import BLIND
 from tests.bench.attribution.programs.development import PROGRAMS
 from tests.bench.attribution.programs.shapes import draw_case
@@ -21,12 +21,12 @@ def results() -> Results:
     return measure("slice", "aupbe", data=None, jobs=2)
 
 
-def test_what_is_called_sure_is_true(results: Results) -> None:
+def test_high_and_medium_are_precise(results: Results) -> None:
     assert (targets.precision(results.a, "high") or 0) >= targets.HIGH
     assert (targets.precision(results.a, "medium") or 0) >= targets.MEDIUM
 
 
-def test_a_proof_that_is_cut_short_is_not_sure_of_anything_untrue() -> None:
+def test_truncated_proof_claims_nothing_untrue() -> None:
     for split, number in track_a.plan(32):
         bench = Bench(track_a.case_of(split, number))
         truth = bench.case.truth
@@ -36,28 +36,28 @@ def test_a_proof_that_is_cut_short_is_not_sure_of_anything_untrue() -> None:
             assert findings.confidence == "low" or scoring.right(findings, truth.sets, truth.structure)
 
 
-def test_nothing_is_blamed_where_nothing_had_an_effect(results: Results) -> None:
+def test_no_blame_without_effect(results: Results) -> None:
     assert targets.false_blame(results.a) == 0
 
 
-def test_the_cause_is_named_however_it_is_hidden(results: Results) -> None:
-    missed = [target.what for target in targets.of_causes(results.a) if not target.reached]
-    assert not missed
+def test_ladder_reaches_its_targets(results: Results) -> None:
+    misses = [target.name for target in targets.cause_targets(results.a) if not target.is_reached]
+    assert not misses
 
 
-def test_the_product_finds_the_changes_itself(results: Results) -> None:
-    missed = [target.what for target in targets.unaided(results.u) if not target.reached]
-    assert not missed
+def test_unaided_track_reaches_its_targets(results: Results) -> None:
+    misses = [target.name for target in targets.unaided_targets(results.u) if not target.is_reached]
+    assert not misses
 
 
-def test_programs_are_not_blamed_without_cause(results: Results) -> None:
+def test_programs_without_cause_are_not_blamed(results: Results) -> None:
     assert {row.group for row in results.p} == {program.group for program in PROGRAMS}
-    assert not [row for row in results.p if row.top is None and row.blamed]
+    assert not [row for row in results.p if row.top is None and row.blames]
 
 
-def test_causes_are_found_behind_code(results: Results) -> None:
-    missed = [target.what for target in targets.of_programs(results.p) if not target.reached]
-    assert not missed
+def test_programs_reach_their_targets(results: Results) -> None:
+    misses = [target.name for target in targets.program_targets(results.p) if not target.is_reached]
+    assert not misses
 
 
 def test_one_set_of_programs_is_planned() -> None:
@@ -76,18 +76,18 @@ def test_three_of_four_blind_cases_have_causes() -> None:
         assert max(len(case.injections) for case in cases) == program.most
 
 
-def test_chance_is_not_taken_for_a_cause(results: Results) -> None:
-    sure = [row for row in results.b if row.gated and row.confidence == "high"]
-    blamed = [row.blamed for row in results.b if row.kind == "a/a" and row.gated]
-    assert sum(row.right for row in sure) / len(sure) >= targets.HIGH
-    assert sum(blamed) / len(blamed) <= 0.05
+def test_chance_is_not_blamed(results: Results) -> None:
+    high = [row for row in results.b if row.gate and row.confidence == "high"]
+    blames = [row.blames for row in results.b if row.kind == "a/a" and row.gate]
+    assert sum(row.right for row in high) / len(high) >= targets.HIGH
+    assert sum(blames) / len(blames) <= 0.05
 
 
-def test_edited_transcripts_are_aligned_again(results: Results) -> None:
+def test_edited_transcripts_are_aligned(results: Results) -> None:
     assert (targets.edit_f1(results.e) or 0) >= targets.F1
 
 
-def test_the_page_shows_what_was_measured(results: Results) -> None:
-    page = written(results)
+def test_page_shows_every_target(results: Results) -> None:
+    page = render(results)
     assert "| A: precision of `high` |" in page
-    assert all(target.what in page for target in results.targets())
+    assert all(target.name in page for target in results.targets())

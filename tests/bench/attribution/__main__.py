@@ -1,6 +1,6 @@
-"""`python -m tests.bench.attribution`: how right the product's causes are, as tables and as a JSON file.
+"""`python -m tests.bench.attribution`: accuracy of the product's attribution, as tables and as a JSON file.
 
-The full size with a data folder also writes the page in the docs.
+`--page` writes the benchmark page of the docs; use it with the full size and a data folder.
 """
 
 import argparse
@@ -12,7 +12,7 @@ from pathlib import Path
 import django
 import orjson
 from rich.console import Console
-from rich.table import Table as Shown
+from rich.table import Table as RichTable
 
 DATA = "FORKPOINT_BENCH_DATA"
 
@@ -25,27 +25,29 @@ def main() -> None:
     from tests.bench.attribution.results import SIZES, measure
     from tests.bench.attribution.tables import tables
 
-    given = _arguments(sizes=tuple(SIZES), programs=tuple(track_p.SETS))
-    began = time.process_time()
-    results = measure(given.size, given.tracks, data=given.data, jobs=given.jobs, programs=given.programs)
+    arguments = _arguments(sizes=tuple(SIZES), programs=tuple(track_p.SETS))
+    start = time.process_time()
+    results = measure(
+        arguments.size, arguments.tracks, data=arguments.data, jobs=arguments.jobs, programs=arguments.programs
+    )
     console = Console(width=170)
     for table in tables(results):
-        shown = Shown(*table.head, title=table.title)
+        rich_table = RichTable(*table.head, title=table.title)
         for row in table.rows:
-            shown.add_row(*(cell.replace("**", "") for cell in row))
-        console.print(shown)
-    console.print(f"{time.process_time() - began:.1f} s of processor time in this process, {given.jobs} at work")
-    if given.json:
-        given.json.write_bytes(orjson.dumps(results.as_json(), option=orjson.OPT_INDENT_2))
-    if given.page:
-        given.page.write_text(page.written(results), encoding="utf-8")
+            rich_table.add_row(*(cell.replace("**", "") for cell in row))
+        console.print(rich_table)
+    console.print(f"{time.process_time() - start:.1f} s of processor time in this process; {arguments.jobs} processes")
+    if arguments.json:
+        arguments.json.write_bytes(orjson.dumps(results.as_json(), option=orjson.OPT_INDENT_2))
+    if arguments.page:
+        arguments.page.write_text(page.render(results), encoding="utf-8")
 
 
 def _arguments(*, sizes: Sequence[str], programs: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.attribution", description=__doc__)
     parser.add_argument("--size", choices=sizes, default="slice")
     parser.add_argument("--tracks", default="aupbcde", help="letters of the tracks to run")
-    parser.add_argument("--programs", choices=programs, help="the one set of programs of track P to run")
+    parser.add_argument("--programs", choices=programs, help="run only this set of programs of track P")
     parser.add_argument(
         "--data", type=Path, default=os.environ.get(DATA), help=f"folder of real recordings (or {DATA})"
     )

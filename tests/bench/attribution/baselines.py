@@ -1,4 +1,4 @@
-"""What simpler methods would blame: each answers with one change, and says how many replays it took."""
+"""Simpler methods for comparison: each blames one change and counts its replays."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -24,32 +24,34 @@ def at_random(bench: Bench, rng: random.Random) -> Blame:
 
 
 def by_priority(bench: Bench, rng: random.Random) -> Blame:
-    """The order of the replay-fork-diff document; one of a category is as good as another."""
+    """Blame by the diff's category priorities; ties within a category are random."""
     return Blame(atom=_first(bench.case.injections, rng).id)
 
 
 def first_divergence(bench: Bench, rng: random.Random) -> Blame:
-    """What acts on the first step that answers differently; else on the nearest step before it."""
+    """Blame the change at the first step that answers differently, or at the nearest step before it."""
     first = bench.first_divergence()
     changes = bench.case.injections
-    before = {each.id: max((at for at in bench.places(each) if at <= first), default=-1) for each in changes}
+    before = {
+        change.id: max((place for place in bench.places(change) if place <= first), default=-1) for change in changes
+    }
     nearest = max(before.values())
-    return Blame(atom=_first([each for each in changes if before[each.id] == nearest], rng).id)
+    return Blame(atom=_first([change for change in changes if before[change.id] == nearest], rng).id)
 
 
 def slice_and_priority(bench: Bench, rng: random.Random) -> Blame:
-    """Only what lies on the way to the answer, then the order."""
-    on_it = [each for each in bench.case.injections if not bench.live.isdisjoint(bench.places(each))]
-    return Blame(atom=_first(on_it or bench.case.injections, rng).id)
+    """Keep only changes on a path to the answer, then blame by priority."""
+    relevant = [injection for injection in bench.case.injections if not bench.live.isdisjoint(bench.places(injection))]
+    return Blame(atom=_first(relevant or bench.case.injections, rng).id)
 
 
 def ddmin(bench: Bench, rng: random.Random) -> Blame:
-    """Delta debugging as published, without remembering what was tried."""
+    """Run delta debugging as published, without a cache of attempts."""
     truth = bench.case.truth
-    items, parts, replays = [each.id for each in bench.case.injections], 2, 0
+    items, parts, replays = [injection.id for injection in bench.case.injections], 2, 0
     while len(items) > 1:
-        smaller, tried = _smaller(truth, items, parts)
-        replays += tried
+        smaller, attempts = _sufficient_part(truth, items, parts)
+        replays += attempts
         if smaller is not None:
             parts = 2 if len(smaller) <= -(-len(items) // parts) else max(parts - 1, 2)
             items = smaller
@@ -61,7 +63,7 @@ def ddmin(bench: Bench, rng: random.Random) -> Blame:
 
 
 def shapley(bench: Bench, rng: random.Random) -> Blame:
-    """The largest exact share, at the price of every combination."""
+    """Blame the change with the largest exact share. Needs every combination."""
     shares = bench.case.truth.shapley()
     names = list(bench.case.by_id)
     best = max(names, key=lambda name: shares.get(name, 0.0))
@@ -79,15 +81,15 @@ BASELINES: Final[dict[str, Baseline]] = {
 
 
 def _first(injections: Sequence[Injection], rng: random.Random) -> Injection:
-    highest = min(PRIORITY.index(each.category) for each in injections)
-    return rng.choice([each for each in injections if PRIORITY.index(each.category) == highest])
+    highest = min(PRIORITY.index(injection.category) for injection in injections)
+    return rng.choice([injection for injection in injections if PRIORITY.index(injection.category) == highest])
 
 
-def _smaller(truth: Truth, items: list[str], parts: int) -> tuple[list[str] | None, int]:
-    """A part, or all but one part, that is still enough; and how many were tried."""
-    chunks = [items[at * len(items) // parts : (at + 1) * len(items) // parts] for at in range(parts)]
+def _sufficient_part(truth: Truth, items: list[str], parts: int) -> tuple[list[str] | None, int]:
+    """Return a sufficient part, or complement of a part, and the number of attempts."""
+    chunks = [items[part * len(items) // parts : (part + 1) * len(items) // parts] for part in range(parts)]
     rest = [[item for item in items if item not in chunk] for chunk in chunks] if parts > 2 else []
-    for tried, candidate in enumerate([*chunks, *rest], 1):
-        if truth.enough(candidate):
-            return candidate, tried
+    for attempts, candidate in enumerate([*chunks, *rest], 1):
+        if truth.is_sufficient(candidate):
+            return candidate, attempts
     return None, len(chunks) + len(rest)

@@ -1,4 +1,4 @@
-"""Cases with known causes: changes drawn from a pipeline's menu until their truth has the wanted shape."""
+"""Cases with known causes: changes drawn from a pipeline's menu until their truth has the required shape."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -7,10 +7,14 @@ from itertools import count
 from typing import Final, Literal
 
 from tests.bench.attribution import truth
-from tests.bench.attribution.mechanisms.pipelines import PIPELINES, Category, Choice, Pipeline
+from tests.bench.attribution.mechanisms.agent_teams import CREW, GUARDED, MAP_REDUCE
+from tests.bench.attribution.mechanisms.pipelines import Category, Choice, Pipeline
+from tests.bench.attribution.mechanisms.single_agents import DESK, RAG, RETRY
 from tests.bench.attribution.truth import Injection, Truth
 
 Split = Literal["balanced", "prior-friendly", "adversarial"]
+# Cases are drawn by index, so the order is part of the seed.
+PIPELINES: Final = (RAG, DESK, CREW, MAP_REDUCE, RETRY, GUARDED)
 SIZES: Final = (1, 2, 3, 5, 8, 12)
 _FLAVOURS: Final = {
     "alone": ("single", "single", "single", "no cause"),
@@ -24,7 +28,7 @@ _ROUNDS: Final = 12
 
 @dataclass(frozen=True, kw_only=True)
 class BenchCase:
-    """A pipeline, what was changed in it, and what that really did."""
+    """A pipeline, the changes made to it, and their true effects."""
 
     number: int
     split: Split
@@ -37,43 +41,48 @@ class BenchCase:
         return {injection.id: injection for injection in self.injections}
 
     def cause_category(self) -> Category | None:
-        """Of the first smallest set's first member."""
+        """Return the category of the first member of the first minimal set."""
         return self.by_id[min(self.truth.sets[0])].category if self.truth.sets else None
 
 
-def one(split: Split, number: int, seed: int, accept: Callable[[BenchCase], bool]) -> BenchCase:
-    """Case `number` of a split; sizes and shapes take turns, and each is the same whatever other cases are made."""
+def draw_case(split: Split, number: int, seed: int, accept: Callable[[BenchCase], bool]) -> BenchCase:
+    """Draw case `number` of a split. Sizes and shapes alternate; a case does not depend on other cases."""
     rng = random.Random(f"{seed} {split} {number}")
-    sizes = SIZES[2:] if split == "adversarial" else SIZES  # a pair of causes leaves no room for a decoy
+    # Two causes leave no room for a decoy.
+    sizes = SIZES[2:] if split == "adversarial" else SIZES
     size = sizes[number % len(sizes)]
     shapes = _FLAVOURS[split if split == "adversarial" else "alone" if size == 1 else "several"]
-    wanted = shapes[(number // len(sizes)) % len(shapes)]
+    flavour = shapes[(number // len(sizes)) % len(shapes)]
     category = _wanted_category(split, rng)
     for round in count():
         for _ in range(_TRIES):
-            case = _drawn(split, number, size, category, rng)
-            if _is(case, wanted, category) and accept(case):
+            case = _draw(split, number, size, category, rng)
+            if _is(case, flavour, category) and accept(case):
                 return case
-        category = rng.choice(_CATEGORIES)  # this kind of change seldom has that shape
-        wanted = wanted if round < _ROUNDS else "single"  # so few changes hardly ever do
+        # Changes of this category rarely have that shape.
+        category = rng.choice(_CATEGORIES)
+        # So few changes hardly ever have that shape.
+        flavour = flavour if round < _ROUNDS else "single"
     raise AssertionError("counting never ends")
 
 
-def _is(case: BenchCase, wanted: str, category: Category) -> bool:
+def _is(case: BenchCase, flavour: str, category: Category) -> bool:
     truth = case.truth
-    return truth.may_be(wanted) and truth.flavour == wanted and case.cause_category() in {category, None}
+    return truth.may_be(flavour) and truth.flavour == flavour and case.cause_category() in {category, None}
 
 
 def _wanted_category(split: Split, rng: random.Random) -> Category:
-    """The prior is right about 60 % of the causes of the prior-friendly split."""
+    """Draw a category. In the prior-friendly split, 60 % of the causes have the prior's first category."""
     if split == "prior-friendly":
         return "prompt" if rng.random() < 0.6 else rng.choice(_CATEGORIES[1:])
     return rng.choice(_CATEGORIES)
 
 
-def _drawn(split: Split, number: int, size: int, category: Category, rng: random.Random) -> BenchCase:
-    able = [each for each in PIPELINES if any(c.category == category and not c.idle for c in each.menu)]
-    pipeline = rng.choice(able)
+def _draw(split: Split, number: int, size: int, category: Category, rng: random.Random) -> BenchCase:
+    pipelines = [
+        pipeline for pipeline in PIPELINES if any(c.category == category and not c.idle for c in pipeline.menu)
+    ]
+    pipeline = rng.choice(pipelines)
     injections = _injections(pipeline, size, category, rng)
     return BenchCase(
         number=number, split=split, pipeline=pipeline, injections=injections, truth=truth.find(pipeline, injections)
@@ -81,35 +90,35 @@ def _drawn(split: Split, number: int, size: int, category: Category, rng: random
 
 
 def _injections(pipeline: Pipeline, size: int, category: Category, rng: random.Random) -> tuple[Injection, ...]:
-    """One change of the wanted category, and more: of those half are idle. Their ids say nothing about them."""
+    """Draw one change of this category and further ones, half of them idle. Their ids reveal nothing."""
     acting = [choice for choice in pipeline.menu if not choice.idle]
-    chosen = [rng.choice([choice for choice in acting if choice.category == category])]
-    while len(chosen) < size:
+    choices = [rng.choice([choice for choice in acting if choice.category == category])]
+    while len(choices) < size:
         idle = rng.random() < 0.5
-        fresh = [each for each in pipeline.menu if each.idle == idle and each not in chosen]
-        fresh = fresh or [each for each in pipeline.menu if each not in chosen]
-        chosen.append(rng.choice(fresh))
-    rng.shuffle(chosen)
-    taken = {choice.path for choice in chosen}
-    return tuple(_injection(f"a{at}", choice, pipeline, taken, rng) for at, choice in enumerate(chosen))
+        candidates = [choice for choice in pipeline.menu if choice.idle == idle and choice not in choices]
+        candidates = candidates or [choice for choice in pipeline.menu if choice not in choices]
+        choices.append(rng.choice(candidates))
+    rng.shuffle(choices)
+    used_paths = {choice.path for choice in choices}
+    return tuple(_injection(f"a{number}", choice, pipeline, used_paths, rng) for number, choice in enumerate(choices))
 
 
-def _injection(id: str, choice: Choice, pipeline: Pipeline, taken: set[str], rng: random.Random) -> Injection:
-    """The change, sometimes with idle hunks at its side: the sentence beside it, the field beside it."""
+def _injection(id: str, choice: Choice, pipeline: Pipeline, used_paths: set[str], rng: random.Random) -> Injection:
+    """Build a change, sometimes with idle hunks next to it (a neighbouring sentence or field)."""
     main = (choice.path, rng.choice(choice.values))
     hunks = [main]
-    beside = [
-        each
-        for each in pipeline.menu
-        if each.idle and each.path not in taken and _beside(each.path) == _beside(choice.path)
+    siblings = [
+        sibling
+        for sibling in pipeline.menu
+        if sibling.idle and sibling.path not in used_paths and _siblings_key(sibling.path) == _siblings_key(choice.path)
     ]
-    for other in rng.sample(beside, min(len(beside), rng.choice((0, 0, 1, 2)))):
-        taken.add(other.path)
-        hunks.append((other.path, rng.choice(other.values)))
+    for sibling in rng.sample(siblings, min(len(siblings), rng.choice((0, 0, 1, 2)))):
+        used_paths.add(sibling.path)
+        hunks.append((sibling.path, rng.choice(sibling.values)))
     rng.shuffle(hunks)
     return Injection(id=id, category=choice.category, hunks=tuple(hunks), main=hunks.index(main))
 
 
-def _beside(path: str) -> Sequence[str]:
-    """Hunks of one node's prompt, of one row, of one document stand beside each other."""
+def _siblings_key(path: str) -> Sequence[str]:
+    """Return the key shared by hunks of the same prompt, row or document."""
     return path.split(".")[:-1]

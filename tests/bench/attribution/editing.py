@@ -1,4 +1,4 @@
-"""Edit scripts over transcripts, with the map from each old step to where it went."""
+"""Edit scripts for transcripts, with the map from each old step to its new position."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -16,24 +16,24 @@ _FILLERS: Final = ("indeed", "of course", "well", "now", "then", "certainly", "a
 
 @dataclass
 class Script:
-    """A transcript under edit: blocks of messages that belong together, each message with its old place or none."""
+    """Transcript being edited: blocks of related messages, each message with its old position or None."""
 
     blocks: list[list[tuple[int | None, JSONObject]]]
-    done: list[str] = field(default_factory=list)
+    applied_edits: list[str] = field(default_factory=list)
 
     @property
     def messages(self) -> list[tuple[int | None, JSONObject]]:
         return [message for block in self.blocks for message in block]
 
 
-def opened(messages: Sequence[JSONObject]) -> Script:
-    """Blocks: a call with its results is one, every other message stands for itself."""
+def split_blocks(messages: Sequence[JSONObject]) -> Script:
+    """Split a transcript into blocks: a call with its results is one block, any other message is its own."""
     blocks: list[list[tuple[int | None, JSONObject]]] = []
-    for at, message in enumerate(messages):
+    for position, message in enumerate(messages):
         if message["role"] == "tool" and blocks:
-            blocks[-1].append((at, message))
+            blocks[-1].append((position, message))
         else:
-            blocks.append([(at, message)])
+            blocks.append([(position, message)])
     return Script(blocks=blocks)
 
 
@@ -46,8 +46,8 @@ def _exchanges(script: Script) -> list[int]:
 
 
 def _pick(script: Script, rng: random.Random) -> int | None:
-    found = _exchanges(script)
-    return rng.choice(found) if found else None
+    exchanges = _exchanges(script)
+    return rng.choice(exchanges) if exchanges else None
 
 
 def _delete(script: Script, rng: random.Random) -> bool:
@@ -65,13 +65,13 @@ def _insert(script: Script, rng: random.Random) -> bool:
 
 
 def _swap(script: Script, rng: random.Random) -> bool:
-    """Two neighbouring exchanges in the other order; equal ones would be no swap."""
+    """Swap two neighbouring exchanges with different calls."""
     pairs = [
         at
         for at in _exchanges(script)
         if at + 1 < len(script.blocks)
         and _is_exchange(script.blocks[at + 1])
-        and _asked(script.blocks[at]) != _asked(script.blocks[at + 1])
+        and _requested_calls(script.blocks[at]) != _requested_calls(script.blocks[at + 1])
     ]
     if not pairs:
         return False
@@ -81,16 +81,18 @@ def _swap(script: Script, rng: random.Random) -> bool:
 
 
 def _loop(script: Script, rng: random.Random) -> bool:
-    """The same call again and again right after itself."""
+    """Repeat a call one to three times directly after itself."""
     at = _pick(script, rng)
     if at is None:
         return False
-    again = [_fresh(script.blocks[at], rng) for _ in range(rng.randint(1, 3))]
-    script.blocks[at + 1 : at + 1] = again
+    copies = [_with_new_ids(script.blocks[at], rng) for _ in range(rng.randint(1, 3))]
+    script.blocks[at + 1 : at + 1] = copies
     return True
 
 
-def _fresh(block: list[tuple[int | None, JSONObject]], rng: random.Random) -> list[tuple[int | None, JSONObject]]:
+def _with_new_ids(
+    block: list[tuple[int | None, JSONObject]], rng: random.Random
+) -> list[tuple[int | None, JSONObject]]:
     text = orjson.dumps([message for _, message in block]).decode()
     for call_id in _call_ids(block):
         text = text.replace(call_id, f"again_{rng.randrange(10**9)}")
@@ -98,7 +100,7 @@ def _fresh(block: list[tuple[int | None, JSONObject]], rng: random.Random) -> li
 
 
 def _rename_ids(script: Script, rng: random.Random) -> bool:
-    """Other call ids everywhere, as a second run would have them."""
+    """Replace all call ids, as in a second run."""
     text = orjson.dumps(script.messages).decode()
     for number, call_id in enumerate(_call_ids(script.messages)):
         text = text.replace(f'"{call_id}"', f'"other_{number}_{rng.randrange(10**9)}"')
@@ -120,8 +122,8 @@ def _change_argument(script: Script, rng: random.Random) -> bool:
     return True
 
 
-def _paraphrase(script: Script, rng: random.Random) -> bool:
-    spoken = [
+def _paraphrase_message(script: Script, rng: random.Random) -> bool:
+    candidates = [
         (b, m)
         for b, block in enumerate(script.blocks)
         for m, (_, message) in enumerate(block)
@@ -129,16 +131,16 @@ def _paraphrase(script: Script, rng: random.Random) -> bool:
         and isinstance(message.get("content"), str)
         and len(str(message["content"]).split()) >= 6
     ]
-    if not spoken:
+    if not candidates:
         return False
-    b, m = rng.choice(spoken)
+    b, m = rng.choice(candidates)
     old, message = script.blocks[b][m]
-    script.blocks[b][m] = (old, {**message, "content": paraphrased(str(message["content"]), rng)})
+    script.blocks[b][m] = (old, {**message, "content": paraphrase(str(message["content"]), rng)})
     return True
 
 
-def paraphrased(text: str, rng: random.Random) -> str:
-    """A fifth of the words gone, others in between, two neighbours changed places."""
+def paraphrase(text: str, rng: random.Random) -> str:
+    """Drop about a fifth of the words, insert two fillers and swap two neighbouring words."""
     words = [word for word in text.split() if rng.random() > 0.2]
     for filler in rng.sample(_FILLERS, 2):
         words.insert(rng.randint(0, len(words)), filler)
@@ -154,53 +156,53 @@ EDITS: Final[dict[str, Callable[[Script, random.Random], bool]]] = {
     "loop": _loop,
     "rename ids": _rename_ids,
     "change argument": _change_argument,
-    "paraphrase": _paraphrase,
+    "paraphrase": _paraphrase_message,
 }
 
 
-def edited(messages: Sequence[JSONObject], kinds: Sequence[str], rng: random.Random) -> Script:
-    """The transcript after the edits of the named kinds, those that found no place left out."""
-    script = opened(messages)
+def apply_edits(messages: Sequence[JSONObject], kinds: Sequence[str], rng: random.Random) -> Script:
+    """Apply edits of these kinds; skip kinds that do not fit anywhere."""
+    script = split_blocks(messages)
     for kind in kinds:
         if EDITS[kind](script, rng):
-            script.done.append(kind)
+            script.applied_edits.append(kind)
     return script
 
 
 def truth(base: RecordedRun, candidate: RecordedRun, script: Script) -> dict[int, int]:
-    """Index of each old step that is still there -> its index now. Importers name steps after their message."""
+    """Map each remaining old step's index to its new index. Importers name steps after their message."""
     places = {old: new for new, (old, _) in enumerate(script.messages) if old is not None}
-    now = {place: index for index, place in enumerate(_places(candidate))}
-    found = {}
+    new_indexes = {place: index for index, place in enumerate(_places(candidate))}
+    moves = {}
     for index, (number, ordinal) in enumerate(_places(base)):
-        moved = number if number < 0 else places.get(number)
-        if moved is not None and (moved, ordinal) in now:
-            found[index] = now[moved, ordinal]
-    return found
+        place = number if number < 0 else places.get(number)
+        if place is not None and (place, ordinal) in new_indexes:
+            moves[index] = new_indexes[place, ordinal]
+    return moves
 
 
 def _places(run: RecordedRun) -> list[tuple[int, int]]:
-    """For each step: the place of its message (negative: it stands for the whole run) and which step of it it is."""
-    found: list[tuple[int, int]] = []
-    seen: dict[int, int] = {}
+    """Return each step's message position (negative: step of the whole run) and its ordinal within the message."""
+    places: list[tuple[int, int]] = []
+    ordinals: dict[int, int] = {}
     for step in run.steps:
         head = step.key.split(".")[0].removeprefix("msg-")
         number = int(head) - 1 if head.isdecimal() else -1 - (step.key == "output")
-        seen[number] = seen.get(number, -1) + 1
-        found.append((number, seen[number]))
-    return found
+        ordinals[number] = ordinals.get(number, -1) + 1
+        places.append((number, ordinals[number]))
+    return places
 
 
-def _asked(block: list[tuple[int | None, JSONObject]]) -> JSONValue:
+def _requested_calls(block: list[tuple[int | None, JSONObject]]) -> JSONValue:
     calls = block[0][1].get("tool_calls")
     return [{**call, "id": ""} for call in calls if isinstance(call, dict)] if isinstance(calls, list) else None
 
 
 def _call_ids(messages: Sequence[tuple[int | None, JSONObject]]) -> list[str]:
-    found = []
+    ids = []
     for _, message in messages:
         calls = message.get("tool_calls")
         for call in calls if isinstance(calls, list) else []:
             if isinstance(call, dict) and call.get("id"):
-                found.append(str(call["id"]))
-    return found
+                ids.append(str(call["id"]))
+    return ids

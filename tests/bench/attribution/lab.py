@@ -1,4 +1,4 @@
-"""The evidence ladder's laboratory over the benchmark: its probes are replays by the product's engine, in memory."""
+"""Probe runner of the benchmark for the evidence ladder: in-memory replays by the product's engine."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from diffing.compare.run_side import CONTAINERS
 from diffing.schemas.evidence import EvidenceQuestion, ProbeOutcome
 from replay.proofs.core.types import Allowance, Atom, Atoms, Case, PathStep, ProbeResult, ProbeSpec
 from tests.bench.attribution.cases import BenchCase
-from tests.bench.attribution.mechanisms.running import Model, answered
+from tests.bench.attribution.mechanisms.running import Model, noiseless_model
 from tests.bench.attribution.mechanisms.settings import Settings
 from tests.bench.attribution.replays import Source, replay
 from tests.bench.attribution.transcripts import side
@@ -26,10 +26,10 @@ QUESTION = EvidenceQuestion(kind="answer_exact", text="Which answer the run gave
 
 @dataclass
 class Bench:
-    """Both recordings of a case, and what is between them."""
+    """Both recordings of a case, and their comparison."""
 
     case: BenchCase
-    ask_model: Model = answered
+    ask_model: Model = noiseless_model
     base: Source = field(init=False)
     candidate: Source = field(init=False)
 
@@ -39,14 +39,14 @@ class Bench:
         self.base = Source.of(program, before, self.ask_model)
         self.candidate = Source.of(program, after, self.ask_model)
 
-    def settings(self, applied: Sequence[str] | Atoms | dict[str, Injection]) -> Settings:
-        """With these changes, or parts of changes named `change/number`."""
-        found = dict(self.case.pipeline.settings)
-        for name in applied:
+    def settings(self, change_ids: Sequence[str] | Atoms | dict[str, Injection]) -> Settings:
+        """Return the settings with these changes, or parts of changes (`change/number`), applied."""
+        settings = dict(self.case.pipeline.settings)
+        for name in change_ids:
             injection, _, part = name.partition("/")
             hunks = self.case.by_id[injection].hunks
-            found |= dict(hunks[int(part) : int(part) + 1] if part else hunks)
-        return found
+            settings |= dict(hunks[int(part) : int(part) + 1] if part else hunks)
+        return settings
 
     @cached_property
     def comparison(self) -> Comparison:
@@ -58,27 +58,27 @@ class Bench:
 
     @cached_property
     def live(self) -> set[int]:
-        """The places from which a change can have come to the answer."""
+        """Return the places from which a change can reach the answer."""
         final = self.comparison.final
         return set() if final is None else self.flow.before(final.place) | {final.place}
 
     def places(self, injection: Injection) -> list[int]:
-        """The pairs on which a change acts itself."""
-        wanted = [_target(path) for path, _ in injection.hunks]
-        return [pair.place for pair in self.comparison.pairs if _is_target(pair, wanted)]
+        """Return the pairs that a change acts on directly."""
+        targets = [_target(path) for path, _ in injection.hunks]
+        return [pair.place for pair in self.comparison.pairs if _is_target(pair, targets)]
 
     def atoms(self) -> list[Atom]:
         return [self._atom(injection) for injection in self.case.injections]
 
     def rank(self, injection: Injection) -> tuple[float, ...]:
-        """On the way to the answer, then near the first changed answer, then by the document's priorities."""
+        """Rank by: on a path to the answer, distance to the first divergence, the diff's category priority."""
         places = self.places(injection)
         first = self.first_divergence()
         distance = min((abs(place - first) for place in places), default=len(self.comparison.pairs))
         return (float(self.live.isdisjoint(places)), float(distance), float(PRIORITY.index(injection.category)))
 
     def first_divergence(self) -> int:
-        """The place of the first step that answers differently."""
+        """Return the place of the first step that answers differently."""
         diverging = (pair.place for pair in self.comparison.acting if pair.answers_differently)
         return min(diverging, default=len(self.comparison.pairs))
 
@@ -92,7 +92,7 @@ class Bench:
 
 
 def _target(path: str) -> tuple[StepType, str]:
-    """Which steps a setting acts on: their type, and their name where only some of them."""
+    """Return the type of the steps that a setting acts on, and their name if it is limited to one."""
     kind, name, *_ = path.split(".")
     types = {
         "prompt": StepType.MODEL,
@@ -105,16 +105,16 @@ def _target(path: str) -> tuple[StepType, str]:
     return types[kind], name if kind in {"prompt", "model", "row"} else ""
 
 
-def _is_target(pair: Pair, wanted: Sequence[tuple[StepType, str]]) -> bool:
-    """A tool or a retriever whose answer is the same was not acted on."""
-    fits = any(pair.step.type == type and name in {"", pair.step.name} for type, name in wanted)
-    recorded = pair.step.type in {StepType.TOOL, StepType.RETRIEVAL}
-    return fits and (pair.answers_differently or not recorded)
+def _is_target(pair: Pair, targets: Sequence[tuple[StepType, str]]) -> bool:
+    """Return whether a pair is one of the targets. A tool or retriever with an equal answer is not."""
+    fits = any(pair.step.type == type and name in {"", pair.step.name} for type, name in targets)
+    is_recorded = pair.step.type in {StepType.TOOL, StepType.RETRIEVAL}
+    return fits and (pair.answers_differently or not is_recorded)
 
 
 @dataclass
 class BenchLab:
-    """Answers asks by replaying; every answer is computed, so none is drawn."""
+    """Probe runner that replays. Every answer is computed, none is sampled."""
 
     bench: Bench
     replays: int = 0
@@ -133,8 +133,10 @@ class BenchLab:
         bench = self.bench
         source = bench.base if ask.side == "base" else bench.candidate
         self.replays += 1
-        came = replay(source, bench.settings(ask.atoms), model=bench.ask_model, clamp=self._clamp(ask))
-        return ProbeResult(outcome=self.outcome(came.answer), summary=came.answer, executed_steps=came.resolved)
+        result = replay(source, bench.settings(ask.atoms), model=bench.ask_model, clamp=self._clamp(ask))
+        return ProbeResult(
+            outcome=self.outcome(result.answer), summary=result.answer, executed_steps=result.resolved_steps
+        )
 
     def outcome(self, answer: str) -> ProbeOutcome:
         if answer == self.bench.candidate.answer:
@@ -145,7 +147,8 @@ class BenchLab:
         if ask.clamp is None:
             return None
         pair = self.bench.comparison.pairs[self.bench.comparison.places[1][ask.clamp]]
-        assert pair.base is not None  # only paired steps are stages
+        # Only paired steps are stages.
+        assert pair.base is not None
         return ask.clamp, self.bench.base.payloads[self.bench.base.graph.by_no[pair.base.sequence_no].output_ref]
 
     def parts(self, atom: Atom) -> Sequence[Atom]:
@@ -153,29 +156,29 @@ class BenchLab:
             return []
         injection = self.bench.case.by_id[atom.id]
         return [
-            Atom(id=f"{atom.id}/{at}", category=atom.category, title=path, parent=atom.id, rank=(float(at),))
-            for at, (path, _) in enumerate(injection.hunks)
+            Atom(id=f"{atom.id}/{number}", category=atom.category, title=path, parent=atom.id, rank=(float(number),))
+            for number, (path, _) in enumerate(injection.hunks)
         ]
 
     def path_steps(self, cause: Atoms) -> Sequence[PathStep]:
-        """The steps of both runs that answer differently on the way from the cause to the answer."""
+        """Return the paired steps with different answers between the cause and the answer."""
         bench = self.bench
         starts = [place for name in cause for place in bench.places(bench.case.by_id[name])]
         on_the_way = (bench.flow.after(starts) | set(starts)) & bench.live
-        found = [bench.comparison.pairs[place] for place in sorted(on_the_way)]
-        said = answering_step(bench.candidate.run)
+        pairs = [bench.comparison.pairs[place] for place in sorted(on_the_way)]
+        answer_no = answering_step(bench.candidate.run)
         return [
             PathStep(number=pair.candidate.sequence_no, step=ref, text=pair.candidate.summary)
-            for pair in found
+            for pair in pairs
             if pair.base
             and pair.candidate
             and pair.answers_differently
             and pair.step.type not in CONTAINERS
-            and pair.candidate.sequence_no < said
+            and pair.candidate.sequence_no < answer_no
             and (ref := step_ref(pair.candidate)) is not None
         ]
 
 
 def answering_step(run: RecordedRun) -> int:
-    """The number of the step that gives the answer."""
+    """Return the number of the step that gives the answer."""
     return max(number for number, step in enumerate(run.steps, 1) if step.type is StepType.MODEL)

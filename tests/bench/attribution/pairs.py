@@ -1,4 +1,4 @@
-"""Pairs of real recordings, and what the diff says of them from the recordings alone."""
+"""Pairs of real recordings, and their diff from the recordings alone."""
 
 from diffing.compare.run_side import Side
 from diffing.content.similarity import Lexical
@@ -11,8 +11,8 @@ from traces.core.ids import new_id
 from traces.core.json_types import JSONObject
 
 
-def compared(base: JSONObject, candidate: JSONObject) -> DiffReport:
-    """The whole report of two transcripts, without embeddings."""
+def compare_transcripts(base: JSONObject, candidate: JSONObject) -> DiffReport:
+    """Return the full report of two transcripts, without embeddings."""
     store = Store()
     return build_report(
         id=new_id(),
@@ -25,8 +25,8 @@ def compared(base: JSONObject, candidate: JSONObject) -> DiffReport:
     )
 
 
-def examined(base: JSONObject, candidate: JSONObject) -> Examination:
-    """What the recordings alone say, before it is put into words."""
+def examine_transcripts(base: JSONObject, candidate: JSONObject) -> Examination:
+    """Return the examination of the recordings alone, before it is worded."""
     store = Store()
     return examine(_side(base, store), _side(candidate, store), store.load)
 
@@ -35,7 +35,7 @@ def _side(row: JSONObject, store: Store) -> Side:
     return transcripts.side(transcripts.run_of(row), store, links=True)
 
 
-def succeeded(row: JSONObject) -> bool:
+def is_successful(row: JSONObject) -> bool:
     outcome = row["outcome"]
     return isinstance(outcome, dict) and outcome.get("success") is True
 

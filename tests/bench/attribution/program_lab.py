@@ -1,4 +1,4 @@
-"""Probes of two recordings of a program. Its tools are not at hand, its models are asked where that is allowed."""
+"""Probe runner for two recordings of a program. Tools are unavailable; models are called where allowed."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,10 +21,10 @@ from replay.proofs.counterfactual.derivations import OtherState
 from replay.proofs.counterfactual.outcomes import Result
 from replay.proofs.counterfactual.replay_monitor import MissingAnswer, ReplayMonitor, UnfaithfulReplay
 from tests.bench.attribution.lab import Bench
-from tests.bench.attribution.mechanisms import settings as given
+from tests.bench.attribution.mechanisms import settings as access
 from tests.bench.attribution.mechanisms.running import Model
 from tests.bench.attribution.mechanisms.settings import Settings
-from tests.bench.attribution.programs.rewording import reworded
+from tests.bench.attribution.programs.rewording import with_rewording
 from tests.bench.attribution.programs.shapes import Program
 from tests.bench.attribution.replays import Source
 from tests.bench.attribution.truth import Injection, Truth
@@ -32,14 +32,15 @@ from tests.bench.attribution.unaided import CoupledEngine, UnaidedLab
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 
-RECORDED: Final = Policy(allow=["model"], semantic_threshold=1.0)
-AGAIN: Final = Policy(allow=["model"], semantic_threshold=1.0, order="reexecute")
-Sited = tuple[Source, JSONObject]  # an override, and the recording in which its step number is meant
+RECORDED_POLICY: Final = Policy(allow=["model"], semantic_threshold=1.0)
+REPEAT_POLICY: Final = Policy(allow=["model"], semantic_threshold=1.0, order="reexecute")
+# A recording, and an override whose step number refers to it.
+OverrideSource = tuple[Source, JSONObject]
 
 
 @dataclass
 class ProgramBench(Bench):
-    """Both recordings of a case; where the model rewords, each is in words of its own."""
+    """Both recordings of a case. A model that rewords phrases each of them differently."""
 
     def __post_init__(self) -> None:
         program, before, after = self.program, self.settings(()), self.settings(self.case.by_id)
@@ -51,36 +52,37 @@ class ProgramBench(Bench):
         assert isinstance(self.case.pipeline, Program)
         return self.case.pipeline
 
-    def model(self, throw: str) -> Model:
-        number = f"{self.case.number} {throw}"
-        return reworded(self.program.model, number) if self.program.rewords else self.program.model
+    def model(self, sample_key: str) -> Model:
+        number = f"{self.case.number} {sample_key}"
+        return with_rewording(self.program.model, number) if self.program.rewords else self.program.model
 
 
 @dataclass
 class ProgramEngine(CoupledEngine):
-    """What neither recording answers is asked of the models, if they may be asked; of the tools it never is."""
+    """Engine that calls models, if allowed, for answers that neither recording has. It never calls tools."""
 
-    allowed: int | None = None
+    max_calls: int | None = None
 
     def tool(self, name: str) -> ToolReview:
-        return ToolReview(safe=True)  # so that the chain of resolvers comes to its end, where a missing answer shows
+        # Lets the resolver chain reach its end, where the missing answer is reported.
+        return ToolReview(safe=True)
 
     def live(self, call: Call, provider: str) -> Answer:
-        if self.allowed is not None and self.live_models >= self.allowed:
-            raise MissingAnswer("no live call is left", call)
+        if self.max_calls is not None and self.live_models >= self.max_calls:
+            raise MissingAnswer("live call limit reached", call)
         return super().live(call, provider)
 
     def live_tool(self, call: Call, executor: str) -> Answer | None:
-        raise MissingAnswer("nothing runs the tool", call)
+        raise MissingAnswer("no executor for the tool", call)
 
 
 @dataclass
 class ProgramLab(UnaidedLab):
-    """The product's changes between the two recordings, and what they are in truth."""
+    """The changes that the product finds between the two recordings, and the true changes behind them."""
 
     bench: ProgramBench
     question: EvidenceQuestion = field(default_factory=lambda: outcomes.question("answer", []))
-    _known: dict[str, frozenset[str]] = field(default_factory=dict)
+    _change_ids: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def case(self) -> Case:
         values = [self._value(side.answer) for side in (self.bench.base, self.bench.candidate)]
@@ -99,7 +101,7 @@ class ProgramLab(UnaidedLab):
 
     def _probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
         source = self.bench.base if ask.side == "base" else self.bench.candidate
-        profile = self._clamped(ask.clamp) if ask.clamp else self.changes.profile(ask.atoms, ask.side)
+        profile = self._clamp_profile(ask.clamp) if ask.clamp else self.changes.profile(ask.atoms, ask.side)
         self.replays += 1
         applied = apply_profile(profile, source.graph)
         if applied.refusals:
@@ -111,31 +113,31 @@ class ProgramLab(UnaidedLab):
             model,
             coupling=self._coupling(source),
             outputs=self._outputs,
-            allowed=allowance.live_calls,
+            max_calls=allowance.live_calls,
         )
         state, graph = self._derivations.state(ask.side), with_links(source.graph, self._copies.links[ask.side])
-        watch = ReplayMonitor(graph=graph, coupling=engine.coupling, fresh=bool(ask.repeat), state=state)
-        policy = AGAIN if ask.repeat else RECORDED
+        monitor = ReplayMonitor(graph=graph, coupling=engine.coupling, fresh=bool(ask.repeat), state=state)
+        policy = REPEAT_POLICY if ask.repeat else RECORDED_POLICY
         context = ReplayContext(graph=graph, profile=applied, policy=policy, environment=engine)
         try:
             for event in Replayer(context).run():
-                watch.observe(event, source.payloads.__getitem__)
-            answer = watch.result(source.payloads.__getitem__).answer
-        except (MissingAnswer, UnfaithfulReplay) as missed:
+                monitor.observe(event, source.payloads.__getitem__)
+            answer = monitor.result(source.payloads.__getitem__).answer
+        except (MissingAnswer, UnfaithfulReplay) as error:
             strays = state.strays(self._payloads.__getitem__)
-            return ProbeResult(outcome="needs_live", missing=str(missed), strays=strays, live_calls=engine.live_models)
-        except OtherState as came:
-            raise OtherState(is_traced=came.is_traced, strays=state.strays(self._payloads.__getitem__)) from came
-        self._world = watch.external_calls
+            return ProbeResult(outcome="needs_live", missing=str(error), strays=strays, live_calls=engine.live_models)
+        except OtherState as error:
+            raise OtherState(is_traced=error.is_traced, strays=state.strays(self._payloads.__getitem__)) from error
+        self._external_calls = monitor.external_calls
         return ProbeResult(
             outcome=self._outcome(answer),
             value=self._value(answer),
             values=outcomes.values(self.question.kind, Result(answer=answer)),
             summary=answer,
-            executed_steps=watch.executed_steps,
-            cached_calls=watch.cached_answers,
-            borrowed_answers=watch.borrowed_answers,
-            assumed_steps=watch.assumed_steps,
+            executed_steps=monitor.executed_steps,
+            cached_calls=monitor.cached_answers,
+            borrowed_answers=monitor.borrowed_answers,
+            assumed_steps=monitor.assumed_steps,
             derived=state.used_copies,
             live_calls=engine.live_models,
         )
@@ -151,56 +153,56 @@ class ProgramLab(UnaidedLab):
     def _value(self, answer: str) -> str:
         return outcomes.value(self.question, Result(answer=answer), first_error_isolated)
 
-    # What the changes are in truth
+    # True changes
 
     @cached_property
     def edits_of(self) -> Mapping[str, str]:
-        """The true change behind each change that the product found, by its id; an effect has none behind it."""
-        return {id: min(paths) for paths in self._together for path in paths for id in self._changes_of(path)}
+        """Map the id of each found change to the true change behind it. Effects have none."""
+        return {id: min(paths) for paths in self._edit_groups for path in paths for id in self._changes_of(path)}
 
     @cached_property
     def true_changes(self) -> Truth:
-        """What every combination of the true changes comes to."""
+        """Return the outcomes of all combinations of the true changes."""
         hunks = {path: value for injection in self.bench.case.injections for path, value in injection.hunks}
         acting = {
             min(paths): Injection(
                 id=min(paths), category="prompt", hunks=tuple((path, hunks[path]) for path in sorted(paths)), main=0
             )
-            for paths in self._together
+            for paths in self._edit_groups
         }
         return Truth(pipeline=self.bench.program, acting=acting)
 
     def is_recorded(self, name: str) -> bool:
-        """Whether a true change shows in the recordings: something that it acts on was called on both sides."""
-        paths = next(paths for paths in self._together if name in paths)
+        """Return whether a true change shows in the recordings: both sides call something it acts on."""
+        paths = next(paths for paths in self._edit_groups if name in paths)
         sides = (self.bench.base, self.bench.candidate)
         return any(all(_acts_on(path, side) for side in sides) for path in paths)
 
     @cached_property
-    def _together(self) -> list[set[str]]:
-        """Paths of edits in groups: of one injection, or made by the same found change."""
+    def _edit_groups(self) -> list[set[str]]:
+        """Group edit paths that belong to one injection, or that one found change sets."""
         groups: list[set[str]] = []
         for injection in self.bench.case.injections:
             paths = {path for path, _ in injection.hunks}
             ids = {id for path in paths for id in self._changes_of(path)}
-            for other in [each for each in groups if any(self._changes_of(path) & ids for path in each)]:
-                groups.remove(other)
-                paths |= other
+            for group in [group for group in groups if any(self._changes_of(path) & ids for path in group)]:
+                groups.remove(group)
+                paths |= group
             groups.append(paths)
         return groups
 
     def _changes_of(self, path: str) -> frozenset[str]:
-        """The found changes that set what a setting says."""
-        if path not in self._known:
+        """Return the ids of the found changes that set this setting."""
+        if path not in self._change_ids:
             changes = self.changes.changes.items()
-            self._known[path] = frozenset(id for id, change in changes if self._makes(change, path))
-        return self._known[path]
+            self._change_ids[path] = frozenset(id for id, change in changes if self._makes(change, path))
+        return self._change_ids[path]
 
     def _makes(self, change: Change, path: str) -> bool:
         return any(self._sets(source, entry, path) for source, entry in self._entries(change))
 
-    def _entries(self, change: Change) -> Iterator[Sited]:
-        """The overrides that make a change, and those that take it back."""
+    def _entries(self, change: Change) -> Iterator[OverrideSource]:
+        """Yield the overrides that apply a change, and those that revert it."""
         for source, slots, value, whole in (
             (self.bench.base, change.on_base, change.candidate, change.apply_overrides),
             (self.bench.candidate, change.on_candidate, change.base, change.revert_overrides),
@@ -210,7 +212,7 @@ class ProgramLab(UnaidedLab):
                 yield from ((source, slot.entry(value)) for slot in slots)
 
     def _sets(self, source: Source, entry: JSONObject, path: str) -> bool:
-        """Whether an override sets what a setting says."""
+        """Return whether an override sets this setting."""
         kind, name, *rest = path.split(".")
         match = entry["match"]
         number = match.get("step") if isinstance(match, dict) else None
@@ -222,26 +224,26 @@ class ProgramLab(UnaidedLab):
         if kind in {"user", "turn"}:
             return self._edits_text(entry, lambda settings: str(settings.get(path) or ""))
         if kind == "doc":
-            return _has(entry, "retrieval", "documents") or (_is(node, StepType.RETRIEVAL) and "output" in entry)
+            return _has(entry, "retrieval", "documents") or (_has_type(node, StepType.RETRIEVAL) and "output" in entry)
         if node is not None and node.name != name:
             return False
         if kind == "prompt":
             system = _has(entry, "prompt", "system")
-            return system or self._edits_text(entry, lambda settings: given.system(settings, name))
+            return system or self._edits_text(entry, lambda settings: access.system(settings, name))
         if kind == "model":
             field = "model" if rest[-1] == "name" else rest[-1]
             return _has(entry, "model", field) or field in str(entry.get("model"))
-        return _is(node, StepType.TOOL) and bool(entry.keys() & {"tool", "output"})
+        return _has_type(node, StepType.TOOL) and bool(entry.keys() & {"tool", "output"})
 
     def _edits_text(self, entry: JSONObject, text_of: Callable[[Settings], str]) -> bool:
-        """Whether messages are edited that hold a text of the settings, as it is on either side."""
+        """Return whether an edited message contains this text of the settings, as on either side."""
         texts = {text_of(side.settings) for side in (self.bench.base, self.bench.candidate)} - {""}
-        edited = [str(each.get("content") or each.get("message") or "") for each in _edits(entry)]
-        return any(text in content for text in texts for content in edited)
+        contents = [str(edit.get("content") or edit.get("message") or "") for edit in _edits(entry)]
+        return any(text in content for text in texts for content in contents)
 
 
 def _acts_on(path: str, source: Source) -> bool:
-    """Whether a recording has a step that a setting acts on; what users say shows wherever a model is asked."""
+    """Return whether a recording has a step that a setting acts on. User messages show at every model call."""
     kind, name, *rest = path.split(".")
     match kind:
         case "doc":
@@ -249,22 +251,24 @@ def _acts_on(path: str, source: Source) -> bool:
         case "prompt" | "model":
             return any(node.name == name for node in source.graph.nodes)
         case "row":
-            called = (source.payloads[node.input_ref] for node in source.graph.nodes if node.name == name)
-            return any(isinstance(each, dict) and next(iter(each.values()), "") == rest[0] for each in called)
+            inputs = (source.payloads[node.input_ref] for node in source.graph.nodes if node.name == name)
+            return any(
+                isinstance(arguments, dict) and next(iter(arguments.values()), "") == rest[0] for arguments in inputs
+            )
         case _:
             return True
 
 
 def _has(entry: JSONObject, category: str, field: str) -> bool:
-    """Whether an override sets a field, or all of a category at once."""
+    """Return whether an override sets a field within a category."""
     value = entry.get(category)
     return isinstance(value, dict) and field in value
 
 
-def _is(node: Node | None, type: StepType) -> bool:
+def _has_type(node: Node | None, type: StepType) -> bool:
     return node is not None and node.type is type
 
 
 def _edits(entry: JSONObject) -> list[JSONObject]:
     edits = entry.get("messages")
-    return [each for each in edits if isinstance(each, dict)] if isinstance(edits, list) else []
+    return [edit for edit in edits if isinstance(edit, dict)] if isinstance(edits, list) else []

@@ -1,4 +1,4 @@
-"""Replays of a recorded pipeline under other settings, by the product's own engine."""
+"""Replays of a recorded pipeline under different settings, by the product's engine."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -13,8 +13,16 @@ from replay.core.graph import Graph, Node
 from replay.engine.replayer import Replayer
 from replay.overrides.policy import Policy
 from replay.overrides.profile import OverrideProfile
-from tests.bench.attribution.mechanisms import settings as given
-from tests.bench.attribution.mechanisms.running import Model, Program, answered, called, documents, ranked, recorded
+from tests.bench.attribution.mechanisms import settings as access
+from tests.bench.attribution.mechanisms.running import (
+    Model,
+    Program,
+    documents,
+    noiseless_model,
+    rank_documents,
+    record_run,
+    tool_result,
+)
 from tests.bench.attribution.mechanisms.settings import Settings
 from tests.support.replay_runs import graph_of
 from traces.core.json_types import JSONObject, JSONValue
@@ -27,7 +35,7 @@ REEXECUTE: Final = Policy(allow=["model", "tool"], semantic_threshold=1.0, order
 
 @dataclass
 class Source:
-    """A recording to replay, with the settings that it was made with."""
+    """Recording to replay, with its settings."""
 
     run: RecordedRun
     settings: Settings
@@ -38,9 +46,9 @@ class Source:
         self.graph, self.payloads = graph_of(self.run)
 
     @staticmethod
-    def of(program: Program, settings: Settings, model: Model = answered) -> "Source":
-        """A new recording."""
-        return Source(recorded(program, settings, "run", model), settings)
+    def of(program: Program, settings: Settings, model: Model = noiseless_model) -> "Source":
+        """Record a run."""
+        return Source(record_run(program, settings, "run", model), settings)
 
     @property
     def answer(self) -> str:
@@ -49,16 +57,16 @@ class Source:
 
 @dataclass
 class Outcome:
-    """What a replay came to: its answer, and what it took."""
+    """Answer and cost of a replay."""
 
     answer: str
-    resolved: int
-    live: int
+    resolved_steps: int
+    live_calls: int
 
 
 @dataclass
 class Engine:
-    """`ReplayEnvironment` of one replay: the model and the tools of the benchmark under its settings."""
+    """`ReplayEnvironment` of one replay: the benchmark's model and tools under its settings."""
 
     source: Source
     settings: Settings
@@ -89,14 +97,14 @@ class Engine:
 
     def live_tool(self, call: Call, executor: str) -> Answer | None:
         assert isinstance(call.input, dict)
-        output, status = called(self.settings, call.callee, call.input)
+        output, status = tool_result(self.settings, call.callee, call.input)
         return Answer(action="live", label=Label.SIMULATED, reason=Reason.LIVE_TOOL, output=output, status=status)
 
     def retriever(self, call: Call) -> RetrieverMatch:
-        return RetrieverMatch(reason="retrievals of the benchmark are never asked again")
+        return RetrieverMatch(reason="the benchmark does not repeat retrievals")
 
-    def live_retrieval(self, call: Call, serving: RetrieverMatch) -> Answer:
-        raise AssertionError("no retriever serves")
+    def live_retrieval(self, call: Call, match: RetrieverMatch) -> Answer:
+        raise AssertionError("the benchmark has no live retriever")
 
     def ask(self, call: Call) -> OperatorAnswer | None:
         return None
@@ -109,11 +117,11 @@ def replay(
     source: Source,
     settings: Settings,
     *,
-    model: Model = answered,
+    model: Model = noiseless_model,
     clamp: tuple[int, JSONValue] | None = None,
     policy: Policy | None = None,
 ) -> Outcome:
-    """The source again as it would have been under `settings`; `clamp` fixes what one step answers."""
+    """Replay the source under `settings`. `clamp` fixes the output of one step."""
     entries = [entry for node in source.graph.nodes if (entry := _entry(source, settings, node)) is not None]
     if clamp is not None:
         entries = [entry for entry in entries if entry["match"] != {"step": clamp[0]}] + [
@@ -126,7 +134,7 @@ def replay(
     context = ReplayContext(graph=source.graph, profile=applied, policy=policy or POLICY, environment=engine)
     events = list(Replayer(context).run())
     resolved = [event for event in events if isinstance(event, StepResolved)]
-    return Outcome(answer=_answer(source, events), resolved=len(resolved), live=engine.live_models)
+    return Outcome(answer=_answer(source, events), resolved_steps=len(resolved), live_calls=engine.live_models)
 
 
 def _answer(source: Source, events: list[Event]) -> str:
@@ -141,20 +149,20 @@ def text_of(output: JSONValue) -> str:
 
 
 def _entry(source: Source, settings: Settings, node: Node) -> JSONObject | None:
-    """What the operator would have to set on a step to have it under these settings."""
-    recorded = source.payloads[node.input_ref]
+    """Return the override that gives a step these settings, or None if nothing differs."""
+    step_input = source.payloads[node.input_ref]
     sets: JSONObject = {}
-    if not isinstance(recorded, dict):
+    if not isinstance(step_input, dict):
         return None
     match node.type:
         case StepType.MODEL:
-            sets = _model_sets(source.settings, settings, node.name, recorded)
+            sets = _model_sets(source.settings, settings, node.name, step_input)
         case StepType.RETRIEVAL:
-            sets = _retrieval_sets(source, settings, node, recorded)
+            sets = _retrieval_sets(source, settings, node, step_input)
         case StepType.TOOL:
-            sets = _tool_sets(source.settings, settings, node, recorded)
+            sets = _tool_sets(source.settings, settings, node, step_input)
         case StepType.PROMPT:
-            sets = _prompt_sets(settings, recorded)
+            sets = _prompt_sets(settings, step_input)
         case _:
             pass
     return {"match": _match(node), **sets} if sets else None
@@ -164,49 +172,51 @@ def _match(node: Node) -> JSONObject:
     return {"step": node.no}
 
 
-def _model_sets(before: Settings, after: Settings, node: str, recorded: JSONObject) -> JSONObject:
+def _model_sets(before: Settings, after: Settings, node: str, step_input: JSONObject) -> JSONObject:
     sets: JSONObject = {}
-    if (text := given.system(after, node)) != given.system(before, node):
+    if (text := access.system(after, node)) != access.system(before, node):
         sets["prompt"] = {"system": text}
-    if (name := given.model(after, node)) != given.model(before, node):
+    if (name := access.model(after, node)) != access.model(before, node):
         sets["model"] = {"model": name}
-    if (parameters := given.parameters(after, node)) != given.parameters(before, node):
+    if (parameters := access.parameters(after, node)) != access.parameters(before, node):
         model = sets.get("model")
         sets["model"] = {**(model if isinstance(model, dict) else {}), **parameters}
-    messages = recorded["messages"]
-    said, says = given.user(before), given.user(after)
-    if said != says and isinstance(messages, list):
+    messages = step_input["messages"]
+    text_before, text_after = access.user(before), access.user(after)
+    if text_before != text_after and isinstance(messages, list):
         edits: list[JSONValue] = [
-            {"op": "replace", "index": at, "content": says}
-            for at, message in enumerate(messages)
-            if isinstance(message, dict) and message.get("content") == said
+            {"op": "replace", "index": index, "content": text_after}
+            for index, message in enumerate(messages)
+            if isinstance(message, dict) and message.get("content") == text_before
         ]
         if edits:
             sets["messages"] = edits
     return sets
 
 
-def _retrieval_sets(source: Source, settings: Settings, node: Node, recorded: JSONObject) -> JSONObject:
-    found = documents_of(settings, recorded)
-    return {"retrieval": {"documents": found}} if {"documents": found} != source.payloads[node.output_ref] else {}
+def _retrieval_sets(source: Source, settings: Settings, node: Node, step_input: JSONObject) -> JSONObject:
+    documents = documents_of(settings, step_input)
+    return (
+        {"retrieval": {"documents": documents}} if {"documents": documents} != source.payloads[node.output_ref] else {}
+    )
 
 
 def documents_of(settings: Settings, query: JSONObject) -> list[JSONValue]:
     top_k = query["top_k"]
     assert isinstance(top_k, int)
-    found = ranked(str(query["query"]), documents(settings), top_k)
-    return [{"id": text[1 : text.index("]")], "content": text} for text in found]
+    texts = rank_documents(str(query["query"]), documents(settings), top_k)
+    return [{"id": text[1 : text.index("]")], "content": text} for text in texts]
 
 
-def _tool_sets(before: Settings, after: Settings, node: Node, recorded: JSONObject) -> JSONObject:
-    result, status = called(after, node.tool_name, recorded)
-    if (result, status) == called(before, node.tool_name, recorded):
+def _tool_sets(before: Settings, after: Settings, node: Node, step_input: JSONObject) -> JSONObject:
+    result, status = tool_result(after, node.tool_name, step_input)
+    if (result, status) == tool_result(before, node.tool_name, step_input):
         return {}
     return {"tool": {"output": result, "status": "error" if status is StepStatus.ERROR else "ok"}}
 
 
-def _prompt_sets(settings: Settings, recorded: JSONObject) -> JSONObject:
-    before = recorded["variables"]
+def _prompt_sets(settings: Settings, step_input: JSONObject) -> JSONObject:
+    before = step_input["variables"]
     assert isinstance(before, dict)
     after = {name: settings[f"variable.{name}"] for name in before}
     return {"prompt": {"variables": after}} if after != before else {}

@@ -1,4 +1,4 @@
-"""One run of the benchmark: what was measured, how much of it, and where."""
+"""One run of the benchmark: its size, its rows and the machine."""
 
 import platform
 from collections.abc import Callable, Iterator, Sequence
@@ -19,27 +19,29 @@ J = TypeVar("J")
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """How many cases of each track; the data folder's share only where there is one."""
+    """Numbers of cases per track. The last four apply only with a data folder."""
 
     a: int
     u: int
     p: int
-    alike: int
-    caused: int
+    aa_pairs: int
+    cause_pairs: int
     e: int
     real: int
-    sampled: int
+    sampled_pairs: int
     draws: int
 
 
 SIZES: Final = {
-    "slice": Size(a=144, u=40, p=3, alike=50, caused=50, e=50, real=20, sampled=10, draws=5),
-    "full": Size(a=2000, u=600, p=32, alike=1000, caused=400, e=300, real=200, sampled=200, draws=40),
+    "slice": Size(a=144, u=40, p=3, aa_pairs=50, cause_pairs=50, e=50, real=20, sampled_pairs=10, draws=5),
+    "full": Size(a=2000, u=600, p=32, aa_pairs=1000, cause_pairs=400, e=300, real=200, sampled_pairs=200, draws=40),
 }
 
 
 @dataclass(kw_only=True)
 class Results:
+    """Rows of every track that ran, empty for the others."""
+
     size: str
     a: Sequence[scoring.Row] = ()
     u: Sequence[track_u.UnaidedRow] = ()
@@ -49,33 +51,33 @@ class Results:
     d: Sequence[track_d.LabelledRow] = ()
     e: Sequence[track_e.EditRow] = ()
     speed: dict[str, float] = field(default_factory=dict)
-    repeated: JSONObject = field(default_factory=dict)
+    repeats: JSONObject = field(default_factory=dict)
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     def targets(self) -> Iterator[Target]:
-        yield from targets.of_causes(self.a) if self.a else ()
-        yield from (*targets.unaided(self.u), targets.unrecorded(self.u)) if self.u else ()
-        yield from targets.of_programs(self.p) if self.p else ()
-        yield from targets.of_chance(self.b) if self.b else ()
-        yield from targets.of_edits(self.e, self.speed) if self.e else ()
+        yield from targets.cause_targets(self.a) if self.a else ()
+        yield from (*targets.unaided_targets(self.u), targets.unrecorded_target(self.u)) if self.u else ()
+        yield from targets.program_targets(self.p) if self.p else ()
+        yield from targets.chance_targets(self.b) if self.b else ()
+        yield from targets.alignment_targets(self.e, self.speed) if self.e else ()
         if self.c:
-            above = track_c.summary(self.c)["above medium without 4+4"]
+            high_count = track_c.summary(self.c)["high without 4+4"]
             yield Target(
-                what="C: `high` without 4 + 4 repeats", bar=0, kind="at_most", measured=_number(above), unit=""
+                name="C: `high` without 4 + 4 repeats", bar=0, kind="at_most", value=_number(high_count), unit=""
             )
-            for scope, what in (("task", "one task, outcomes differ"), ("tasks", "over tasks")):
+            for scope, label in (("task", "one task, outcomes differ"), ("tasks", "over tasks")):
                 yield Target(
-                    what=f"C: same configuration, {what}: called noise",
+                    name=f"C: same configuration, {label}: called noise",
                     bar=95,
                     kind="at_least",
-                    measured=_percent(_noise(self.c, scope)),
+                    value=_percent(_noise(self.c, scope)),
                 )
-        if self.repeated:
+        if self.repeats:
             yield Target(
-                what="E: repeats of one configuration, cause claimed above low",
+                name="E: repeats of one configuration, cause claimed above low",
                 bar=0,
                 kind="at_most",
-                measured=_number(self.repeated["above_low"]),
+                value=_number(self.repeats["above_low"]),
                 unit="",
             )
 
@@ -85,9 +87,9 @@ class Results:
             "machine": machine(),
             "size": self.size,
             "seed": track_a.SEED,
-            "targets": [_told(target) for target in self.targets()],
+            "targets": [_target_json(target) for target in self.targets()],
             "speed": dict(self.speed),
-            "repeated": self.repeated,
+            "repeated": self.repeats,
             "summary": {
                 "a": scoring.summary(self.a) if self.a else None,
                 "u": track_u.summary(self.u) if self.u else None,
@@ -110,38 +112,38 @@ class Results:
 
 
 def measure(size: str, tracks: str, *, data: Path | None, jobs: int, programs: str | None = None) -> Results:
-    """Run the tracks named by their letters; C and D need the data folder. `programs` names the one set of track P."""
-    wanted, results = SIZES[size], Results(size=size)
+    """Run the tracks with these letters. C, D and a part of E need the data folder. `programs`: one set of track P."""
+    cases, results = SIZES[size], Results(size=size)
     if "a" in tracks:
-        results.a = spread(track_a.rows, track_a.plan(wanted.a), jobs)
+        results.a = spread(track_a.rows, track_a.plan(cases.a), jobs)
     if "u" in tracks:
-        results.u = spread(track_u.rows, track_a.plan(wanted.u), jobs)
+        results.u = spread(track_u.rows, track_a.plan(cases.u), jobs)
     if "p" in tracks:
-        results.p = spread(track_p.rows, track_p.plan(wanted.p, held_out=size == "full", only=programs), jobs)
+        results.p = spread(track_p.rows, track_p.plan(cases.p, held_out=size == "full", only=programs), jobs)
     if "b" in tracks:
-        results.b = spread(track_b.rows, track_b.plan(wanted.alike, wanted.caused), jobs)
+        results.b = spread(track_b.rows, track_b.plan(cases.aa_pairs, cases.cause_pairs), jobs)
     if "e" in tracks:
-        results.e, results.speed = track_e.generated(wanted.e), track_e.speed()
+        results.e, results.speed = track_e.generated_rows(cases.e), track_e.speed()
     if data is not None:
-        _with_data(results, wanted, tracks, data)
+        _measure_recordings(results, cases, tracks, data)
     return results
 
 
-def _with_data(results: Results, wanted: Size, tracks: str, data: Path) -> None:
+def _measure_recordings(results: Results, cases: Size, tracks: str, data: Path) -> None:
     if "e" in tracks:
-        results.e = [*results.e, *track_e.real(data, wanted.real)]
-        results.repeated = track_e.repeated(data, wanted.sampled)
+        results.e = [*results.e, *track_e.real_rows(data, cases.real)]
+        results.repeats = track_e.repeat_pairs(data, cases.sampled_pairs)
     if "c" in tracks:
-        results.c = track_c.rows(data, sampled=wanted.sampled, draws=wanted.draws)
+        results.c = track_c.rows(data, count=cases.sampled_pairs, draws=cases.draws)
     if "d" in tracks:
         results.d = track_d.rows(data)
 
 
-def spread(work: Callable[[Sequence[J]], list[T]], given: Sequence[J], jobs: int) -> list[T]:
-    """The rows of all jobs in order, made by several processes; every case is seeded by its own number."""
+def spread(work: Callable[[Sequence[J]], list[T]], items: Sequence[J], jobs: int) -> list[T]:
+    """Return the rows of all items in order, computed by `jobs` processes. Each case is seeded by its own number."""
     if jobs == 1:
-        return work(given)
-    chunks = [given[at : at + 20] for at in range(0, len(given), 20)]
+        return work(items)
+    chunks = [items[start : start + 20] for start in range(0, len(items), 20)]
     with ProcessPoolExecutor(jobs) as pool:
         return [row for rows in pool.map(work, chunks) for row in rows]
 
@@ -162,12 +164,12 @@ def _number(value: JSONValue) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-def _told(target: Target) -> JSONObject:
+def _target_json(target: Target) -> JSONObject:
     return {
-        "what": target.what,
-        "measured": target.measured,
+        "name": target.name,
+        "value": target.value,
         "bar": target.bar,
         "kind": target.kind,
         "unit": target.unit,
-        "reached": target.reached,
+        "reached": target.is_reached,
     }

@@ -1,4 +1,4 @@
-"""The results as tables: for the terminal, and for the page in the docs."""
+"""Tables of the results, for the terminal and for the benchmark page of the docs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,14 +24,14 @@ class Table:
 def tables(results: Results) -> Iterator[Table]:
     yield _targets(list(results.targets()))
     if results.a:
-        yield _causes("By split", scoring.by(results.a, lambda row: row.split))
-        yield _causes("By number of simultaneous changes", scoring.by(results.a, lambda row: f"{row.size:2}"))
-        yield _causes("By structure", scoring.by(results.a, lambda row: row.flavour))
-        yield _causes("By pipeline", scoring.by(results.a, lambda row: row.pipeline))
+        yield _causes("By split", scoring.group_by(results.a, lambda row: row.split))
+        yield _causes("By number of simultaneous changes", scoring.group_by(results.a, lambda row: f"{row.size:2}"))
+        yield _causes("By structure", scoring.group_by(results.a, lambda row: row.flavour))
+        yield _causes("By pipeline", scoring.group_by(results.a, lambda row: row.pipeline))
         yield _levels(results.a)
         yield _baselines(results.a)
     if results.u:
-        yield _unaided(track_u.summary(results.u))
+        yield _unaided_table(track_u.summary(results.u))
     if results.p:
         yield _programs(track_p.summary(results.p))
     if results.b:
@@ -39,15 +39,15 @@ def tables(results: Results) -> Iterator[Table]:
     if results.c:
         yield _real(track_c.summary(results.c))
     if results.d:
-        yield _labelled(track_d.summary(results.d))
+        yield _labelled_failures(track_d.summary(results.d))
     if results.e:
         yield _edits(track_e.summary(results.e))
 
 
 def _targets(targets: Sequence[Target]) -> Table:
     rows = [
-        [each.what, number(each.measured, each.unit), _bar(each), "reached" if each.reached else "**missed**"]
-        for each in targets
+        [target.name, number(target.value, target.unit), _bar(target), "reached" if target.is_reached else "**missed**"]
+        for target in targets
     ]
     return Table(title="Against the targets", head=("what", "measured", "target", ""), rows=rows)
 
@@ -68,56 +68,60 @@ def _causes(title: str, groups: Mapping[str, Sequence[Row]]) -> Table:
         "false_blame": "false blame",
     }
     rows = []
-    for name, of in sorted(groups.items()):
-        found = scoring.summary(of)
+    for name, group in sorted(groups.items()):
+        summary = scoring.summary(group)
         rows.append(
             [
                 name.strip(),
-                str(len(of)),
-                *(percent(found[key]) for key in columns),
-                _plain(found["replays_median"]),
-                _plain(found["replays_all_median"]),
-                _plain(found["executed_median"]),
-                _plain(found["ms_median"]),
+                str(len(group)),
+                *(percent(summary[key]) for key in columns),
+                _plain(summary["replays_median"]),
+                _plain(summary["replays_all_median"]),
+                _plain(summary["executed_median"]),
+                _plain(summary["ms_median"]),
             ]
         )
-    head = ("", "cases", *columns.values(), "replays", "with parts and path", "steps run again", "ms")
+    head = ("", "cases", *columns.values(), "replays", "replays incl. parts and path", "re-executed steps", "ms")
     return Table(title=title, head=head, rows=rows)
 
 
 def _levels(rows: Sequence[Row]) -> Table:
     lines = []
-    for split, of in {"all": rows, **scoring.by(rows, lambda row: row.split)}.items():
-        found = scoring.summary(of)
-        levels = found["levels"]
+    for split, group in {"all": rows, **scoring.group_by(rows, lambda row: row.split)}.items():
+        summary = scoring.summary(group)
+        levels = summary["levels"]
         assert isinstance(levels, dict)
         for level, cell in levels.items():
             assert isinstance(cell, dict)
             if cell["cases"]:
                 lines.append([split, level, str(cell["cases"]), percent(cell["share"]), percent(cell["precision"])])
-        lines.append([split, "Brier / ECE", "", "", f"{_plain(found['brier'], 3)} / {_plain(found['ece'], 3)}"])
+        lines.append([split, "Brier / ECE", "", "", f"{_plain(summary['brier'], 3)} / {_plain(summary['ece'], 3)}"])
     return Table(title="Confidence", head=("split", "level", "cases", "share", "precision"), rows=lines)
 
 
 def _baselines(rows: Sequence[Row]) -> Table:
-    groups = scoring.by(rows, lambda row: f"{row.split}, {row.size} changes")
-    groups |= scoring.by(rows, lambda row: row.split)
+    groups = scoring.group_by(rows, lambda row: f"{row.split}, {row.size} changes")
+    groups |= scoring.group_by(rows, lambda row: row.split)
     names = list(next(row.baselines for row in rows if row.baselines))
     lines = []
     for name in sorted(groups, key=lambda group: (group.split(",")[0], len(group), group)):
-        caused = [row for row in groups[name] if row.top is not None]
-        cells = [percent(scoring.share(row.baselines[each] for row in caused)) for each in names]
-        lines.append([name, str(len(caused)), percent(scoring.share(row.top for row in caused)), *cells])
-    return Table(title="Top-1 beside the baselines", head=("", "cases with a cause", "ladder", *names), rows=lines)
+        with_cause = [row for row in groups[name] if row.top is not None]
+        cells = [percent(scoring.share(row.baselines[baseline] for row in with_cause)) for baseline in names]
+        lines.append([name, str(len(with_cause)), percent(scoring.share(row.top for row in with_cause)), *cells])
+    return Table(
+        title="Top-1 compared with the baselines", head=("", "cases with a cause", "ladder", *names), rows=lines
+    )
 
 
-def _unaided(found: JSONObject) -> Table:
+def _unaided_table(summary: JSONObject) -> Table:
     lines = []
-    for name, cell in found.items():
+    for name, cell in summary.items():
         assert isinstance(cell, dict)
         levels = cell["levels"]
         assert isinstance(levels, dict)
-        shown = [f"{percent(of['precision'])} of {of['cases']}" for of in levels.values() if isinstance(of, dict)]
+        precisions = [
+            f"{percent(level['precision'])} of {level['cases']}" for level in levels.values() if isinstance(level, dict)
+        ]
         lines.append(
             [
                 name,
@@ -126,12 +130,12 @@ def _unaided(found: JSONObject) -> Table:
                 percent(cell["top1"]),
                 percent(cell["undecided"]),
                 percent(cell["false_blame"]),
-                *shown,
+                *precisions,
                 _plain(cell["replays_median"]),
             ]
         )
-    head = ("", "cases", "all of it true", "top-1", "undecided", "false blame", *scoring.LEVELS, "replays")
-    return Table(title="Unaided: nobody says what changed", head=head, rows=lines)
+    head = ("", "cases", "fully true", "top-1", "undecided", "false blame", *scoring.LEVELS, "replays")
+    return Table(title="Unaided: changes not given", head=head, rows=lines)
 
 
 def _programs(cells: JSONObject) -> Table:
@@ -141,7 +145,9 @@ def _programs(cells: JSONObject) -> Table:
         levels = cell["levels"]
         assert isinstance(levels, dict)
         shares = [percent(cell[key]) for key in ("top1", "named", "diff", "excused", "false_blame")]
-        precisions = [f"{percent(of['precision'])} of {of['cases']}" for of in levels.values() if isinstance(of, dict)]
+        precisions = [
+            f"{percent(level['precision'])} of {level['cases']}" for level in levels.values() if isinstance(level, dict)
+        ]
         counts = {"top1_interval": cell["caused"], "high_interval": cell["sure"]}
         intervals = [_bounds(cell[key], count) for key, count in counts.items()]
         lines.append(
@@ -165,16 +171,16 @@ def _programs(cells: JSONObject) -> Table:
         "95 % (Wilson)",
         "decided",
         "the diff alone",
-        "causes called chance",
+        "causes reported as chance",
         "false blame",
     )
     levels_head = ("high", "95 % (Wilson)", *scoring.LEVELS[1:])
-    return Table(title="Programs with code between their calls", head=(*head, *levels_head), rows=lines)
+    return Table(title="Programs with unrecorded code between calls", head=(*head, *levels_head), rows=lines)
 
 
-def _chance(found: JSONObject) -> Table:
+def _chance(summary: JSONObject) -> Table:
     lines = []
-    for name, cell in found.items():
+    for name, cell in summary.items():
         assert isinstance(cell, dict)
         if "power" not in cell:
             continue
@@ -183,7 +189,7 @@ def _chance(found: JSONObject) -> Table:
         lines.append(
             [
                 name,
-                _of(blame),
+                _blame_ratio(blame),
                 _bounds(blame["wilson"], blame["pairs"]),
                 str(cell["cause_pairs"]),
                 percent(cell["power"]),
@@ -198,16 +204,16 @@ def _chance(found: JSONObject) -> Table:
         "95 % (Wilson)",
         "pairs with a cause",
         "power",
-        "`high` is right",
-        "repeats a side",
+        "precision of `high`",
+        "repeats per side",
         "live calls",
     )
     return Table(title="Chance", head=head, rows=lines)
 
 
-def _real(found: JSONObject) -> Table:
+def _real(summary: JSONObject) -> Table:
     lines = []
-    for name, cell in found.items():
+    for name, cell in summary.items():
         if not isinstance(cell, dict):
             continue
         lines.append(
@@ -217,7 +223,7 @@ def _real(found: JSONObject) -> Table:
                 str(cell["blamed"]),
                 _bounds(cell["wilson"], cell["pairs"]),
                 percent(cell["noise"]),
-                *(_counted(cell[key]) for key in ("levels", "recordings_alone", "undeclared")),
+                *(_nonzero_counts(cell[key]) for key in ("levels", "recordings_alone", "undeclared")),
             ]
         )
     head = (
@@ -233,34 +239,34 @@ def _real(found: JSONObject) -> Table:
     return Table(title="Real recordings", head=head, rows=lines)
 
 
-def _counted(counts: JSONValue) -> str:
-    given = counts if isinstance(counts, dict) else {}
-    return ", ".join(f"{name} {count}" for name, count in given.items() if count)
+def _nonzero_counts(counts: JSONValue) -> str:
+    values = counts if isinstance(counts, dict) else {}
+    return ", ".join(f"{name} {count}" for name, count in values.items() if count)
 
 
-def _labelled(found: JSONObject) -> Table:
+def _labelled_failures(summary: JSONObject) -> Table:
     lines = [
         [
             name,
             percent(cell.get("exact")),
-            _bounds(cell.get("wilson"), found["failures"]),
+            _bounds(cell.get("wilson"), summary["failures"]),
             *(percent(cell.get(key)) for key in ("±1", "±3")),
         ]
-        for name, cell in found.items()
+        for name, cell in summary.items()
         if isinstance(cell, dict)
     ]
     return Table(
-        title=f"Labelled failures ({found['failures']})", head=("", "exact", "95 % (Wilson)", "±1", "±3"), rows=lines
+        title=f"Labelled failures ({summary['failures']})", head=("", "exact", "95 % (Wilson)", "±1", "±3"), rows=lines
     )
 
 
-def _edits(found: JSONObject) -> Table:
-    lines = [["all", percent(found["f1"]), percent(found["worst"])]]
+def _edits(summary: JSONObject) -> Table:
+    lines = [["all", percent(summary["f1"]), percent(summary["worst"])]]
     for key in ("by_source", "by_edit"):
-        cells = found[key]
+        cells = summary[key]
         assert isinstance(cells, dict)
         lines += [[name, percent(f1), ""] for name, f1 in cells.items()]
-    return Table(title=f"Alignment after edits ({found['cases']} transcripts)", head=("", "F1", "worst"), rows=lines)
+    return Table(title=f"Alignment after edits ({summary['cases']} transcripts)", head=("", "F1", "worst"), rows=lines)
 
 
 def number(value: float | None, unit: str) -> str:
@@ -277,7 +283,7 @@ def _plain(value: JSONValue, digits: int = 1) -> str:
     return f"{value:.{digits}f}" if isinstance(value, int | float) else "–"
 
 
-def _of(blame: JSONObject) -> str:
+def _blame_ratio(blame: JSONObject) -> str:
     return f"{blame['blamed']} of {blame['pairs']}" if blame["pairs"] else "–"
 
 

@@ -1,4 +1,4 @@
-"""Track B: chance. A model that slips, pairs without a cause, pairs with one, and what repeats are worth."""
+"""Track B: chance. A model that errs at random, pairs with and without a cause, and the value of repeats."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -10,7 +10,7 @@ from replay.proofs.evidence.findings import prove
 from tests.bench.attribution import scoring
 from tests.bench.attribution.cases import BenchCase, Split
 from tests.bench.attribution.lab import Bench, BenchLab
-from tests.bench.attribution.mechanisms.dice import RECORDING, Dice, Drawn, NeedsLive, key_of
+from tests.bench.attribution.mechanisms.dice import RECORDING, Dice, NeedsLive, SampledModel, key_of
 from tests.bench.attribution.mechanisms.pipelines import Pipeline
 from tests.bench.attribution.replays import REEXECUTE, Source, replay
 from tests.bench.attribution.track_a import case_of
@@ -25,19 +25,19 @@ REPEATS: Final = (4, 6, 10)
 
 @dataclass
 class ChanceLab(BenchLab):
-    """Probes reuse what is recorded and draw only what is new; repeats draw everything anew.
+    """Lab whose probes reuse recorded answers and sample only new ones; repeats sample everything again.
 
-    Not `coupled`: every probe draws everything anew, as replaying without recordings would.
+    Without `coupling`, every probe samples everything again, like a replay without recordings.
     """
 
     dice: Dice = field(default_factory=lambda: Dice(0.0, 0))
-    coupled: bool = True
-    gated: bool = True
-    drawn: dict[str, JSONObject] = field(default_factory=dict)
+    coupling: bool = True
+    gate: bool = True
+    recorded_answers: dict[str, JSONObject] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for source in (self.bench.base, self.bench.candidate):
-            self.drawn |= _recorded(source)
+            self.recorded_answers |= _recorded_answers(source)
 
     def case(self) -> Case:
         exact = super().case()
@@ -47,43 +47,46 @@ class ChanceLab(BenchLab):
             differs=exact.differs,
             features=exact.features,
             one_space=True,
-            is_sampled=self.gated and self.dice.eps > 0,
+            is_sampled=self.gate and self.dice.eps > 0,
         )
 
     def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
         bench = self.bench
         source = bench.base if ask.side == "base" else bench.candidate
-        anew = bool(ask.repeat) or not self.coupled
-        throw = f"{ask.side} {sorted(ask.atoms)} {ask.clamp} {ask.repeat}" if anew else "probe"
-        model = Drawn(
-            lambda key, request, name: self.dice.draw(throw, key, request, name),
-            known={} if anew else self.drawn,
-            allowed=allowance.live_calls,
+        fresh = bool(ask.repeat) or not self.coupling
+        sample_key = f"{ask.side} {sorted(ask.atoms)} {ask.clamp} {ask.repeat}" if fresh else "probe"
+        model = SampledModel(
+            lambda key, request, name: self.dice.draw(sample_key, key, request, name),
+            answers={} if fresh else self.recorded_answers,
+            max_calls=allowance.live_calls,
         )
         self.replays += 1
         try:
-            policy = REEXECUTE if anew else None
-            came = replay(source, bench.settings(ask.atoms), model=model, clamp=self._clamp(ask), policy=policy)
+            policy = REEXECUTE if fresh else None
+            result = replay(source, bench.settings(ask.atoms), model=model, clamp=self._clamp(ask), policy=policy)
         except NeedsLive:
             return ProbeResult(outcome="needs_live", missing="a model's answer", live_calls=model.count)
         return ProbeResult(
-            outcome=self.outcome(came.answer), summary=came.answer, executed_steps=came.resolved, live_calls=model.count
+            outcome=self.outcome(result.answer),
+            summary=result.answer,
+            executed_steps=result.resolved_steps,
+            live_calls=model.count,
         )
 
 
-def _recorded(source: Source) -> dict[str, JSONObject]:
-    found = {}
+def _recorded_answers(source: Source) -> dict[str, JSONObject]:
+    answers = {}
     for step in source.run.steps:
         if step.type is StepType.MODEL and isinstance(step.input, dict) and isinstance(step.output, dict):
             message = step.output["message"]
             assert isinstance(message, dict)
-            found[key_of(step.input, step.model)] = message
-    return found
+            answers[key_of(step.input, step.model)] = message
+    return answers
 
 
 @dataclass
-class Thrown(Bench):
-    """A case whose two recordings are two samples."""
+class SampledBench(Bench):
+    """Case whose two recordings are random samples."""
 
     dice: Dice = field(default_factory=lambda: Dice(0.0, 0))
     attempt: int = 0
@@ -97,38 +100,42 @@ class Thrown(Bench):
 
 @dataclass(frozen=True, kw_only=True)
 class ChanceRow:
-    """One pair that differs, and what was said of it."""
+    """One pair with different answers, and its verdict."""
 
     kind: str  # "a/a" or "cause"
     eps: float
-    budget: int  # repeats of each side at most
-    coupled: bool
-    gated: bool
+    # Maximum number of repeats per side.
+    budget: int
+    coupling: bool
+    gate: bool
     verdict: str
     confidence: str
-    blamed: bool
+    blames: bool
     right: bool
     repeats: int
     live_calls: int
-    looked_at: int  # pairs that had to be recorded until one differed
-    excused: bool = False  # called chance by the two recordings alone
+    # Pairs recorded until one met the condition.
+    recorded_pairs: int
+    # Reported as chance from the two recordings alone.
+    reported_as_chance: bool = False
 
 
-def without_cause(number: int, eps: float) -> Thrown:
-    """Two samples that differ although nothing but words was changed between them."""
+def without_cause(number: int, eps: float) -> SampledBench:
+    """Sample a pair with different answers although the only changes are rewordings."""
     case = idle_case(number)
     for attempt in count():
-        bench = Thrown(case, dice=Dice(eps, number), attempt=attempt)
+        bench = SampledBench(case, dice=Dice(eps, number), attempt=attempt)
         if bench.base.answer != bench.candidate.answer:
             return bench
     raise AssertionError("counting never ends")
 
 
 def idle_case(number: int) -> BenchCase:
-    """A case whose changes never matter, taken from those of the first track."""
+    """Return a case whose changes never matter, derived from a case of track A."""
     for offset in count():
-        case = case_of("balanced", 6 * (1000 * (number + 1) + offset) + 2 + number % 2)  # of 3 or 5 changes
-        idle = tuple(each for each in case.injections if each.id not in case.truth.acting)
+        # These numbers give cases of 3 or 5 changes.
+        case = case_of("balanced", 6 * (1000 * (number + 1) + offset) + 2 + number % 2)
+        idle = tuple(injection for injection in case.injections if injection.id not in case.truth.acting)
         if idle:
             return _only(case.pipeline, idle[:3], number)
     raise AssertionError("counting never ends")
@@ -140,11 +147,11 @@ def _only(pipeline: Pipeline, injections: Sequence[Injection], number: int) -> B
     return BenchCase(number=number, split=split, pipeline=pipeline, injections=tuple(injections), truth=truth)
 
 
-def with_cause(number: int, eps: float) -> Thrown:
-    """Two samples of a case with a single cause, both as they are without slips."""
+def with_cause(number: int, eps: float) -> SampledBench:
+    """Sample a case with a single cause until both recordings give the answers of an error-free model."""
     case = _single(number)
     for attempt in count():
-        bench = Thrown(case, dice=Dice(eps, number), attempt=attempt)
+        bench = SampledBench(case, dice=Dice(eps, number), attempt=attempt)
         if (bench.base.answer, bench.candidate.answer) == (case.truth.base, case.truth.full):
             return bench
     raise AssertionError("counting never ends")
@@ -152,82 +159,83 @@ def with_cause(number: int, eps: float) -> Thrown:
 
 def _single(number: int) -> BenchCase:
     for offset in count():
-        case = case_of("balanced", 6 * (7_000_000 + 10 * number + offset) + 1 + number % 4)  # of 2 to 8 changes
+        # These numbers give cases of 2 to 8 changes.
+        case = case_of("balanced", 6 * (7_000_000 + 10 * number + offset) + 1 + number % 4)
         if case.truth.structure == "single":
             return case
     raise AssertionError("counting never ends")
 
 
-def row(bench: Thrown, kind: str, budget: int, *, coupled: bool = True, gated: bool = True) -> ChanceRow:
-    lab = ChanceLab(bench, dice=bench.dice, coupled=coupled, gated=gated)
+def row(bench: SampledBench, kind: str, budget: int, *, coupling: bool = True, gate: bool = True) -> ChanceRow:
+    lab = ChanceLab(bench, dice=bench.dice, coupling=coupling, gate=gate)
     findings = prove(lab.case(), lab, Budget(probes=500, live_calls=None, repeats=budget), parts=False, mediators=False)
-    named: Atoms = frozenset(findings.primary[0]) if findings.primary else frozenset()
+    named_atoms: Atoms = frozenset(findings.primary[0]) if findings.primary else frozenset()
     sets = bench.case.truth.sets
     return ChanceRow(
         kind=kind,
         eps=bench.dice.eps,
         budget=budget,
-        coupled=coupled,
-        gated=gated,
+        coupling=coupling,
+        gate=gate,
         verdict=findings.verdict,
         confidence=findings.confidence,
-        blamed=bool(findings.primary) and findings.confidence != "low",
-        right=named in sets if kind == "cause" else not findings.primary,
+        blames=bool(findings.primary) and findings.confidence != "low",
+        right=named_atoms in sets if kind == "cause" else not findings.primary,
         repeats=max(findings.noise.base_n, findings.noise.candidate_n),
         live_calls=findings.live_calls,
-        looked_at=bench.attempt + 1,
-        excused=UnaidedLab(bench).seen.reasoning.chance.certain,
+        recorded_pairs=bench.attempt + 1,
+        reported_as_chance=UnaidedLab(bench).examination.reasoning.chance.certain,
     )
 
 
 Job = tuple[str, int, float]
 
 
-def plan(alike: int, caused: int) -> list[Job]:
-    """Pairs without a cause and pairs with one; without noise no two samples differ, so eps 0 has only causes."""
+def plan(aa_pairs: int, cause_pairs: int) -> list[Job]:
+    """Plan pairs without and with a cause. At eps 0 two samples never differ, so it has only pairs with a cause."""
     noisy = EPS[1:]
-    jobs: list[Job] = [("a/a", number, noisy[number % len(noisy)]) for number in range(alike)]
-    return jobs + [("cause", number, EPS[number % len(EPS)]) for number in range(caused)]
+    jobs: list[Job] = [("a/a", number, noisy[number % len(noisy)]) for number in range(aa_pairs)]
+    return jobs + [("cause", number, EPS[number % len(EPS)]) for number in range(cause_pairs)]
 
 
 def rows(jobs: Sequence[Job]) -> list[ChanceRow]:
-    """Each pair with every budget of repeats, and once without gate: coupled, and sampled afresh."""
-    found = []
+    """Prove each pair with every budget of repeats, and without the gate: coupled, and resampled."""
+    results = []
     for kind, number, eps in jobs:
         bench = (without_cause if kind == "a/a" else with_cause)(number, eps)
-        found += [row(bench, kind, budget) for budget in REPEATS]
-        found += [row(bench, kind, 0, coupled=coupled, gated=False) for coupled in (True, False)]
-    return found
+        results += [row(bench, kind, budget) for budget in REPEATS]
+        results += [row(bench, kind, 0, coupling=coupling, gate=False) for coupling in (True, False)]
+    return results
 
 
 def summary(rows: Sequence[ChanceRow]) -> JSONObject:
-    """By eps and budget: false blame with its interval, power, repeats until it was decided."""
-    found: JSONObject = {}
+    """Summarise by eps and budget: false blame with its interval, power, repeats until the decision."""
+    cells: JSONObject = {}
     for eps in EPS:
         for budget in (*REPEATS, 0):
-            for coupled in (True, False) if budget == 0 else (True,):
-                of = [row for row in rows if (row.eps, row.budget, row.coupled) == (eps, budget, coupled)]
-                name = f"eps {eps:g}, " + (f"{budget} repeats" if budget else "no gate, " + _way(coupled))
-                found[name] = _cell(of)
-    gated = [row for row in rows if row.kind == "a/a" and row.gated]
-    found["a/a, all eps"] = {
-        f"{budget} repeats": _false(row for row in gated if row.budget == budget) for budget in REPEATS
+            for coupling in (True, False) if budget == 0 else (True,):
+                group = [row for row in rows if (row.eps, row.budget, row.coupling) == (eps, budget, coupling)]
+                name = f"eps {eps:g}, " + (f"{budget} repeats" if budget else "no gate, " + _sampling(coupling))
+                cells[name] = _cell(group)
+    gated_rows = [row for row in rows if row.kind == "a/a" and row.gate]
+    cells["a/a, all eps"] = {
+        f"{budget} repeats": _blame_rate(row for row in gated_rows if row.budget == budget) for budget in REPEATS
     }
-    return found
+    return cells
 
 
-def _way(coupled: bool) -> str:
-    return "coupled" if coupled else "sampled afresh"
+def _sampling(coupling: bool) -> str:
+    return "coupled" if coupling else "resampled"
 
 
 def _cell(rows: Sequence[ChanceRow]) -> JSONObject:
-    caused = [row for row in rows if row.kind == "cause"]
-    high = [row.right for row in caused if row.confidence == "high"]
+    with_cause = [row for row in rows if row.kind == "cause"]
+    high = [row.right for row in with_cause if row.confidence == "high"]
     return {
-        "false_blame": _false(row for row in rows if row.kind == "a/a"),
-        "cause_pairs": len(caused),
-        "power": scoring.share(row.right and row.confidence in {"high", "medium"} for row in caused),
-        "right": scoring.share(row.right for row in caused),
+        "false_blame": _blame_rate(row for row in rows if row.kind == "a/a"),
+        "cause_pairs": len(with_cause),
+        "power": scoring.share(row.right and row.confidence in {"high", "medium"} for row in with_cause),
+        "right": scoring.share(row.right for row in with_cause),
         "high": len(high),
         "high_precision": scoring.share(high),
         "repeats": scoring.mean(float(row.repeats) for row in rows),
@@ -235,11 +243,11 @@ def _cell(rows: Sequence[ChanceRow]) -> JSONObject:
     }
 
 
-def _false(rows: Iterable[ChanceRow]) -> JSONObject:
-    given = list(rows)
-    hits = sum(row.blamed for row in given)
-    low, high = scoring.wilson(hits, len(given))
-    return {"pairs": len(given), "blamed": hits, "share": hits / len(given) if given else None, "wilson": [low, high]}
+def _blame_rate(rows: Iterable[ChanceRow]) -> JSONObject:
+    pairs = list(rows)
+    hits = sum(row.blames for row in pairs)
+    low, high = scoring.wilson(hits, len(pairs))
+    return {"pairs": len(pairs), "blamed": hits, "share": hits / len(pairs) if pairs else None, "wilson": [low, high]}
 
 
 def as_json(row: ChanceRow) -> JSONObject:

@@ -1,4 +1,4 @@
-"""Track E: the aligner and the diff, on edit scripts with a known map, and how fast they are."""
+"""Track E: accuracy of the aligner on edit scripts with a known map, and speed of aligner and diff."""
 
 import random
 import time
@@ -19,88 +19,88 @@ MOST_EDITS: Final = 6
 
 @dataclass(frozen=True, kw_only=True)
 class EditRow:
-    """One transcript, its edits, and how much of the known map was found again."""
+    """One transcript, its edits, and the aligner's matches compared with the true map."""
 
     source: str
     edits: list[str]
     steps: int
     right: int
-    found: int
-    known: int
+    matches: int
+    true_matches: int
 
     @property
     def f1(self) -> float:
-        return 2 * self.right / (self.found + self.known)
+        return 2 * self.right / (self.matches + self.true_matches)
 
 
 def row(source: str, messages: Sequence[JSONObject], seed: str, kinds: Sequence[str] = ()) -> EditRow:
     rng = random.Random(seed)
-    chosen = kinds or rng.choices(KINDS, k=rng.randint(1, MOST_EDITS))
-    script = editing.edited(messages, chosen, rng)
-    base = transcripts.recorded(list(messages))
-    candidate = transcripts.recorded([message for _, message in script.messages])
-    known = editing.truth(base, candidate, script)
-    found = align(transcripts.side(base).steps, transcripts.side(candidate).steps)
+    edits = kinds or rng.choices(KINDS, k=rng.randint(1, MOST_EDITS))
+    script = editing.apply_edits(messages, edits, rng)
+    base = transcripts.import_messages(list(messages))
+    candidate = transcripts.import_messages([message for _, message in script.messages])
+    true_matches = editing.truth(base, candidate, script)
+    matches = align(transcripts.side(base).steps, transcripts.side(candidate).steps)
     return EditRow(
         source=source,
-        edits=script.done,
+        edits=script.applied_edits,
         steps=len(base.steps),
-        found=len(found),
-        known=len(known),
-        right=sum(known.get(match.base) == match.candidate for match in found),
+        matches=len(matches),
+        true_matches=len(true_matches),
+        right=sum(true_matches.get(match.base) == match.candidate for match in matches),
     )
 
 
-def generated(count: int) -> list[EditRow]:
-    return [row("generated", transcripts.generated(number), f"e {number}") for number in range(count)]
+def generated_rows(count: int) -> list[EditRow]:
+    return [row("generated", transcripts.generate(number), f"e {number}") for number in range(count)]
 
 
-def real(folder: Path, count: int) -> list[EditRow]:
-    """Transcripts of the data folder, taken evenly from both files, each with several edits and with each alone."""
-    found = []
+def real_rows(folder: Path, count: int) -> list[EditRow]:
+    """Edit and align transcripts of the data folder, the same number from both files."""
+    results = []
     for name in (transcripts.MULTI, transcripts.REPEATS):
-        given = [transcripts.messages_of(each) for each in transcripts.rows(folder, name)]
-        chosen = random.Random(f"e {name}").sample(given, min(count, len(given)))
-        for number, messages in enumerate(chosen):
-            found.append(row(name.partition(".")[0], messages, f"{name} {number}"))
-    return found
+        conversations = [transcripts.messages_of(recording) for recording in transcripts.rows(folder, name)]
+        sample = random.Random(f"e {name}").sample(conversations, min(count, len(conversations)))
+        for number, messages in enumerate(sample):
+            results.append(row(name.partition(".")[0], messages, f"{name} {number}"))
+    return results
 
 
 def summary(rows: Sequence[EditRow]) -> JSONObject:
     return {
         "cases": len(rows),
         "f1": _f1(rows),
-        "worst": min((each.f1 for each in rows), default=None),
-        "by_source": _by((each.source, each) for each in rows),
-        "by_edit": _by((edit, each) for each in rows for edit in set(each.edits)),
+        "worst": min((row.f1 for row in rows), default=None),
+        "by_source": _f1_by((row.source, row) for row in rows),
+        "by_edit": _f1_by((edit, row) for row in rows for edit in set(row.edits)),
     }
 
 
-def _by(named: Iterable[tuple[str, EditRow]]) -> JSONObject:
-    found: dict[str, list[EditRow]] = {}
-    for name, each in sorted(named, key=lambda pair: pair[0]):
-        found.setdefault(name, []).append(each)
-    return {name: _f1(of) for name, of in found.items()}
+def _f1_by(named_rows: Iterable[tuple[str, EditRow]]) -> JSONObject:
+    groups: dict[str, list[EditRow]] = {}
+    for name, row in sorted(named_rows, key=lambda pair: pair[0]):
+        groups.setdefault(name, []).append(row)
+    return {name: _f1(group) for name, group in groups.items()}
 
 
 def _f1(rows: Sequence[EditRow]) -> float | None:
-    return scoring.mean(each.f1 for each in rows)
+    return scoring.mean(row.f1 for row in rows)
 
 
 def speed() -> dict[str, float]:
-    """Milliseconds of processor time, the best of three."""
+    """Return milliseconds of processor time, the best of three runs."""
     rng = random.Random("speed")
     messages: list[JSONObject] = []
     while len(messages) < 1000:
-        messages += transcripts.generated(rng.randrange(10**6))
-    script = editing.edited(messages, [*rng.choices(KINDS[:4], k=40), "rename ids"], rng)
-    base = transcripts.side(transcripts.recorded(messages)).steps[:1000]
-    candidate = transcripts.side(transcripts.recorded([given for _, given in script.messages])).steps[:1000]
+        messages += transcripts.generate(rng.randrange(10**6))
+    script = editing.apply_edits(messages, [*rng.choices(KINDS[:4], k=40), "rename ids"], rng)
+    base = transcripts.side(transcripts.import_messages(messages)).steps[:1000]
+    candidate = transcripts.side(transcripts.import_messages([message for _, message in script.messages])).steps[:1000]
     words = [rng.choice(("lamp", "order", "parcel", "refund", "today", "please", "north")) for _ in range(20_000)]
-    other = [word if rng.random() > 0.05 else "changed" for word in words]
+    edited_words = [word if rng.random() > 0.05 else "changed" for word in words]
     return {
         "align_1000_ms": _best(lambda: align(base, candidate)),
-        "text_20k_ms": _best(lambda: word_diff(" ".join(words), " ".join(other))),
+        "text_20k_ms": _best(lambda: word_diff(" ".join(words), " ".join(edited_words))),
     }
 
 
@@ -113,18 +113,22 @@ def _best(work: Callable[[], object]) -> float:
     return min(times)
 
 
-def repeated(folder: Path, count: int) -> JSONObject:
-    """Pairs of recordings of one task under one configuration: how often the diff claims a cause, and how surely."""
-    by_task = scoring.by(transcripts.rows(folder, transcripts.REPEATS), pairs.task)
-    couples = [couple for of in by_task.values() for couple in combinations(of, 2)]
-    chosen = random.Random("repeated").sample(couples, min(count, len(couples)))
-    said = [pairs.compared(*couple).attribution for couple in chosen]
-    claimed = [each for each in said if each.verdict == "cause" and each.confidence in {"medium", "high"}]
-    verdicts = [each.verdict for each in said]
+def repeat_pairs(folder: Path, count: int) -> JSONObject:
+    """Count how often, and how confidently, the diff claims a cause for repeats of one configuration."""
+    by_task = scoring.group_by(transcripts.rows(folder, transcripts.REPEATS), pairs.task)
+    couples = [couple for group in by_task.values() for couple in combinations(group, 2)]
+    sample = random.Random("repeated").sample(couples, min(count, len(couples)))
+    attributions = [pairs.compare_transcripts(*couple).attribution for couple in sample]
+    claims = [
+        attribution
+        for attribution in attributions
+        if attribution.verdict == "cause" and attribution.confidence in {"medium", "high"}
+    ]
+    verdicts = [attribution.verdict for attribution in attributions]
     return {
-        "pairs": len(said),
-        "above_low": len(claimed),
-        "wilson": list(scoring.wilson(len(claimed), len(said))),
+        "pairs": len(attributions),
+        "above_low": len(claims),
+        "wilson": list(scoring.wilson(len(claims), len(attributions))),
         "verdicts": {verdict: verdicts.count(verdict) for verdict in sorted(set(verdicts))},
     }
 

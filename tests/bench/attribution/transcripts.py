@@ -1,4 +1,4 @@
-"""Transcripts for the aligner: a generator of customer-service talks, and the recordings of a data folder."""
+"""Transcripts for the aligner: generated customer-service conversations, and recordings of a data folder."""
 
 import gzip
 import random
@@ -65,8 +65,8 @@ _STATES: Final = ["on its way", "with the carrier", "delivered", "waiting for pa
 _DAYS: Final = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 
 
-def generated(seed: int) -> list[JSONObject]:
-    """A talk of some turns: questions, look-ups, perhaps a write, an answer to each question."""
+def generate(seed: int) -> list[JSONObject]:
+    """Generate a conversation: questions, look-ups, possibly writes, and an answer to each question."""
     rng = random.Random(seed)
     messages: list[JSONObject] = [{"role": "system", "content": "You are the order desk. One tool call at a time."}]
     for turn in range(rng.randint(4, 10)):
@@ -82,7 +82,7 @@ def generated(seed: int) -> list[JSONObject]:
 
 
 def exchange(rng: random.Random, call_id: str) -> list[JSONObject]:
-    """One tool call and its answer."""
+    """Generate one tool call and its result."""
     if rng.random() < 0.15:
         name = rng.choice(_WRITES)
         arguments = {"order_id": f"#W{rng.randint(1000, 1060)}", "reason": rng.choice(_STATES)}
@@ -98,39 +98,39 @@ def exchange(rng: random.Random, call_id: str) -> list[JSONObject]:
 
 
 def rows(folder: Path, name: str) -> Iterator[JSONObject]:
-    """The recordings of one file, as they stand there."""
+    """Yield the recordings of one file as they are."""
     with gzip.open(folder / name, "rb") as lines:
         for line in lines:
             yield orjson.loads(line)
 
 
 def messages_of(row: JSONObject) -> list[JSONObject]:
-    given = row["messages"]
-    assert isinstance(given, list)
-    return [message for message in given if isinstance(message, dict)]
+    messages = row["messages"]
+    assert isinstance(messages, list)
+    return [message for message in messages if isinstance(message, dict)]
 
 
-def recorded(messages: list[JSONObject]) -> RecordedRun:
-    """A transcript as the importer reads it."""
+def import_messages(messages: list[JSONObject]) -> RecordedRun:
+    """Import a transcript."""
     body: JSONObject = {"run_id": "run", "model": "m", "messages": list[JSONValue](messages)}
     [run] = chat.parse(Source(name="run", data=orjson.dumps(body)))
     return run
 
 
 def run_of(row: JSONObject) -> RecordedRun:
-    """A recording as it is imported, with what it declares of itself."""
+    """Import a recording with its own metadata."""
     [run] = chat.parse(Source(name="run", data=orjson.dumps(row)))
     return run
 
 
 def side(run: RecordedRun, store: Store | None = None, *, links: bool = False) -> Side:
-    """A recording as the diff sees a stored one; `links` also looks for its provenance."""
+    """Return a recording as a side of a diff. `links` also finds its provenance."""
     numbers = {step.key: number for number, step in enumerate(run.steps, 1)}
     splitter = Splitter()
     steps = [_step(step, numbers, splitter) for step in run.steps]
     if store is not None:
-        for step, given in zip(steps, run.steps, strict=True):
-            store.values |= {step.input_ref: given.input, step.output_ref: given.output}
+        for step, source in zip(steps, run.steps, strict=True):
+            store.values |= {step.input_ref: source.input, step.output_ref: source.output}
     facts = RunFacts(
         id=new_id(), name=run.name, app=run.app, status=run.status, source=run.source, metadata=run.metadata
     )

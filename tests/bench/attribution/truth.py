@@ -1,4 +1,4 @@
-"""What really made the difference: every combination of the changes, run."""
+"""Ground truth: the outcome of every combination of the changes, by running them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from typing import Literal
 
 from tests.bench.attribution.mechanisms.pipelines import Category, Pipeline
 from tests.bench.attribution.mechanisms.rules import rule
-from tests.bench.attribution.mechanisms.running import Answering
+from tests.bench.attribution.mechanisms.running import AnswerRuntime
 from traces.core.json_types import JSONValue
 
 Structure = Literal["none", "single", "joint", "over_determined"]
@@ -18,7 +18,7 @@ Ids = frozenset[str]
 
 @dataclass(frozen=True, kw_only=True)
 class Injection:
-    """One change: entries of the settings, each of them a hunk of it; only the `main` one can matter."""
+    """One change. Each settings entry is a hunk of it; only the `main` hunk can matter."""
 
     id: str
     category: Category
@@ -32,14 +32,14 @@ class Injection:
 
 @dataclass
 class Truth:
-    """What every combination of the changes answers; run when it is first asked for, and each only once.
+    """Outcomes of all combinations of the changes, run on demand and only once each.
 
-    `acting` are the changes that are more than other words for the same.
+    `acting` are the changes that are more than a rewording.
     """
 
     pipeline: Pipeline
     acting: Mapping[str, Injection]
-    known: dict[Ids, str] = field(default_factory=dict)
+    answers: dict[Ids, str] = field(default_factory=dict)
 
     @cached_property
     def base(self) -> str:
@@ -49,31 +49,33 @@ class Truth:
     def full(self) -> str:
         return self.outcome(self.acting)
 
-    def settings(self, applied: Iterable[str]) -> dict[str, JSONValue]:
+    def settings(self, change_ids: Iterable[str]) -> dict[str, JSONValue]:
         settings = dict(self.pipeline.settings)
-        for name in applied:
+        for name in change_ids:
             settings |= dict(self.acting[name].hunks)
         return settings
 
-    def outcome(self, applied: Iterable[str]) -> str:
-        made = frozenset(name for name in applied if name in self.acting)
-        if made not in self.known:
-            self.known[made] = self.pipeline.program(Answering(self.settings(made), ask=self.pipeline.model))
-        return self.known[made]
+    def outcome(self, change_ids: Iterable[str]) -> str:
+        acting_ids = frozenset(name for name in change_ids if name in self.acting)
+        if acting_ids not in self.answers:
+            self.answers[acting_ids] = self.pipeline.program(
+                AnswerRuntime(self.settings(acting_ids), ask=self.pipeline.model)
+            )
+        return self.answers[acting_ids]
 
-    def enough(self, applied: Iterable[str]) -> bool:
-        return self.outcome(applied) == self.full
+    def is_sufficient(self, change_ids: Iterable[str]) -> bool:
+        return self.outcome(change_ids) == self.full
 
     @cached_property
     def sets(self) -> tuple[Ids, ...]:
-        """The minimal sufficient sets."""
+        """Return the minimal sufficient sets."""
         if self.base == self.full:
             return ()
-        found: list[Ids] = []
-        for applied in subsets(tuple(self.acting)):
-            if not any(one <= applied for one in found) and self.enough(applied):
-                found.append(applied)
-        return tuple(found)
+        sufficient_sets: list[Ids] = []
+        for change_ids in subsets(tuple(self.acting)):
+            if not any(smaller <= change_ids for smaller in sufficient_sets) and self.is_sufficient(change_ids):
+                sufficient_sets.append(change_ids)
+        return tuple(sufficient_sets)
 
     @property
     def structure(self) -> Structure:
@@ -88,21 +90,21 @@ class Truth:
         return frozenset(atom for atom in self.acting if self.outcome({atom}) != self.base)
 
     @cached_property
-    def enough_alone(self) -> Ids:
-        return frozenset(atom for atom in self.acting if self.enough({atom}))
+    def sufficient_alone(self) -> Ids:
+        return frozenset(atom for atom in self.acting if self.is_sufficient({atom}))
 
     def may_be(self, flavour: str) -> bool:
-        """Whether a look at the single changes leaves that possible: most draws need not be run in full."""
+        """Return whether the single changes allow this flavour. Most draws are rejected here without a full run."""
         if flavour in {"no cause", "cancelling"}:
             return self.base == self.full and bool(self.effective_alone) == (flavour == "cancelling")
         if self.base == self.full:
             return False
-        alone = len(self.enough_alone)
+        alone = len(self.sufficient_alone)
         return {"and": alone == 0, "or": alone != 1}.get(flavour, alone == 1)
 
     @cached_property
     def flavour(self) -> str:
-        """The structure, with what makes it hard."""
+        """Return the structure, refined by what makes the case hard."""
         members: Ids = frozenset().union(*self.sets)
         if not self.sets:
             return "cancelling" if self.effective_alone else "no cause"
@@ -111,29 +113,31 @@ class Truth:
         return {"single": "single", "joint": "and", "over_determined": "or"}[self.structure]
 
     def shapley(self) -> dict[str, float]:
-        """Shares of the outcome, exact."""
+        """Return the exact Shapley shares of the outcome."""
         count = len(self.acting)
         weights = [factorial(size) * factorial(count - size - 1) / factorial(count) for size in range(count)]
         shares = dict.fromkeys(self.acting, 0.0)
-        worth = {applied: self.enough(applied) for applied in subsets(tuple(self.acting))}
-        for applied, value in worth.items():
+        worth = {change_ids: self.is_sufficient(change_ids) for change_ids in subsets(tuple(self.acting))}
+        for change_ids, value in worth.items():
             for atom in self.acting:
-                if atom not in applied and (gain := worth[applied | {atom}] - value):
-                    shares[atom] += weights[len(applied)] * gain
+                if atom not in change_ids and (gain := worth[change_ids | {atom}] - value):
+                    shares[atom] += weights[len(change_ids)] * gain
         return shares
 
 
 def subsets(names: Sequence[str]) -> Iterable[Ids]:
-    return (frozenset(chosen) for size in range(len(names) + 1) for chosen in combinations(names, size))
+    return (frozenset(members) for size in range(len(names) + 1) for members in combinations(names, size))
 
 
 def find(pipeline: Pipeline, injections: Sequence[Injection]) -> Truth:
-    acting = {each.id: each for each in injections if any(_acts(pipeline, *hunk) for hunk in each.hunks)}
+    acting = {
+        injection.id: injection for injection in injections if any(_acts(pipeline, *hunk) for hunk in injection.hunks)
+    }
     return Truth(pipeline=pipeline, acting=acting)
 
 
 def _acts(pipeline: Pipeline, path: str, value: JSONValue) -> bool:
-    """Whether it can matter at all: a sentence in other words is the same rule, and nobody reads a temperature."""
+    """Return whether a hunk can matter: rewording keeps the rule, and the model ignores its temperature."""
     before = pipeline.settings.get(path, "")
     if path.startswith("prompt."):
         return bool(rule(str(before)) != rule(str(value)))

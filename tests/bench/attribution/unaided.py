@@ -1,4 +1,4 @@
-"""Track A again, unaided: what changed is not told, the product has to find it in the two recordings."""
+"""Probe runner of track A unaided: the product must find the changes in the two recordings."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,7 +32,8 @@ from tests.support.comparing import Store
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
 
-HIDDEN: Final = "hidden"  # what was changed and shows in neither recording
+# Id of the changes that show in neither recording.
+HIDDEN: Final = "hidden"
 _FIELDS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
     "prompt": ("prompt", frozenset({"system"})),
     "variable": ("prompt", frozenset({"*", "variables"})),
@@ -43,36 +44,41 @@ _FIELDS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
 
 @dataclass
 class CoupledEngine(Engine):
-    """The side that is replayed answers first, then the other one; what neither recorded is asked for."""
+    """Engine that answers from the replayed recording, then from the other one, then live."""
 
     coupling: Coupling = field(default_factory=lambda: Coupling(recordings=()))
     outputs: Mapping[tuple[UUID, int], JSONValue] = field(default_factory=dict)
 
     def cached(self, signature: str, *, exclude: Collection[UUID]) -> CachedAnswer | None:
-        found = self.coupling.answer(signature)
-        if found is None:
+        answer = self.coupling.answer(signature)
+        if answer is None:
             return None
-        output = self.outputs[found.run, found.step]
-        return CachedAnswer(output_ref="", output=output, status=found.status, location={"step": found.step})
+        output = self.outputs[answer.run, answer.step]
+        return CachedAnswer(output_ref="", output=output, status=answer.status, location={"step": answer.step})
 
 
 @dataclass
 class UnaidedLab:
-    """What the product finds between two recordings, and its probes."""
+    """The changes that the product finds between two recordings, and its probes."""
 
     bench: Bench
     store: Store = field(default_factory=Store)
     replays: int = 0
-    _world: list[str] = field(default_factory=list)  # what the last probe asked of the world
+    # External calls of the last probe.
+    _external_calls: list[str] = field(default_factory=list)
 
     @cached_property
-    def seen(self) -> Examination:
-        base, candidate = (side(each.run, self.store, links=True) for each in (self.bench.base, self.bench.candidate))
+    def examination(self) -> Examination:
+        base, candidate = (
+            side(source.run, self.store, links=True) for source in (self.bench.base, self.bench.candidate)
+        )
         return examine(base, candidate, self._load)
 
     @cached_property
     def changes(self) -> Changes:
-        return Changes(changes={change.atom.id: change for change in roots(self.seen, self._load)}, lattice=False)
+        return Changes(
+            changes={change.atom.id: change for change in roots(self.examination, self._load)}, lattice=False
+        )
 
     def case(self) -> Case:
         atoms = [change.atom for change in self.changes.changes.values()]
@@ -81,7 +87,7 @@ class UnaidedLab:
             atoms=atoms,
             differs=self.bench.base.answer != self.bench.candidate.answer,
             features=("final answer",),
-            chance=chance(self.seen, atoms, QUESTION.kind, lattice=False),
+            chance=chance(self.examination, atoms, QUESTION.kind, lattice=False),
         )
 
     def parts(self, atom: Atom) -> Sequence[Atom]:
@@ -93,30 +99,30 @@ class UnaidedLab:
     @cached_property
     def _subject(self) -> Any:
         atoms = [change.atom for change in self.changes.changes.values()]
-        return SimpleNamespace(seen=self.seen, atoms=atoms)
+        return SimpleNamespace(examination=self.examination, atoms=atoms)
 
     def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
-        """Where the probe reaches the other run's state, it is replayed from that one, as the product's own does."""
+        """Run a probe. If it reaches the other run's state, replay from that run, as the product does."""
         try:
             return self._probe(ask, allowance)
         except OtherState as state:
             if ask.clamp is not None:
                 return ProbeResult(outcome="needs_live", missing=wording.CODE_DIVERGES)
-            came = state
+            other_state = state
         try:
-            seen = self._probe(replace(ask, side=opposite(ask.side)), allowance)
+            examination = self._probe(replace(ask, side=opposite(ask.side)), allowance)
             own = self._coupling(self.bench.base if ask.side == "base" else self.bench.candidate)
             return replace(
-                seen,
-                derived=seen.derived or not came.is_traced,
-                borrowed_answers=seen.borrowed_answers + own.count_unrecorded(self._world),
+                examination,
+                derived=examination.derived or not other_state.is_traced,
+                borrowed_answers=examination.borrowed_answers + own.count_unrecorded(self._external_calls),
             )
         except OtherState:
-            return ProbeResult(outcome="needs_live", missing=wording.CODE_DIVERGES, strays=came.strays)
+            return ProbeResult(outcome="needs_live", missing=wording.CODE_DIVERGES, strays=other_state.strays)
 
     def _probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
         source = self.bench.base if ask.side == "base" else self.bench.candidate
-        profile = self._clamped(ask.clamp) if ask.clamp else self.changes.profile(ask.atoms, ask.side)
+        profile = self._clamp_profile(ask.clamp) if ask.clamp else self.changes.profile(ask.atoms, ask.side)
         self.replays += 1
         applied = apply_profile(profile, source.graph)
         if applied.refusals:
@@ -125,32 +131,34 @@ class UnaidedLab:
             source, source.settings, self.bench.ask_model, coupling=self._coupling(source), outputs=self._outputs
         )
         state, graph = self._derivations.state(ask.side), with_links(source.graph, self._copies.links[ask.side])
-        watch = ReplayMonitor(graph=graph, coupling=engine.coupling, state=state)
+        monitor = ReplayMonitor(graph=graph, coupling=engine.coupling, state=state)
         context = ReplayContext(graph=graph, profile=applied, policy=POLICY, environment=engine)
         try:
             for event in Replayer(context).run():
-                watch.observe(event, source.payloads.__getitem__)
-            answer = watch.result(source.payloads.__getitem__).answer
-        except (MissingAnswer, UnfaithfulReplay) as lost:
-            return ProbeResult(outcome="needs_live", missing=str(lost))
-        self._world = watch.external_calls
+                monitor.observe(event, source.payloads.__getitem__)
+            answer = monitor.result(source.payloads.__getitem__).answer
+        except (MissingAnswer, UnfaithfulReplay) as error:
+            return ProbeResult(outcome="needs_live", missing=str(error))
+        self._external_calls = monitor.external_calls
         return ProbeResult(
             outcome=self._outcome(answer),
             summary=answer,
-            executed_steps=watch.executed_steps,
-            cached_calls=watch.cached_answers,
-            borrowed_answers=watch.borrowed_answers,
-            assumed_steps=watch.assumed_steps,
+            executed_steps=monitor.executed_steps,
+            cached_calls=monitor.cached_answers,
+            borrowed_answers=monitor.borrowed_answers,
+            assumed_steps=monitor.assumed_steps,
             derived=state.used_copies,
         )
 
     @cached_property
     def _derivations(self) -> Derivations:
-        return derivations(self.seen.comparison, self.seen.flow, self.seen.reasoning.atoms, self._copies.whole)
+        return derivations(
+            self.examination.comparison, self.examination.flow, self.examination.reasoning.atoms, self._copies.whole
+        )
 
     @cached_property
     def _copies(self) -> Copies:
-        return copies(RunPair(examination=self.seen, load=self._load), self.seen.reasoning.atoms)
+        return copies(RunPair(examination=self.examination, load=self._load), self.examination.reasoning.atoms)
 
     def _load(self, refs: Collection[str]) -> dict[str, JSONValue]:
         return {ref: self.store.values[ref] for ref in refs if ref in self.store.values}
@@ -160,12 +168,12 @@ class UnaidedLab:
             return "candidate"
         return "base" if answer == self.bench.base.answer else "other"
 
-    def _clamped(self, number: int) -> OverrideProfile:
+    def _clamp_profile(self, number: int) -> OverrideProfile:
         no, type, ref, status = clamp_of(self._subject, number)
         output = self.store.values[ref] if ref else None
         if type is StepType.TOOL:
-            given = ToolOverride.model_validate({"output": output, "status": status})
-            return OverrideProfile(overrides=[Override(match=Match(step=no), tool=given)])
+            tool = ToolOverride.model_validate({"output": output, "status": status})
+            return OverrideProfile(overrides=[Override(match=Match(step=no), tool=tool)])
         return OverrideProfile(overrides=[Override(match=Match(step=no), output=output)])
 
     def _coupling(self, source: Source) -> Coupling:
@@ -173,14 +181,14 @@ class UnaidedLab:
         return Coupling(recordings=[self._recording(source), self._recording(other)])
 
     def _recording(self, source: Source) -> dict[str, list[RecordedAnswer]]:
-        found: dict[str, list[RecordedAnswer]] = {}
+        answers: dict[str, list[RecordedAnswer]] = {}
         for node in source.graph.nodes:
             if node.signature:
                 answer = RecordedAnswer(
                     run=self._id(source), step=node.no, output_ref=node.output_ref, status=node.status
                 )
-                found.setdefault(node.signature, []).append(answer)
-        return found
+                answers.setdefault(node.signature, []).append(answer)
+        return answers
 
     @cached_property
     def _outputs(self) -> dict[tuple[UUID, int], JSONValue]:
@@ -193,28 +201,31 @@ class UnaidedLab:
     def _id(self, source: Source) -> UUID:
         return UUID(int=int(source is self.bench.candidate))
 
-    # What was really changed, by what the product found
+    # True changes, grouped by the changes that the product finds
 
     def truth(self) -> Truth:
-        """The truth over the changes as the product divides them; what it did not see is one more change."""
+        """Return the truth over the product's changes. All changes that it misses form one more change."""
         hunks: dict[str, list[tuple[str, JSONValue]]] = {}
         for injection in self.bench.case.injections:
             for hunk in injection.hunks:
-                hunks.setdefault(self._found(hunk[0]), []).append(hunk)
-        acting = {id: Injection(id=id, category="prompt", hunks=tuple(of), main=0) for id, of in sorted(hunks.items())}
+                hunks.setdefault(self._change_id(hunk[0]), []).append(hunk)
+        acting = {
+            id: Injection(id=id, category="prompt", hunks=tuple(change_hunks), main=0)
+            for id, change_hunks in sorted(hunks.items())
+        }
         return Truth(pipeline=self.bench.case.pipeline, acting=acting)
 
-    def _found(self, path: str) -> str:
+    def _change_id(self, path: str) -> str:
         for id, change in self.changes.changes.items():
-            if any(self._is(path, slot, change) for slot in (*change.on_base, *change.on_candidate)):
+            if any(self._is_slot_of(path, slot, change) for slot in (*change.on_base, *change.on_candidate)):
                 return id
         return HIDDEN
 
-    def _is(self, path: str, slot: Slot, change: Change) -> bool:
+    def _is_slot_of(self, path: str, slot: Slot, change: Change) -> bool:
         kind, name, *rest = path.split(".")
         if kind == "model":
-            wanted = "model" if rest[-1] == "name" else rest[-1]
-            return slot.category == "model" and slot.field == wanted and self._is_at(slot, name)
+            field_name = "model" if rest[-1] == "name" else rest[-1]
+            return slot.category == "model" and slot.field == field_name and self._is_at(slot, name)
         if kind == "row":
             return slot.category in {"tool", "output"} and self._is_at(slot, name) and self._has_key(slot, rest[0])
         category, fields = _FIELDS[kind]
@@ -225,13 +236,15 @@ class UnaidedLab:
         return slot.match.get("step") is None or any(node.name == name for node in self._nodes(slot))
 
     def _has_key(self, slot: Slot, key: str) -> bool:
-        inputs = [source.payloads[node.input_ref] for source, node in self._sited(slot)]
-        return any(isinstance(given, dict) and str(next(iter(given.values()), "")) == key for given in inputs)
+        inputs = [source.payloads[node.input_ref] for source, node in self._nodes_by_source(slot)]
+        return any(
+            isinstance(arguments, dict) and str(next(iter(arguments.values()), "")) == key for arguments in inputs
+        )
 
     def _nodes(self, slot: Slot) -> Iterator[Any]:
-        return (node for _, node in self._sited(slot))
+        return (node for _, node in self._nodes_by_source(slot))
 
-    def _sited(self, slot: Slot) -> Iterator[tuple[Source, Any]]:
+    def _nodes_by_source(self, slot: Slot) -> Iterator[tuple[Source, Any]]:
         for source in (self.bench.base, self.bench.candidate):
             for node in source.graph.nodes:
                 if slot.match.get("step") == node.no:

@@ -1,4 +1,4 @@
-"""The model of the benchmark: a program that reads its prompt and its messages and answers accordingly."""
+"""The benchmark's simulated model: a program that answers by the rules in its prompt."""
 
 import json
 import re
@@ -9,21 +9,25 @@ from typing import Final
 from tests.bench.attribution.mechanisms.rules import Rules, rules
 from traces.core.json_types import JSONObject, JSONValue
 
-Asked = tuple[str, JSONObject]  # the name of a tool and its arguments
+# Name of a tool, and its arguments.
+ToolCall = tuple[str, JSONObject]
 _GERMAN: Final = (("You can send it back within", "Rücksendung möglich:"), ("refunded", "erstattet"), ("is", "ist"))
 
 
 def respond(
     messages: Sequence[JSONValue], model: str, parameters: Mapping[str, JSONValue], slip: tuple[str, str] | None = None
 ) -> JSONObject:
-    """The answer: a message that says something or asks for one tool. A `slip` is a rule that is broken this time."""
-    said = [_text(message) for message in messages]
+    """Return a message with a text or one tool call. `slip` overrides one rule for this call."""
+    texts = [_text(message) for message in messages]
     results = [_text(message) for message in messages if isinstance(message, dict) and message.get("role") == "tool"]
     calls = [call for message in messages for call in _calls(message)]
-    answer = think(said[0], tuple(said[1:]), tuple(results), tuple(calls), model, slip)
+    answer = think(texts[0], tuple(texts[1:]), tuple(results), tuple(calls), model, slip)
     if isinstance(answer, str):
-        most = parameters.get("max_tokens")
-        return {"role": "assistant", "content": _first_words(answer, most) if isinstance(most, int) else answer}
+        max_tokens = parameters.get("max_tokens")
+        return {
+            "role": "assistant",
+            "content": _first_words(answer, max_tokens) if isinstance(max_tokens, int) else answer,
+        }
     name, arguments = answer
     call: JSONObject = {"id": f"call_{len(calls) + 1}", "name": name, "arguments": arguments}
     return {"role": "assistant", "content": None, "tool_calls": [call]}
@@ -32,194 +36,198 @@ def respond(
 @lru_cache(maxsize=200_000)
 def think(
     system: str,
-    said: tuple[str, ...],
+    texts: tuple[str, ...],
     results: tuple[str, ...],
     calls: tuple[str, ...],
     model: str,
     slip: tuple[str, str] | None,
-) -> str | Asked:
-    """What the model does, as a function of everything that it reads."""
-    obeyed = {**rules(system, model), **dict([slip] if slip else [])}
-    thought = _ROLES[obeyed.get("role", "assistant")](obeyed, said, results, calls)
-    return finished(thought, obeyed) if isinstance(thought, str) else thought
+) -> str | ToolCall:
+    """Return the model's text or tool call as a pure function of its inputs."""
+    active_rules = {**rules(system, model), **dict([slip] if slip else [])}
+    answer = _ROLES[active_rules.get("role", "assistant")](active_rules, texts, results, calls)
+    return apply_style(answer, active_rules) if isinstance(answer, str) else answer
 
 
-def finished(text: str, obeyed: Rules) -> str:
-    """The manners of an answer, which any role may have been told."""
-    if obeyed.get("language") == "german":
+def apply_style(text: str, active_rules: Rules) -> str:
+    """Apply the style rules that any role may have."""
+    if active_rules.get("language") == "german":
         for english, german in _GERMAN:
             text = text.replace(english, german)
-    if "greet" in obeyed:
+    if "greet" in active_rules:
         text = f"Good day to you. {text}"
-    if "sign" in obeyed:
-        text = f"{text} Yours, {obeyed['sign']}."
-    return _first_words(text, int(obeyed["words"])) if "words" in obeyed else text
+    if "sign" in active_rules:
+        text = f"{text} Yours, {active_rules['sign']}."
+    return _first_words(text, int(active_rules["words"])) if "words" in active_rules else text
 
 
-def _assistant(obeyed: Rules, said: Sequence[str], results: Sequence[str], calls: Sequence[str]) -> str:
+def _assistant(active_rules: Rules, texts: Sequence[str], results: Sequence[str], calls: Sequence[str]) -> str:
     return "I have not been told what I am for, so I cannot help."
 
 
-def _answerer(obeyed: Rules, said: Sequence[str], results: Sequence[str], calls: Sequence[str]) -> str:
-    """From the documents that speak of days, the one that its rules prefer."""
-    documents = re.findall(r"\[(\w+)\] \(([\d-]+)\) ([^\n]*)", said[-1])[: int(obeyed.get("top", "9"))]
-    found = [
-        (name, date, int(until.group(1)))
+def _answerer(active_rules: Rules, texts: Sequence[str], results: Sequence[str], calls: Sequence[str]) -> str:
+    """Answer from the document with a number of days that the rules prefer."""
+    documents = re.findall(r"\[(\w+)\] \(([\d-]+)\) ([^\n]*)", texts[-1])[: int(active_rules.get("top", "9"))]
+    policies = [
+        (name, date, int(match.group(1)))
         for name, date, text in documents
-        if (until := re.search(r"within (\d+) days", text.lower()))
+        if (match := re.search(r"within (\d+) days", text.lower()))
     ]
-    for_members = {name for name, _, text in documents if "members" in text.lower()}
-    if "i am no member" in said[0].lower():
-        found = [each for each in found if each[0] not in for_members]
-    if not found:
+    member_documents = {name for name, _, text in documents if "members" in text.lower()}
+    if "i am no member" in texts[0].lower():
+        policies = [policy for policy in policies if policy[0] not in member_documents]
+    if not policies:
         return "The documents do not say until when you can send it back."
     orders: dict[str, Callable[[tuple[str, str, int]], int | str]] = {
         "first": lambda _: 0,
-        "newest": lambda each: "".join(chr(255 - ord(c)) for c in each[1]),
-        "strictest": lambda each: each[2],
+        "newest": lambda policy: "".join(chr(255 - ord(c)) for c in policy[1]),
+        "strictest": lambda policy: policy[2],
     }
-    name, _, days = min(found, key=orders[obeyed["tie"]])
-    cited = f" Source: {name}." if "cite" in obeyed else ""
-    return f"You can send it back within {days} days.{cited}"
+    name, _, days = min(policies, key=orders[active_rules["tie"]])
+    source = f" Source: {name}." if "cite" in active_rules else ""
+    return f"You can send it back within {days} days.{source}"
 
 
-def _desk(obeyed: Rules, said: Sequence[str], results: Sequence[str], calls: Sequence[str]) -> str | Asked:
-    """Looks the order up, perhaps the policy, then refunds, replaces or hands over, then tells."""
-    order = re.search(r"order ([A-Z]-\d+)", said[0])
-    number = order.group(1) if order else "A-0"
+def _desk(active_rules: Rules, texts: Sequence[str], results: Sequence[str], calls: Sequence[str]) -> str | ToolCall:
+    """Look up the order and possibly the policy; refund, replace or escalate; then report."""
+    match = re.search(r"order ([A-Z]-\d+)", texts[0])
+    number = match.group(1) if match else "A-0"
     if "get_order" not in calls:
         return "get_order", {"order_id": number}
-    known = _read(results[0])
-    if "total" not in known:
+    order = _read(results[0])
+    if "total" not in order:
         return f"I could not find the order {number}, please check the number."
-    if "verify" in obeyed and "get_policy" not in calls:
-        return "get_policy", {"state": str(known.get("state"))}
+    if "verify" in active_rules and "get_policy" not in calls:
+        return "get_policy", {"state": str(order.get("state"))}
     policy = _read(results[calls.index("get_policy")]) if "get_policy" in calls else {}
-    action = _action(obeyed, number, known, policy)
+    action = _action(active_rules, number, order, policy)
     if action[0] not in calls:
         return action
     outcome = _read(results[-1])
     if outcome.get("state") != "accepted":
         return f"I am sorry, but {action[0].replace('_', ' ')} did not work for the order {number}."
-    return _TOLD[action[0]].format(number=number, amount=action[1].get("amount"), unit=obeyed["unit"])
+    return _CONFIRMATIONS[action[0]].format(number=number, amount=action[1].get("amount"), unit=active_rules["unit"])
 
 
-_TOLD: Final = {
+_CONFIRMATIONS: Final = {
     "issue_refund": "I have refunded {amount} {unit} for the order {number}.",
     "send_replacement": "A replacement for the order {number} leaves tomorrow.",
     "escalate": "A person will look at the order {number} today.",
 }
 
 
-def _action(obeyed: Rules, number: str, known: JSONObject, policy: JSONObject) -> Asked:
-    if "hand over" in obeyed:
+def _action(active_rules: Rules, number: str, order: JSONObject, policy: JSONObject) -> ToolCall:
+    if "hand over" in active_rules:
         return "escalate", {"order_id": number}
-    if known.get("state") == "lost" and obeyed["lost"] == "replace":
+    if order.get("state") == "lost" and active_rules["lost"] == "replace":
         return "send_replacement", {"order_id": number}
-    amount = _number(known["total"]) - int(obeyed.get("fee", "0")) - _number(policy.get("fee", 0))
-    if "limit" in obeyed and amount > int(obeyed["limit"]):
+    amount = _number(order["total"]) - int(active_rules.get("fee", "0")) - _number(policy.get("fee", 0))
+    if "limit" in active_rules and amount > int(active_rules["limit"]):
         return "escalate", {"order_id": number}
-    return "issue_refund", {"order_id": number, "amount": amount * (100 if obeyed["unit"] == "cents" else 1)}
+    return "issue_refund", {"order_id": number, "amount": amount * (100 if active_rules["unit"] == "cents" else 1)}
 
 
-def _planner(obeyed: Rules, said: Sequence[str], results: Sequence[str], calls: Sequence[str]) -> str:
-    regions = re.findall(r"\b(north|south|west)\b", said[0])
-    if "order" in obeyed:
+def _planner(active_rules: Rules, texts: Sequence[str], results: Sequence[str], calls: Sequence[str]) -> str:
+    regions = re.findall(r"\b(north|south|west)\b", texts[0])
+    if "order" in active_rules:
         regions = regions[::-1]
-    lines = [f"{at}. report the {obeyed['report']} of {region}" for at, region in enumerate(regions, 1)]
+    lines = [f"{number}. report the {active_rules['report']} of {region}" for number, region in enumerate(regions, 1)]
     return "This is the plan. " + "; ".join(lines)
 
 
-def _worker(obeyed: Rules, said: Sequence[str], results: Sequence[str], calls: Sequence[str]) -> str:
-    """Does one line of the plan with the figures at hand."""
-    line = re.search(rf"{_item(said[-1])}\. report the (\w+) of (\w+)", said[-1])
+def _worker(active_rules: Rules, texts: Sequence[str], results: Sequence[str], calls: Sequence[str]) -> str:
+    """Carry out one line of the plan with the figures in the request."""
+    line = re.search(rf"{_item(texts[-1])}\. report the (\w+) of (\w+)", texts[-1])
     if line is None:
         return "There is nothing for me to do in this plan."
     metric, region = line.groups()
-    table = next((_read(text) for text in re.findall(r"\{[^{}]*\}", said[-1]) if f'"{region}"' in text), {})
+    table = next((_read(text) for text in re.findall(r"\{[^{}]*\}", texts[-1]) if f'"{region}"' in text), {})
     figures = {day: _number(value) for day, value in table.items() if day != "region"}
-    if "skip" in obeyed:
+    if "skip" in active_rules:
         figures = {day: value for day, value in figures.items() if day not in {"sat", "sun"}}
-    value = aggregate(metric, list(figures.values())) * (100 if obeyed["unit"] == "cents" else 1)
-    return f"The {metric} of region {region} is {value} {obeyed['unit']}."
+    value = aggregate(metric, list(figures.values())) * (100 if active_rules["unit"] == "cents" else 1)
+    return f"The {metric} of region {region} is {value} {active_rules['unit']}."
 
 
-def _critic(obeyed: Rules, said: Sequence[str], results: Sequence[str], calls: Sequence[str]) -> str:
-    """Compares what the workers found, leaving out what it distrusts."""
-    found = re.findall(r"of region (\w+) is (\d+) (\w+)", said[-1])
-    trusted = [(region, int(value), unit) for region, value, unit in found if int(value) <= _cap(obeyed)]
-    if not trusted:
+def _critic(active_rules: Rules, texts: Sequence[str], results: Sequence[str], calls: Sequence[str]) -> str:
+    """Compare the workers' figures, without those above the limit."""
+    figures = re.findall(r"of region (\w+) is (\d+) (\w+)", texts[-1])
+    accepted = [(region, int(value), unit) for region, value, unit in figures if int(value) <= _cap(active_rules)]
+    if not accepted:
         return "None of the figures can be trusted, so there is no result."
-    region, value, unit = max(trusted, key=lambda each: each[1])
-    dropped = f" {len(found) - len(trusted)} left out." if len(trusted) < len(found) else ""
-    return f"The region {region} leads with {value} {unit}.{dropped}"
+    region, value, unit = max(accepted, key=lambda figure: figure[1])
+    note = f" {len(figures) - len(accepted)} left out." if len(accepted) < len(figures) else ""
+    return f"The region {region} leads with {value} {unit}.{note}"
 
 
-def _mapper(obeyed: Rules, said: Sequence[str], results: Sequence[str], calls: Sequence[str]) -> str:
-    """What one chunk says about its team."""
-    chunk = re.search(rf"<{_item(said[-1])}>(.*?)</", said[-1], re.DOTALL)
+def _mapper(active_rules: Rules, texts: Sequence[str], results: Sequence[str], calls: Sequence[str]) -> str:
+    """Count the incidents of one chunk's team."""
+    chunk = re.search(rf"<{_item(texts[-1])}>(.*?)</", texts[-1], re.DOTALL)
     text = chunk.group(1) if chunk else ""
     team = re.search(r"team (\w+)", text.lower())
-    sentences = [each for each in text.lower().split(".") if "skip" not in obeyed or "weekend" not in each]
-    numbers = [int(n) for each in sentences for n in re.findall(r"(\d+) incidents", each)]
-    value = aggregate(obeyed["report"], numbers) if numbers else 0
+    sentences = [
+        sentence for sentence in text.lower().split(".") if "skip" not in active_rules or "weekend" not in sentence
+    ]
+    numbers = [int(n) for sentence in sentences for n in re.findall(r"(\d+) incidents", sentence)]
+    value = aggregate(active_rules["report"], numbers) if numbers else 0
     return f"The team {team.group(1) if team else 'nobody'} counted {value} incidents."
 
 
-def _reducer(obeyed: Rules, said: Sequence[str], results: Sequence[str], calls: Sequence[str]) -> str:
-    found = [(team, int(count)) for team, count in re.findall(r"team (\w+) counted (\d+) incidents", said[-1])]
-    kept = [each for each in found if each[1] > int(obeyed.get("above", "-1"))][: int(obeyed.get("top", "9"))]
-    if not kept:
+def _reducer(active_rules: Rules, texts: Sequence[str], results: Sequence[str], calls: Sequence[str]) -> str:
+    counts = [(team, int(count)) for team, count in re.findall(r"team (\w+) counted (\d+) incidents", texts[-1])]
+    teams = [pair for pair in counts if pair[1] > int(active_rules.get("above", "-1"))][
+        : int(active_rules.get("top", "9"))
+    ]
+    if not teams:
         return "There is nothing to report about any of the teams."
-    value = aggregate(obeyed["report"], [count for _, count in kept])
-    worst = max(kept, key=lambda each: each[1])[0]
-    return f"The {obeyed['report']} is {value} incidents, most of them with the team {worst}."
+    value = aggregate(active_rules["report"], [count for _, count in teams])
+    worst = max(teams, key=lambda pair: pair[1])[0]
+    return f"The {active_rules['report']} is {value} incidents, most of them with the team {worst}."
 
 
-def _analyst(obeyed: Rules, said: Sequence[str], results: Sequence[str], calls: Sequence[str]) -> str | Asked:
-    """Queries one column after another until one exists."""
+def _analyst(active_rules: Rules, texts: Sequence[str], results: Sequence[str], calls: Sequence[str]) -> str | ToolCall:
+    """Query one column after another until one exists."""
     if not results:
-        return "query", {"column": obeyed.get("column", "amount")}
+        return "query", {"column": active_rules.get("column", "amount")}
     last = _read(results[-1])
-    period = next(iter(re.findall(r"revenue of the (\w+)", said[0])), "period")
+    period = next(iter(re.findall(r"revenue of the (\w+)", texts[0])), "period")
     if "value" in last:
-        value = _number(last["value"]) * (100 if obeyed["unit"] == "cents" else 1)
-        return f"The revenue of the {period} was {value} {obeyed['unit']}."
+        value = _number(last["value"]) * (100 if active_rules["unit"] == "cents" else 1)
+        return f"The revenue of the {period} was {value} {active_rules['unit']}."
     hints = re.findall(r"\w+", str(last.get("hints", "")))
-    if len(results) >= int(obeyed["attempts"]) or not hints:
+    if len(results) >= int(active_rules["attempts"]) or not hints:
         return f"I could not find out what the revenue of the {period} was."
-    return "query", {"column": hints[0] if obeyed["hint"] == "first" else hints[-1]}
+    return "query", {"column": hints[0] if active_rules["hint"] == "first" else hints[-1]}
 
 
-def _writer(obeyed: Rules, said: Sequence[str], results: Sequence[str], calls: Sequence[str]) -> str:
-    wanted = re.search(r"offer for the (\w+) with (\d+) percent off", said[0])
-    product, discount = wanted.groups() if wanted else ("thing", "0")
-    price = _number(_read(said[-1][said[-1].find("{") :]).get("price", 0))
-    off = int(discount) + int(obeyed.get("members", "0"))
-    if "round" in obeyed:
+def _writer(active_rules: Rules, texts: Sequence[str], results: Sequence[str], calls: Sequence[str]) -> str:
+    match = re.search(r"offer for the (\w+) with (\d+) percent off", texts[0])
+    product, discount = match.groups() if match else ("thing", "0")
+    price = _number(_read(texts[-1][texts[-1].find("{") :]).get("price", 0))
+    percent = int(discount) + int(active_rules.get("members", "0"))
+    if "round" in active_rules:
         price = -(-price // 10) * 10
-    return f"Get the {product} for {price} euros, now with {off} percent off."
+    return f"Get the {product} for {price} euros, now with {percent} percent off."
 
 
-def _validator(obeyed: Rules, said: Sequence[str], results: Sequence[str], calls: Sequence[str]) -> str:
-    off = _discount(said[-1])
-    most = int(obeyed.get("reject", "99"))
-    if off > most:
-        return f"Rejected, because a discount may be {most} percent at most."
+def _validator(active_rules: Rules, texts: Sequence[str], results: Sequence[str], calls: Sequence[str]) -> str:
+    percent = _discount(texts[-1])
+    limit = int(active_rules.get("reject", "99"))
+    if percent > limit:
+        return f"Rejected, because a discount may be {limit} percent at most."
     return "Accepted, there is nothing wrong with this draft."
 
 
-def _editor(obeyed: Rules, said: Sequence[str], results: Sequence[str], calls: Sequence[str]) -> str:
-    """The draft, or what is left of it after it was rejected."""
-    draft = re.search(r"Get the .*? percent off\.", said[-1])
+def _editor(active_rules: Rules, texts: Sequence[str], results: Sequence[str], calls: Sequence[str]) -> str:
+    """Return the draft, with a smaller discount if it was rejected."""
+    draft = re.search(r"Get the .*? percent off\.", texts[-1])
     text = draft.group() if draft else "There is no offer today, sorry."
-    rejected = re.search(r"may be (\d+) percent at most", said[-1])
-    if rejected is None:
+    rejection = re.search(r"may be (\d+) percent at most", texts[-1])
+    if rejection is None:
         return text
-    return re.sub(r"\d+ percent", f"{obeyed.get('cut', rejected.group(1))} percent", text)
+    return re.sub(r"\d+ percent", f"{active_rules.get('cut', rejection.group(1))} percent", text)
 
 
-_ROLES: Final[Mapping[str, Callable[[Rules, Sequence[str], Sequence[str], Sequence[str]], str | Asked]]] = {
+_ROLES: Final[Mapping[str, Callable[[Rules, Sequence[str], Sequence[str], Sequence[str]], str | ToolCall]]] = {
     "assistant": _assistant,
     "answerer": _answerer,
     "order desk": _desk,
@@ -235,7 +243,7 @@ _ROLES: Final[Mapping[str, Callable[[Rules, Sequence[str], Sequence[str], Sequen
 }
 
 
-# What each role may get wrong: a rule, and how it is taken then.
+# Errors that each role can make: a rule and its wrong value.
 SLIPS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
     "answerer": (("tie", "strictest"), ("top", "1"), ("words", "6")),
     "order desk": (("unit", "cents"), ("lost", "replace"), ("hand over", "every refund")),
@@ -252,7 +260,7 @@ SLIPS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
 
 
 def aggregate(metric: str, values: Sequence[int]) -> int:
-    """Whole numbers, as the pipelines speak of them."""
+    """Aggregate whole numbers."""
     if not values:
         return 0
     if metric == "average":
@@ -263,22 +271,22 @@ def aggregate(metric: str, values: Sequence[int]) -> int:
 
 
 def _item(text: str) -> str:
-    """Which item of a list this call is for."""
-    found = re.search(r"Do item (\d+)\.", text)
-    return found.group(1) if found else "1"
+    """Return the number of the list item that a call is for."""
+    match = re.search(r"Do item (\d+)\.", text)
+    return match.group(1) if match else "1"
 
 
-def _cap(obeyed: Rules) -> int:
-    return int(obeyed.get("distrust", "1000000000"))
+def _cap(active_rules: Rules) -> int:
+    return int(active_rules.get("distrust", "1000000000"))
 
 
 def _discount(text: str) -> int:
-    found = re.search(r"(\d+) percent off", text)
-    return int(found.group(1)) if found else 0
+    match = re.search(r"(\d+) percent off", text)
+    return int(match.group(1)) if match else 0
 
 
 def _read(text: str) -> JSONObject:
-    """A tool's result; what is no object says nothing."""
+    """Parse a tool's result. Anything but an object counts as empty."""
     try:
         value = json.loads(text)
     except json.JSONDecodeError:

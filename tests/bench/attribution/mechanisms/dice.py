@@ -1,4 +1,4 @@
-"""A model that slips now and then, always in the same way for the same request and the same throw."""
+"""Model with random errors, deterministic per request and sample key."""
 
 import random
 from collections.abc import Callable, Mapping
@@ -15,46 +15,46 @@ RECORDING: Final = "recording"
 
 
 class NeedsLive(Exception):
-    """A new answer would have to be drawn, which is not allowed."""
+    """A new answer is needed, but no further samples are allowed."""
 
 
 @dataclass
-class Drawn:
-    """Answers by request; `count` says how many had to be drawn."""
+class SampledModel:
+    """Model that answers from known answers and samples the rest. `count` is the number of samples."""
 
     draw: Callable[[str, JSONObject, str], JSONObject]
-    known: dict[str, JSONObject] = field(default_factory=dict)
-    allowed: int | None = None
+    answers: dict[str, JSONObject] = field(default_factory=dict)
+    max_calls: int | None = None
     count: int = 0
 
     def __call__(self, request: JSONObject, model: str) -> JSONObject:
         key = key_of(request, model)
-        if key not in self.known:
-            if self.allowed is not None and self.count >= self.allowed:
+        if key not in self.answers:
+            if self.max_calls is not None and self.count >= self.max_calls:
                 raise NeedsLive
             self.count += 1
-            self.known[key] = self.draw(key, request, model)
-        return self.known[key]
+            self.answers[key] = self.draw(key, request, model)
+        return self.answers[key]
 
 
 @dataclass(frozen=True)
 class Dice:
-    """With the probability `eps` an answer breaks one rule of its role."""
+    """Source of random errors: with probability `eps`, an answer breaks one rule of its role."""
 
     eps: float
     seed: int
 
-    def model(self, throw: str) -> Model:
-        """One sample of every answer: the same throw answers the same request alike."""
-        return lambda request, model: self.draw(throw, key_of(request, model), request, model)
+    def model(self, sample_key: str) -> Model:
+        """Return a model with one fixed sample per request: the same key and request give the same answer."""
+        return lambda request, model: self.draw(sample_key, key_of(request, model), request, model)
 
-    def draw(self, throw: str, key: str, request: JSONObject, model: str) -> JSONObject:
-        rng = random.Random(f"{self.seed} {throw} {key}")
+    def draw(self, sample_key: str, key: str, request: JSONObject, model: str) -> JSONObject:
+        rng = random.Random(f"{self.seed} {sample_key} {key}")
         messages, parameters = request["messages"], request.get("parameters")
         assert isinstance(messages, list)
         slip = rng.choice(SLIPS[_role(messages)]) if rng.random() < self.eps else None
-        given: Mapping[str, JSONValue] = parameters if isinstance(parameters, dict) else {}
-        return respond(messages, model, given, slip)
+        settings: Mapping[str, JSONValue] = parameters if isinstance(parameters, dict) else {}
+        return respond(messages, model, settings, slip)
 
 
 def key_of(request: JSONObject, model: str) -> str:

@@ -1,4 +1,4 @@
-"""What a prompt says to the model of the benchmark: each sentence is a rule that it obeys, or words that it ignores."""
+"""Rules in prompts: the benchmark's model obeys sentences that are rules and ignores all others."""
 
 import re
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ _SENTENCES: Final = tuple(
         (r"round (prices)\.", "round"),
     )
 )
-# What a model does where its prompt says nothing. `m3` is `m1` under another name.
+# Defaults of a model for rules that its prompt does not set. `m3` is an alias of `m1`.
 _HABITS: Final[Mapping[str, Rules]] = {
     "m1": {"unit": "euros", "tie": "first", "report": "total", "hint": "first", "lost": "refund", "attempts": "3"},
     "m2": {"unit": "euros", "tie": "newest", "report": "average", "hint": "last", "lost": "replace", "attempts": "3"},
@@ -49,16 +49,16 @@ _HABITS: Final[Mapping[str, Rules]] = {
 
 @lru_cache(maxsize=20_000)
 def rules(text: str, model: str = "") -> Rules:
-    """The rules of a prompt over the habits of the model that reads it; of two that contradict the later holds."""
-    found = dict(_HABITS.get(model, _HABITS["m1"])) if model else {}
+    """Return a prompt's rules merged over the model's defaults. Of two contradicting rules, the later wins."""
+    rules_by_name = dict(_HABITS.get(model, _HABITS["m1"])) if model else {}
     for sentence in re.findall(r"[^.]+\.", text):
-        found.update(rule(sentence))
-    return MappingProxyType(found)
+        rules_by_name.update(rule(sentence))
+    return MappingProxyType(rules_by_name)
 
 
 @lru_cache(maxsize=20_000)
 def rule(sentence: str) -> Mapping[str, str]:
-    """The one rule that a sentence is, or none: wording, case and spaces do not count."""
+    """Return the rule stated by a sentence, if any. Case and spacing are ignored."""
     plain = " ".join(sentence.lower().split())
     for pattern, name in _SENTENCES:
         if match := pattern.fullmatch(plain):

@@ -1,4 +1,4 @@
-"""Running a pipeline: for its answer alone, or with everything recorded as the product would record it."""
+"""Runtimes of a pipeline: one returns only its answer, one records every step as the product would."""
 
 import json
 import math
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final, Protocol
 
-from tests.bench.attribution.mechanisms import settings as given
+from tests.bench.attribution.mechanisms import settings as access
 from tests.bench.attribution.mechanisms.brain import respond
 from tests.bench.attribution.mechanisms.settings import Settings
 from traces.core.json_types import JSONObject, JSONValue
@@ -17,12 +17,14 @@ from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
 
 PROVIDER: Final = "bench"
-Place = tuple[str, int]  # a node and which of its calls; the first is 0
-Model = Callable[[JSONObject, str], JSONObject]  # a request and the model's name -> the message
+# A node, and the index of one of its calls, from 0.
+Place = tuple[str, int]
+# Request, model name -> message.
+Model = Callable[[JSONObject, str], JSONObject]
 
 
 class Runtime(Protocol):
-    """What a pipeline's code can do."""
+    """Operations available to a pipeline's code."""
 
     settings: Settings
 
@@ -37,150 +39,150 @@ class Runtime(Protocol):
     def agent(self, name: str, task: str, work: Callable[[], str]) -> str: ...
 
 
-def answered(request: JSONObject, model: str) -> JSONObject:
-    """The model without noise."""
+def noiseless_model(request: JSONObject, model: str) -> JSONObject:
+    """Answer a request without random errors."""
     messages, parameters = request["messages"], request.get("parameters")
     assert isinstance(messages, list)
     return respond(messages, model, parameters if isinstance(parameters, dict) else {})
 
 
 def request_of(settings: Settings, node: str, messages: list[JSONValue], tools: JSONValue) -> JSONObject:
-    request: JSONObject = {"messages": list(messages), "parameters": given.parameters(settings, node)}
+    request: JSONObject = {"messages": list(messages), "parameters": access.parameters(settings, node)}
     return {**request, "tools": tools} if tools is not None else request
 
 
-def called(settings: Settings, tool: str, arguments: JSONObject) -> tuple[JSONValue, StepStatus]:
-    """A tool's result: rows by the first argument, and writes that every caller may try."""
+def tool_result(settings: Settings, tool: str, arguments: JSONObject) -> tuple[JSONValue, StepStatus]:
+    """Return a tool's result: a row by the first argument, or the outcome of a write."""
     if tool in _WRITES:
         amount = arguments.get("amount", 0)
         cap = settings.get(f"row.{tool}.limits.cap", 0)
         accepted = not isinstance(amount, int) or not isinstance(cap, int) or not cap or amount <= cap
         return {**arguments, "state": "accepted" if accepted else "refused"}, StepStatus.OK
     key = str(next(iter(arguments.values()), ""))
-    found = given.row(settings, tool, key)
-    if found is None:
+    row = access.row(settings, tool, key)
+    if row is None:
         return {"error": f"{tool} has nothing under {key}"}, StepStatus.ERROR
-    return found, StepStatus.ERROR if "error" in found else StepStatus.OK
+    return row, StepStatus.ERROR if "error" in row else StepStatus.OK
 
 
 _WRITES: Final = frozenset({"issue_refund", "send_replacement", "escalate"})
 
 
 def documents(settings: Settings) -> tuple[str, ...]:
-    """The corpus, each document as one line that says its name and date."""
+    """Return the corpus: one line per document, with its name and date."""
     names = sorted({path.split(".")[1] for path in settings if path.startswith("doc.")})
     return tuple(f"[{name}] ({settings[f'doc.{name}.date']}) {settings[f'doc.{name}.text']}" for name in names)
 
 
 @lru_cache(maxsize=100_000)
-def ranked(query: str, corpus: tuple[str, ...], top_k: int) -> tuple[str, ...]:
-    """BM25; ties go to the document that comes first."""
+def rank_documents(query: str, corpus: tuple[str, ...], top_k: int) -> tuple[str, ...]:
+    """Rank documents by BM25. Ties keep the corpus order."""
     bags = [Counter(_words(text)) for text in corpus]
     mean = sum(bag.total() for bag in bags) / len(bags)
-    wanted = _words(query)
+    query_words = _words(query)
     idf = {
         word: math.log(1 + (len(bags) - n + 0.5) / (n + 0.5))
-        for word in wanted
+        for word in query_words
         for n in [sum(word in bag for bag in bags)]
     }
 
     def score(bag: Counter[str]) -> float:
         norm = 1.5 * (0.25 + 0.75 * bag.total() / mean)
-        return sum(idf[word] * bag[word] * 2.5 / (bag[word] + norm) for word in wanted)
+        return sum(idf[word] * bag[word] * 2.5 / (bag[word] + norm) for word in query_words)
 
-    order = sorted(range(len(corpus)), key=lambda at: (-round(score(bags[at]), 9), at))
-    return tuple(corpus[at] for at in order[:top_k])
+    order = sorted(range(len(corpus)), key=lambda index: (-round(score(bags[index]), 9), index))
+    return tuple(corpus[index] for index in order[:top_k])
 
 
 def _words(text: str) -> list[str]:
     return re.findall(r"[a-z]+", text.lower())
 
 
-def filled(template: str, variables: Mapping[str, JSONValue]) -> str:
-    return re.sub(r"\{(\w+)\}", lambda found: str(variables.get(found.group(1), found.group())), template)
+def fill(template: str, variables: Mapping[str, JSONValue]) -> str:
+    return re.sub(r"\{(\w+)\}", lambda match: str(variables.get(match.group(1), match.group())), template)
 
 
 @dataclass
-class Answering:
-    """Runs for the answer alone. `clamped` are the outputs that steps have whatever they are given."""
+class AnswerRuntime:
+    """Runtime that records nothing. `outputs` fixes the outputs of steps."""
 
     settings: Settings
-    clamped: Mapping[Place, JSONValue] = field(default_factory=dict)
-    seen: Counter[str] = field(default_factory=Counter)
-    ask: Model = answered
+    outputs: Mapping[Place, JSONValue] = field(default_factory=dict)
+    calls: Counter[str] = field(default_factory=Counter)
+    ask: Model = noiseless_model
 
     def model(self, node: str, messages: list[JSONValue], tools: JSONValue = None) -> JSONObject:
-        kept = self._clamped(node)
-        if isinstance(kept, dict):
-            return kept
-        return self.ask(request_of(self.settings, node, messages, tools), given.model(self.settings, node))
+        output = self._fixed_output(node)
+        if isinstance(output, dict):
+            return output
+        return self.ask(request_of(self.settings, node, messages, tools), access.model(self.settings, node))
 
     def tool(self, name: str, arguments: JSONObject, call_id: str = "") -> JSONValue:
-        kept = self._clamped(name)
-        return called(self.settings, name, arguments)[0] if kept is None else kept
+        output = self._fixed_output(name)
+        return tool_result(self.settings, name, arguments)[0] if output is None else output
 
     def retrieve(self, name: str, query: str, top_k: int) -> list[str]:
-        kept = self._clamped(name)
-        if isinstance(kept, dict):
-            found = kept["documents"]
-            assert isinstance(found, list)
-            return [str(each["content"]) for each in found if isinstance(each, dict)]
-        return list(ranked(query, documents(self.settings), top_k))
+        output = self._fixed_output(name)
+        if isinstance(output, dict):
+            documents_list = output["documents"]
+            assert isinstance(documents_list, list)
+            return [str(document["content"]) for document in documents_list if isinstance(document, dict)]
+        return list(rank_documents(query, documents(self.settings), top_k))
 
     def prompt(self, name: str, template: str, variables: JSONObject) -> str:
-        kept = self._clamped(name)
-        return str(kept["text"]) if isinstance(kept, dict) else filled(template, variables)
+        output = self._fixed_output(name)
+        return str(output["text"]) if isinstance(output, dict) else fill(template, variables)
 
     def agent(self, name: str, task: str, work: Callable[[], str]) -> str:
         return work()
 
-    def _clamped(self, name: str) -> JSONValue:
-        if not self.clamped:
+    def _fixed_output(self, name: str) -> JSONValue:
+        if not self.outputs:
             return None
-        self.seen[name] += 1
-        return self.clamped.get((name, self.seen[name] - 1))
+        self.calls[name] += 1
+        return self.outputs.get((name, self.calls[name] - 1))
 
 
 @dataclass
 class Recording:
-    """Runs and writes down every step; `ask` is the model, which may be noisy."""
+    """Runtime that records every step. `ask` is the model, which may be noisy."""
 
     settings: Settings
-    ask: Model = answered
+    ask: Model = noiseless_model
     steps: list[RecordedStep] = field(default_factory=list)
     container: str = "agent"
 
     def model(self, node: str, messages: list[JSONValue], tools: JSONValue = None) -> JSONObject:
-        request, model = request_of(self.settings, node, messages, tools), given.model(self.settings, node)
+        request, model = request_of(self.settings, node, messages, tools), access.model(self.settings, node)
         message = self.ask(request, model)
         output: JSONObject = {"message": message}
         self._add(StepType.MODEL, node, request, output, provider=PROVIDER, model=model)
         return message
 
     def tool(self, name: str, arguments: JSONObject, call_id: str = "") -> JSONValue:
-        result, status = called(self.settings, name, arguments)
+        result, status = tool_result(self.settings, name, arguments)
         self._add(StepType.TOOL, name, arguments, result, status=status, tool_name=name, call_id=call_id)
         return result
 
     def retrieve(self, name: str, query: str, top_k: int) -> list[str]:
-        found = ranked(query, documents(self.settings), top_k)
-        listed: list[JSONValue] = [{"id": text[1 : text.index("]")], "content": text} for text in found]
-        self._add(StepType.RETRIEVAL, name, {"query": query, "top_k": top_k}, {"documents": listed})
-        return list(found)
+        texts = rank_documents(query, documents(self.settings), top_k)
+        documents_json: list[JSONValue] = [{"id": text[1 : text.index("]")], "content": text} for text in texts]
+        self._add(StepType.RETRIEVAL, name, {"query": query, "top_k": top_k}, {"documents": documents_json})
+        return list(texts)
 
     def prompt(self, name: str, template: str, variables: JSONObject) -> str:
-        text = filled(template, variables)
+        text = fill(template, variables)
         self._add(StepType.PROMPT, name, {"template": template, "variables": variables}, {"text": text})
         return text
 
     def agent(self, name: str, task: str, work: Callable[[], str]) -> str:
-        """Record an agent within the agent: its steps are its children, and their last text is its output."""
-        at, outer = len(self.steps), self.container
+        """Record a sub-agent. Its steps are its children; the text of `work` is its output."""
+        position, outer = len(self.steps), self.container
         self._add(StepType.AGENT, name, {"task": task}, None)
-        self.container = self.steps[at].key
+        self.container = self.steps[position].key
         text = work()
         self.container = outer
-        self.steps[at] = replace(self.steps[at], output={"text": text})
+        self.steps[position] = replace(self.steps[position], output={"text": text})
         return text
 
     def _add(self, type: StepType, name: str, input: JSONValue, output: JSONValue, **columns: Any) -> None:
@@ -200,11 +202,11 @@ class Recording:
 Program = Callable[[Runtime], str]
 
 
-def recorded(program: Program, settings: Settings, external_id: str, ask: Model = answered) -> RecordedRun:
-    """The run as it would be stored: an agent, its steps, its answer."""
+def record_run(program: Program, settings: Settings, external_id: str, ask: Model = noiseless_model) -> RecordedRun:
+    """Record a run as it would be stored: an agent, its steps, its answer."""
     runtime = Recording(settings, ask)
     answer = program(runtime)
-    task: JSONObject = {"task": given.user(settings)}
+    task: JSONObject = {"task": access.user(settings)}
     agent = RecordedStep(key="agent", type=StepType.AGENT, name="agent", input=task, output={"text": answer})
     output = RecordedStep(
         key="output",
@@ -220,5 +222,5 @@ def recorded(program: Program, settings: Settings, external_id: str, ask: Model 
 
 
 def result_text(value: JSONValue) -> str:
-    """A tool's result as the agents hand it to their model."""
+    """Return a tool's result as the agents pass it to their model."""
     return json.dumps(value)

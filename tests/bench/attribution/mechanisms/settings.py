@@ -1,6 +1,6 @@
-"""Everything a run is made of, as one flat map: `prompt.desk.3`, `model.desk.name`, `row.get_order.A-7.total`.
+"""All settings of a run as one flat map: `prompt.desk.3`, `model.desk.name`, `row.get_order.A-7.total`.
 
-A change sets some of its entries, so changes of different entries can be applied in any order and any number.
+A change sets some entries, so changes of different entries can be combined in any order and number.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,23 +9,24 @@ from typing import Final
 from traces.core.json_types import JSONObject, JSONValue
 
 Settings = Mapping[str, JSONValue]
-SLOTS: Final = 8  # sentences of a prompt; an empty one is left out
+# Sentences of a prompt. Empty ones are skipped.
+SLOTS: Final = 8
 
 
 def system(settings: Settings, node: str) -> str:
-    """A node's system prompt."""
+    """Return a node's system prompt."""
     slots = (settings.get(f"prompt.{node}.{at}") for at in range(SLOTS))
     return " ".join(str(slot) for slot in slots if slot)
 
 
 def user(settings: Settings) -> str:
-    """What the user says."""
+    """Return the user's message."""
     slots = (settings.get(f"user.{at}") for at in range(SLOTS))
     return " ".join(str(slot) for slot in slots if slot)
 
 
 def parameters(settings: Settings, node: str) -> JSONObject:
-    """A node's sampling parameters; its tokens are words."""
+    """Return a node's sampling parameters. One word counts as one token."""
     return {
         "temperature": settings.get(f"model.{node}.temperature", 0),
         "max_tokens": settings.get(f"model.{node}.max_tokens", 400),
@@ -37,21 +38,21 @@ def model(settings: Settings, node: str) -> str:
 
 
 def row(settings: Settings, tool: str, key: str) -> JSONObject | None:
-    """What a tool has under a key: the fields that are there; None where it has nothing."""
+    """Return a tool's row for a key, without removed fields, or None if it has no such row."""
     prefix = f"row.{tool}.{key}."
-    found = {path.removeprefix(prefix): value for path, value in settings.items() if path.startswith(prefix)}
-    return {name: value for name, value in found.items() if value is not None} or None
+    fields = {path.removeprefix(prefix): value for path, value in settings.items() if path.startswith(prefix)}
+    return {name: value for name, value in fields.items() if value is not None} or None
 
 
 def prompts(**nodes: Iterable[str]) -> dict[str, JSONValue]:
-    """Entries for the sentences of some nodes' prompts."""
+    """Return the entries for the prompt sentences of these nodes."""
     return {f"prompt.{node}.{at}": text for node, texts in nodes.items() for at, text in enumerate(texts)}
 
 
-def rows(tool: str, **found: JSONObject) -> dict[str, JSONValue]:
-    """Entries for what a tool has; `_` stands for `-` in a key."""
+def rows(tool: str, **fields_by_key: JSONObject) -> dict[str, JSONValue]:
+    """Return the entries for a tool's rows. `_` in a key stands for `-`."""
     return {
         f"row.{tool}.{key.replace('_', '-')}.{name}": value
-        for key, fields in found.items()
+        for key, fields in fields_by_key.items()
         for name, value in fields.items()
     }

@@ -1,4 +1,4 @@
-"""Models that say the same in other words each time they are asked."""
+"""Models that phrase the same answer differently at each call."""
 
 import random
 from typing import Final
@@ -20,16 +20,16 @@ _SYNONYMS: Final = (
 )
 
 
-def reworded(model: Model, throw: str) -> Model:
-    """The model with words of its own for each throw; the same throw answers the same request alike."""
+def with_rewording(model: Model, sample_key: str) -> Model:
+    """Return a model whose wording depends on the sample key. The same key and request give the same answer."""
 
     def answer(request: JSONObject, name: str) -> JSONObject:
         message = model(request, name)
         if not (text := text_of(message)):
             return message
-        rng = random.Random(f"{throw} {key_of(request, name)}")
-        for plain, other in _SYNONYMS:
-            text = text.replace(plain, rng.choice((plain, other)))
+        rng = random.Random(f"{sample_key} {key_of(request, name)}")
+        for plain, synonym in _SYNONYMS:
+            text = text.replace(plain, rng.choice((plain, synonym)))
         return {**message, "content": f"{rng.choice(_BEFORE)}{text}{rng.choice(_AFTER)}"}
 
     return answer

@@ -1,4 +1,4 @@
-"""A program of the benchmark: its code, its settings, and the edits that may be made to them."""
+"""Programs of the benchmark: their code, their settings and the possible edits."""
 
 import random
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _DRAWS: Final = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Edit:
-    """A change that a developer or the world makes, in one of several variants; a `decoy` should not matter."""
+    """A change by a developer or the environment, in several variants. A `decoy` should not matter."""
 
     category: Category
     variants: tuple[Hunks, ...]
@@ -27,9 +27,9 @@ class Edit:
 
 @dataclass(frozen=True, kw_only=True)
 class Program(Pipeline):
-    """An agent with its own model. `group` names the programs that are reported together.
+    """An agent with its own model. Programs of one `group` are reported together.
 
-    A model that `rewords` decides the same each time, in other words. Cases have one to `most` edits, in turns.
+    A model that `rewords` makes the same decision at each call, worded differently. Cases have one to `most` edits.
     """
 
     group: str
@@ -39,76 +39,76 @@ class Program(Pipeline):
 
 
 def edit(category: Category, path: str, *values: JSONValue, decoy: bool = False) -> Edit:
-    """An edit of one setting."""
+    """Return an edit of one setting."""
     return Edit(category=category, variants=tuple(((path, value),) for value in values), decoy=decoy)
 
 
 def wording(node: str, slot: int) -> Edit:
-    """A sentence of a prompt that no rule of any model reads."""
+    """Return an edit of a prompt sentence that matches no rule."""
     texts = ("Stay calm and kind.", "Always be polite to people.", "Remember that we value every customer.")
     return edit("prompt", f"prompt.{node}.{slot}", *texts, decoy=True)
 
 
 def sampling(*nodes: str) -> tuple[Edit, ...]:
-    """Temperatures, which these models ignore."""
+    """Return edits of temperatures, which these models ignore."""
     return tuple(edit("model", f"model.{node}.temperature", 0.3, 0.8, decoy=True) for node in nodes)
 
 
 def draw_case(program: Program, number: int, seed: int) -> BenchCase:
-    """Case `number` of a program: its sizes take turns; every fourth case has no cause."""
+    """Draw case `number` of a program. Sizes alternate; four of every 16 cases have no cause."""
     rng = random.Random(f"{seed} {program.name} {number}")
     size = min(1 + number % program.most, len(program.edits))
-    caused = number // 4 % 4 != 3
-    case = _drawn(program, number, size, rng, acting=caused)
+    has_cause = number // 4 % 4 != 3
+    case = _draw(program, number, size, rng, acting=has_cause)
     for _ in range(_DRAWS):
-        if bool(case.truth.sets) == caused:
+        if bool(case.truth.sets) == has_cause:
             return case
-        case = _drawn(program, number, size, rng, acting=caused)
-    raise AssertionError(f"{program.name} has no case of {size} edits that is {'' if caused else 'not '}caused")
+        case = _draw(program, number, size, rng, acting=has_cause)
+    raise AssertionError(f"{program.name} has no case of {size} edits that is {'' if has_cause else 'not '}caused")
 
 
-def _drawn(program: Program, number: int, size: int, rng: random.Random, *, acting: bool) -> BenchCase:
-    """Edits of different settings; a case that is to have a cause begins with one that may be it."""
-    first = rng.choice([one for one in program.edits if not (acting and one.decoy)])
-    others = [one for one in program.edits if one is not first]
-    chosen = rng.sample([first, *rng.sample(others, min(size - 1, len(others)))], min(size, len(others) + 1))
+def _draw(program: Program, number: int, size: int, rng: random.Random, *, acting: bool) -> BenchCase:
+    """Draw a case with different edits. With `acting`, one of them is no decoy."""
+    first = rng.choice([option for option in program.edits if not (acting and option.decoy)])
+    rest = [option for option in program.edits if option is not first]
+    edits = rng.sample([first, *rng.sample(rest, min(size - 1, len(rest)))], min(size, len(rest) + 1))
     injections = [
-        Injection(id=f"a{at}", category=one.category, hunks=rng.choice(one.variants), main=0)
-        for at, one in enumerate(chosen)
+        Injection(id=f"a{number}", category=change.category, hunks=rng.choice(change.variants), main=0)
+        for number, change in enumerate(edits)
     ]
     return BenchCase(
         number=number,
         split="balanced",
         pipeline=program,
         injections=tuple(injections),
-        truth=Truth(pipeline=program, acting={each.id: each for each in injections}),
+        truth=Truth(pipeline=program, acting={injection.id: injection for injection in injections}),
     )
 
 
-# ---- what the code of agents is written with
+# ---- building blocks of the agents' code
 
 
 def say(runtime: Runtime, node: str, *texts: str) -> str:
-    """One call of a node: its system prompt, then user messages."""
+    """Call a node with its system prompt and these user messages."""
     return text_of(runtime.model(node, [system_message(runtime, node), *(user_message(text) for text in texts)]))
 
 
 def converse(
     runtime: Runtime, node: str, messages: Sequence[JSONValue], tools: Sequence[JSONValue], turns: int = 6
 ) -> list[JSONValue]:
-    """The messages after the model has called the tools that it wanted and given its answer."""
-    talk = list(messages)
+    """Run an agent loop and return its messages: tool calls, results and the answer."""
+    conversation = list(messages)
     for _ in range(turns):
-        message = runtime.model(node, [system_message(runtime, node), *talk], list(tools))
-        talk.append(message)
+        message = runtime.model(node, [system_message(runtime, node), *conversation], list(tools))
+        conversation.append(message)
         calls = message.get("tool_calls")
         if not isinstance(calls, list):
             break
-        talk += [_called(runtime, call) for call in calls]
-    return talk
+        conversation += [_tool_message(runtime, call) for call in calls]
+    return conversation
 
 
-def _called(runtime: Runtime, call: JSONValue) -> JSONValue:
+def _tool_message(runtime: Runtime, call: JSONValue) -> JSONValue:
     assert isinstance(call, dict)
     arguments = call["arguments"]
     assert isinstance(arguments, dict)

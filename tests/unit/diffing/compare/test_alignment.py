@@ -196,9 +196,12 @@ def test_edits_of_whole_conversations_are_found_again() -> None:
     scores = []
     for seed in range(80):
         rng = random.Random(seed)
-        messages = transcripts.generated(seed)
-        script = editing.edited(messages, rng.choices(list(editing.EDITS), k=rng.randint(1, 6)), rng)
-        base, candidate = transcripts.recorded(messages), transcripts.recorded([given for _, given in script.messages])
+        messages = transcripts.generate(seed)
+        script = editing.apply_edits(messages, rng.choices(list(editing.EDITS), k=rng.randint(1, 6)), rng)
+        base, candidate = (
+            transcripts.import_messages(messages),
+            transcripts.import_messages([given for _, given in script.messages]),
+        )
         found = align(transcripts.side(base).steps, transcripts.side(candidate).steps)
         scores.append(f1(found, editing.truth(base, candidate, script)))
     assert sum(scores) / len(scores) >= 0.98

@@ -1,0 +1,193 @@
+"""Pipelines of several agents: planner and workers, map-reduce, the guarded offer."""
+
+from typing import Final
+
+from tests.bench.attribution.mechanisms.pipeline_code import map_reduce, run_crew, write_guarded_offer
+from tests.bench.attribution.mechanisms.pipelines import (
+    DATE,
+    HOUSE,
+    MANNERS,
+    POLITE,
+    USERS,
+    Choice,
+    Pipeline,
+    document_choice,
+    model_choices,
+    prompt_choice,
+    row_choice,
+    wording_choices,
+)
+from tests.bench.attribution.mechanisms.settings import prompts, rows
+
+CREW: Final = Pipeline(
+    name="crew",
+    program=run_crew,
+    final="critic",
+    settings={
+        **prompts(
+            planner=("You are the planner.", POLITE[0], "Report the total.", "", HOUSE[0], "", DATE[0]),
+            worker=("You are the worker.", POLITE[0], "Amounts are in euros.", "", HOUSE[0], ""),
+            critic=("You are the critic.", POLITE[0], "Distrust figures above 900.", "", HOUSE[0], ""),
+        ),
+        "user.0": "Which of the regions north, south and west leads?",
+        "user.1": "",
+        "user.2": "",
+        **rows(
+            "load_figures",
+            north={"region": "north", "mon": 40, "tue": 50, "sat": 90},
+            south={"region": "south", "mon": 60, "tue": 70, "sat": 20},
+            west={"region": "west", "mon": 30, "tue": 20, "sat": 10},
+        ),
+    },
+    menu=(
+        prompt_choice(
+            "planner", 2, "Report the average.", "Report the maximum.", "Report the minimum.", "", "report the total."
+        ),
+        prompt_choice("planner", 3, "Take the regions in reverse order."),
+        prompt_choice("planner", 5, "Begin with a greeting.", "Sign as the planner."),
+        prompt_choice("worker", 2, "Amounts are in cents.", ""),
+        prompt_choice("worker", 3, "Leave out weekends."),
+        prompt_choice("worker", 5, "Begin with a greeting."),
+        prompt_choice(
+            "critic",
+            2,
+            "Distrust figures above 150.",
+            "Distrust figures above 160.",
+            "Distrust figures above 80.",
+            "",
+            "Distrust figures above 9000.",
+        ),
+        prompt_choice("critic", 3, *MANNERS[1:]),
+        *wording_choices("planner", 1, 4, 6),
+        *wording_choices("worker", 1, 4),
+        *wording_choices("critic", 1, 4),
+        *model_choices("planner", "worker", "critic"),
+        USERS,
+        row_choice("load_figures", "north.sat", 15, 100, 880),
+        row_choice("load_figures", "south.mon", 95, 130, 62),
+        row_choice("load_figures", "west.tue", 25, 400, 24),
+        row_choice("load_figures", "west.mon", 31, 900),
+        row_choice("load_figures", "south.sat", 70, 21),
+        row_choice("load_figures", "west.sat", 11, 12),
+    ),
+)
+
+MAP_REDUCE: Final = Pipeline(
+    name="map-reduce",
+    program=map_reduce,
+    final="reducer",
+    settings={
+        **prompts(
+            mapper=("You are the mapper.", POLITE[0], "Report the total.", "", HOUSE[0], ""),
+            reducer=(
+                "You are the reducer.",
+                POLITE[0],
+                "Report the total.",
+                "Name only teams with more than 4.",
+                "",
+                HOUSE[0],
+                "",
+            ),
+        ),
+        "user.0": "How many incidents were there?",
+        "user.1": "",
+        "user.2": "",
+        "doc.r1.text": "The team red had 12 incidents. On the weekend there were 5 incidents.",
+        "doc.r1.date": "2025-01-06",
+        "doc.r2.text": "The team blue had 3 incidents. On the weekend there were 8 incidents.",
+        "doc.r2.date": "2025-01-06",
+        "doc.r3.text": "The team green had 9 incidents, all of them small.",
+        "doc.r3.date": "2025-01-06",
+        "doc.r4.text": "The team gold had 4 incidents, and nobody was hurt.",
+        "doc.r4.date": "2025-01-06",
+    },
+    menu=(
+        prompt_choice("mapper", 2, "Report the maximum.", "Report the minimum.", "", "report the  total."),
+        prompt_choice("mapper", 3, "Leave out weekends."),
+        prompt_choice("mapper", 5, "Begin with a greeting."),
+        prompt_choice("reducer", 2, "Report the average.", "Report the maximum.", ""),
+        prompt_choice(
+            "reducer",
+            3,
+            "Name only teams with more than 3.",
+            "Name only teams with more than 10.",
+            "",
+            "Name only teams with more than 7.",
+            "name only teams with more than 4.",
+        ),
+        prompt_choice("reducer", 4, "Use only the first 2 documents.", "Use only the first 3 documents."),
+        prompt_choice("reducer", 6, *MANNERS[1:]),
+        *wording_choices("mapper", 1, 4),
+        *wording_choices("reducer", 1, 5),
+        *model_choices("mapper", "reducer"),
+        document_choice(
+            "r1.text",
+            "The team red had 12 incidents. On the weekend there were 9 incidents.",
+            "The team red had 2 incidents. On the weekend there were 15 incidents.",
+            "The team red, as ever, had 12 incidents. On the weekend there were 5 incidents.",
+        ),
+        document_choice(
+            "r2.text",
+            "The team blue had 3 incidents. On the weekend there were 11 incidents.",
+            "The team blue had 7 incidents. On the weekend there were 8 incidents.",
+        ),
+        document_choice(
+            "r3.text",
+            "The team green had 13 incidents, all of them small.",
+            "The team green had 9 incidents, all of them tiny.",
+        ),
+        document_choice(
+            "r4.text",
+            "The team gold had 6 incidents, and nobody was hurt.",
+            "The team gold had 4 incidents, and nobody was harmed.",
+            "The team gold had 2 incidents, and nobody was hurt.",
+        ),
+        document_choice("r1.date", "2025-01-07", idle=True),
+        document_choice("r3.date", "2025-01-08", idle=True),
+    ),
+)
+
+GUARDED: Final = Pipeline(
+    name="guarded",
+    program=write_guarded_offer,
+    final="editor",
+    settings={
+        **prompts(
+            writer=("You are the writer.", POLITE[0], "", "", HOUSE[0], ""),
+            validator=("You are the validator.", POLITE[0], "Reject discounts above 20 percent.", HOUSE[0], ""),
+            editor=("You are the editor.", POLITE[0], "", "", HOUSE[0]),
+        ),
+        "user.0": "",
+        "user.1": "",
+        "user.2": "",
+        "variable.product": "lamp",
+        "variable.discount": 15,
+        "variable.channel": "mail",
+        **rows("get_price", lamp={"product": "lamp", "price": 44, "stock": 3}),
+    },
+    menu=(
+        Choice(category="prompt", path="variable.discount", values=(25, 30, 18, 10)),
+        Choice(category="prompt", path="variable.channel", values=("post", "letter"), idle=True),
+        Choice(category="prompt", path="variable.product", values=("desk",)),
+        prompt_choice("writer", 2, "Add 10 percent for members.", "Add 3 percent for members."),
+        prompt_choice("writer", 3, "Round prices."),
+        prompt_choice("writer", 5, "Begin with a greeting.", "Sign as the writer."),
+        prompt_choice(
+            "validator",
+            2,
+            "Reject discounts above 12 percent.",
+            "Reject discounts above 40 percent.",
+            "",
+            "reject discounts above 20 percent.",
+        ),
+        prompt_choice("validator", 4, "Begin with a greeting."),
+        prompt_choice("editor", 2, "Cut a rejected discount to 5 percent.", "Cut a rejected discount to 12 percent."),
+        prompt_choice("editor", 3, *MANNERS[1:]),
+        *wording_choices("writer", 1, 4),
+        *wording_choices("validator", 1, 3),
+        *wording_choices("editor", 1, 4),
+        *model_choices("writer", "validator", "editor"),
+        row_choice("get_price", "lamp.price", 50, 41, 48),
+        row_choice("get_price", "lamp.stock", 2, 9, idle=True),
+    ),
+)
