@@ -1,4 +1,4 @@
-"""The REST interface of diffs and share links."""
+"""REST API of diffs and share links."""
 
 from collections.abc import Iterable
 from uuid import UUID
@@ -28,13 +28,16 @@ from traces.http.responses import KEY, PROBLEMS, caller_of, key_of
 from traces.http.throttling import Window
 from traces.runs.queries import find_run
 
-_OPENED = Window(name="share-window", limit=120, seconds=60)  # enough for people, useless for guessing
-_MADE = ("json", "md", "html")
-_FORMATS = OpenApiParameter("format", str, enum=_MADE, description="`html` is one self-contained file.")
+# Enough for people, too slow for guessing tokens.
+_SHARE_WINDOW = Window(name="share-window", limit=120, seconds=60)
+_FORMAT_NAMES = ("json", "md", "html")
+_FORMAT_PARAMETER = OpenApiParameter(
+    "format", str, enum=_FORMAT_NAMES, description="`html` is one self-contained file."
+)
 
 
-class _AsAsked(BaseContentNegotiation):
-    """`format` names what the view makes itself, not a renderer of the framework; problems are always JSON."""
+class _FixedNegotiation(BaseContentNegotiation):
+    """Content negotiation without `format`: the views render the formats themselves, and problems are always JSON."""
 
     def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
         return next(iter(parsers), None)
@@ -56,8 +59,8 @@ class DiffsView(APIView):
     )
     def get(self, request: Request) -> Response:
         """The newest reports."""
-        given = request.query_params.get("run")
-        run = find_run(given).id if given else None
+        run_ref = request.query_params.get("run")
+        run = find_run(run_ref).id if run_ref else None
         return Response(DiffList(diffs=queries.latest(run=run)))
 
     @extend_schema(
@@ -76,22 +79,24 @@ class DiffsView(APIView):
         Without embeddings the answer is the report itself. With them (the extra `semantic` is installed and
         `similarity` is `auto`) a worker makes it: 202 with its id.
         """
-        asked = parse_body(DiffRequest, request.data)
+        diff_request = parse_body(DiffRequest, request.data)
         check_key("diff", key_of(request), request.data)
         row = services.request(
-            base_id=find_run(asked.base).id, candidate_id=find_run(asked.candidate).id, options=asked.options
+            base_id=find_run(diff_request.base).id,
+            candidate_id=find_run(diff_request.candidate).id,
+            options=diff_request.options,
         )
-        return _answer(row, "json")
+        return _row_response(row, "json")
 
 
 class DiffView(APIView):
     """One report."""
 
-    content_negotiation_class = _AsAsked
+    content_negotiation_class = _FixedNegotiation
 
     @extend_schema(
         operation_id="diffs_retrieve",
-        parameters=[_FORMATS],
+        parameters=[_FORMAT_PARAMETER],
         responses={
             (200, "application/json"): Report,
             (200, "text/markdown"): OpenApiTypes.STR,
@@ -102,7 +107,7 @@ class DiffView(APIView):
     )
     def get(self, request: Request, id: UUID) -> HttpResponse:
         """A report as JSON, Markdown, or one HTML file that opens offline."""
-        return _answer(queries.find(id), _form(request))
+        return _row_response(queries.find(id), _format_name(request))
 
 
 class SharesView(APIView):
@@ -118,8 +123,10 @@ class SharesView(APIView):
     )
     def post(self, request: Request, id: UUID) -> Response:
         """A new link. Its address is in this answer only."""
-        asked = parse_body(ShareRequest, request.data)
-        link, token = services.share(diff_id=id, asked=asked, by=caller_of(request), key=key_of(request))
+        share_request = parse_body(ShareRequest, request.data)
+        link, token = services.share(
+            diff_id=id, share_request=share_request, creator=caller_of(request), key=key_of(request)
+        )
         path = f"/share/{token}"
         url = f"{settings.PUBLIC_URL}{path}" if settings.PUBLIC_URL else request.build_absolute_uri(path)
         return Response(queries.share_view(link, url), 201)
@@ -137,11 +144,11 @@ class ShareRevokeView(APIView):
 class SharedReportView(APIView):
     """What a share link opens."""
 
-    content_negotiation_class = _AsAsked
+    content_negotiation_class = _FixedNegotiation
 
     @extend_schema(
         operation_id="share_retrieve",
-        parameters=[_FORMATS],
+        parameters=[_FORMAT_PARAMETER],
         responses={
             (200, "application/json"): Report,
             (200, "text/markdown"): OpenApiTypes.STR,
@@ -150,44 +157,45 @@ class SharedReportView(APIView):
         },
     )
     def get(self, request: Request, token: str) -> HttpResponse:
-        """The report of a share link, for whoever has it. Nothing else can be reached through it."""
-        form = _form(request)
+        """The report of a share link. The link gives access to nothing else."""
+        form = _format_name(request)
         address = str(request.META.get("REMOTE_ADDR", ""))
-        _OPENED.count(address, "too many share links were opened from this address; wait a minute")
-        response = _rendered(services.open_share(token, caller_of(request)), form)
+        _SHARE_WINDOW.count(address, "too many share links were opened from this address; wait a minute")
+        response = _report_response(services.open_share(token, caller_of(request)), form)
         response["X-Robots-Tag"] = "noindex, nofollow"
         response["Referrer-Policy"] = "no-referrer"
         return response
 
 
-def _form(request: Request) -> str:
+def _format_name(request: Request) -> str:
     form = request.query_params.get("format", "json")
-    if form not in _MADE:
-        raise InvalidQuery(f"there is no format {form!r}; there are {', '.join(_MADE)}", where="/format")
+    if form not in _FORMAT_NAMES:
+        raise InvalidQuery(f"unknown format {form!r}; use one of {', '.join(_FORMAT_NAMES)}", where="/format")
     return form
 
 
-def _answer(row: DiffReport, form: str) -> HttpResponse:
+def _row_response(row: DiffReport, form: str) -> HttpResponse:
     if row.status == DiffStatus.READY:
-        return _rendered(row.id, form)
+        return _report_response(row.id, form)
     if row.status == DiffStatus.FAILED:
-        raise DiffFailed(f"the diff could not be made: {row.error}")
+        raise DiffFailed(f"the comparison failed: {row.error}")
     return Response(queries.pending(row), 202)
 
 
-def _rendered(diff_id: UUID, form: str) -> HttpResponse:
-    """The stored bytes, or one of the two texts made from them."""
+def _report_response(diff_id: UUID, form: str) -> HttpResponse:
+    """The stored report as JSON, Markdown or HTML."""
     if form == "html":
-        return _file(as_html(queries.report(diff_id)), "text/html; charset=utf-8")
+        return _content_response(as_html(queries.report(diff_id)), "text/html; charset=utf-8")
     if form == "md":
-        return _file(as_markdown(queries.report(diff_id)), "text/markdown; charset=utf-8")
-    return _file(queries.body(diff_id), "application/json")
+        return _content_response(as_markdown(queries.report(diff_id)), "text/markdown; charset=utf-8")
+    return _content_response(queries.body(diff_id), "application/json")
 
 
-def _file(content: str | bytes, media_type: str) -> HttpResponse:
+def _content_response(content: str | bytes, media_type: str) -> HttpResponse:
     response = HttpResponse(content, content_type=media_type)
     response["Cache-Control"] = "private, no-store"
     response["X-Content-Type-Options"] = "nosniff"
     if media_type.startswith("text/html"):
-        response["Content-Security-Policy"] = POLICY  # also in the file, for when it lies on a disk
+        # The file contains the policy as well, for when it is opened from a disk.
+        response["Content-Security-Policy"] = POLICY
     return response

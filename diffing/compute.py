@@ -1,4 +1,4 @@
-"""Computing a report and storing it, once."""
+"""Compute a report and store it, once."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -23,7 +23,7 @@ _LEVEL: Final = 3
 
 
 def compute(diff_id: UUID) -> None:
-    """Make the report of a row that waits for it; a row that has one stays as it is."""
+    """Compute the report of a pending row; a ready row stays as it is."""
     row = (
         DiffReport.objects.filter(id=diff_id)
         .exclude(status=DiffStatus.READY)
@@ -34,44 +34,44 @@ def compute(diff_id: UUID) -> None:
         return
     options = DiffOptions.model_validate(row.options)
     with without_pauses():
-        made, body = _made(row, options)
+        report, body = _computed_report(row, options)
     reach(
         DiffReport.objects.filter(id=diff_id),
         DiffStatus.READY,
         error="",
-        sentence=made.attribution.sentence,
-        ars=made.scores.ars,
-        output_similarity=made.scores.output_similarity,
-        tool_accuracy=made.scores.tool_accuracy,
-        confidence=made.attribution.confidence or "",
+        sentence=report.attribution.sentence,
+        ars=report.scores.ars,
+        output_similarity=report.scores.output_similarity,
+        tool_accuracy=report.scores.tool_accuracy,
+        confidence=report.attribution.confidence or "",
         body=body,
     )
     notify.touch(f"diff.{diff_id}")
 
 
-def _made(row: DiffReport, options: DiffOptions) -> tuple[Report, bytes]:
-    under = queries.list_for(row.base, row.candidate)
-    made = build_report(
+def _computed_report(row: DiffReport, options: DiffOptions) -> tuple[Report, bytes]:
+    ignore_list = queries.list_for(row.base, row.candidate)
+    report = build_report(
         id=row.id,
         created_at=row.created_at,
-        base=queries.side(row.base, links=True, under=under),
-        candidate=queries.side(row.candidate, links=True, under=under),
+        base=queries.side(row.base, links=True, ignore_list=ignore_list),
+        candidate=queries.side(row.candidate, links=True, ignore_list=ignore_list),
         options=options,
         measure=measure(lexical=options.similarity == "lexical", memory=StoredCosines()),
         load=_readable,
     )
-    return made, packed(made.model_dump_json(exclude={"outcomes"}).encode())
+    return report, compress(report.model_dump_json(exclude={"outcomes"}).encode())
 
 
 def _readable(digests: Iterable[str]) -> dict[str, JSONValue]:
     return artifacts.readable(digests).values
 
 
-def packed(body: bytes) -> bytes:
+def compress(body: bytes) -> bytes:
     return zstandard.ZstdCompressor(level=_LEVEL).compress(body)
 
 
-def give_up(diff_id: UUID, why: str) -> None:
-    """Note that the report could not be made."""
-    reach(DiffReport.objects.filter(id=diff_id), DiffStatus.FAILED, error=why)
+def give_up(diff_id: UUID, reason: str) -> None:
+    """Mark a report as failed, with the reason."""
+    reach(DiffReport.objects.filter(id=diff_id), DiffStatus.FAILED, error=reason)
     notify.touch(f"diff.{diff_id}")

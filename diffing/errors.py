@@ -1,10 +1,10 @@
-"""What can be wrong with a request for a report."""
+"""Problems of requests for reports."""
 
 from traces.errors import ProblemError
 
 
 class DiffFailed(ProblemError):
-    """The report could not be made; asking again tries again."""
+    """The comparison failed. Requesting the diff again starts another attempt."""
 
     code = "internal_error"
     status = 500
@@ -12,7 +12,7 @@ class DiffFailed(ProblemError):
 
 
 class SharingOff(ProblemError):
-    """Nothing is shared from this server."""
+    """Sharing is disabled on this server."""
 
     code = "conflict"
     status = 409

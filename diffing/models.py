@@ -1,4 +1,4 @@
-"""Reports of two runs, kept as they were made, and the links that share them."""
+"""Diff reports, their evidence and control lanes, and share links."""
 
 from django.db import models
 
@@ -10,11 +10,11 @@ _STATUSES = [(status.value, status.value.capitalize()) for status in DiffStatus]
 
 
 class DiffReport(models.Model):
-    """One report, addressed by what was compared and how; never changed once it is ready."""
+    """One report, addressed by its runs and options; immutable once it is ready."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     key = models.CharField(max_length=64, unique=True, help_text="digest of base, candidate and options")
-    # What a report cites stays as long as the report does: it pins its runs against retention.
+    # A report cites its runs, so it protects them against retention.
     base = models.ForeignKey(Run, models.PROTECT, related_name="diffs_as_base")
     candidate = models.ForeignKey(Run, models.PROTECT, related_name="diffs_as_candidate")
     options = models.JSONField()
@@ -42,7 +42,7 @@ class Audience(models.TextChoices):
 
 
 class ShareLink(models.Model):
-    """Lets its audience read exactly one report; only the token's hash is kept."""
+    """A link to exactly one report, for its audience. Only the hash of its token is stored."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     diff = models.ForeignKey(DiffReport, models.CASCADE, related_name="shares")
@@ -61,7 +61,7 @@ class ShareLink(models.Model):
 
 
 class Cosine(models.Model):
-    """What two texts were found to have in common by their embeddings; costs a model's run to find again."""
+    """A cached cosine of the embeddings of two texts."""
 
     key = models.CharField(primary_key=True, max_length=64, help_text="digest of the embedding model and both texts")
     cosine = models.FloatField()
@@ -71,7 +71,7 @@ class Cosine(models.Model):
 
 
 class Evidence(models.Model):
-    """What experiments found out about a report, for one question; never changed. A new proof adds another one."""
+    """The findings of a proof about a report, for one question. Immutable; a new proof adds another row."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     diff = models.ForeignKey(DiffReport, models.CASCADE, related_name="evidence")
@@ -90,7 +90,7 @@ class Evidence(models.Model):
 
 
 class Lane(models.Model):
-    """The base of a report replayed without the changes, beside the report; never changed. The newest counts."""
+    """A replay of the base without the changes, as a control lane of the report. Immutable; the newest counts."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     diff = models.ForeignKey(DiffReport, models.CASCADE, related_name="lanes")

@@ -1,4 +1,4 @@
-"""Reading what is compared and what was reported."""
+"""Queries for runs to compare, reports, evidence and share links."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -34,7 +34,8 @@ from traces.errors import NotFound
 from traces.models import Edge, IgnoreList, Run, Step
 from traces.runs.originals import original_of
 
-_ANCESTORS: Final = 50  # forks of forks followed back to find the step that both runs replay
+# Forks of forks that are followed back to find a common recorded step.
+_ANCESTORS: Final = 50
 _COLUMNS: Final = (
     *STORED_FIELDS,
     "sequence_no",
@@ -47,50 +48,50 @@ _COLUMNS: Final = (
     "source_step",
 )
 _FIELDS: Final = (*_COLUMNS[:-1], "origin")
-_MOST_CONTENT: Final = 1 << 30
+_MAX_CONTENT: Final = 1 << 30
 
 
-def side(run: Run, *, links: bool, under: IgnoreList | None = None) -> Side:
-    """A run as the aligner wants it, without payloads; provenance only when somebody will follow it.
+def side(run: Run, *, links: bool, ignore_list: IgnoreList | None = None) -> Side:
+    """One side of a comparison, without payloads; `links`: with provenance.
 
-    Signatures are those under an ignore list, where one is given.
+    With an ignore list, signatures leave out its fields.
     """
     rows = Step.objects.filter(run=run).order_by("sequence_no").values_list(*_COLUMNS)
     origins = _origins(run)
     steps = [_step(row, origins) for row in rows.iterator(chunk_size=5_000)]
-    if under is not None:
-        reduced = ignore_lists.reduced_signatures(under, (step.signature for step in steps))
-        steps = [replace(step, signature=reduced.get(step.signature, step.signature)) for step in steps]
+    if ignore_list is not None:
+        reduced_signatures = ignore_lists.reduced_signatures(ignore_list, (step.signature for step in steps))
+        steps = [replace(step, signature=reduced_signatures.get(step.signature, step.signature)) for step in steps]
     return Side(
-        run=_facts(run), steps=steps, links=_links(run.id) if links else (), ignoring=ignore_lists.to_rules(under)
+        run=_facts(run), steps=steps, links=_links(run.id) if links else (), ignoring=ignore_lists.to_rules(ignore_list)
     )
 
 
 def list_for(base: Run, candidate: Run) -> IgnoreList | None:
-    """The ignore list that holds for two runs of one app, with their calls signed under it."""
-    found = ignore_lists.active(base.app) if base.app == candidate.app else None
-    if found is not None:
-        ignore_lists.sign(found)
-    return found
+    """The ignore list of two runs of one app, with their calls signed under it; None for different apps."""
+    ignore_list = ignore_lists.active(base.app) if base.app == candidate.app else None
+    if ignore_list is not None:
+        ignore_lists.sign(ignore_list)
+    return ignore_list
 
 
 def find(ref: UUID) -> DiffReport:
-    """A report's row without its body; raises `NotFound`."""
-    found = DiffReport.objects.filter(id=ref).select_related("base", "candidate").defer("body").first()
-    if found is None:
+    """The row of a report, without its body; raises `NotFound`."""
+    row = DiffReport.objects.filter(id=ref).select_related("base", "candidate").defer("body").first()
+    if row is None:
         raise NotFound(f"there is no diff {ref}")
-    return found
+    return row
 
 
 def body(diff_id: UUID) -> bytes:
-    """The report as JSON with its evidence, its third lane and the outcomes of its sides."""
-    stored, judged = _stored(diff_id), _verdicts(diff_id)
-    found, beside = evidence(diff_id), unchanged(diff_id)
-    if not found and beside is None:
-        # The stored report is not parsed only to add one field: it may have megabytes.
-        return stored[:-1] + b',"outcomes":' + judged.model_dump_json().encode() + b"}"
-    report = with_evidence(Report.model_validate_json(stored), found)
-    report = report.model_copy(update={"unchanged": beside, "outcomes": judged})
+    """The report as JSON, with its evidence, its control lane and the outcomes of its runs."""
+    stored_body, outcomes = _load_body(diff_id), _verdicts(diff_id)
+    proofs, lane = evidence(diff_id), unchanged(diff_id)
+    if not proofs and lane is None:
+        # The stored report may have megabytes, so it is not parsed just to add one field.
+        return stored_body[:-1] + b',"outcomes":' + outcomes.model_dump_json().encode() + b"}"
+    report = with_evidence(Report.model_validate_json(stored_body), proofs)
+    report = report.model_copy(update={"unchanged": lane, "outcomes": outcomes})
     return report.model_copy(update={"brief": brief(report)}).model_dump_json().encode()
 
 
@@ -103,14 +104,14 @@ def _verdicts(diff_id: UUID) -> RunVerdicts:
 
 
 def unchanged(diff_id: UUID) -> UnchangedLane | None:
-    """The base replayed without the changes, once it was."""
+    """The control lane of a report: the base replayed without the changes; None before that replay."""
     lanes = Lane.objects.filter(diff=diff_id).order_by("-created_at", "-id").values_list("body", flat=True)
-    packed = lanes.first()
-    return None if packed is None else UnchangedLane.model_validate_json(_unpacked(packed))
+    lane_body = lanes.first()
+    return None if lane_body is None else UnchangedLane.model_validate_json(_decompress(lane_body))
 
 
 def evidence(diff_id: UUID) -> list[EvidenceView]:
-    """What experiments found out about a report, the newest last."""
+    """The evidence of proofs about a report, the newest last."""
     rows = Evidence.objects.filter(diff=diff_id).order_by("created_at", "id")
     return [
         EvidenceView.model_validate({**row.body, "id": row.id, "diff": row.diff_id, "created_at": row.created_at})
@@ -118,19 +119,19 @@ def evidence(diff_id: UUID) -> list[EvidenceView]:
     ]
 
 
-def _stored(diff_id: UUID) -> bytes:
-    stored = DiffReport.objects.filter(id=diff_id, status=DiffStatus.READY).values_list("body", flat=True).first()
-    if stored is None:
+def _load_body(diff_id: UUID) -> bytes:
+    stored_body = DiffReport.objects.filter(id=diff_id, status=DiffStatus.READY).values_list("body", flat=True).first()
+    if stored_body is None:
         raise NotFound(f"there is no diff {diff_id}")
-    return _unpacked(stored)
+    return _decompress(stored_body)
 
 
-def _unpacked(stored: bytes | memoryview) -> bytes:
-    return zstandard.ZstdDecompressor().decompress(bytes(stored), max_output_size=_MOST_CONTENT)
+def _decompress(blob: bytes | memoryview) -> bytes:
+    return zstandard.ZstdDecompressor().decompress(bytes(blob), max_output_size=_MAX_CONTENT)
 
 
 def report(diff_id: UUID) -> Report:
-    """The report itself."""
+    """The report of a diff; raises `NotFound`."""
     return Report.model_validate_json(body(diff_id))
 
 
@@ -140,13 +141,13 @@ def pending(row: DiffReport) -> DiffPending:
 
 
 def latest(*, run: UUID | None = None, limit: int = 100) -> list[DiffSummary]:
-    """The newest ready reports, of one run or of all."""
+    """The newest ready reports, of one run or of all runs."""
     rows = DiffReport.objects.filter(status=DiffStatus.READY).select_related("base", "candidate").defer("body")
     if run is not None:
         rows = rows.filter(Q(base=run) | Q(candidate=run))
-    found = list(rows.order_by("-created_at", "-id")[:limit])
-    proved = _proved([row.id for row in found])
-    return [_summary(row, *proved.get(row.id, (row.sentence, row.confidence))) for row in found]
+    reports = list(rows.order_by("-created_at", "-id")[:limit])
+    evidence_summaries = _evidence_summaries([row.id for row in reports])
+    return [_summary(row, *evidence_summaries.get(row.id, (row.sentence, row.confidence))) for row in reports]
 
 
 def shares(diff_id: UUID) -> ShareList:
@@ -168,25 +169,25 @@ def share_view(link: ShareLink, url: str | None) -> ShareView:
         revoked_at=link.revoked_at,
         max_views=link.max_views,
         views=link.views,
-        opens=settings.SHARING and _lasts(link, datetime.now(UTC)),
+        opens=settings.SHARING and _is_open(link, datetime.now(UTC)),
     )
 
 
 def share_for(token: str, viewer: str) -> ShareLink | None:
-    """The link of a token, when it opens for this viewer; an empty viewer is not signed in."""
+    """The link of a token if it opens for this viewer; an empty viewer is not signed in."""
     link = ShareLink.objects.filter(token_hash=token_hash(token)).first()
-    if link is None or not settings.SHARING or not _lasts(link, datetime.now(UTC)):
+    if link is None or not settings.SHARING or not _is_open(link, datetime.now(UTC)):
         return None
-    return link if link.audience == Audience.ANYONE or _is_meant(link, viewer) else None
+    return link if link.audience == Audience.ANYONE or _is_in_audience(link, viewer) else None
 
 
-def _lasts(link: ShareLink, now: datetime) -> bool:
-    expired = link.expires_at is not None and link.expires_at <= now
-    used_up = link.max_views is not None and link.views >= link.max_views
-    return link.revoked_at is None and not expired and not used_up
+def _is_open(link: ShareLink, now: datetime) -> bool:
+    is_expired = link.expires_at is not None and link.expires_at <= now
+    is_used_up = link.max_views is not None and link.views >= link.max_views
+    return link.revoked_at is None and not is_expired and not is_used_up
 
 
-def _is_meant(link: ShareLink, viewer: str) -> bool:
+def _is_in_audience(link: ShareLink, viewer: str) -> bool:
     return bool(viewer) and (link.audience == Audience.SIGNED_IN or viewer in link.people)
 
 
@@ -194,15 +195,17 @@ def token_hash(token: str) -> str:
     return sha256(token.encode(errors="replace")).hexdigest()
 
 
-def _proved(diffs: Sequence[UUID]) -> dict[UUID, tuple[str, str]]:
-    """Sentence and confidence of the reports that evidence decides about; the newest for each question counts."""
+def _evidence_summaries(diffs: Sequence[UUID]) -> dict[UUID, tuple[str, str]]:
+    """Sentence and confidence of the reports that evidence decides; the newest for each question counts."""
     rows = Evidence.objects.filter(diff__in=diffs).order_by("created_at", "id")
     newest = {(row[0], row[1]): row for row in rows.values_list("diff_id", "question", "confidence", "conclusion")}
-    found: dict[UUID, tuple[str, str]] = {}
+    summaries: dict[UUID, tuple[str, str]] = {}
     for diff, question, confidence, conclusion in newest.values():
-        if decides(question, confidence) and (diff not in found or strength(confidence) > strength(found[diff][1])):
-            found[diff] = (conclusion, confidence)
-    return found
+        if decides(question, confidence) and (
+            diff not in summaries or strength(confidence) > strength(summaries[diff][1])
+        ):
+            summaries[diff] = (conclusion, confidence)
+    return summaries
 
 
 def _summary(row: DiffReport, sentence: str, confidence: str) -> DiffSummary:
@@ -230,7 +233,7 @@ def _ref(run: Run) -> RunRef:
 
 
 def _facts(run: Run) -> RunFacts:
-    counted = {"exact": run.exact_count, "cached": run.cached_count, "simulated": run.simulated_count}
+    counts = {"exact": run.exact_count, "cached": run.cached_count, "simulated": run.simulated_count}
     return RunFacts(
         id=run.id,
         name=run.name,
@@ -247,7 +250,7 @@ def _facts(run: Run) -> RunFacts:
         cost_usd=float(run.cost_usd) if run.cost_usd is not None else None,
         duration_ms=run.duration_ms,
         error_count=run.error_count,
-        labels={"live": run.step_count - sum(counted.values()), **counted},
+        labels={"live": run.step_count - sum(counts.values()), **counts},
         tags=tuple(run.tags),
         metadata=run.metadata,
     )
@@ -269,31 +272,31 @@ def _links(run_id: UUID) -> list[Link]:
 
 
 def origins(run: Run) -> dict[UUID, UUID]:
-    """For steps of a run that replay others: the step first recorded."""
-    above = _origins(run)
+    """The recorded step of each step of a run that is a replay."""
+    source_origins = _origins(run)
     rows = Step.objects.filter(run=run, source_step__isnull=False).values_list("id", "source_step")
-    return {id: above.get(source, source) for id, source in rows if source is not None}
+    return {id: source_origins.get(source, source) for id, source in rows if source is not None}
 
 
 def _ancestors(run: Run) -> tuple[UUID, ...]:
-    """The runs that a run derives from, the nearest first."""
-    found: list[UUID] = []
+    """The runs that a run derives from, nearest first."""
+    ancestors: list[UUID] = []
     source = run.source_run
-    while source is not None and len(found) < _ANCESTORS:
-        found.append(source.id)
+    while source is not None and len(ancestors) < _ANCESTORS:
+        ancestors.append(source.id)
         source = source.source_run
-    return tuple(found)
+    return tuple(ancestors)
 
 
 def _origins(run: Run) -> dict[UUID, UUID]:
-    """For steps of the source run that are replays themselves: the step first recorded."""
-    found: dict[UUID, UUID] = {}
+    """The recorded step of each step of the source run that is a replay itself."""
+    result: dict[UUID, UUID] = {}
     source = run.source_run
     for _ in range(_ANCESTORS):
         if source is None or source.source_run_id is None:
             break
         rows = Step.objects.filter(run=source).values_list("id", "source_step")
-        above = {step: origin for step, origin in rows if origin is not None}
-        found = {step: above.get(origin, origin) for step, origin in found.items()} or above
+        source_origins = {step: origin for step, origin in rows if origin is not None}
+        result = {step: source_origins.get(origin, origin) for step, origin in result.items()} or source_origins
         source = source.source_run
-    return found
+    return result

@@ -1,4 +1,4 @@
-"""Making reports and sharing them."""
+"""Create reports and share links, and attach evidence and control lanes."""
 
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -28,12 +28,14 @@ from traces.transitions import move
 
 _KIND: Final = "share"
 _COMPUTE: Final = "diffing.tasks.compute"
-_PATIENCE: Final = timedelta(minutes=2)  # far more than a report takes
-_VERSION: Final = 3  # of what a report says: a new one is made when this changes
+# Far more than a report takes.
+_GRACE: Final = timedelta(minutes=2)
+# The version of a report's content. A new version makes a new report for the same question.
+_VERSION: Final = 3
 
 
 def diff(*, base_id: UUID, candidate_id: UUID, options: DiffOptions | None = None) -> DiffReport:
-    """The report of two sealed runs, made now unless it is there; the same question gives the same report."""
+    """The report of two sealed runs, computed now if there is none; the same question gives the same report."""
     row = _row(base_id, candidate_id, options or DiffOptions())
     if row.status != DiffStatus.READY:
         compute.compute(row.id)
@@ -42,25 +44,26 @@ def diff(*, base_id: UUID, candidate_id: UUID, options: DiffOptions | None = Non
 
 
 def request(*, base_id: UUID, candidate_id: UUID, options: DiffOptions) -> DiffReport:
-    """Like `diff`, but leaves a report that needs the embedding model to a worker and answers at once."""
+    """Like `diff`, but leave a report that needs the embedding model to a worker and return at once."""
     if not uses_embeddings(options):
         return diff(base_id=base_id, candidate_id=candidate_id, options=options)
     row = _row(base_id, candidate_id, options)
-    if row.status != DiffStatus.READY:  # also when somebody asked before: a second computation does no harm
+    # A report may be computed twice after two requests; it is stored once.
+    if row.status != DiffStatus.READY:
         move(DiffReport.objects.filter(id=row.id), DiffStatus.FAILED, DiffStatus.PENDING, error="")
         _enqueue(row.id)
         row.refresh_from_db(fields=["status", "error"])
     return row
 
 
-def requeue_unfinished(*, waiting_for: timedelta = _PATIENCE) -> int:
-    """Hand reports whose worker is gone to another one; how many. A report that is made twice is stored once."""
+def requeue_unfinished(*, waiting_for: timedelta = _GRACE) -> int:
+    """Queue overdue reports again, whose workers are gone; return how many. A report is stored only once."""
     now = datetime.now(UTC)
-    late = DiffReport.objects.filter(status=DiffStatus.PENDING, created_at__lte=now - waiting_for)
-    taken = [key for key in late.values_list("id", flat=True) if late.filter(id=key).update(created_at=now)]
-    for key in taken:
+    overdue = DiffReport.objects.filter(status=DiffStatus.PENDING, created_at__lte=now - waiting_for)
+    report_ids = [key for key in overdue.values_list("id", flat=True) if overdue.filter(id=key).update(created_at=now)]
+    for key in report_ids:
         _enqueue(key)
-    return len(taken)
+    return len(report_ids)
 
 
 def uses_embeddings(options: DiffOptions) -> bool:
@@ -68,7 +71,7 @@ def uses_embeddings(options: DiffOptions) -> bool:
 
 
 def attach(diff_id: UUID, findings: Findings) -> Evidence:
-    """Keep what an experiment found out with the report that it is about; wakes those who look at it."""
+    """Attach the findings of a proof to a report, and notify its subscribers."""
     with transaction.atomic():
         row = Evidence.objects.create(
             diff_id=diff_id,
@@ -84,8 +87,8 @@ def attach(diff_id: UUID, findings: Findings) -> Evidence:
 
 
 def attach_lane(diff_id: UUID, *, unchanged_id: UUID, session: UUID | None, method: str) -> Lane:
-    """Keep what a replay without the changes altered beside the report; wakes those who look at it."""
-    made = lane(
+    """Attach a replay without the changes to a report, and notify its subscribers; `method`: what ran again."""
+    new_lane = lane(
         id=new_id(),
         created_at=datetime.now(UTC),
         report=queries.report(diff_id),
@@ -95,46 +98,46 @@ def attach_lane(diff_id: UUID, *, unchanged_id: UUID, session: UUID | None, meth
     )
     with transaction.atomic():
         row = Lane.objects.create(
-            id=made.id,
+            id=new_lane.id,
             diff_id=diff_id,
             unchanged_id=unchanged_id,
-            created_at=made.created_at,
-            body=compute.packed(made.model_dump_json().encode()),
+            created_at=new_lane.created_at,
+            body=compute.compress(new_lane.model_dump_json().encode()),
         )
         notify.touch(f"diff.{diff_id}")
     return row
 
 
 def share(
-    *, diff_id: UUID, asked: ShareRequest | None = None, by: str = "", key: Key | None = None
+    *, diff_id: UUID, share_request: ShareRequest | None = None, creator: str = "", key: Key | None = None
 ) -> tuple[ShareLink, str]:
-    """A new link to a report, and its token, which is never to be had again but for the key that it was made with."""
+    """Create a link to a report; return it with its token, which only the same idempotency key returns again."""
     if not DiffReport.objects.filter(id=diff_id, status=DiffStatus.READY).exists():
         raise NotFound(f"there is no diff {diff_id}")
     if not settings.SHARING:
-        raise SharingOff("sharing is switched off on this server: its operator set FORKPOINT_SHARING to off")
-    given = asked or ShareRequest()
-    wanted: JSONValue = [str(diff_id), given.model_dump(mode="json", exclude_unset=True)]
-    token = f"fps_{derive_secret(_KIND, key, wanted)}"
-    lasts = given.expires_in_s and timedelta(seconds=given.expires_in_s)
+        raise SharingOff("sharing is disabled: the operator set FORKPOINT_SHARING to off")
+    terms = share_request or ShareRequest()
+    request_key: JSONValue = [str(diff_id), terms.model_dump(mode="json", exclude_unset=True)]
+    token = f"fps_{derive_secret(_KIND, key, request_key)}"
+    lifetime = terms.expires_in_s and timedelta(seconds=terms.expires_in_s)
 
     def make() -> str:
         link = ShareLink.objects.create(
             diff_id=diff_id,
             token_hash=queries.token_hash(token),
-            created_by=by,
-            audience=given.audience,
-            people=given.people,
-            max_views=given.max_views,
-            expires_at=datetime.now(UTC) + lasts if lasts else None,
+            created_by=creator,
+            audience=terms.audience,
+            people=terms.people,
+            max_views=terms.max_views,
+            expires_at=datetime.now(UTC) + lifetime if lifetime else None,
         )
         return str(link.id)
 
-    return ShareLink.objects.get(id=make_once(_KIND, key, wanted, make)), token
+    return ShareLink.objects.get(id=make_once(_KIND, key, request_key, make)), token
 
 
 def revoke(share_id: UUID) -> ShareLink:
-    """Close a link for good; closing it again changes nothing."""
+    """Revoke a link permanently; revoking it again changes nothing."""
     ShareLink.objects.filter(id=share_id, revoked_at=None).update(revoked_at=datetime.now(UTC))
     link = ShareLink.objects.filter(id=share_id).first()
     if link is None:
@@ -143,16 +146,17 @@ def revoke(share_id: UUID) -> ShareLink:
 
 
 def open_share(token: str, viewer: str = "") -> UUID:
-    """The report that a token opens for a viewer, counting the view.
+    """Count a view, and return the report that a token opens for a viewer.
 
-    A token that never was, has expired, was revoked, was seen often enough, is for others, or is switched off
-    with all the others: one answer, found by the same two statements.
+    Every other token gets the same error by the same two statements, so that the response does not reveal whether the
+    token is unknown, expired, revoked, used up, for another audience, or disabled with all links.
     """
     link = queries.share_for(token, viewer)
-    left = Q(max_views=None) | Q(views__lt=F("max_views"))  # two viewers may come for the last view at once
-    counted = ShareLink.objects.filter(left, id=link.id if link else new_id(), revoked_at=None)
-    if not counted.update(views=F("views") + 1) or link is None:
-        raise NotFound("this share link is not valid, not valid any more, or not meant for you")
+    # Checked in the update itself, because two viewers may use the last view at the same time.
+    has_views_left = Q(max_views=None) | Q(views__lt=F("max_views"))
+    viewable = ShareLink.objects.filter(has_views_left, id=link.id if link else new_id(), revoked_at=None)
+    if not viewable.update(views=F("views") + 1) or link is None:
+        raise NotFound("this share link is invalid, expired, or not meant for you; ask its owner for a new one")
     return link.diff_id
 
 
@@ -161,28 +165,28 @@ def _enqueue(diff_id: UUID) -> None:
 
 
 def _row(base_id: UUID, candidate_id: UUID, options: DiffOptions) -> DiffReport:
-    """The row of a question, made on first asking."""
+    """The row of a question, created with the first request."""
     runs = Run.objects.in_bulk([base_id, candidate_id])
-    for where, run_id in (("/base", base_id), ("/candidate", candidate_id)):
+    for location, run_id in (("/base", base_id), ("/candidate", candidate_id)):
         if run_id not in runs:
-            raise NotFound(f"there is no run {run_id}", where=where)
+            raise NotFound(f"there is no run {run_id}", where=location)
         if runs[run_id].sealed_at is None:
-            raise NotSealed(f"run {run_id} is still being recorded; compare it when it has ended", where=where)
-    under = queries.list_for(runs[base_id], runs[candidate_id])
-    given = options.model_dump(mode="json")
+            raise NotSealed(f"run {run_id} is still being recorded; compare it when it has ended", where=location)
+    ignore_list = queries.list_for(runs[base_id], runs[candidate_id])
+    options_json = options.model_dump(mode="json")
     method = "embeddings" if uses_embeddings(options) else "lexical"
     key = digest(
         {
             "v": _VERSION,
             "base": str(base_id),
             "candidate": str(candidate_id),
-            "options": given,
+            "options": options_json,
             "method": method,
-            **({"ignored": under.digest} if under else {}),
+            **({"ignored": ignore_list.digest} if ignore_list else {}),
         }
     )
     with transaction.atomic():
         row, _ = DiffReport.objects.defer("body").get_or_create(
-            key=key, defaults={"base_id": base_id, "candidate_id": candidate_id, "options": given}
+            key=key, defaults={"base_id": base_id, "candidate_id": candidate_id, "options": options_json}
         )
     return row

@@ -1,25 +1,25 @@
-"""Cosines of embedded texts in the database, so that no pair of texts is embedded twice."""
+"""Cosines of embedded texts in the database, so that each pair is embedded once."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from diffing.models import Cosine
 
-_AT_ONCE: Final = 500
+_CHUNK: Final = 500
 
 
 class StoredCosines:
     """A `Memory` that all processes share."""
 
     def load(self, keys: Sequence[str]) -> Mapping[str, float]:
-        """Those of the keys that are known."""
-        found: dict[str, float] = {}
-        for at in range(0, len(keys), _AT_ONCE):
-            some = keys[at : at + _AT_ONCE]
-            found.update(Cosine.objects.filter(key__in=some).values_list("key", "cosine"))
-        return found
+        """The stored cosines of these keys."""
+        cosines: dict[str, float] = {}
+        for start in range(0, len(keys), _CHUNK):
+            chunk = keys[start : start + _CHUNK]
+            cosines.update(Cosine.objects.filter(key__in=chunk).values_list("key", "cosine"))
+        return cosines
 
     def save(self, cosines: Mapping[str, float]) -> None:
-        """Another process may have found the same in the meantime."""
+        """Store cosines; another process may have stored the same ones."""
         rows = [Cosine(key=key, cosine=cosine) for key, cosine in cosines.items()]
-        Cosine.objects.bulk_create(rows, batch_size=_AT_ONCE, ignore_conflicts=True)
+        Cosine.objects.bulk_create(rows, batch_size=_CHUNK, ignore_conflicts=True)

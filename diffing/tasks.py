@@ -1,4 +1,4 @@
-"""Reports that need the embedding model are made by a worker: it is too large for a web process."""
+"""Background task for reports that need the embedding model, which is too large for a web process."""
 
 from uuid import UUID
 
@@ -9,7 +9,7 @@ from diffing import compute as reports
 
 @shared_task
 def compute(diff_id: str) -> None:
-    """Make one report."""
+    """Compute one report."""
     try:
         reports.compute(UUID(diff_id))
     except Exception as error:

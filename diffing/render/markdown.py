@@ -56,7 +56,7 @@ def _lines(report: DiffReport) -> Iterator[str]:
 
 def _brief(lines: Brief) -> Iterator[str]:
     yield "| | |\n|---|---|"
-    yield f"| {labels.COMPARED} | {escape_text(lines.compared)} |"
+    yield f"| {labels.COMPARED_RUNS} | {escape_text(lines.compared)} |"
     yield f"| {labels.CHANGES} | {escape_text(lines.changed)} |"
     yield f"| {labels.CONFIDENCE} | **{escape_text(lines.confidence)}** |"
     yield f"| {labels.REASON} | {escape_text(lines.why)} |"

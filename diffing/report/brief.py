@@ -6,7 +6,7 @@ from typing import Final
 
 from diffing.compare.placeholders import MARK
 from diffing.report.evidence import deciding, has_proved, replay_counts, skipped_replays
-from diffing.report.run_outcomes import acting_pairs, compared, step_label
+from diffing.report.run_outcomes import acting_pairs, compared_line, step_label
 from diffing.schemas.evidence import Evidence, GateStatus
 from diffing.schemas.report import AlignedPair, Attribution, Brief, DiffReport
 from diffing.schemas.terms import Confidence
@@ -43,7 +43,7 @@ _CERTAINTIES: Final[Mapping[Confidence | None, Certainty]] = {
 def brief(report: DiffReport) -> Brief:
     """The first lines of a report."""
     return Brief(
-        compared=compared(report),
+        compared=compared_line(report),
         changed=_changed(report),
         confidence=_certainty(report.attribution).value,
         why=" ".join(_reasons(report)),
@@ -78,7 +78,7 @@ def _unquoted_answers(report: DiffReport) -> tuple[str, str] | None:
 def _step_counts(pairs: list[AlignedPair]) -> StepCounts:
     counts = Counter(pair.relation for pair in acting_pairs(pairs))
     return StepCounts(
-        paired=counts["same"] + counts["changed"] + counts["moved"],
+        pairs=counts["same"] + counts["changed"] + counts["moved"],
         differing=counts["changed"],
         moves=counts["moved"],
         base_only=counts["removed"],
@@ -101,7 +101,7 @@ def _reasons(report: DiffReport) -> Iterator[str]:
     else:
         yield _observation(report)
         if report.evidence:
-            yield briefs.unsettled(report.evidence[-1].rule)
+            yield briefs.open_proof(report.evidence[-1].rule)
     if report.attribution.verdict not in {"no_difference", "no_effect"}:
         yield from _cautions(report)
 
@@ -211,7 +211,7 @@ def _next(report: DiffReport) -> str:
     if attribution.verdict == "inconclusive":
         return briefs.next_step(NextKind.BETTER_RUNS)
     if latest is None:
-        return briefs.next_step(NextKind.DONE)
+        return briefs.next_step(NextKind.NOTHING_OPEN)
     return briefs.next_step(_next_after(evidence) if evidence else NextKind.NO_REPLAY_HELPS)
 
 
@@ -229,4 +229,4 @@ def _next_after(evidence: Evidence) -> NextKind:
         return NextKind.TYPICAL_BASE if gate.base_n == gate.base_flips else NextKind.SAMPLES
     if evidence.verdict in {"joint", "over_determined"}:
         return NextKind.MORE_SAMPLES
-    return NextKind.SHOWN_WITHOUT_SKIPPED if skipped_replays(evidence) > 0 else NextKind.SHOWN
+    return NextKind.REPLAYS_SUFFICE if skipped_replays(evidence) > 0 else NextKind.REPLAYS_LISTED

@@ -22,10 +22,10 @@ def build_report(
 ) -> DiffReport:
     """Compare two runs; `load` as for `examine`."""
     examination = examine(base, candidate, load)
-    comparison, loaded, payloads = examination.comparison, examination.loaded, examination.payloads
+    comparison, loaded_pairs, payloads = examination.comparison, examination.loaded_pairs, examination.payloads
     facets = list(_facets_to_show(examination))
-    gaps = [*loaded.gaps, *recording_gaps(comparison, examination.probe, payloads)]
-    attribution = Case(comparison, loaded.facets, examination.flow, examination.reasoning).attribution()
+    gaps = [*loaded_pairs.gaps, *recording_gaps(comparison, examination.probe, payloads)]
+    attribution = Case(comparison, loaded_pairs.facets, examination.flow, examination.reasoning).attribution()
     report = DiffReport(
         id=id,
         created_at=created_at,
@@ -48,7 +48,7 @@ def _facets_to_show(examination: Examination) -> Iterator[Facet]:
     """The facets to show, without answers that a request repeats: they are shown at their own steps."""
     differing = {pair.place for pair in examination.comparison.acting if pair.answers_differently}
     places_after = examination.flow.after(differing)
-    for place, facets in sorted(examination.loaded.facets.items()):
+    for place, facets in sorted(examination.loaded_pairs.facets.items()):
         for facet in facets:
             if facet.form != "messages" or place not in places_after:
                 yield facet

@@ -24,7 +24,7 @@ _CONFIDENCES: Final[Mapping[str, Confidence]] = {"high": "high", "medium": "medi
 _OUTCOMES: Final = frozenset({"candidate", "base", "other"})
 # By whether the change is sufficient, and whether it is necessary.
 _DIRECTIONS: Final[Mapping[tuple[bool, bool], Directions]] = {
-    (True, True): Directions.BOTH,
+    (True, True): Directions.SUFFICIENT_AND_NECESSARY,
     (True, False): Directions.SUFFICIENT,
     (False, True): Directions.NECESSARY,
 }
@@ -89,7 +89,7 @@ def replay_counts(findings: Findings) -> str:
             steps=findings.steps_executed,
             live_calls=findings.live_calls,
             cost=findings.cost_usd,
-            skipped=skipped_replays(findings),
+            skipped_replays=skipped_replays(findings),
         )
     )
 
@@ -134,8 +134,8 @@ def _sentence(evidence: Evidence, observation: Attribution, causes: Sequence[Cau
     return f"{sentence} {evidence_lines.confirmation(directions, recorded_only=recorded_only)}"
 
 
-def _link(link: PathLink, tested: Collection[UUID]) -> PathLink:
-    return link.model_copy(update={"evidence": "tested"}) if link.step.id in tested else link
+def _link(link: PathLink, tested_steps: Collection[UUID]) -> PathLink:
+    return link.model_copy(update={"evidence": "tested"}) if link.step.id in tested_steps else link
 
 
 def _cause(atom: AtomEvidence) -> Cause:

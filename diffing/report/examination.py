@@ -41,7 +41,7 @@ class Examination:
     """The comparison of two runs with payloads; `probe` is the first model call of both."""
 
     comparison: Comparison
-    loaded: LoadedPairs
+    loaded_pairs: LoadedPairs
     flow: Flow
     reasoning: Reasoning
     payloads: Payloads
@@ -57,14 +57,16 @@ def examine(base: Side, candidate: Side, load: Load) -> Examination:
     pairs = pairs_to_load(rough)
     probe = _first_model_pair(rough)
     payloads = load(_refs(pairs, probe, scores.interactions(rough)[: scores.INTERACTIONS]))
-    loaded = _load_facets(rough, pairs, payloads, base.ignoring)
-    comparison = rough.with_changes({place: _changes(pair_facets) for place, pair_facets in loaded.facets.items()})
+    loaded_pairs = _load_facets(rough, pairs, payloads, base.ignoring)
+    comparison = rough.with_changes(
+        {place: _changes(pair_facets) for place, pair_facets in loaded_pairs.facets.items()}
+    )
     flow = Flow(comparison)
     return Examination(
         comparison=comparison,
-        loaded=loaded,
+        loaded_pairs=loaded_pairs,
         flow=flow,
-        reasoning=reasoning.reason(comparison, loaded.facets, flow),
+        reasoning=reasoning.reason(comparison, loaded_pairs.facets, flow),
         payloads=payloads,
         probe=probe,
     )

@@ -22,7 +22,7 @@ def recording_gaps(
 ) -> Iterator[tuple[SectionName, Unavailable]]:
     """Content that the recordings lack, so that silence does not look like agreement."""
     for (step_type, content), count in _unrecorded_counts(comparison).items():
-        yield section_of(step_type), unavailable(summaries.unrecorded(content, step_type, count))
+        yield section_of(step_type), unavailable(summaries.unrecorded_content(content, step_type, count))
     if probe and probe.sides and not any(_has_system_prompt(payloads.get(step.input_ref)) for step in probe.sides):
         yield "prompt", unavailable(Gap(content=Recordable.SYSTEM_PROMPT, reason=summaries.NO_SYSTEM_PROMPT))
     runs: tuple[tuple[RunSide, RunFacts], ...] = (

@@ -24,7 +24,7 @@ _STATES: Final[Mapping[str, RunState]] = {
 }
 
 
-def compared(report: DiffReport) -> str:
+def compared_line(report: DiffReport) -> str:
     """Both runs, and the first step that failed in one of them and was not run in the other."""
     base, candidate = (_brief_run(report, run, side) for run, side in _sides(report))
     untested_steps = [
@@ -74,14 +74,14 @@ def _relation(base: RunRef, candidate: RunRef) -> RunRelation:
     if candidate.original == base.id:
         return RunRelation.CANDIDATE_REPLAYS_BASE
     is_recorded = base.source_run is None and candidate.source_run is None
-    return RunRelation.RECORDINGS if is_recorded else RunRelation.OTHER
+    return RunRelation.RECORDINGS if is_recorded else RunRelation.UNRELATED_REPLAY
 
 
 def _brief_run(report: DiffReport, run: RunRef, side: RunSide) -> BriefRun:
     """One run; a completed run that did not run a failed check only "ran to its end"."""
     state = _STATES[run.status]
     if state is RunState.COMPLETED and any(idle == side for idle, _ in _untested_steps(report.pairs)):
-        state = RunState.ENDED
+        state = RunState.RAN_TO_END
     success, points = _evaluation(report.scores.imported.get(side))
     return BriefRun(
         app=run.app,

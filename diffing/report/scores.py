@@ -1,7 +1,7 @@
-"""How faithful the candidate is to the base, as the Kurral document scores it, and the Prela document's counts.
+"""Scores of a comparison: fidelity by the Kurral document, and counts by the Prela document.
 
-ARS = 0.7 output similarity + 0.3 tool accuracy. Output similarity is the mean over the interactions; one that
-only one side has scores 0.
+ARS = 0.7 output similarity + 0.3 tool accuracy. Output similarity is the mean over the interactions; an unpaired
+interaction scores 0.
 """
 
 from collections import Counter
@@ -21,12 +21,14 @@ from diffing.schemas.report import Deltas, Scores, ToolAccuracy
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Reason, StepType
 
-IMPORTED_SCORES: Final = "imported_scores"  # where importers keep the scores of a file in the run's metadata
-INTERACTIONS: Final = 500  # answers compared; the texts of more would be loaded for one number
+# The key of a file's scores in the run's metadata.
+IMPORTED_SCORES: Final = "imported_scores"
+# Compared answers; loading more texts for one number is not worth the cost.
+INTERACTIONS: Final = 500
 _OUTPUT_WEIGHT: Final = 0.7
 _TOOL_WEIGHT: Final = 0.3
 _PENALTY: Final = 0.1
-_MOST: Final = 0.5
+_MAX_PENALTY: Final = 0.5
 
 
 def score(comparison: Comparison, payloads: Payloads, measure: Measure, determinism: float | None) -> Scores:
@@ -43,7 +45,7 @@ def score(comparison: Comparison, payloads: Payloads, measure: Measure, determin
         tools=tools,
         similarity_method=method,
         determinism=determinism,
-        imported=_imported(comparison),
+        imported=_imported_scores(comparison),
     )
 
 
@@ -52,7 +54,7 @@ def regression_score(output_similarity: float, accuracy: float) -> float:
 
 
 def reading(ars: float) -> str:
-    """The Kurral document's words for an ARS."""
+    """An ARS in words, as the Kurral document has them."""
     for least, words in ((0.9, "excellent"), (0.7, "good"), (0.5, "moderate")):
         if ars >= least:
             return words
@@ -60,58 +62,61 @@ def reading(ars: float) -> str:
 
 
 def tool_accuracy(tools: ToolAccuracy) -> float:
-    """Share of the original calls made again, less a tenth for each new and each unused call."""
+    """Share of the original calls that were made again, less a tenth for each new and each unused call."""
     if not tools.total_original:
-        return _MOST if tools.new else 1.0
-    penalties = sum(min(_MOST, count * _PENALTY) for count in (tools.new, tools.unused))
+        return _MAX_PENALTY if tools.new else 1.0
+    penalties = sum(min(_MAX_PENALTY, count * _PENALTY) for count in (tools.new, tools.unused))
     return max(0.0, round(tools.used_original / tools.total_original - penalties, 10))
 
 
 def tool_counts(comparison: Comparison) -> ToolAccuracy:
-    """Calls by name and canonical arguments, each recorded call consumed once; a semantic hit used its original."""
+    """Count calls by name and canonical arguments; each recorded call counts once, a semantic hit as its original."""
     base, candidate = _calls(comparison.base), _calls(comparison.candidate)
     exact = Counter(map(call_key, base)) & Counter(map(call_key, candidate))
-    used = exact.total() + sum(_semantic_hit(pair, exact) for pair in comparison.pairs)
-    used = min(used, len(base), len(candidate))
+    used_count = exact.total() + sum(_semantic_hit(pair, exact) for pair in comparison.pairs)
+    used_count = min(used_count, len(base), len(candidate))
     return ToolAccuracy(
-        total_original=len(base), used_original=used, new=len(candidate) - used, unused=len(base) - used
+        total_original=len(base),
+        used_original=used_count,
+        new=len(candidate) - used_count,
+        unused=len(base) - used_count,
     )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Interaction:
-    """What the user was answered on both sides: digests of payloads, empty where there was no answer."""
+    """The answers to the user on both sides, as digests of payloads; empty for no answer."""
 
     base: str
     candidate: str
-    paired: bool
+    is_paired: bool
 
 
 def interactions(comparison: Comparison) -> list[Interaction]:
-    """The turns with an answer, else the final answer alone."""
+    """The turns with an answer; if there are none, the final answer alone."""
     last = _last_answers(comparison.base), _last_answers(comparison.candidate)
     turns = [_interaction(pair, *last) for pair in comparison.pairs if pair.step.type == StepType.TURN]
-    answered = [turn for turn in turns if turn.base or turn.candidate]
+    answered_turns = [turn for turn in turns if turn.base or turn.candidate]
     final = comparison.final
-    return answered or ([_interaction(final, *last)] if final else [])
+    return answered_turns or ([_interaction(final, *last)] if final else [])
 
 
 def output_similarity(comparison: Comparison, payloads: Payloads, measure: Measure) -> tuple[float, str]:
-    """The mean over the interactions, and the method that judged the differing ones."""
+    """The mean similarity of the interactions, and the method that measured the differing ones."""
     turns = interactions(comparison)
-    fixed = [_fixed(turn) for turn in turns]
-    texts = [_texts(turn, payloads) for turn, known in zip(turns, fixed, strict=True) if known is None]
-    compared = measure.compare(texts[:INTERACTIONS])
-    found = [known for known in fixed if known is not None] + compared
-    if not found:
+    trivial = [_trivial_likeness(turn) for turn in turns]
+    texts = [_texts(turn, payloads) for turn, likeness in zip(turns, trivial, strict=True) if likeness is None]
+    new_likenesses = measure.compare(texts[:INTERACTIONS])
+    likenesses = [likeness for likeness in trivial if likeness is not None] + new_likenesses
+    if not likenesses:
         return 1.0, "identical"
-    methods = Counter(likeness.method for likeness in compared).most_common(1)
-    alone = "identical" if all(likeness.score == 1.0 for likeness in found) else "empty"
-    return sum(likeness.score for likeness in found) / len(found), methods[0][0] if methods else alone
+    methods = Counter(likeness.method for likeness in new_likenesses).most_common(1)
+    alone = "identical" if all(likeness.score == 1.0 for likeness in likenesses) else "empty"
+    return sum(likeness.score for likeness in likenesses) / len(likenesses), methods[0][0] if methods else alone
 
 
 def determinism(base: tuple[SideStep, JSONValue], candidate: tuple[SideStep, JSONValue]) -> float:
-    """Kurral's likeness of the configurations of two model calls."""
+    """Kurral's determinism score of two model calls."""
     return round(likeness_of(factors(_configuration(*base), _configuration(*candidate))), 4)
 
 
@@ -120,16 +125,16 @@ def _configuration(step: SideStep, input: JSONValue) -> ModelConfig:
 
 
 def deltas(comparison: Comparison) -> Deltas:
-    """Candidate minus base, and how many steps differ in what."""
+    """Candidate minus base, and the numbers of steps by differing field."""
     base, candidate = comparison.base.run, comparison.candidate.run
     counts = Counter(name for pair in comparison.pairs for name in pair.changes)
-    unpaired = sum(pair.sides is None for pair in comparison.pairs)
+    unpaired_count = sum(pair.sides is None for pair in comparison.pairs)
     return Deltas(
         tokens=candidate.tokens_in + candidate.tokens_out - base.tokens_in - base.tokens_out,
         cost_usd=_difference(base.cost_usd, candidate.cost_usd, 8),
         duration_ms=_difference(base.duration_ms, candidate.duration_ms, 3),
         steps=len(comparison.candidate.steps) - len(comparison.base.steps),
-        spans_with_differences=sum(bool(pair.changes) for pair in comparison.pairs) + unpaired,
+        spans_with_differences=sum(bool(pair.changes) for pair in comparison.pairs) + unpaired_count,
         output_changes=counts["output"],
         token_changes=counts["tokens"],
         cost_changes=counts["cost"],
@@ -151,19 +156,19 @@ def _interaction(pair: Pair, base_last: Mapping[int, str], candidate_last: Mappi
     return Interaction(
         base=(base.output_ref or base_last.get(base.sequence_no, "")) if base else "",
         candidate=(candidate.output_ref or candidate_last.get(candidate.sequence_no, "")) if candidate else "",
-        paired=pair.sides is not None,
+        is_paired=pair.sides is not None,
     )
 
 
 def _last_answers(side: Side) -> dict[int, str]:
-    """What the last model step under each step answered: not every recorder and replay gives turns an output."""
+    """The answer of the last model under each step; not all recorders and replays give turns an output."""
     models = (step for step in side.steps if step.type == StepType.MODEL and step.parent_no is not None)
     return {step.parent_no: step.output_ref for step in models if step.output_ref and step.parent_no is not None}
 
 
-def _fixed(turn: Interaction) -> Likeness | None:
-    """The likeness that no text is needed for."""
-    if not turn.paired:
+def _trivial_likeness(turn: Interaction) -> Likeness | None:
+    """The similarity of an unpaired or identical interaction; None for others."""
+    if not turn.is_paired:
         return Likeness(0.0, "empty")
     return Likeness(1.0, "identical") if turn.base == turn.candidate else None
 
@@ -172,8 +177,8 @@ def _texts(turn: Interaction, payloads: Payloads) -> tuple[str, str]:
     return answer_text(payloads.get(turn.base)), answer_text(payloads.get(turn.candidate))
 
 
-def _parameters(given: JSONValue) -> JSONObject:
-    parameters = given.get("parameters") if isinstance(given, dict) else None
+def _parameters(request: JSONValue) -> JSONObject:
+    parameters = request.get("parameters") if isinstance(request, dict) else None
     return parameters if isinstance(parameters, dict) else {}
 
 
@@ -181,7 +186,7 @@ def _difference(base: float | None, candidate: float | None, places: int) -> flo
     return None if base is None or candidate is None else round(candidate - base, places)
 
 
-def _imported(comparison: Comparison) -> dict[str, JSONValue]:
-    """Scores that the source systems had put into the files, by side."""
+def _imported_scores(comparison: Comparison) -> dict[str, JSONValue]:
+    """The scores from the imported files, by side."""
     sides: Sequence[tuple[str, Side]] = (("base", comparison.base), ("candidate", comparison.candidate))
     return {name: side.run.metadata[IMPORTED_SCORES] for name, side in sides if side.run.metadata.get(IMPORTED_SCORES)}

@@ -117,9 +117,9 @@ def _retrieval(comparison: Comparison, facets: list[Facet]) -> str:
         return summaries.document_changes(len(ranks), _document_counts(ranks))
     if facets:
         return summaries.same_documents(phrases.facet_phrase(facets[0]))
-    unpaired = summaries.unpaired_steps(_unpaired_counts(comparison, StepType.RETRIEVAL))
-    if unpaired:
-        return f"{unpaired}."
+    unpaired_clause = summaries.unpaired_steps(_unpaired_counts(comparison, StepType.RETRIEVAL))
+    if unpaired_clause:
+        return f"{unpaired_clause}."
     has_retrieval = bool(_pairs_of(comparison, StepType.RETRIEVAL))
     return summaries.section_state(SectionState.SAME_DOCUMENTS if has_retrieval else SectionState.NO_RETRIEVALS)
 
@@ -177,7 +177,7 @@ def _run_totals(comparison: Comparison) -> RunTotals:
         tokens=candidate.tokens_in + candidate.tokens_out - base.tokens_in - base.tokens_out,
         base_errors=base.error_count,
         candidate_errors=candidate.error_count,
-        untested=_untested_step(comparison),
+        untested_step=_untested_step(comparison),
     )
 
 

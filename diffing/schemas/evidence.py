@@ -1,4 +1,4 @@
-"""What an experiment found out about a difference: attached to a diff report, and shown with it."""
+"""Evidence: the findings of a proof about a difference, attached to a diff report."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -17,19 +17,27 @@ QuestionKind = Literal[
 ]
 EvidenceSide = Literal["base", "candidate"]
 ProbePurpose = Literal[
-    "reproduce",  # do all changes together, or none, bring back what was recorded?
-    "apply",  # is this enough?
-    "revert",  # can it be missing?
-    "search",  # a smallest set that is enough, or cannot be missing
-    "factorial",  # every combination, for shares and interactions
-    "part",  # a part of a change: a sentence, a document, a field
-    "clamp",  # one step as it was in the base
-    "repeat",  # the same again, sampled anew
+    # All changes together, or none: does the replay reproduce the recording?
+    "reproduce",
+    # One change on the base: is it sufficient?
+    "apply",
+    # The candidate without one change: is it necessary?
+    "revert",
+    # The search for a smallest sufficient or necessary set.
+    "search",
+    # Every combination, for shares and interactions.
+    "factorial",
+    # A part of a change: a sentence, a document, a field.
+    "part",
+    # One step with its output of the base.
+    "clamp",
+    # An unchanged repeat with new samples.
+    "repeat",
 ]
 
 
 class EvidenceQuestion(Schema):
-    """Which difference is explained. `checks` are those of `check` and `score`."""
+    """The difference to explain; `checks` belong to the kinds `check` and `score`."""
 
     kind: QuestionKind
     text: str
@@ -37,27 +45,30 @@ class EvidenceQuestion(Schema):
 
 
 class Certificate(Schema):
-    """Why taking this change alone back cannot matter in this run, known without any replay."""
+    """Why reverting this change alone has no effect in this run, known without a replay."""
 
     kind: CertificateKind
     reason: str
 
 
 class AtomEvidence(Schema):
-    """One change and what was found out about it; null: not tested.
+    """One change with its findings; null: not tested.
 
-    `sufficient`: it alone gives the base the candidate's outcome. `necessary`: without it the candidate's is gone.
+    `sufficient`: alone it gives the base the candidate's outcome. `necessary`: without it, the candidate loses its
+    outcome.
     """
 
     id: str
-    parent: str | None  # the change that this is a part of
+    # The change that this is a part of.
+    parent: str | None
     category: Category
     title: str
     description: str
     base: StepRef | None
     candidate: StepRef | None
     testable: bool
-    why_not: str  # why no replay can apply it
+    # Why no replay can apply it.
+    why_not: str
     certificate: Certificate | None
     sufficient: bool | None
     necessary: bool | None
@@ -71,20 +82,25 @@ class ProbeEvidence(Schema):
     purpose: ProbePurpose
     applied: list[str]
     side: EvidenceSide
-    clamped: int | None  # the candidate's step that answered as its counterpart in the base
+    # The candidate's step that gets the output of its partner in the base.
+    clamped: int | None
     outcome: ProbeOutcome
-    said: str  # what came out, in short
-    missing: str  # what a replay would have to run for an answer
+    # The outcome in short.
+    said: str
+    # The live call that the replay would have needed.
+    missing: str
     repeats: int
     executed_steps: int
     cached_calls: int
     live_calls: int
-    cost_usd: float | None  # null: unknown
-    run: UUID | None  # the derived run, where it was a real session
+    # Null: unknown.
+    cost_usd: float | None
+    # The derived run of a replay in a real session.
+    run: UUID | None
 
 
 class Mediator(Schema):
-    """A step through which the cause worked. Tested: with its old answer the old outcome came back."""
+    """A step on the path of the cause. Tested: with its old output, the old outcome returned."""
 
     step: StepRef
     role: Literal["entry", "between", "commitment"]
@@ -100,7 +116,7 @@ class Interval(Schema):
 
 
 class GateStatus(StrEnum):
-    """Whether it was rejected that chance alone explains the difference. `not_run`: repeats do not tell yet."""
+    """Whether chance alone is rejected as an explanation. `not_run`: not enough repeats yet."""
 
     NOT_NEEDED = "not_needed"
     RULED_OUT = "rejected"
@@ -109,7 +125,7 @@ class GateStatus(StrEnum):
 
 
 class NoiseGate(Schema):
-    """Whether chance alone could have made the difference: both sides repeated unchanged."""
+    """The test of chance alone: unchanged repeats of both sides."""
 
     status: GateStatus
     reason: str
@@ -123,7 +139,7 @@ class NoiseGate(Schema):
 
 
 class Interaction(Schema):
-    """How much two changes do together beyond what each does alone; negative: they do the same thing."""
+    """The effect of two changes together beyond their separate effects; negative: they overlap."""
 
     one: str
     other: str
@@ -131,7 +147,7 @@ class Interaction(Schema):
 
 
 class CheapestExperiment(Schema):
-    """What would settle it; the estimate of the cost is null where no price is known."""
+    """The experiment that would settle the question; the estimated cost is null if a price is unknown."""
 
     text: str
     replays: int
@@ -140,26 +156,30 @@ class CheapestExperiment(Schema):
 
 
 class Findings(Schema):
-    """What the probes made so far say. Budget and time only ever add to it."""
+    """The findings of the replays so far; more budget or time only adds to them."""
 
     question: EvidenceQuestion
     verdict: EvidenceVerdict
     conclusion: str
     confidence: Confidence
-    rule: str  # the row of the table that gave the confidence
-    primary: list[list[str]]  # the smallest sets of changes that are enough; several when it is over-determined
+    # The rule that gave the confidence.
+    rule: str
+    # The smallest sufficient sets of changes; several if the difference is over-determined.
+    primary: list[list[str]]
     atoms: list[AtomEvidence]
     probes: list[ProbeEvidence]
     mediators: list[Mediator]
     noise: NoiseGate
     interactions: list[Interaction]
-    shares: Literal["exact", "sampled", "none"]  # how the Shapley shares were found
+    # How the Shapley shares were computed.
+    shares: Literal["exact", "sampled", "none"]
     replays_cached: int
     replays_live: int
     steps_executed: int
     live_calls: int
     cost_usd: float | None
-    features: list[str]  # what was compared
+    # The compared features of the outcome.
+    features: list[str]
     scope: Literal["in this run", "over repeats"]
     repeats: int
     assumptions: list[str]
@@ -168,7 +188,7 @@ class Findings(Schema):
 
 
 class Evidence(Findings):
-    """Findings as they are stored: one for each question about a report."""
+    """Stored findings: one for each question about a report."""
 
     id: UUID
     diff: UUID

@@ -1,4 +1,4 @@
-"""The diff report: what JSON, Markdown, HTML, the browser and the share page are made from."""
+"""The diff report, as the source of JSON, Markdown, HTML, the browser and the share page."""
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
@@ -23,7 +23,10 @@ Audience = Literal["anyone", "signed_in", "people"]
 
 
 class AlignedPair(Schema):
-    """`changes` names what differs: input, output, status, model, parameters, tokens, cost, duration."""
+    """Two corresponding steps, or an unpaired one; `changes` names the differing fields.
+
+    They are input, output, status, model, parameters, tokens, cost and duration.
+    """
 
     base: StepRef | None
     candidate: StepRef | None
@@ -39,7 +42,7 @@ class TextSpan(Schema):
 
 
 class TextDiff(Schema):
-    """Word-level diff of the normalised texts; the raw texts are on the two steps."""
+    """Word-level diff of the normalised texts; the steps have the raw texts."""
 
     spans: list[TextSpan]
     similarity: float
@@ -68,12 +71,14 @@ class RankChange(Schema):
 
 class RankComparison(Schema):
     changes: list[RankChange]
-    rbo: float  # rank-biased overlap, p = 0.9
-    kendall_tau: float | None  # over the documents in both; null under two of them
+    # Rank-biased overlap, p = 0.9.
+    rbo: float
+    # Over the documents in both lists; null if they share fewer than two.
+    kendall_tau: float | None
 
 
 class MessageChange(Schema):
-    """One entry of a message-list diff; `index` counts on the side(s) that have the message."""
+    """One entry of a message-list diff; a side without the message has no index."""
 
     op: Literal["added", "removed", "changed"]
     role: str
@@ -83,9 +88,10 @@ class MessageChange(Schema):
 
 
 class SectionItem(Schema):
-    """One thing that changed. Only the comparisons that apply are present."""
+    """One difference, with the comparisons that apply to it."""
 
-    kind: str  # e.g. "system prompt", "message list", "arguments", "result", "completion", "parameters"
+    # For example "system prompt", "message list", "arguments", "result", "completion", "parameters".
+    kind: str
     title: str
     relation: Relation
     base: StepRef | None
@@ -137,11 +143,12 @@ class Scores(Schema):
     tools: ToolAccuracy
     similarity_method: str
     determinism: float | None
-    imported: dict[str, JSONValue]  # scores that came inside the imported files
+    # Scores from the imported files.
+    imported: dict[str, JSONValue]
 
 
 class Deltas(Schema):
-    """Candidate minus base; null when one side is unknown."""
+    """Candidate minus base; null if one side is unknown."""
 
     tokens: int | None
     cost_usd: float | None
@@ -155,7 +162,7 @@ class Deltas(Schema):
 
 
 class PathLink(Schema):
-    """One link from cause to effect, with the text that carried it."""
+    """One link from cause to effect, with the text that was passed on."""
 
     step: StepRef
     side: Literal["base", "candidate"]
@@ -165,7 +172,7 @@ class PathLink(Schema):
 
 
 class Cause(Schema):
-    """One suspected cause. `category` follows the order of the replay-fork-diff document."""
+    """One possible cause; `category` follows the order of the replay-fork-diff document."""
 
     category: Category
     title: str
@@ -187,11 +194,12 @@ class Attribution(Schema):
 
 
 class Brief(Schema):
-    """The report for a reader who knows nothing else, in sentences. The cause itself is the attribution's sentence."""
+    """The first lines of a report, in sentences. The sentence of the attribution states the cause."""
 
     compared: str
     changed: str
-    confidence: str  # high, medium or low, or why there is none
+    # High, medium or low, or why there is none.
+    confidence: str
     why: str
     next: str
 
@@ -204,11 +212,12 @@ class RunRef(Schema):
     source: str
     fork_sequence_no: int | None
     source_run: UUID | None
-    original: UUID | None = None  # the run that an imported replay says it replayed
+    # The source of an imported replay, as declared by the file.
+    original: UUID | None = None
 
 
 class DiffOptions(Schema):
-    """`similarity`: auto takes embeddings where the extra is installed."""
+    """`similarity`: `auto` uses embeddings if the extra is installed."""
 
     similarity: Literal["auto", "lexical"] = "auto"
 
@@ -220,29 +229,33 @@ class DiffRequest(Schema):
 
 
 class LaneStep(Schema):
-    """A step of the base that came out otherwise: in the candidate, in the unchanged replay, or in both."""
+    """A step of the base that differs in the candidate, in the unchanged replay, or in both."""
 
     base: StepRef
     candidate: StepRef | None
     unchanged: StepRef | None
     with_changes: Relation
     without_changes: Relation
-    changes: list[str]  # what differs without the changes
+    # The differing fields without the changes.
+    changes: list[str]
 
 
 class UnchangedLane(Schema):
-    """The base replayed without the candidate's changes: what replaying alters by itself is not due to them."""
+    """The base replayed without the candidate's changes: its differences are not due to the changes."""
 
     id: UUID
     created_at: datetime
     run: RunRef
-    diff: UUID  # the report of base and unchanged replay
+    # The report of base and unchanged replay.
+    diff: UUID
     session: UUID | None
-    how: str  # what was asked again, in words
+    # Which calls were made again.
+    how: str
     sentence: str
     answer_differs: bool
     scores: Scores
-    added: int  # steps that only the unchanged replay has
+    # Steps that only the unchanged replay has.
+    added: int
     steps: list[LaneStep]
 
 
@@ -252,17 +265,17 @@ class RunVerdict(Schema):
 
 
 class RunVerdicts(Schema):
-    """Whether each side did its task, as it is judged now."""
+    """The current verdicts on whether each run did its task."""
 
     base: RunVerdict
     candidate: RunVerdict
 
 
 class DiffReport(Schema):
-    """Immutable, addressed by (base, candidate, options), but for the evidence and the outcomes: they may come later.
+    """A report, addressed by (base, candidate, options). Immutable, except for later evidence and outcomes.
 
-    `attribution` is what the strongest evidence says. Where that comes from an experiment, `observed` is what the
-    recordings alone had said.
+    `attribution` follows the strongest evidence. If that comes from a proof, `observed` is the attribution by the
+    recordings alone.
     """
 
     schema_version: Literal["1"] = "1"
@@ -278,14 +291,18 @@ class DiffReport(Schema):
     deltas: Deltas
     attribution: Attribution
     observed: Attribution | None = None
-    evidence: list[Evidence] = []  # of experiments, the newest for each question
-    unchanged: UnchangedLane | None = None  # once the base was replayed without the changes
-    brief: Brief | None = None  # null only while the report is being written
-    outcomes: RunVerdicts | None = None  # null only while the report is being written
+    # The newest evidence for each question.
+    evidence: list[Evidence] = []
+    # Null before the base is replayed without the changes.
+    unchanged: UnchangedLane | None = None
+    # Null only while the report is computed.
+    brief: Brief | None = None
+    # Null only while the report is computed.
+    outcomes: RunVerdicts | None = None
 
 
 class DiffStatus(Status):
-    """A report that could not be made may be asked for again, and several may make it at once: the first stays."""
+    """The states of a report. A failed one may be requested again; of parallel computations, the first is stored."""
 
     PENDING = "pending"
     READY = "ready"
@@ -297,7 +314,7 @@ class DiffStatus(Status):
 
 
 class DiffPending(Schema):
-    """A report that is not there yet: ask for it again. `failed` says why; requesting the diff again tries again."""
+    """A report that is not ready. Poll it; if it `failed`, `error` has the reason, and a new request retries it."""
 
     id: UUID
     status: Literal[DiffStatus.PENDING, DiffStatus.FAILED]
@@ -319,7 +336,7 @@ class DiffList(Schema):
 
 
 class ShareRequest(Schema):
-    """Who may open the link, until when and how often. `people` are names of API tokens, for that audience."""
+    """Who may open a link, until when and how often; `people` are names of API tokens, for that audience."""
 
     expires_in_s: Annotated[int, Field(gt=0, le=3_650 * 86_400)] | None = None
     audience: Audience = "anyone"
@@ -327,14 +344,14 @@ class ShareRequest(Schema):
     max_views: Annotated[int, Field(gt=0, le=1_000_000)] | None = None
 
     @model_validator(mode="after")
-    def _names_people_or_not(self) -> "ShareRequest":
+    def _check_people(self) -> "ShareRequest":
         if (self.audience == "people") != bool(self.people):
-            raise ValueError("`people` goes with the audience `people`, which needs at least one name")
+            raise ValueError("the audience `people` needs at least one name in `people`; other audiences take none")
         return self
 
 
 class ShareView(Schema):
-    """`url` holds the token and is present only in the answer that created the link."""
+    """A share link; `url` contains the token and is present only in the response that created the link."""
 
     id: UUID
     diff: UUID
@@ -347,11 +364,12 @@ class ShareView(Schema):
     revoked_at: datetime | None
     max_views: int | None
     views: int
-    opens: bool  # false: expired, revoked, seen as often as it may be, or sharing is off
+    # False: expired, revoked, used up, or sharing is disabled.
+    opens: bool
 
 
 class ShareList(Schema):
-    """`enabled` false: the server's operator switched sharing off, and no link opens."""
+    """The links to a report; if `enabled` is false, sharing is disabled and no link opens."""
 
     enabled: bool
     shares: list[ShareView]

@@ -1,1 +1,1 @@
-"""Every sentence of a report about its cause, written from typed facts. Pure."""
+"""Every sentence of a report, written from typed facts. Pure."""

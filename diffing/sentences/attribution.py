@@ -1,4 +1,4 @@
-"""The sentences of an attribution: the verdict, what it rests on, and what would settle it. Pure."""
+"""Sentences of an attribution: the verdict, its evidence, and the experiment that would settle it. Pure."""
 
 from collections.abc import Mapping
 from typing import Final, assert_never
@@ -102,9 +102,9 @@ def _without_cause(verdict: NoDifference | NoEffect | NothingInCommon | NoExplan
         case NoExplanation():
             return "The final answers differ, but nothing recorded before them does."
         case OpenVerdict():
-            which = "which of these" if verdict.doubts else "which of these changes"
-            named = "; ".join([_named(verdict.changes), *map(doubt, verdict.doubts)])
-            return f"The final answers differ, and the recordings alone cannot show {which} is the cause: {named}."
+            candidates = "which of these" if verdict.doubts else "which of these changes"
+            names = "; ".join([_change_names(verdict.changes), *map(doubt, verdict.doubts)])
+            return f"The final answers differ, and the recordings alone cannot show {candidates} is the cause: {names}."
         case _:
             assert_never(verdict)
 
@@ -126,9 +126,9 @@ def _by_chance(verdict: Resampling | Trials) -> str:
 def _by_changes(verdict: JointChange | ManualAnswer | ConfigurationDiffers | SingleCause) -> str:
     match verdict:
         case JointChange():
-            what = "differences occurred" if verdict.has_resampling else "changes were made"
-            which = f"{verdict.count} {what} together; which of them is the cause was not tested"
-            return f"{which}: {_named(verdict.changes)}. {consequences.statement(verdict.answer)}"
+            noun = "differences occurred" if verdict.has_resampling else "changes were made"
+            finding = f"{verdict.count} {noun} together; which of them is the cause was not tested"
+            return f"{finding}: {_change_names(verdict.changes)}. {consequences.statement(verdict.answer)}"
         case ManualAnswer():
             by_hand = f"The output of {verdict.step} was set by hand, so the outcome differs by construction."
             return f"{by_hand} {consequences.statement(verdict.answer)}"
@@ -139,7 +139,7 @@ def _by_changes(verdict: JointChange | ManualAnswer | ConfigurationDiffers | Sin
                 f"{consequences.statement(verdict.answer)}"
             )
         case SingleCause():
-            return _caused(verdict)
+            return _single_cause(verdict)
         case _:
             assert_never(verdict)
 
@@ -154,9 +154,9 @@ def _no_effect(verdict: NoEffect) -> str:
 
 def _trials(verdict: Trials) -> str:
     counter = verdict.counter.replace("_", " ").removesuffix(" id")
-    which = f"task {verdict.task}, {counter} {format_value(verdict.base)} and {format_value(verdict.candidate)}"
+    trials = f"task {verdict.task}, {counter} {format_value(verdict.base)} and {format_value(verdict.candidate)}"
     return (
-        f"Probably chance: the runs are two trials of one task with one configuration ({which}), and no recorded "
+        f"Probably chance: the runs are two trials of one task with one configuration ({trials}), and no recorded "
         f"prompt, tool, model or setting differs between them. They diverge at step {verdict.step}, where "
         f"{_divergence(verdict)}; in the end, {end_sentence(consequences.clause(verdict.answer))}"
     )
@@ -176,22 +176,22 @@ def _divergence(verdict: Trials) -> str:
             assert_never(verdict.divergence)
 
 
-def _caused(verdict: SingleCause) -> str:
-    """The cause with what it did; no effect is claimed where nothing recorded links the two."""
-    named = f"{SUSPICION}{inside_sentence(verdict.change)}" if verdict.is_suspicion else verdict.change
+def _single_cause(verdict: SingleCause) -> str:
+    """The cause with its consequence; without recorded data flow, it claims no effect."""
+    cause = f"{SUSPICION}{inside_sentence(verdict.change)}" if verdict.is_suspicion else verdict.change
     if not verdict.has_data_flow:
-        return f"{named}. {consequences.statement(verdict.consequence.answer)}{NO_DATA_FLOW}"
-    others = end_sentence(f"{OPEN_CHANGES}{_named(verdict.open_changes)}") if verdict.open_changes else ""
-    return f"{end_sentence(f'{named} {consequences.predicate(verdict.consequence)}')}{others}"
+        return f"{cause}. {consequences.statement(verdict.consequence.answer)}{NO_DATA_FLOW}"
+    open_changes = end_sentence(f"{OPEN_CHANGES}{_change_names(verdict.open_changes)}") if verdict.open_changes else ""
+    return f"{end_sentence(f'{cause} {consequences.predicate(verdict.consequence)}')}{open_changes}"
 
 
-def _named(changes: Changes) -> str:
+def _change_names(changes: Changes) -> str:
     more = [f"{changes.more} more"] if changes.more else []
     return "; ".join([*map(inside_sentence, changes.titles), *more])
 
 
 def evidence(facts: Evidence) -> str:
-    """One line of what a verdict rests on."""
+    """One line of evidence for a verdict."""
     match facts:
         case Reason():
             return f"{reason(facts)}."
@@ -211,19 +211,19 @@ def reason(facts: Reason) -> str:
 
 
 def doubt(facts: Doubt) -> str:
-    """What else may have made the difference, as a noun."""
+    """Another possible cause of the difference, as a noun."""
     more = f" and {facts.more:,} more step{'' if facts.more == 1 else 's'}" if facts.more else ""
     return _DOUBTS[facts.kind].format(step=facts.step, settings=facts.settings, more=more)
 
 
 def description(step: str, more: int, facts: Reason) -> str:
-    """Where a change acts, and why it may be the cause."""
+    """The steps that a change affects, and why it may be the cause."""
     also = f", and {count_noun(more, 'more step')}" if more else ""
     return f"At {step}{also}. {reason(facts)}."
 
 
 def experiment(facts: Experiment | None) -> str:
-    """What would settle the verdict; empty where nothing has to be."""
+    """The experiment that would settle the verdict; empty if none is needed."""
     if facts is None:
         return ""
     match facts.kind:

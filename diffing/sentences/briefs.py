@@ -11,12 +11,12 @@ from traces.core.vocabulary import Reason
 
 
 class RunState(StrEnum):
-    """How a run ended; `ended`: it completed without running a check that failed in the other run."""
+    """How a run ended; `ran_to_end`: it completed without running a check that failed in the other run."""
 
     COMPLETED = "completed"
     FAILED = "failed"
     RUNNING = "running"
-    ENDED = "ended"
+    RAN_TO_END = "ran_to_end"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,7 +35,7 @@ class RunRelation(StrEnum):
     REPLAY = "replay"
     TWO_REPLAYS = "two_replays"
     RECORDINGS = "recordings"
-    OTHER = "other"
+    UNRELATED_REPLAY = "unrelated_replay"
     CANDIDATE_REPLAYS_BASE = "candidate_replays_base"
     BASE_REPLAYS_CANDIDATE = "base_replays_candidate"
 
@@ -77,7 +77,7 @@ def compared_runs(relation: RunRelation, base: BriefRun, candidate: BriefRun) ->
 
 _RELATIONS: Final[Mapping[RunRelation, str]] = {
     RunRelation.RECORDINGS: " The runs were recorded separately.",
-    RunRelation.OTHER: "",
+    RunRelation.UNRELATED_REPLAY: "",
     RunRelation.CANDIDATE_REPLAYS_BASE: " The candidate is an imported replay of the base.",
     RunRelation.BASE_REPLAYS_CANDIDATE: " The base is an imported replay of the candidate.",
 }
@@ -93,17 +93,17 @@ def _fork(run: BriefRun) -> str:
 
 
 def _end(end: RunEnd) -> str:
-    state = {RunState.RUNNING: "still running", RunState.ENDED: "ran to its end"}.get(end.state, end.state.value)
+    state = {RunState.RUNNING: "still running", RunState.RAN_TO_END: "ran to its end"}.get(end.state, end.state.value)
     success = [] if end.success is None else [f"task recorded as {'done' if end.success else 'failed'}"]
     return ", ".join([state, *success, *([end.points] if end.points else [])])
 
 
 def untested_step(step: UntestedStep) -> str:
     """A step that the replay did not run does not count as passed."""
-    other = "base" if step.side == "candidate" else "candidate"
+    other_side = "base" if step.side == "candidate" else "candidate"
     return (
-        f"Step {step.number} ({step.name}) failed in the {other} and was not run in the {step.side}, so whether it "
-        "would pass there is unknown."
+        f"Step {step.number} ({step.name}) failed in the {other_side} and was not run in the {step.side}, so whether "
+        "it would pass there is unknown."
     )
 
 
@@ -111,7 +111,7 @@ def untested_step(step: UntestedStep) -> str:
 class StepCounts:
     """Numbers of paired and unpaired steps."""
 
-    paired: int
+    pairs: int
     differing: int
     moves: int = 0
     base_only: int = 0
@@ -134,7 +134,7 @@ def changed(changes: Changes, counts: StepCounts, answers: tuple[str, str] | Non
 
 def _step_counts(counts: StepCounts) -> str:
     verb = "differs" if counts.differing == 1 else "differ"
-    parts = [f"{counts.differing:,} of {count_noun(counts.paired, 'paired step')} {verb}"]
+    parts = [f"{counts.differing:,} of {count_noun(counts.pairs, 'paired step')} {verb}"]
     parts += [f"{counts.moves:,} moved"] if counts.moves else []
     parts += [f"{counts.base_only:,} only in the base"] if counts.base_only else []
     parts += [f"{counts.candidate_only:,} only in the candidate"] if counts.candidate_only else []
@@ -234,7 +234,7 @@ def replays_used(counts: str) -> str:
     return f"It took {counts}."
 
 
-def unsettled(rule: str) -> str:
+def open_proof(rule: str) -> str:
     """Why replays did not settle the cause."""
     return f"Replays did not settle it: {rule}"
 
@@ -292,29 +292,29 @@ class NextKind(StrEnum):
 
     NOTHING_TO_EXPLAIN = "nothing_to_explain"
     BETTER_RUNS = "better_runs"
-    DONE = "done"
+    NOTHING_OPEN = "nothing_open"
     NO_REPLAY_HELPS = "no_replay_helps"
     REPEATS = "repeats"
     SAMPLES = "samples"
     TYPICAL_BASE = "typical_base"
     MORE_SAMPLES = "more_samples"
-    SHOWN = "shown"
-    SHOWN_WITHOUT_SKIPPED = "shown_without_skipped"
+    REPLAYS_LISTED = "replays_listed"
+    REPLAYS_SUFFICE = "replays_suffice"
 
 
 _NO_CAUSE: Final = "These two runs have no cause to find. An experiment with several samples of each shows more."
 _NEXT: Final[Mapping[NextKind, str]] = {
     NextKind.NOTHING_TO_EXPLAIN: "Nothing, unless you expected another answer.",
     NextKind.BETTER_RUNS: "Compare two runs of the same agent on the same task.",
-    NextKind.DONE: "Nothing is open.",
+    NextKind.NOTHING_OPEN: "Nothing is open.",
     NextKind.NO_REPLAY_HELPS: "No replay can show more.",
     NextKind.REPEATS: "Nothing is open. Repeats would show how often this happens.",
     NextKind.SAMPLES: _NO_CAUSE,
     NextKind.TYPICAL_BASE: f"{_NO_CAUSE} No repeat of the base came out as recorded; use a typical run as the base.",
     NextKind.MORE_SAMPLES: "Every necessary combination was tried, once each; an experiment with several samples shows "
     "more.",
-    NextKind.SHOWN: "Nothing is open. The replays that show it are listed below.",
-    NextKind.SHOWN_WITHOUT_SKIPPED: "Nothing is open. The replays that show it are listed below; those that could not "
+    NextKind.REPLAYS_LISTED: "Nothing is open. The replays that show it are listed below.",
+    NextKind.REPLAYS_SUFFICE: "Nothing is open. The replays that show it are listed below; those that could not "
     "run are not needed.",
 }
 

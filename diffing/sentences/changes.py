@@ -1,4 +1,4 @@
-"""Changes as short phrases, which name the thing and quote the words that differ. Pure."""
+"""Changes as short phrases that name the changed thing and quote the differing words. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -23,13 +23,19 @@ from diffing.sequences.text_diff import (
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepStatus, StepType
 
-QUOTE: Final = 90  # characters quoted of a text in a sentence
-_TOLD: Final = 2  # values of one kind told with what they say
-_LISTED: Final = 8  # names of fields
-_READ: Final = 40  # differences looked at for the most telling one
-_SAME: Final = 0.5  # share of a text that an edit keeps; one that keeps less is another text
-_FEW: Final = 160  # characters of a change that is quoted rather than named
-_TELLING: Final = (
+# Characters quoted of a text in a sentence.
+QUOTE: Final = 90
+# Changed fields named with their values; of more, only the names.
+_NAMED_VALUES: Final = 2
+# Names of fields.
+_MAX_FIELDS: Final = 8
+# Differences searched for a status field.
+_MAX_CHANGES: Final = 40
+# Share of a text that an edit leaves unchanged; below it, the text is another one.
+_MIN_EQUAL: Final = 0.5
+# A change with more characters is named, not quoted.
+_MAX_QUOTED: Final = 160
+_STATUS_FIELDS: Final = (
     "status",
     "state",
     "outcome",
@@ -41,27 +47,28 @@ _TELLING: Final = (
     "error",
     "reason",
 )
-_ORDER: Final = {name: place for place, name in enumerate(_TELLING)}
+_STATUS_ORDER: Final = {name: place for place, name in enumerate(_STATUS_FIELDS)}
 
-
-METHODS: Final[Mapping[str, str]] = {  # how the likeness of two texts was measured
+# How the similarity of two texts was measured.
+METHODS: Final[Mapping[str, str]] = {
     "identical": "the texts are equal",
     "embeddings": "by meaning, with sentence embeddings",
     "difflib": "by equal characters",
     "jaccard": "by shared words",
     "empty": "one of the texts is empty",
 }
-SUSPICION: Final = "Suspected, not proved: "  # before a cause that only observation names
-OPEN_CHANGES: Final = " Not ruled out: "  # after it, before what else differs
+# Prefix of a cause that only observation names, and the parts after it. Stored sentences are recognised by them.
+SUSPICION: Final = "Suspected, not proved: "
+OPEN_CHANGES: Final = " Not ruled out: "
 NO_DATA_FLOW: Final = " The recordings do not show how one led to the other."
 
 
 def facet_phrase(facet: Facet) -> str:
-    """The change as an action: “Adding “…” to the system prompt”."""
+    """A change as an action: “Adding “…” to the system prompt”."""
     if facet.kind in _TEXTS:
         return edit_phrase(as_text(facet.base), as_text(facet.candidate), _TEXTS[facet.kind])
     if facet.kind == WINDOW:
-        return _window(facet)
+        return _window_edit(facet)
     if facet.kind == "message list":
         return _message_edit(facet)
     if facet.kind == "tool schemas":
@@ -78,12 +85,12 @@ def facet_phrase(facet: Facet) -> str:
 
 
 def resampling_phrase(pair: Pair) -> str:
-    """Another answer of a model, which no change explains."""
-    return f"Another answer of the model to the same request at {step_name(pair)}"
+    """A different answer of a model that no change explains."""
+    return f"A different answer of the model to the same request at {step_name(pair)}"
 
 
 def unpaired_phrase(pair: Pair) -> str:
-    """A step that only one run has."""
+    """An unpaired step."""
     side = "base" if pair.base else "candidate"
     number = pair.step.sequence_no
     if pair.step.type == StepType.TOOL:
@@ -93,38 +100,38 @@ def unpaired_phrase(pair: Pair) -> str:
 
 
 def unpaired_note(pair: Pair) -> str:
-    """A step that only one run has, as a note beside it."""
+    """An unpaired step, as a note."""
     return f"only in the {'base' if pair.base else 'candidate'}: {pair.step.summary}".rstrip(": ")
 
 
 def join_effect(cause: str, effect: str) -> str:
-    """What changed at the first step of a path, and what the step made of it."""
+    """The change at the first step of a path, and its effect on the step's output."""
     if effect in {"", cause}:
         return cause
-    return f"{cause}; so it {effect}" if effect.startswith("asks") else f"{cause}; {effect}"
+    return f"{cause}; so it {effect}" if effect.startswith("requests") else f"{cause}; {effect}"
 
 
-def edit_phrase(base: str, candidate: str, where: str) -> str:
-    """An edit of a text, by the words that went and came."""
+def edit_phrase(base: str, candidate: str, location: str) -> str:
+    """An edit of a text, by the deleted and inserted words."""
     spans = word_diff(normalise(base), normalise(candidate))
-    gone, come = deleted_text(spans), inserted_text(spans)
+    deletions, insertions = deleted_text(spans), inserted_text(spans)
     if not base.strip():
-        return f"Giving {where} “{shorten(candidate, QUOTE)}”" if candidate.strip() else f"Changing {where}"
+        return f"Giving {location} “{shorten(candidate, QUOTE)}”" if candidate.strip() else f"Changing {location}"
     if not candidate.strip():
-        return f"Removing {where}"
-    if come and not gone:
-        return f"Adding “{shorten(come, QUOTE)}” to {where}"
-    if gone and not come:
-        return f"Removing “{shorten(gone, QUOTE)}” from {where}"
-    if len(gone) + len(come) <= _FEW or _kept(spans) > _SAME:
-        return f"Changing “{shorten(gone, QUOTE)}” to “{shorten(come, QUOTE)}” in {where}"
-    return f"Rewriting {where} (now “{shorten(candidate, QUOTE)}”)"
+        return f"Removing {location}"
+    if insertions and not deletions:
+        return f"Adding “{shorten(insertions, QUOTE)}” to {location}"
+    if deletions and not insertions:
+        return f"Removing “{shorten(deletions, QUOTE)}” from {location}"
+    if len(deletions) + len(insertions) <= _MAX_QUOTED or _equal_share(spans) > _MIN_EQUAL:
+        return f"Changing “{shorten(deletions, QUOTE)}” to “{shorten(insertions, QUOTE)}” in {location}"
+    return f"Rewriting {location} (now “{shorten(candidate, QUOTE)}”)"
 
 
 def facet_note(facet: Facet) -> str:
-    """The change as a note beside a step: “amount 4200 → 42”."""
+    """A change as a note: “amount 4200 → 42”."""
     if facet.part == "output" and (side := idle_side(facet.pair.base, facet.pair.candidate)):
-        return f"not run in the {side}, where a placeholder stands in for its answer"
+        return f"not run in the {side}: its output is a placeholder"
     if facet.form == "ranks":
         return _rank_note(facet)
     if facet.kind == "tool calls":
@@ -133,24 +140,25 @@ def facet_note(facet: Facet) -> str:
         return "; ".join(_message_note(item.op, item.role, item.base, item.candidate) for item in facet.messages[:2])
     if facet.form == "text":
         return text_note(as_text(facet.base), as_text(facet.candidate))
-    changes = value_changes(facet.base, facet.candidate, limit=_READ)
-    return "; ".join(value_note(change) for change in _telling_first(changes)[:2])
+    changes = value_changes(facet.base, facet.candidate, limit=_MAX_CHANGES)
+    return "; ".join(value_note(change) for change in _status_fields_first(changes)[:2])
 
 
 def text_note(base: str, candidate: str) -> str:
-    """Which words went and came."""
+    """The deleted and inserted words of a text."""
     spans = word_diff(normalise(base), normalise(candidate))
-    gone, come = deleted_text(spans), inserted_text(spans)
-    if gone and come and _kept(spans) < _SAME:  # scraps of two sentences say less than both
-        gone, come = base, candidate
-    if gone and come:
-        before, after = difference_excerpts(gone, come, QUOTE)
+    deletions, insertions = deleted_text(spans), inserted_text(spans)
+    # Fragments of two different sentences are less clear than both sentences.
+    if deletions and insertions and _equal_share(spans) < _MIN_EQUAL:
+        deletions, insertions = base, candidate
+    if deletions and insertions:
+        before, after = difference_excerpts(deletions, insertions, QUOTE)
         return f"“{before}” → “{after}”"
-    return f"+ “{shorten(come, QUOTE)}”" if come else f"− “{shorten(gone, QUOTE)}”"
+    return f"+ “{shorten(insertions, QUOTE)}”" if insertions else f"− “{shorten(deletions, QUOTE)}”"
 
 
 def value_note(change: Change) -> str:
-    """One difference of two values, by its name."""
+    """One difference of two values, with its name."""
     name = pointer_name(change.path)
     if change.op == "added":
         return f"{name} {format_value(change.candidate)} added".strip()
@@ -164,10 +172,10 @@ def value_note(change: Change) -> str:
 
 
 def step_name(pair: Pair) -> str:
-    """A step in words: its number on the side that has it, its type and what it is called."""
+    """A step by number, type and name."""
     step = pair.step
-    named = f" {step.display_name}" if step.display_name not in {step.type, ""} else ""
-    return f"step {step.sequence_no} ({step.type}{named})"
+    name = f" {step.display_name}" if step.display_name not in {step.type, ""} else ""
+    return f"step {step.sequence_no} ({step.type}{name})"
 
 
 _TEXTS: Final = {
@@ -178,7 +186,7 @@ _TEXTS: Final = {
 }
 
 
-def _kept(spans: Sequence[Span]) -> float:
+def _equal_share(spans: Sequence[Span]) -> float:
     total = sum(len(span.text) for span in spans)
     return sum(len(span.text) for span in spans if span.op == "equal") / total if total else 1.0
 
@@ -187,21 +195,21 @@ def _message_edit(facet: Facet) -> str:
     if not facet.messages:
         return "Changing the messages"
     item = facet.messages[0]
-    where = "the user's message" if item.role == "user" else f"a message of the {item.role or 'history'}"
+    location = "the user's message" if item.role == "user" else f"a message of the {item.role or 'history'}"
     if item.op == "added":
-        new = "a user's message" if item.role == "user" else where
+        new = "a user's message" if item.role == "user" else location
         return f"Adding {new} (“{shorten(item.candidate, QUOTE)}”)"
     if item.op == "removed":
-        return f"Leaving out {where} (“{shorten(item.base, QUOTE)}”)"
-    return edit_phrase(item.base, item.candidate, where)
+        return f"Removing {location} (“{shorten(item.base, QUOTE)}”)"
+    return edit_phrase(item.base, item.candidate, location)
 
 
-def _window(facet: Facet) -> str:
-    """Messages that one side's context window dropped."""
+def _window_edit(facet: Facet) -> str:
+    """Messages that the context window of one side dropped."""
     first, count = facet.messages[0], len(facet.messages)
     verb = "Dropping" if first.op == "removed" else "No longer dropping"
-    what = "an earlier message" if count == 1 else f"{count} earlier messages"
-    return f"{verb} {what} from the context (“{shorten(first.base or first.candidate, QUOTE)}”)"
+    noun = "an earlier message" if count == 1 else f"{count} earlier messages"
+    return f"{verb} {noun} from the context (“{shorten(first.base or first.candidate, QUOTE)}”)"
 
 
 def _message_note(op: str, role: str, base: str, candidate: str) -> str:
@@ -222,7 +230,7 @@ def _schemas(facet: Facet) -> str:
 
 
 def _settings(facet: Facet, owner: str) -> str:
-    changes = _telling_first(value_changes(facet.base, facet.candidate, limit=6))
+    changes = _status_fields_first(value_changes(facet.base, facet.candidate, limit=6))
     model = next((change for change in changes if pointer_name(change.path) == "model"), None)
     if model:
         return f"Switching the model from {format_value(model.base)} to {format_value(model.candidate)}"
@@ -251,40 +259,40 @@ def _documents(facet: Facet) -> str:
         return f"Retrieving “{shorten(added[0], 60)}” as well in {name}"
     if removed:
         return f"No longer retrieving “{shorten(removed[0], 60)}” in {name}"
-    return f"Changing the order of the documents that {name} found"
+    return f"Changing the order of the documents from {name}"
 
 
-def _rewritten(first: RewrittenDocument, others: Mapping[str, int], name: str) -> str:
-    """Other words in a document, and how many other documents are reworded, new or gone."""
-    said = [f"{count} {op}" for op, count in others.items() if count]
-    also = f" (of the other documents, {', '.join(said)})" if said else ""
-    return edit_phrase(first.base, first.candidate, f"a document that {name} found{also}")
+def _rewritten(first: RewrittenDocument, other_counts: Mapping[str, int], name: str) -> str:
+    """An edit of a document, and the numbers of other documents that are reworded, added or removed."""
+    parts = [f"{count} {op}" for op, count in other_counts.items() if count]
+    also = f" (other documents: {', '.join(parts)})" if parts else ""
+    return edit_phrase(first.base, first.candidate, f"a document from {name}{also}")
 
 
 def _calls_note(facet: Facet) -> str:
-    """Which calls a model asks for now, and which before."""
-    gone, come = (
+    """The calls that a model requests on each side."""
+    base_calls, candidate_calls = (
         [call_text(call) for call in value] if isinstance(value, list) else []
         for value in (facet.base, facet.candidate)
     )
-    if said := _same_tool_note(facet.base, facet.candidate):
-        return said
-    before = ", ".join(call for call in gone if call not in come)
-    after = ", ".join(call for call in come if call not in gone)
+    if note := _same_tool_note(facet.base, facet.candidate):
+        return note
+    before = ", ".join(call for call in base_calls if call not in candidate_calls)
+    after = ", ".join(call for call in candidate_calls if call not in base_calls)
     if before and after:
-        was, now = difference_excerpts(before, after, QUOTE)
-        return f"asks {now} instead of {was}"
-    return f"now asks {shorten(after, QUOTE)}" if after else f"no longer asks {shorten(before, QUOTE)}"
+        base_excerpt, candidate_excerpt = difference_excerpts(before, after, QUOTE)
+        return f"requests {candidate_excerpt} instead of {base_excerpt}"
+    return f"now requests {shorten(after, QUOTE)}" if after else f"no longer requests {shorten(before, QUOTE)}"
 
 
 def _same_tool_note(base: JSONValue, candidate: JSONValue) -> str:
-    """Other arguments of one call to one tool; empty when more than that differs."""
+    """Different arguments of one call to one tool; empty if more than that differs."""
     changes = value_changes(base, candidate, limit=4)
     parts = [change.path.split("/") for change in changes]
     if not changes or any(len(path) != 4 or path[1:3] != ["0", "arguments"] for path in parts):
         return ""
     name = _dict(base[0]).get("name") if isinstance(base, list) else ""
-    return f"asks {name} with {', '.join(map(_argument_note, changes))}"
+    return f"requests {name} with {', '.join(map(_argument_note, changes))}"
 
 
 def _argument_note(change: Change) -> str:
@@ -301,31 +309,31 @@ def _rank_note(facet: Facet) -> str:
     parts = [f"{number} {op}" for op, number in count.items() if number]
     if new := rewritten_documents(facet.base, facet.candidate):
         parts.append(f"{len(new)} reworded ({text_note(new[0].base, new[0].candidate)})")
-    return f"documents: {', '.join(parts) or 'other scores'}"
+    return f"documents: {', '.join(parts) or 'different scores'}"
 
 
 def _answer(facet: Facet) -> str:
-    """What a step answered: an operator's what-if, or another answer of the world."""
+    """A change of a step's output: an override, or a different answer of a tool."""
     name = facet.pair.step.display_name
     if side := idle_side(facet.pair.base, facet.pair.candidate):
         return f"Not running {name} in the {side}"
-    if said := _failing(facet, name):
-        return said
+    if failure := _failing(facet, name):
+        return failure
     if facet.form == "text":
-        return edit_phrase(as_text(facet.base), as_text(facet.candidate), f"what {name} answered")
-    changes = _telling_first(value_changes(facet.base, facet.candidate, limit=_READ))
-    return _one_value(changes[0], name) if len(changes) == 1 else f"Changing what {name} answered ({_fields(changes)})"
+        return edit_phrase(as_text(facet.base), as_text(facet.candidate), f"the output of {name}")
+    changes = _status_fields_first(value_changes(facet.base, facet.candidate, limit=_MAX_CHANGES))
+    return _one_value(changes[0], name) if len(changes) == 1 else f"Changing the output of {name} ({_fields(changes)})"
 
 
 def _failing(facet: Facet, name: str) -> str:
-    """A call that failed on one side and was answered on the other; empty where both have an answer."""
+    """A call that failed on one side only; empty if both sides have an answer."""
     if facet.pair.sides is None or (facet.base is None) == (facet.candidate is None):
         return ""
     base, candidate = facet.pair.sides
     if candidate.status in _FAILING and facet.candidate is None:
-        return f"{name} {_FAILING[candidate.status]} instead of answering {format_value(facet.base)}"
+        return f"{name} {_FAILING[candidate.status]} instead of returning {format_value(facet.base)}"
     if base.status in _FAILING and facet.base is None:
-        return f"{name} answering {format_value(facet.candidate)} instead of {_FAILING[base.status]}"
+        return f"{name} returning {format_value(facet.candidate)} instead of {_FAILING[base.status]}"
     return ""
 
 
@@ -337,33 +345,36 @@ _FAILING: Final[Mapping[str, str]] = {
 
 
 def _one_value(change: Change, name: str) -> str:
-    """The only value that differs in what a step answered."""
+    """The only differing value of a step's output."""
     if change.op == "changed":
-        owner = f"{name}'s {pointer_name(change.path)}" if pointer_name(change.path) else f"the answer of {name}"
+        owner = f"{name}'s {pointer_name(change.path)}" if pointer_name(change.path) else f"the output of {name}"
         return f"Changing {owner} from {format_value(change.base)} to {format_value(change.candidate)}"
-    verb, side = ("Adding", change.candidate) if change.op == "added" else ("Removing", change.base)
-    joined = "to" if change.op == "added" else "from"
-    return f"{verb} {pointer_name(change.path)} ({format_value(side)}) {joined} what {name} answered"
+    verb, value = ("Adding", change.candidate) if change.op == "added" else ("Removing", change.base)
+    preposition = "to" if change.op == "added" else "from"
+    return f"{verb} {pointer_name(change.path)} ({format_value(value)}) {preposition} the output of {name}"
 
 
 def _fields(changes: Sequence[Change]) -> str:
-    """All values that differ: the first two with what they say, the others by name."""
-    said: list[str] = []
+    """All differing values: the first two with their values, the others by name."""
+    parts: list[str] = []
     for op in ("changed", "added", "removed"):
-        found = [change for change in changes if change.op == op]
-        told = found if len(found) <= _TOLD else found[:_TOLD] if op == "changed" else []
-        said += map(value_note, told)
-        rest = [pointer_name(change.path) for change in found[len(told) :]]
-        more = "more " if told else ""
-        named = f"{', '.join(rest[:_LISTED])}{'…' if len(rest) > _LISTED else ''}"
-        said += [f"{len(rest)} {more}field{'' if len(rest) == 1 else 's'} {op}: {named}"] if rest else []
-    return "; ".join(said)
+        op_changes = [change for change in changes if change.op == op]
+        named_changes = (
+            op_changes if len(op_changes) <= _NAMED_VALUES else op_changes[:_NAMED_VALUES] if op == "changed" else []
+        )
+        parts += map(value_note, named_changes)
+        rest = [pointer_name(change.path) for change in op_changes[len(named_changes) :]]
+        more = "more " if named_changes else ""
+        names = f"{', '.join(rest[:_MAX_FIELDS])}{'…' if len(rest) > _MAX_FIELDS else ''}"
+        parts += [f"{len(rest)} {more}field{'' if len(rest) == 1 else 's'} {op}: {names}"] if rest else []
+    return "; ".join(parts)
 
 
-def _telling_first(changes: Sequence[Change]) -> list[Change]:
-    """Differences that say how something went before the others."""
+def _status_fields_first(changes: Sequence[Change]) -> list[Change]:
+    """Order differences: status fields first."""
     return sorted(
-        changes, key=lambda change: (change.op != "changed", _ORDER.get(pointer_name(change.path), len(_ORDER)))
+        changes,
+        key=lambda change: (change.op != "changed", _STATUS_ORDER.get(pointer_name(change.path), len(_STATUS_ORDER))),
     )
 
 

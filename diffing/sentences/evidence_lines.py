@@ -37,14 +37,14 @@ _ROLES: Final = {
 class Directions(StrEnum):
     """In which directions replays show a cause."""
 
-    BOTH = "both"
+    SUFFICIENT_AND_NECESSARY = "sufficient_and_necessary"
     SUFFICIENT = "sufficient"
     NECESSARY = "necessary"
 
 
 _DIRECTIONS: Final[Mapping[Directions, str]] = {
-    Directions.BOTH: "show it both ways: with this change alone, the base has the candidate's outcome; without it, the "
-    "candidate does not.",
+    Directions.SUFFICIENT_AND_NECESSARY: "show it both ways: with this change alone, the base has the candidate's "
+    "outcome; without it, the candidate does not.",
     Directions.SUFFICIENT: "show it one way: with this change alone, the base has the candidate's outcome.",
     Directions.NECESSARY: "show it one way: without this change, the candidate does not have its outcome.",
 }
@@ -64,15 +64,15 @@ class ReplayCounts:
     steps: int
     live_calls: int = 0
     cost: float | None = None
-    skipped: int = 0
+    skipped_replays: int = 0
 
 
 def replay_counts(counts: ReplayCounts) -> str:
     """What a proof took, as a clause."""
     cost = "" if not counts.live_calls else ", cost unknown" if counts.cost is None else f", ${counts.cost:.4g}"
     steps = f"{count_noun(counts.steps, 'step')} re-executed"
-    skipped = f"; {counts.skipped:,} more could not run" if counts.skipped > 0 else ""
-    return f"{count_noun(counts.replays, 'replay')} ({counts.live_replays:,} live), {steps}{cost}{skipped}"
+    note = f"; {counts.skipped_replays:,} more could not run" if counts.skipped_replays > 0 else ""
+    return f"{count_noun(counts.replays, 'replay')} ({counts.live_replays:,} live), {steps}{cost}{note}"
 
 
 def comparison_line(counts: str, features: str) -> str:

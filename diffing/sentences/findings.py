@@ -1,4 +1,4 @@
-"""What a proof found, as typed values: kinds and figures, from which its sentences are written. Pure."""
+"""Findings of a proof as typed values, from which its sentences are written. Pure."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,7 +7,7 @@ from diffing.schemas.evidence import NoiseGate
 
 
 class RuleKind(StrEnum):
-    """The rows of the table that gives a finding its confidence."""
+    """The rules that give a finding its confidence."""
 
     WITHIN_CHANCE = "within_chance"
     NO_CHANGE = "no_change"
@@ -46,10 +46,11 @@ class Rule:
 
 
 class ConclusionKind(StrEnum):
-    """What the probes show."""
+    """The conclusion of the probes."""
 
     NO_EFFECT = "no_effect"
-    CHANCE = "chance"  # without a repeat
+    # Certain without a repeat.
+    CHANCE = "chance"
     WITHIN_CHANCE = "within_chance"
     BOTH_WAYS = "both_ways"
     SUFFICIENT = "sufficient"
@@ -57,7 +58,8 @@ class ConclusionKind(StrEnum):
     LAST_CANDIDATE = "last_candidate"
     JOINT = "joint"
     ALL_NECESSARY = "all_necessary"
-    NOT_ALONE = "not_alone"  # enough, and something else is as well
+    # Sufficient, but so is something else.
+    NOT_ALONE = "not_alone"
     SEVERAL_CAUSES = "several_causes"
     UNTESTABLE = "untestable"
     NO_PROOF = "no_proof"
@@ -70,7 +72,7 @@ class ConclusionKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Conclusion:
-    """`sets` are the changes by title; `more` counts further ones. `models` answered in place of recorded ones."""
+    """`sets` are the changes by title; `more` counts further ones. `models` answered instead of the recorded ones."""
 
     kind: ConclusionKind
     gate: NoiseGate
@@ -83,7 +85,7 @@ class Conclusion:
 
 
 class AssumptionKind(StrEnum):
-    """What has to be true for a finding to be."""
+    """The assumptions of a finding."""
 
     THIS_RUN = "this_run"
     NEW_ANSWER = "new_answer"
@@ -110,7 +112,7 @@ class CoarserQuestion:
 
 
 class GateReason(StrEnum):
-    """Why chance is ruled out, or is not."""
+    """Why chance is or is not ruled out."""
 
     NOT_NEEDED = "not_needed"
     RULED_OUT = "ruled_out"
@@ -149,7 +151,7 @@ class PlanWarning:
 
 
 class TrialKind(StrEnum):
-    """What would settle a finding."""
+    """The experiment that would settle a finding."""
 
     REPEAT = "repeat"
     BOTH_WAYS = "both_ways"

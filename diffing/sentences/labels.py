@@ -20,7 +20,7 @@ LINK_KINDS: Final[Mapping[EdgeKind | Literal["cause"], str]] = {
 }
 LINK_EVIDENCE: Final[Mapping[str, str]] = {"inferred": "inferred from the recordings", "tested": "tested by replaying"}
 
-COMPARED: Final = "What is compared"
+COMPARED_RUNS: Final = "What is compared"
 CHANGES: Final = "What changed"
 CONFIDENCE: Final = "How sure"
 REASON: Final = "Why"
@@ -40,9 +40,9 @@ GLOSSARY: Final = "Terms in this report"
 NOT_COMPARED: Final = "Not compared"
 ALL_STEPS_SAME: Final = "Every step is the same in both runs."
 ALSO_UNCHANGED_STEP: Final = "This step also differs without the changes."
-TRUNCATED: Final = "Only the beginning of a very long text is compared."
+TRUNCATION: Final = "Only the beginning of a very long text is compared."
 HEADINGS: Final[Mapping[str, str]] = {
-    "compared": COMPARED,
+    "compared": COMPARED_RUNS,
     "changes": CHANGES,
     "certainty": CERTAINTY,
     "next": NEXT,
@@ -58,7 +58,7 @@ HEADINGS: Final[Mapping[str, str]] = {
     "glossary": GLOSSARY,
     "not_compared": NOT_COMPARED,
     "all_steps_same": ALL_STEPS_SAME,
-    "truncated": TRUNCATED,
+    "truncated": TRUNCATION,
 }
 
 _VERDICTS: Final[Mapping[str, str]] = {

@@ -229,7 +229,7 @@ def conclusion(facts: Conclusion) -> str:
     return f"{OTHER_MODELS}{_enumerate([*facts.models, *more])}. {text}" if facts.models else text
 
 
-_FIXED: Final[Mapping[ConclusionKind, str]] = {
+_FIXED_TEXTS: Final[Mapping[ConclusionKind, str]] = {
     ConclusionKind.NO_EFFECT: "Both runs have the same outcome, so there is no effect to explain.",
     ConclusionKind.CHANCE: "Chance made the difference: {reason}.",
     ConclusionKind.UNTESTABLE: "The outcomes differ, and no recorded change could be tested by a replay.",
@@ -242,8 +242,8 @@ _FIXED: Final[Mapping[ConclusionKind, str]] = {
 
 
 def _conclusion(facts: Conclusion) -> str:
-    if facts.kind in _FIXED:
-        return _FIXED[facts.kind].format(reason=facts.reason)
+    if facts.kind in _FIXED_TEXTS:
+        return _FIXED_TEXTS[facts.kind].format(reason=facts.reason)
     if facts.kind is ConclusionKind.WITHIN_CHANCE:
         p = "" if facts.gate.p is None else f" (p = {facts.gate.p:.2g})"
         return f"The difference is within chance{p}: {repeat_rate(facts.gate)}."

@@ -97,23 +97,23 @@ _CALL_CHANGES: Final[Mapping[str, str]] = {
 }
 
 
-def tool_changes(counts: Mapping[str, int], unpaired: UnpairedCounts) -> str:
+def tool_changes(counts: Mapping[str, int], unpaired_counts: UnpairedCounts) -> str:
     """Differing tool calls by kind of difference, and unpaired calls; empty if there are none."""
     parts = [
         f"{count_noun(counts[kind], 'call')} with {change}"
         for kind, change in _CALL_CHANGES.items()
         if counts.get(kind)
     ]
-    return _sentence([*parts, unpaired_steps(unpaired)])
+    return _sentence([*parts, unpaired_steps(unpaired_counts)])
 
 
-def model_changes(phrases: Sequence[str], differing: int, paired: int, unpaired: UnpairedCounts) -> str:
+def model_changes(phrases: Sequence[str], differing: int, pairs: int, unpaired_counts: UnpairedCounts) -> str:
     """Changes of the models' settings, the number of differing answers, and unpaired calls."""
     answers = "no answers to compare"
-    if paired:
+    if pairs:
         verb = "differs" if differing == 1 else "differ"
-        answers = f"{differing} of {count_noun(paired, 'answer')} {verb}" if differing else "the answers are the same"
-    return _sentence([*phrases, answers, unpaired_steps(unpaired)])
+        answers = f"{differing} of {count_noun(pairs, 'answer')} {verb}" if differing else "the answers are the same"
+    return _sentence([*phrases, answers, unpaired_steps(unpaired_counts)])
 
 
 def answer_similarity(reading: str, score: float, method: str) -> str:
@@ -136,7 +136,7 @@ class RunTotals:
     tokens: int
     base_errors: int = 0
     candidate_errors: int = 0
-    untested: tuple[int, RunSide] | None = None
+    untested_step: tuple[int, RunSide] | None = None
 
 
 def run_totals(totals: RunTotals) -> str:
@@ -145,7 +145,7 @@ def run_totals(totals: RunTotals) -> str:
     parts = [f"Both {statuses[0]}" if statuses[0] == statuses[1] else " → ".join(statuses)]
     parts += [_difference(totals.steps, "step"), _difference(totals.tokens, "token")]
     if totals.base_errors or totals.candidate_errors:
-        parts.append(f"errors {totals.base_errors} → {totals.candidate_errors}{_untested(totals.untested)}")
+        parts.append(f"errors {totals.base_errors} → {totals.candidate_errors}{_untested_note(totals.untested_step)}")
     return _sentence(parts)
 
 
@@ -155,11 +155,11 @@ def _difference(difference: int, noun: str) -> str:
     return count_noun(abs(difference), f"{'more' if difference > 0 else 'fewer'} {noun}")
 
 
-def _untested(step: tuple[int, RunSide] | None) -> str:
+def _untested_note(step: tuple[int, RunSide] | None) -> str:
     if step is None:
         return ""
-    other = "base" if step[1] == "candidate" else "candidate"
-    return f" (step {step[0]} failed in the {other} and was not run in the {step[1]})"
+    other_side = "base" if step[1] == "candidate" else "candidate"
+    return f" (step {step[0]} failed in the {other_side} and was not run in the {step[1]})"
 
 
 def _sentence(parts: Sequence[str]) -> str:
@@ -234,7 +234,7 @@ class Recordable(StrEnum):
     MODEL_NAME = "the name of the model"
 
 
-def unrecorded(content: Recordable, step_type: str, count: int) -> Gap:
+def unrecorded_content(content: Recordable, step_type: str, count: int) -> Gap:
     """Steps that lack some content on one side."""
     steps = count_noun(count, f"{step_type} step")
     return Gap(content=f"{content.value} of {steps}", reason="one or both runs did not record it")

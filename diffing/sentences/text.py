@@ -1,15 +1,16 @@
-"""Values and words as they stand in a sentence. Pure."""
+"""Values and phrases as parts of a sentence. Pure."""
 
 from typing import Final
 
 from diffing.sequences.text_diff import shorten
 from traces.core.json_types import JSONValue
 
-VALUE: Final = 60  # characters of a value
+# Characters of a value.
+VALUE: Final = 60
 
 
 def format_value(value: JSONValue) -> str:
-    """A value as one writes it in a sentence."""
+    """A value as text in a sentence."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
@@ -28,7 +29,7 @@ def format_value(value: JSONValue) -> str:
 
 
 def pointer_name(path: str) -> str:
-    """The name at the end of a JSON pointer; of a list's item, the list's name and the place from 1."""
+    """The last name of a JSON pointer; for an item, the name of its list and its number from 1."""
     parts = [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]]
     if parts and parts[-1].isdecimal():
         holder = next((part for part in reversed(parts) if not part.isdecimal()), "item")
@@ -41,7 +42,7 @@ def as_text(value: JSONValue) -> str:
 
 
 def end_sentence(sentence: str) -> str:
-    """The sentence with its full stop, unless a quotation at its end has one already."""
+    """Add the full stop, unless a quotation at the end of the sentence has one."""
     return sentence if sentence.endswith((".”", "?”", "!”", "…”")) else f"{sentence}."
 
 
@@ -50,7 +51,7 @@ def capitalize(text: str) -> str:
 
 
 def inside_sentence(text: str) -> str:
-    """The text as it stands within a sentence."""
+    """A title as part of a sentence: in lower case, without a trailing comma."""
     return (text[:1].lower() + text[1:]).rstrip(",")
 
 

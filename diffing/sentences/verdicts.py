@@ -1,4 +1,4 @@
-"""What an attribution found, as typed values: kinds and figures, from which its sentences are written. Pure."""
+"""Verdicts of an attribution as typed values, from which its sentences are written. Pure."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,17 +14,19 @@ class AnswerChange(StrEnum):
 
     DIFFERS = "differs"
     ONE_SIDE = "one_side"
-    NOT_RUN = "not_run"  # a step before it has a placeholder
+    # A step before it has a placeholder.
+    NOT_RUN = "not_run"
     REMOVAL = "removal"
     ADDITION = "addition"
-    CUT = "cut"  # words are gone, none are new
+    # Words were removed, and none added.
+    CUT = "cut"
     EDIT = "edit"
     REPLACEMENT = "replacement"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """The change of the final answer; `base` and `candidate` are the words that differ."""
+    """The change of the final answer; `base` and `candidate` are the differing words."""
 
     kind: AnswerChange = AnswerChange.DIFFERS
     base: str = ""
@@ -73,7 +75,7 @@ class Result:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Consequence:
-    """What followed a cause: the first other call, the first other result, and the final answer."""
+    """The consequence of a cause: the first different call, the first different result, and the final answer."""
 
     answer: Answer
     call: Call | None = None
@@ -81,7 +83,7 @@ class Consequence:
 
 
 class DoubtKind(StrEnum):
-    """What else may have made the difference."""
+    """Other possible causes of the difference."""
 
     CONFIGURATION = "configuration"
     REQUEST = "request"
@@ -103,7 +105,7 @@ class Doubt:
 
 
 class Divergence(StrEnum):
-    """Where two trials of one task diverge."""
+    """How two trials of one task diverge."""
 
     SAME_REQUEST = "same_request"
     ONE_SIDE = "one_side"
@@ -113,7 +115,7 @@ class Divergence(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Changes:
-    """Changes named in a sentence, and how many more there are."""
+    """Changes named in a sentence, and the number of the others."""
 
     titles: tuple[str, ...]
     more: int = 0
@@ -126,7 +128,7 @@ class NoDifference:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NoEffect:
-    """Steps differ, the final answers do not; `change` is the first of the changes, if one is known."""
+    """Steps differ, the final answers do not; `change` is the first known change."""
 
     steps: int
     change: str = ""
@@ -161,7 +163,7 @@ class Resampling:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trials:
-    """The runs are declared to be two trials of one task."""
+    """The runs are declared trials of one task."""
 
     task: str
     counter: str
@@ -176,7 +178,7 @@ class Trials:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JointChange:
-    """Changes of one fork, none of which was tried alone; `drawn`: one of them is another answer of a model."""
+    """Changes of one fork, none of which was tried alone; `has_resampling`: one is a new sample of a model."""
 
     count: int
     changes: Changes
@@ -186,7 +188,7 @@ class JointChange:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ManualAnswer:
-    """The output that the final answer repeats was overridden."""
+    """The final answer repeats an overridden output."""
 
     step: str
     answer: Answer
@@ -203,7 +205,7 @@ class ConfigurationDiffers:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SingleCause:
-    """One change is named as the cause; `linked`: recorded data flow leads from it to the final answer."""
+    """One change is the named cause; `has_data_flow`: recorded data flow leads from it to the final answer."""
 
     change: str
     consequence: Consequence
@@ -235,7 +237,8 @@ class ReasonKind(StrEnum):
     RETRIEVAL = "retrieval"
     TOOL = "tool"
     MODEL = "model"
-    MODEL_ALONE = "model_alone"  # its request is the same in both runs
+    # The request is the same in both runs.
+    MODEL_ALONE = "model_alone"
     MODEL_AND_REQUEST = "model_and_request"
     STRUCTURE = "structure"
     OUTPUT = "output"
@@ -259,7 +262,7 @@ class CertificateKind(StrEnum):
 
 
 class SupportKind(StrEnum):
-    """What a verdict rests on, besides the reason for its cause."""
+    """The evidence for a verdict, besides the reason for its cause."""
 
     KIND_ORDER = "kind_order"
     TRIALS = "trials"
@@ -287,7 +290,7 @@ Evidence = Reason | Support | Exclusion | Doubt
 
 
 class ExperimentKind(StrEnum):
-    """What would settle a verdict."""
+    """The experiment that would settle a verdict."""
 
     REPEAT_FROM = "repeat_from"
     REPEAT = "repeat"

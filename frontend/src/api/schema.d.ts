@@ -1174,7 +1174,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description The report of a share link, for whoever has it. Nothing else can be reached through it. */
+        /** @description The report of a share link. The link gives access to nothing else. */
         get: operations["share_retrieve"];
         put?: never;
         post?: never;
@@ -1384,7 +1384,9 @@ export interface components {
         };
         /**
          * AlignedPair
-         * @description `changes` names what differs: input, output, status, model, parameters, tokens, cost, duration.
+         * @description Two corresponding steps, or an unpaired one; `changes` names the differing fields.
+         *
+         *     They are input, output, status, model, parameters, tokens, cost and duration.
          */
         AlignedPair: {
             base: components["schemas"]["StepRef"] | null;
@@ -1406,9 +1408,10 @@ export interface components {
         };
         /**
          * AtomEvidence
-         * @description One change and what was found out about it; null: not tested.
+         * @description One change with its findings; null: not tested.
          *
-         *     `sufficient`: it alone gives the base the candidate's outcome. `necessary`: without it the candidate's is gone.
+         *     `sufficient`: alone it gives the base the candidate's outcome. `necessary`: without it, the candidate loses its
+         *     outcome.
          */
         AtomEvidence: {
             /** Id */
@@ -1832,7 +1835,7 @@ export interface components {
         };
         /**
          * Brief
-         * @description The report for a reader who knows nothing else, in sentences. The cause itself is the attribution's sentence.
+         * @description The first lines of a report, in sentences. The sentence of the attribution states the cause.
          */
         Brief: {
             /** Compared */
@@ -1933,7 +1936,7 @@ export interface components {
         };
         /**
          * Cause
-         * @description One suspected cause. `category` follows the order of the replay-fork-diff document.
+         * @description One possible cause; `category` follows the order of the replay-fork-diff document.
          */
         Cause: {
             /**
@@ -1991,7 +1994,7 @@ export interface components {
         };
         /**
          * Certificate
-         * @description Why taking this change alone back cannot matter in this run, known without any replay.
+         * @description Why reverting this change alone has no effect in this run, known without a replay.
          */
         Certificate: {
             /**
@@ -2004,7 +2007,7 @@ export interface components {
         };
         /**
          * CheapestExperiment
-         * @description What would settle it; the estimate of the cost is null where no price is known.
+         * @description The experiment that would settle the question; the estimated cost is null if a price is unknown.
          */
         CheapestExperiment: {
             /** Text */
@@ -2129,7 +2132,7 @@ export interface components {
         };
         /**
          * Deltas
-         * @description Candidate minus base; null when one side is unknown.
+         * @description Candidate minus base; null if one side is unknown.
          */
         Deltas: {
             /** Tokens */
@@ -2176,7 +2179,7 @@ export interface components {
         };
         /**
          * DiffOptions
-         * @description `similarity`: auto takes embeddings where the extra is installed.
+         * @description `similarity`: `auto` uses embeddings if the extra is installed.
          */
         DiffOptions: {
             /**
@@ -2188,7 +2191,7 @@ export interface components {
         };
         /**
          * DiffPending
-         * @description A report that is not there yet: ask for it again. `failed` says why; requesting the diff again tries again.
+         * @description A report that is not ready. Poll it; if it `failed`, `error` has the reason, and a new request retries it.
          */
         DiffPending: {
             /**
@@ -2206,10 +2209,10 @@ export interface components {
         };
         /**
          * DiffReport
-         * @description Immutable, addressed by (base, candidate, options), but for the evidence and the outcomes: they may come later.
+         * @description A report, addressed by (base, candidate, options). Immutable, except for later evidence and outcomes.
          *
-         *     `attribution` is what the strongest evidence says. Where that comes from an experiment, `observed` is what the
-         *     recordings alone had said.
+         *     `attribution` follows the strongest evidence. If that comes from a proof, `observed` is the attribution by the
+         *     recordings alone.
          */
         DiffReport: {
             /**
@@ -2363,7 +2366,7 @@ export interface components {
         };
         /**
          * Evidence
-         * @description Findings as they are stored: one for each question about a report.
+         * @description Stored findings: one for each question about a report.
          */
         Evidence: {
             question: components["schemas"]["EvidenceQuestion"];
@@ -2442,7 +2445,7 @@ export interface components {
         };
         /**
          * EvidenceQuestion
-         * @description Which difference is explained. `checks` are those of `check` and `score`.
+         * @description The difference to explain; `checks` belong to the kinds `check` and `score`.
          */
         EvidenceQuestion: {
             /**
@@ -2806,7 +2809,7 @@ export interface components {
         };
         /**
          * Findings
-         * @description What the probes made so far say. Budget and time only ever add to it.
+         * @description The findings of the replays so far; more budget or time only adds to them.
          */
         Findings: {
             question: components["schemas"]["EvidenceQuestion"];
@@ -2986,7 +2989,7 @@ export interface components {
         };
         /**
          * GateStatus
-         * @description Whether it was rejected that chance alone explains the difference. `not_run`: repeats do not tell yet.
+         * @description Whether chance alone is rejected as an explanation. `not_run`: not enough repeats yet.
          * @enum {string}
          */
         GateStatus: "not_needed" | "rejected" | "not_rejected" | "not_run";
@@ -3169,7 +3172,7 @@ export interface components {
         };
         /**
          * Interaction
-         * @description How much two changes do together beyond what each does alone; negative: they do the same thing.
+         * @description The effect of two changes together beyond their separate effects; negative: they overlap.
          */
         Interaction: {
             /** One */
@@ -3330,7 +3333,7 @@ export interface components {
         };
         /**
          * LaneStep
-         * @description A step of the base that came out otherwise: in the candidate, in the unchanged replay, or in both.
+         * @description A step of the base that differs in the candidate, in the unchanged replay, or in both.
          */
         LaneStep: {
             base: components["schemas"]["StepRef"];
@@ -3411,7 +3414,7 @@ export interface components {
         };
         /**
          * Mediator
-         * @description A step through which the cause worked. Tested: with its old answer the old outcome came back.
+         * @description A step on the path of the cause. Tested: with its old output, the old outcome returned.
          */
         Mediator: {
             step: components["schemas"]["StepRef"];
@@ -3430,7 +3433,7 @@ export interface components {
         };
         /**
          * MessageChange
-         * @description One entry of a message-list diff; `index` counts on the side(s) that have the message.
+         * @description One entry of a message-list diff; a side without the message has no index.
          */
         MessageChange: {
             /**
@@ -3562,7 +3565,7 @@ export interface components {
         };
         /**
          * NoiseGate
-         * @description Whether chance alone could have made the difference: both sides repeated unchanged.
+         * @description The test of chance alone: unchanged repeats of both sides.
          */
         NoiseGate: {
             status: components["schemas"]["GateStatus"];
@@ -3712,7 +3715,7 @@ export interface components {
         };
         /**
          * PathLink
-         * @description One link from cause to effect, with the text that carried it.
+         * @description One link from cause to effect, with the text that was passed on.
          */
         PathLink: {
             step: components["schemas"]["StepRef"];
@@ -4796,7 +4799,7 @@ export interface components {
         };
         /**
          * RunVerdicts
-         * @description Whether each side did its task, as it is judged now.
+         * @description The current verdicts on whether each run did its task.
          */
         RunVerdicts: {
             base: components["schemas"]["RunVerdict"];
@@ -4874,7 +4877,7 @@ export interface components {
         };
         /**
          * SectionItem
-         * @description One thing that changed. Only the comparisons that apply are present.
+         * @description One difference, with the comparisons that apply to it.
          */
         SectionItem: {
             /** Kind */
@@ -5024,7 +5027,7 @@ export interface components {
         };
         /**
          * ShareList
-         * @description `enabled` false: the server's operator switched sharing off, and no link opens.
+         * @description The links to a report; if `enabled` is false, sharing is disabled and no link opens.
          */
         ShareList: {
             /** Enabled */
@@ -5034,7 +5037,7 @@ export interface components {
         };
         /**
          * ShareRequest
-         * @description Who may open the link, until when and how often. `people` are names of API tokens, for that audience.
+         * @description Who may open a link, until when and how often; `people` are names of API tokens, for that audience.
          */
         ShareRequest: {
             /**
@@ -5061,7 +5064,7 @@ export interface components {
         };
         /**
          * ShareView
-         * @description `url` holds the token and is present only in the answer that created the link.
+         * @description A share link; `url` contains the token and is present only in the response that created the link.
          */
         ShareView: {
             /**
@@ -5238,7 +5241,7 @@ export interface components {
         };
         /**
          * StepRef
-         * @description One side of a pair, with what a reader needs to recognise it.
+         * @description One side of a pair, with enough to recognise the step.
          */
         StepRef: {
             /**
@@ -5463,7 +5466,7 @@ export interface components {
         };
         /**
          * TextDiff
-         * @description Word-level diff of the normalised texts; the raw texts are on the two steps.
+         * @description Word-level diff of the normalised texts; the steps have the raw texts.
          */
         TextDiff: {
             /** Spans */
@@ -5881,7 +5884,7 @@ export interface components {
         };
         /**
          * UnchangedLane
-         * @description The base replayed without the candidate's changes: what replaying alters by itself is not due to them.
+         * @description The base replayed without the candidate's changes: its differences are not due to the changes.
          */
         UnchangedLane: {
             /**

@@ -46,7 +46,7 @@ def _is_clampable(pair: Pair) -> bool:
 
 
 def _text(subject: Subject, pair: Pair) -> str:
-    facets = subject.examination.loaded.facets.get(pair.place, ())
+    facets = subject.examination.loaded_pairs.facets.get(pair.place, ())
     outputs = sorted(
         (facet for facet in facets if facet.part == "output"), key=lambda facet: facet.kind != "tool calls"
     )

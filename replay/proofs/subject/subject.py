@@ -82,7 +82,7 @@ class Subject:
 def subject_of(base: Run, candidate: Run) -> Subject:
     """Read everything that the recordings show about the difference."""
     ignore_list = diffs.list_for(base, candidate)
-    left, right = (diffs.side(run, links=True, under=ignore_list) for run in (base, candidate))
+    left, right = (diffs.side(run, links=True, ignore_list=ignore_list) for run in (base, candidate))
     examination = examine(left, right, artifacts.available)
     ancestry = lattice(base, candidate)
     changes = None if ancestry is None else _fork_changes(examination, ancestry)

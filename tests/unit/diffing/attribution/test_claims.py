@@ -93,7 +93,7 @@ def test_an_answer_with_many_other_fields_is_not_named_by_one_of_them() -> None:
     found = diff_of(kept, gone, derived=True).attribution
     assert found.primary is not None
     assert found.primary.title == (
-        "Changing what get_order answered (status delivered → cancelled; 3 fields removed: customer, id, total)"
+        "Changing the output of get_order (status delivered → cancelled; 3 fields removed: customer, id, total)"
     )
 
 
@@ -121,7 +121,7 @@ def test_without_a_recorded_flow_no_effect_is_claimed() -> None:
         return [agent(), looked, Given(type=StepType.OUTPUT, name="output", parent=1, output={"text": final})]
 
     slow = diff_of(run({"eta": 2}, "ok", "It comes on Monday."), run(None, "timeout", "Please try again.")).attribution
-    assert slow.sentence.startswith("Suspected, not proved: lookup timing out instead of answering {eta}. The answer")
+    assert slow.sentence.startswith("Suspected, not proved: lookup timing out instead of returning {eta}. The answer")
     assert slow.sentence.endswith("The recordings do not show how one led to the other.")
 
 
@@ -229,9 +229,7 @@ def test_other_documents_are_counted_by_what_became_of_them() -> None:
     base = run("Return it within 14 days.", "Pay by card only, please.", "Ship it in a week or so.")
     found = diff_of(base, run("Return it within 30 days."), derived=True).attribution
     assert found.primary is not None
-    assert found.primary.title == (
-        "Changing “14” to “30” in a document that policies found (of the other documents, 2 removed)"
-    )
+    assert found.primary.title == ("Changing “14” to “30” in a document from policies (other documents: 2 removed)")
 
 
 def test_sections_with_nothing_to_compare_say_so() -> None:

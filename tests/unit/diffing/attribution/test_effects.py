@@ -45,7 +45,7 @@ def test_a_prompt_rendered_from_another_document_is_no_second_cause() -> None:
     assert (found.primary.category, found.confidence) == ("retrieval", "medium")
     assert found.alternatives == []
     assert not [line for line in found.evidence if "ruled out" in line]
-    assert found.sentence.startswith("Changing “14” to “30” in a document that policies found")
+    assert found.sentence.startswith("Changing “14” to “30” in a document from policies")
 
 
 def test_a_changed_template_is_one_cause_with_the_request_that_it_renders_to() -> None:

@@ -84,7 +84,7 @@ def test_the_path_leads_over_the_call_to_the_answer() -> None:
         (7, "text"),
     ]
     assert found.path[0].text == (
-        "+ “Amounts of issue_refund are in euros.”; so it asks issue_refund with amount 42 instead of 4200"
+        "+ “Amounts of issue_refund are in euros.”; so it requests issue_refund with amount 42 instead of 4200"
     )
     assert {link.evidence for link in found.path} == {"inferred"}
 
@@ -272,7 +272,7 @@ def test_what_a_user_says_after_another_answer_is_no_cause_and_not_ruled_out() -
     ).attribution
     assert (found.verdict, found.confidence) == ("inconclusive", "low")
     assert [cause.title.partition(" at ")[0] for cause in found.alternatives] == [
-        "Another answer of the model to the same request",
+        "A different answer of the model to the same request",
         "Changing “Why not?” to “Thank you!” in the user's message",
     ]
     assert "the user's different message before step 3" in found.sentence

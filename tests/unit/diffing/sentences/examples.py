@@ -312,7 +312,7 @@ def change_lines() -> Iterator[str]:
             yield changes.unpaired_phrase(one)
             yield changes.unpaired_note(one)
     yield from changes.METHODS.values()
-    yield from (changes.join_effect("amount 1 → 2", effect) for effect in ("", "asks pay", "“a” → “b”"))
+    yield from (changes.join_effect("amount 1 → 2", effect) for effect in ("", "requests pay", "“a” → “b”"))
 
 
 GATE = NoiseGate(

@@ -43,10 +43,10 @@ def run(app: str = "desk", *, state: RunState = RunState.COMPLETED, fork_step: i
 def brief_lines() -> Iterator[str]:
     yield from compared_lines()
     yield briefs.NO_CHANGE
-    counts = StepCounts(paired=6, differing=5)
+    counts = StepCounts(pairs=6, differing=5)
     yield briefs.changed(Changes(titles=(PROMPT, MODEL), more=2), counts, ("No.", "Yes"))
-    yield briefs.changed(Changes(titles=()), StepCounts(paired=1, differing=1), None)
-    moves = StepCounts(paired=6, differing=2, moves=1, base_only=1, candidate_only=2)
+    yield briefs.changed(Changes(titles=()), StepCounts(pairs=1, differing=1), None)
+    moves = StepCounts(pairs=6, differing=2, moves=1, base_only=1, candidate_only=2)
     yield briefs.changed(Changes(titles=(PROMPT,)), moves, None)
     yield from Certainty
     yield from map(briefs.proof, Proof)
@@ -54,7 +54,7 @@ def brief_lines() -> Iterator[str]:
     yield from (briefs.RECORDED_ONLY, briefs.NO_REPLAY_NEEDED, briefs.LANE_DIFFERS)
     yield from (briefs.chance(RATE, 0.002, odds) for odds in (None, *ChanceOdds))
     yield briefs.replays_used("4 replays (0 live), 9 steps re-executed")
-    yield briefs.unsettled("The budget ran out.")
+    yield briefs.open_proof("The budget ran out.")
     yield briefs.separate_recordings(is_first=False, earlier_step=2)
     yield from (briefs.separate_recordings(is_first=is_first, earlier_step=0) for is_first in (True, False))
     yield from map(briefs.other_changes, (1, 3))
@@ -120,7 +120,7 @@ def section_lines() -> Iterator[str]:
     for relation in relations:
         yield from (summaries.unpaired_title("step 3 (tool pay)", relation, text) for text in ("", "pay(1)"))
     gaps = [summaries.more_steps(12, 160), summaries.more_differences(12, 300)]
-    gaps += [summaries.unrecorded(content, "model", count) for content in Recordable for count in (1, 2)]
+    gaps += [summaries.unrecorded_content(content, "model", count) for content in Recordable for count in (1, 2)]
     gaps += [summaries.unknown_cost(SIDES[:1]), summaries.unknown_cost(SIDES)]
     yield from (f"{gap.content}: {gap.reason}" for gap in gaps)
     yield summaries.NO_SYSTEM_PROMPT
@@ -142,7 +142,7 @@ def totals() -> Iterator[RunTotals]:
             steps=0,
             tokens=0,
             base_errors=1,
-            untested=(5, side),
+            untested_step=(5, side),
         )
 
 
@@ -155,7 +155,7 @@ def evidence_view_lines() -> Iterator[str]:
     )
     for cost in (None, 0.125):
         yield evidence_lines.replay_counts(
-            ReplayCounts(replays=4, live_replays=2, steps=9, live_calls=6, cost=cost, skipped=1)
+            ReplayCounts(replays=4, live_replays=2, steps=9, live_calls=6, cost=cost, skipped_replays=1)
         )
     yield evidence_lines.replay_counts(ReplayCounts(replays=1, live_replays=0, steps=1))
     yield evidence_lines.comparison_line("1 replay (0 live), 1 step re-executed", "the final answer")
