@@ -1,4 +1,4 @@
-"""Large artifacts on S3, over real HTTP with checked credentials: kept, read, and what is said when they cannot be."""
+"""Large artifacts on S3, over real HTTP with verified credentials: writes, reads and error messages."""
 
 import random
 import threading
@@ -34,7 +34,7 @@ def server() -> Iterator[S3Server]:
 
 @pytest.fixture
 def s3(server: S3Server, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Server]:
-    """Artifacts are kept there, and nothing lies there yet."""
+    """An empty S3 server as the artifact storage."""
     configured(server, settings, monkeypatch)
     yield server
     for each in keys(server):
@@ -55,7 +55,7 @@ def kept() -> str:
     return artifact_store.write(LARGE, media_type="application/octet-stream")
 
 
-def test_large_bytes_lie_in_the_bucket_under_their_hash_and_come_back(s3: S3Server, client: Client) -> None:
+def test_large_artifact_round_trips_through_bucket(s3: S3Server, client: Client) -> None:
     sha256 = kept()
     assert keys(s3) == [f"fp/{sha256[:2]}/{sha256[2:4]}/{sha256}"]
     assert artifact_store.read_one(sha256).data == LARGE
@@ -64,23 +64,23 @@ def test_large_bytes_lie_in_the_bucket_under_their_hash_and_come_back(s3: S3Serv
     assert len(keys(s3)) == 1
 
 
-def test_what_lies_there_is_not_written_again_unless_it_is_half_written(s3: S3Server) -> None:
+def test_only_incomplete_files_are_rewritten(s3: S3Server) -> None:
     kept()
     [key] = keys(s3)
-    for there, afterwards in ((b"x" * len(LARGE), b"x"), (LARGE[:1000], LARGE[:1])):
-        s3.client.put_object(Bucket=BUCKET, Key=key, Body=there)
+    for contents, afterwards in ((b"x" * len(LARGE), b"x"), (LARGE[:1000], LARGE[:1])):
+        s3.client.put_object(Bucket=BUCKET, Key=key, Body=contents)
         with retention():
             Artifact.objects.all().delete()
         kept()
-        found = s3.client.get_object(Bucket=BUCKET, Key=key)
-        assert (found["ContentLength"], found["Body"].read()[:1]) == (len(LARGE), afterwards)
+        keys_after = s3.client.get_object(Bucket=BUCKET, Key=key)
+        assert (keys_after["ContentLength"], keys_after["Body"].read()[:1]) == (len(LARGE), afterwards)
 
 
-def test_damaged_and_missing_files_are_never_handed_out(s3: S3Server, client: Client) -> None:
+def test_damaged_and_missing_files_are_never_served(s3: S3Server, client: Client) -> None:
     sha256 = kept()
     [key] = keys(s3)
-    for damaged in (b"x" + LARGE[1:], LARGE[:1000], b""):
-        s3.client.put_object(Bucket=BUCKET, Key=key, Body=damaged)
+    for flipped_bytes in (b"x" + LARGE[1:], LARGE[:1000], b""):
+        s3.client.put_object(Bucket=BUCKET, Key=key, Body=flipped_bytes)
         with pytest.raises(ArtifactCorrupt, match="do not match its digest"):
             artifact_store.read_one(sha256)
     s3.client.delete_object(Bucket=BUCKET, Key=key)
@@ -89,17 +89,17 @@ def test_damaged_and_missing_files_are_never_handed_out(s3: S3Server, client: Cl
     assert client.get(f"/api/v1/artifacts/{sha256}").status_code == 409
 
 
-def test_a_server_that_is_away_is_said_and_used_again_when_it_is_back(s3: S3Server, client: Client) -> None:
+def test_unavailable_server_is_reported_until_it_returns(s3: S3Server, client: Client) -> None:
     sha256 = kept()
     assert client.get("/api/v1/ready").json()["ready"]
     s3.door.shut()
     try:
-        said = client.get("/api/v1/ready")
-        assert (said.status_code, said.json()["checks"]["database"]) == (503, "ok")
-        assert "does not answer" in said.json()["checks"]["storage"]
-        asked = client.get(f"/api/v1/artifacts/{sha256}")
-        assert asked.status_code == 503
-        assert (asked.json()["code"], asked.json()["retryable"]) == ("dependency_unavailable", True)
+        detail = client.get("/api/v1/ready")
+        assert (detail.status_code, detail.json()["checks"]["database"]) == (503, "ok")
+        assert "does not answer" in detail.json()["checks"]["storage"]
+        response = client.get(f"/api/v1/artifacts/{sha256}")
+        assert response.status_code == 503
+        assert (response.json()["code"], response.json()["retryable"]) == ("dependency_unavailable", True)
         with pytest.raises(StorageAway):
             artifact_store.write(LARGE[::-1], media_type="application/octet-stream")
     finally:
@@ -108,12 +108,12 @@ def test_a_server_that_is_away_is_said_and_used_again_when_it_is_back(s3: S3Serv
     assert artifact_store.read_one(sha256).data == LARGE
 
 
-def test_a_replay_waits_for_a_server_that_is_away(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replay_waits_for_unavailable_server(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
     held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
     run = order_run()
     steps = [replace(step, output={"pages": LARGE.hex()}) if step.key == "look" else step for step in run.steps]
-    recorded = record(replace(run, steps=tuple(steps)))
-    session = services.launch(ReplayRequest(run=str(recorded.run_id))).id
+    source_run = record(replace(run, steps=tuple(steps)))
+    session = services.launch(ReplayRequest(run=str(source_run.run_id))).id
     s3.door.shut()
     back = threading.Timer(0.3, s3.door.open)
     back.start()
@@ -123,22 +123,22 @@ def test_a_replay_waits_for_a_server_that_is_away(s3: S3Server, monkeypatch: pyt
 
 
 @pytest.mark.parametrize(
-    ("other", "says"),
+    ("bad_settings", "says"),
     [
         ({"AWS_SECRET_ACCESS_KEY": "wr0ng"}, "SignatureDoesNotMatch"),
         ({"AWS_ACCESS_KEY_ID": "AKIANOBODY"}, "InvalidAccessKeyId"),
         ({"FORKPOINT_ARTIFACTS": "s3://nowhere/fp"}, "NoSuchBucket"),
     ],
 )
-def test_a_server_that_refuses_is_told_by_its_own_words(
+def test_refusal_quotes_the_server(
     server: S3Server,
     client: Client,
     settings: Settings,
     monkeypatch: pytest.MonkeyPatch,
-    other: dict[str, str],
+    bad_settings: dict[str, str],
     says: str,
 ) -> None:
-    configured(server, settings, monkeypatch, **other)
+    configured(server, settings, monkeypatch, **bad_settings)
     ready = client.get("/api/v1/ready")
     assert ready.status_code == 503
     assert says in ready.json()["checks"]["storage"]
@@ -146,7 +146,7 @@ def test_a_server_that_refuses_is_told_by_its_own_words(
         kept()
 
 
-def test_a_folder_that_cannot_be_made_is_said(
+def test_unusable_folder_is_reported(
     client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "file").touch()

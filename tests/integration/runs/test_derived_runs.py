@@ -1,4 +1,4 @@
-"""Derived runs: copied steps, lineage, and provenance that holds for the new run."""
+"""Derived runs: copied steps, lineage and provenance."""
 
 from uuid import UUID
 
@@ -16,7 +16,7 @@ from traces.runs import queries, services
 from traces.storage import artifacts
 
 pytestmark = pytest.mark.django_db
-_KEPT = [
+_EXACT_COPY = [
     field.attname
     for field in Step._meta.concrete_fields
     if field.name not in {"id", "run", "label", "reason", "detail", "source_step"}
@@ -29,7 +29,7 @@ def _source() -> Run:
 
 def _fork(source: Run, upto: int) -> Run:
     run = services.open_run(name="fork", app=source.app, source_run=source, fork_sequence_no=upto + 1)
-    copied = services.copy_steps(
+    count = services.copy_steps(
         source_run_id=source.id,
         run_id=run.id,
         first=1,
@@ -37,7 +37,7 @@ def _fork(source: Run, upto: int) -> Run:
         label=Label.EXACT,
         reason=Reason.SOURCE_OUTPUT_REUSED,
     )
-    assert copied == upto
+    assert count == upto
     return run
 
 
@@ -45,31 +45,31 @@ def _ends(run_id: UUID) -> set[tuple[int, int, str]]:
     return set(Edge.objects.filter(run_id=run_id).values_list("producer_no", "consumer_no", "kind"))
 
 
-def test_copied_steps_are_the_source_steps_with_a_label_and_their_lineage() -> None:
+def test_copies_have_new_label_and_lineage() -> None:
     source = _source()
     run = _fork(source, 5)
     for copy, original in zip(queries.steps(run.id), queries.steps(source.id), strict=True):
-        assert [getattr(copy, name) for name in _KEPT] == [getattr(original, name) for name in _KEPT]
+        assert [getattr(copy, name) for name in _EXACT_COPY] == [getattr(original, name) for name in _EXACT_COPY]
         assert (copy.label, copy.reason, copy.source_step) == ("exact", "source_output_reused", original.id)
         assert copy.id != original.id
         assert copy.detail == {}
 
 
-def test_a_whole_copy_has_the_provenance_of_its_source() -> None:
+def test_full_copy_has_source_provenance() -> None:
     source = _source()
     run = _fork(source, 5)
     services.seal_run(run.id, RunStatus.COMPLETED)
     assert _ends(run.id) == _ends(source.id)
-    sealed = Run.objects.get(id=run.id)
-    assert (sealed.step_count, sealed.exact_count, sealed.tokens_in) == (5, 5, 110)
-    assert sealed.content_digest != source.content_digest
-    assert sealed.sealed_at is not None
+    sealed_run = Run.objects.get(id=run.id)
+    assert (sealed_run.step_count, sealed_run.exact_count, sealed_run.tokens_in) == (5, 5, 110)
+    assert sealed_run.content_digest != source.content_digest
+    assert sealed_run.sealed_at is not None
 
 
-def test_new_steps_get_edges_of_their_own_and_the_copied_ones_keep_theirs() -> None:
+def test_new_steps_get_new_edges() -> None:
     source = _source()
     run = _fork(source, 3)
-    given = artifacts.payload(queries.find_step(source, 4).input_ref)
+    parameters = artifacts.payload(queries.find_step(source, 4).input_ref)
     message = says("It left yesterday and arrives with Northwind Parcels tomorrow morning.")
     output: JSONObject = {"message": message}
     services.append_steps(
@@ -83,7 +83,7 @@ def test_new_steps_get_edges_of_their_own_and_the_copied_ones_keep_theirs() -> N
                 status=StepStatus.OK,
                 label=Label.SIMULATED,
                 reason=Reason.LIVE_MODEL,
-                input_ref=artifacts.save(given),
+                input_ref=artifacts.save(parameters),
                 output_ref=artifacts.save(output),
                 source_step=queries.find_step(source, 4).id,
             ),
@@ -103,7 +103,7 @@ def test_new_steps_get_edges_of_their_own_and_the_copied_ones_keep_theirs() -> N
     assert Run.objects.get(id=run.id).simulated_count == 2
 
 
-def test_a_changed_producer_is_still_linked_to_the_step_that_was_taken_over() -> None:
+def test_link_to_changed_producer_remains() -> None:
     source = _source()
     run = _fork(source, 2)
     tool, tell = queries.find_step(source, 3), queries.find_step(source, 4)
@@ -138,7 +138,7 @@ def test_a_changed_producer_is_still_linked_to_the_step_that_was_taken_over() ->
     assert (3, 4, "tool_call_id") in _ends(run.id)
 
 
-def test_copying_takes_the_same_queries_whatever_the_number_of_steps() -> None:
+def test_copying_uses_constant_queries() -> None:
     source = Run.objects.get(id=services.record(conversation(60)).run_id)
     run = services.open_run(name="fork", app="desk", source_run=source)
     with CaptureQueriesContext(connection) as queries_of_copy:
@@ -149,7 +149,7 @@ def test_copying_takes_the_same_queries_whatever_the_number_of_steps() -> None:
     assert Step.objects.filter(run=run).count() == source.step_count
 
 
-def test_a_middle_part_can_be_copied_and_an_empty_one_is_nothing() -> None:
+def test_middle_range_and_empty_range() -> None:
     source = _source()
     run = services.open_run(name="fork", app="desk", source_run=source)
     copy = {"source_run_id": source.id, "run_id": run.id, "label": Label.EXACT, "reason": ""}
@@ -158,7 +158,7 @@ def test_a_middle_part_can_be_copied_and_an_empty_one_is_nothing() -> None:
     assert [step.sequence_no for step in queries.steps(run.id)] == [2, 3]
 
 
-def test_nothing_is_copied_into_a_sealed_run_or_one_that_is_not_there() -> None:
+def test_copy_needs_an_open_run() -> None:
     source = _source()
     with pytest.raises(RunSealed):
         services.copy_steps(source_run_id=source.id, run_id=source.id, first=1, last=1, label=Label.EXACT, reason="")

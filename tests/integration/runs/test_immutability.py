@@ -1,4 +1,4 @@
-"""What was recorded never changes: the database itself refuses, whoever asks."""
+"""Recordings never change: the database itself rejects changes."""
 
 from datetime import UTC, datetime
 
@@ -26,7 +26,7 @@ def _row(number: int) -> StepRow:
     return StepRow(sequence_no=number, type=StepType.TOOL, name="late", status=StepStatus.OK, label=Label.LIVE)
 
 
-def _refused(statement: str, message: str) -> None:
+def _expect_refusal(statement: str, message: str) -> None:
     with pytest.raises(DatabaseError, match=message), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(statement)
 
@@ -51,11 +51,11 @@ def _delete_and_fail(run: Run) -> None:
     ],
 )
 @pytest.mark.usefixtures("run")
-def test_plain_sql_cannot_alter_what_was_recorded(statement: str, message: str) -> None:
-    _refused(statement, message)
+def test_sql_cannot_change_recordings(statement: str, message: str) -> None:
+    _expect_refusal(statement, message)
 
 
-def test_nothing_can_be_added_to_a_sealed_run(run: Run) -> None:
+def test_sealed_run_rejects_additions(run: Run) -> None:
     with pytest.raises(DatabaseError, match="steps of a sealed run cannot be added"), transaction.atomic():
         Step.objects.create(run=run, sequence_no=99, type="tool", name="late", status="ok", label="live")
     with pytest.raises(DatabaseError, match="edges of a sealed run cannot be added"), transaction.atomic():
@@ -66,20 +66,20 @@ def test_nothing_can_be_added_to_a_sealed_run(run: Run) -> None:
         services.truncate_steps(run.id, after=0)
 
 
-def test_a_step_cannot_be_moved_into_a_sealed_run(run: Run) -> None:
+def test_step_cannot_move_into_sealed_run(run: Run) -> None:
     open_run = services.open_run(name="open", app="desk")
     services.append_steps(open_run.id, [_row(50)])
     with pytest.raises(DatabaseError, match="steps of a sealed run cannot be changed"), transaction.atomic():
         Step.objects.filter(run=open_run).update(run=run)
 
 
-def test_an_open_run_can_be_written_and_taken_back() -> None:
+def test_open_run_can_be_truncated() -> None:
     run = services.open_run(name="open", app="desk")
     services.append_steps(run.id, [_row(1), _row(2)])
     Step.objects.filter(run=run).update(error="tried")
     assert services.truncate_steps(run.id, after=1) == 1
     services.seal_run(run.id, RunStatus.COMPLETED)
-    _refused("UPDATE traces_step SET error = 'y'", "cannot be changed")
+    _expect_refusal("UPDATE traces_step SET error = 'y'", "cannot be changed")
 
 
 def test_sealing_twice_changes_nothing(run: Run) -> None:
@@ -87,7 +87,7 @@ def test_sealing_twice_changes_nothing(run: Run) -> None:
     assert Run.objects.get(id=run.id).status == RunStatus.COMPLETED
 
 
-def test_retention_alone_may_delete(run: Run) -> None:
+def test_only_retention_may_delete(run: Run) -> None:
     with services.retention():
         run.delete()
         Artifact.objects.all().delete()
@@ -97,34 +97,34 @@ def test_retention_alone_may_delete(run: Run) -> None:
     assert not RetentionPass.objects.exists()
 
 
-def test_even_retention_cannot_change_a_run(run: Run) -> None:
+def test_retention_cannot_change_runs(run: Run) -> None:
     message = "a sealed run cannot be changed"
     with services.retention(), pytest.raises(DatabaseError, match=message), transaction.atomic():
         Run.objects.filter(id=run.id).update(name="x")
 
 
 @pytest.mark.usefixtures("run")
-def test_after_retention_nothing_may_be_deleted_again() -> None:
+def test_retention_pass_ends_with_transaction() -> None:
     with services.retention():
         pass
-    _refused("DELETE FROM traces_step", "cannot be deleted")
+    _expect_refusal("DELETE FROM traces_step", "cannot be deleted")
 
 
-def test_a_failing_retention_leaves_everything(run: Run) -> None:
+def test_failed_retention_deletes_nothing(run: Run) -> None:
     with pytest.raises(Run.DoesNotExist), services.retention():
         _delete_and_fail(run)
     assert Step.objects.count() == 5
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_database_refuses_to_commit_a_retention_pass() -> None:
-    """So a pass never outlives its transaction, whoever forgets to take it back."""
+def test_retention_pass_cannot_be_committed() -> None:
+    """So a pass cannot outlive its transaction."""
     with pytest.raises(DatabaseError), transaction.atomic():
         RetentionPass.objects.create(run_id=new_id())
     assert not RetentionPass.objects.exists()
 
 
-def test_the_counters_of_an_open_run_can_change() -> None:
+def test_open_run_counters_can_change() -> None:
     run = services.open_run(name="open", app="desk")
     Run.objects.filter(id=run.id).update(step_count=F("step_count") + 1, ended_at=datetime.now(UTC))
     assert Run.objects.get(id=run.id).step_count == 1

@@ -1,4 +1,4 @@
-"""Places to look at in a failing run, through the API, and the passing runs beside it."""
+"""Places to inspect in a failing run, and similar passing runs, through the API."""
 
 from dataclasses import replace
 from typing import Any
@@ -41,25 +41,25 @@ def places(client: Client, run_id: Any) -> dict[str, Any]:
 
 def test_failed_run_shows_places(client: Client) -> None:
     failed = record(run("failed", "It has 37 parts.", passed=False)).run_id
-    shown = places(client, failed)
-    assert [place["kind"] for place in shown["places"]] == ["judgement", "hidden_error", "unsupported_claim"]
-    assert shown["outcome"] == "failed"
-    assert shown["places"][0]["title"] == "reward (import): 0"
-    assert shown["unread"] == 0
-    assert {kind["kind"]: kind["places"] for kind in shown["kinds"]}["hidden_error"] == 1
+    document = places(client, failed)
+    assert [place["kind"] for place in document["places"]] == ["judgement", "hidden_error", "unsupported_claim"]
+    assert document["outcome"] == "failed"
+    assert document["places"][0]["title"] == "reward (import): 0"
+    assert document["unread"] == 0
+    assert {kind["kind"]: kind["places"] for kind in document["kinds"]}["hidden_error"] == 1
 
 
-def test_scores_below_the_threshold_of_the_app_are_places(client: Client) -> None:
+def test_scores_below_app_threshold_are_places(client: Client) -> None:
     helpful = RecordedJudgement(name="helpful", kind=JudgementKind.SCORE, value=0.4, source=JudgementSource.IMPORT)
-    judged = replace(run("judged", "It is lost.", passed=True), judgements=(reward(1.0), helpful))
-    run_id = record(judged).run_id
+    judgement = replace(run("judged", "It is lost.", passed=True), judgements=(reward(1.0), helpful))
+    run_id = record(judgement).run_id
     assert "judgement" not in [place["kind"] for place in places(client, run_id)["places"]]
     set_thresholds("desk", {"helpful": Threshold(at_least=0.7)}, by="ops")
     titles = [place["title"] for place in places(client, run_id)["places"] if place["kind"] == "judgement"]
     assert titles == ["helpful (import): 0.4"]
 
 
-def test_withdrawn_and_replaced_judgements_are_no_places(client: Client) -> None:
+def test_withdrawn_judgements_are_not_places(client: Client) -> None:
     run_id = record(run("judged", "It is lost.", passed=True)).run_id
     for kind in ("fail", "pass"):
         body = {"name": "person", "kind": kind, "step": 2}
@@ -73,8 +73,8 @@ def test_nearest_passing_runs_share_the_task(client: Client) -> None:
     failed = record(run("failed", "It is on its way.", passed=False)).run_id
     [nearest] = places(client, failed)["passing"]
     assert (nearest["id"], nearest["nearness"]) == (str(passed[0]), "same_task")
-    other = record(run("other", "It is on its way.", passed=False, task=9)).run_id
-    assert {each["nearness"] for each in places(client, other)["passing"]} == {"same_input"}
+    other_task = record(run("other", "It is on its way.", passed=False, task=9)).run_id
+    assert {item["nearness"] for item in places(client, other_task)["passing"]} == {"same_input"}
 
 
 def test_damaged_content_is_counted(client: Client) -> None:
@@ -82,9 +82,9 @@ def test_damaged_content_is_counted(client: Client) -> None:
     refs = Step.objects.filter(run_id=failed, type="tool").values("output_ref")
     with retention():
         Artifact.objects.filter(sha256__in=list(refs.values_list("output_ref", flat=True))).delete()
-    shown = places(client, failed)
-    assert shown["unread"] == 1
-    assert "hidden_error" not in [place["kind"] for place in shown["places"]]
+    document = places(client, failed)
+    assert document["unread"] == 1
+    assert "hidden_error" not in [place["kind"] for place in document["places"]]
 
 
 def test_queries_do_not_grow_with_steps(client: Client) -> None:
@@ -94,7 +94,7 @@ def test_queries_do_not_grow_with_steps(client: Client) -> None:
         run_id = record(replace(order_desk(talk), external_id=f"run {turns}")).run_id
         with CaptureQueriesContext(
             connection,
-        ) as captured:
+        ) as query_log:
             places(client, run_id)
-        counts.append(len(captured))
+        counts.append(len(query_log))
     assert counts[1] <= counts[0] + 2

@@ -1,4 +1,4 @@
-"""Judging runs over REST, and what the list of runs makes of it."""
+"""Judging runs over REST, and the outcomes in the list of runs."""
 
 from dataclasses import replace
 from typing import Any
@@ -43,7 +43,7 @@ def _outcome(run: Run) -> tuple[str, str | None, str]:
     return row["outcome"], row["outcome_basis"], row["outcome_reason"]
 
 
-def _listed(**query: Any) -> list[str]:
+def _list_runs(**query: Any) -> list[str]:
     response = Client().get("/api/v1/runs", query)
     assert response.status_code == 200, response.content
     return [run["external_id"] for run in response.json()["runs"]]
@@ -52,8 +52,13 @@ def _listed(**query: Any) -> list[str]:
 def test_person_overrules_import() -> None:
     run = _record("order-1", ("reward", 0.0))
     assert _outcome(run) == ("failed", "import", "reward 0")
-    made = _judge(run, kind="pass", text="the grader was wrong")
-    assert (made["source"], made["by"], made["mine"], made["name"]) == ("person", "local", True, "verdict")
+    response = _judge(run, kind="pass", text="the grader was wrong")
+    assert (response["source"], response["by"], response["mine"], response["name"]) == (
+        "person",
+        "local",
+        True,
+        "verdict",
+    )
     assert _outcome(run) == ("passed", "person", "verdict: the grader was wrong")
 
 
@@ -62,9 +67,9 @@ def test_second_verdict_replaces_own_first() -> None:
     _judge(run, kind="pass")
     _judge(run, kind="note", text="looked twice")
     _judge(run, kind="fail")
-    assert [each["kind"] for each in _judgements(run)["judgements"]] == ["note", "fail"]
+    assert [judgement["kind"] for judgement in _judgements(run)["judgements"]] == ["note", "fail"]
     trail = _judgements(run, withdrawn="true")["judgements"]
-    assert [(each["kind"], each["withdrawn_at"] is None) for each in trail] == [
+    assert [(judgement["kind"], judgement["withdrawn_at"] is None) for judgement in trail] == [
         ("pass", False),
         ("note", True),
         ("fail", True),
@@ -72,30 +77,32 @@ def test_second_verdict_replaces_own_first() -> None:
     assert _outcome(run)[0] == "failed"
 
 
-def test_judged_steps_leave_the_outcome() -> None:
+def test_step_judgement_keeps_run_outcome() -> None:
     run = _record("order-1")
     _judge(run, kind="fail", step=3, text="wrong order")
-    assert [(each["step"], each["text"]) for each in _judgements(run)["judgements"]] == [(3, "wrong order")]
+    assert [(judgement["step"], judgement["text"]) for judgement in _judgements(run)["judgements"]] == [
+        (3, "wrong order")
+    ]
     assert _outcome(run) == ("unknown", None, "")
 
 
-def test_withdrawn_judgement_counts_no_more() -> None:
+def test_withdrawn_judgement_does_not_count() -> None:
     run = _record("order-1", ("reward", 0.0))
-    made = _judge(run, kind="pass")
-    assert Client().delete(f"/api/v1/runs/{run.id}/judgements/{made['id']}").status_code == 204
-    assert Judgement.objects.get(id=made["id"]).withdrawn_at is not None
+    response = _judge(run, kind="pass")
+    assert Client().delete(f"/api/v1/runs/{run.id}/judgements/{response['id']}").status_code == 204
+    assert Judgement.objects.get(id=response["id"]).withdrawn_at is not None
     assert _outcome(run)[0] == "failed"
-    assert Client().delete(f"/api/v1/runs/{run.id}/judgements/{made['id']}").status_code == 404
+    assert Client().delete(f"/api/v1/runs/{run.id}/judgements/{response['id']}").status_code == 404
 
 
 def test_only_authors_withdraw(settings: Settings) -> None:
     run = _record("order-1", ("reward", 0.0))
-    made = _judge(run, kind="pass")
+    judgement = _judge(run, kind="pass")
     settings.LOGIN_REQUIRED = True
-    imported = Judgement.objects.get(run=run, name="reward")
+    imported_judgement = Judgement.objects.get(run=run, name="reward")
     admin = _bearer("admin")
-    for judgement in (made["id"], imported.id):
-        response = Client().delete(f"/api/v1/runs/{run.id}/judgements/{judgement}", headers=admin)
+    for judgement_id in (judgement["id"], imported_judgement.id):
+        response = Client().delete(f"/api/v1/runs/{run.id}/judgements/{judgement_id}", headers=admin)
         assert (response.status_code, response.json()["code"]) == (403, "auth_forbidden")
     assert Judgement.objects.filter(run=run, withdrawn_at__isnull=True).count() == 2
 
@@ -122,12 +129,12 @@ def test_judging_needs_the_debugger_role(settings: Settings, role: Role, status:
         ({"kind": "note", "text": "\x00"}, "/text"),
     ],
 )
-def test_malformed_judgements_are_refused(body: Any, where: str) -> None:
+def test_malformed_judgements_are_rejected(body: Any, where: str) -> None:
     response = Client().post(f"/api/v1/runs/{_record('order-1').id}/judgements", body, content_type=JSON)
     assert (response.status_code, response.json()["where"]) == (422, where)
 
 
-def test_missing_steps_and_open_runs_are_refused() -> None:
+def test_missing_steps_and_open_runs_are_rejected() -> None:
     run = _record("order-1")
     missing = Client().post(f"/api/v1/runs/{run.id}/judgements", {"kind": "pass", "step": 99}, content_type=JSON)
     assert missing.status_code == 404
@@ -141,87 +148,87 @@ def test_runs_filter_and_sort_by_outcome() -> None:
         _record(name, ("reward", scores))
     _record("plain")
     _record("broken", status=RunStatus.FAILED)
-    assert _listed(outcome="failed") == ["broken", "bad-2", "bad"]
-    assert _listed(outcome="passed,unknown") == ["plain", "good-2", "good"]
+    assert _list_runs(outcome="failed") == ["broken", "bad-2", "bad"]
+    assert _list_runs(outcome="passed,unknown") == ["plain", "good-2", "good"]
     by_outcome = ["broken", "bad-2", "bad", "good-2", "good", "plain"]
-    assert _listed(sort="outcome") == by_outcome
-    assert _listed(sort="-outcome") == ["plain", "good-2", "good", "broken", "bad-2", "bad"]
+    assert _list_runs(sort="outcome") == by_outcome
+    assert _list_runs(sort="-outcome") == ["plain", "good-2", "good", "broken", "bad-2", "bad"]
     assert _pages("outcome") == by_outcome
     facets = Client().get("/api/v1/runs/facets").json()["outcomes"]
     assert {facet["value"]: facet["count"] for facet in facets} == {"failed": 3, "passed": 2, "unknown": 1}
 
 
 def _pages(sort: str) -> list[str]:
-    found: list[str] = []
+    names: list[str] = []
     cursor = ""
     while True:
         query: dict[str, Any] = {"sort": sort, "limit": 2, "cursor": cursor}
         page = Client().get("/api/v1/runs", query).json()
-        found += [run["external_id"] for run in page["runs"]]
+        names += [run["external_id"] for run in page["runs"]]
         cursor = page["next"]
         if not cursor:
-            return found
+            return names
 
 
 @pytest.mark.parametrize("query", [{"outcome": "green"}, {"sort": "size"}, {"sort": "outcome", "cursor": "x"}])
-def test_unknown_orders_are_refused(query: dict[str, str]) -> None:
+def test_unknown_orders_are_rejected(query: dict[str, str]) -> None:
     response = Client().get("/api/v1/runs", query)
     assert (response.status_code, response.json()["code"]) == (400, "validation_error")
 
 
-def test_cursor_of_another_order_is_refused() -> None:
+def test_cursor_of_another_order_is_rejected() -> None:
     for number in range(3):
         _record(f"run-{number}")
     newest = Client().get("/api/v1/runs", {"limit": 1}).json()["next"]
     assert Client().get("/api/v1/runs", {"sort": "outcome", "cursor": newest}).status_code == 400
 
 
-def test_thresholds_decide_scores_of_their_app() -> None:
-    scored, elsewhere = _record("order-1", ("helpful", 0.8)), _record("order-2", ("helpful", 0.8), app="other")
-    assert _outcome(scored)[0] == "unknown"
+def test_thresholds_apply_to_their_app() -> None:
+    score, elsewhere = _record("order-1", ("helpful", 0.8)), _record("order-2", ("helpful", 0.8), app="other")
+    assert _outcome(score)[0] == "unknown"
     rule = {"thresholds": {"helpful": {"at_least": 0.9}}}
     response = Client().put("/api/v1/outcome-rules/desk", rule, content_type=JSON)
     assert response.json()["thresholds"] == {"helpful": {"at_least": 0.9, "at_most": None}}
-    assert (_outcome(scored)[0], _outcome(elsewhere)[0]) == ("failed", "unknown")
+    assert (_outcome(score)[0], _outcome(elsewhere)[0]) == ("failed", "unknown")
     assert _outcome(_record("order-3", ("helpful", 0.95)))[0] == "passed"
     Client().put("/api/v1/outcome-rules/desk", {"thresholds": {}}, content_type=JSON)
-    assert _outcome(scored)[0] == "unknown"
-    stored = Client().get("/api/v1/outcome-rules/desk").json()
-    assert (stored["by"], stored["defaults"]["reward"]["at_least"]) == ("local", 1.0)
+    assert _outcome(score)[0] == "unknown"
+    stored_rule = Client().get("/api/v1/outcome-rules/desk").json()
+    assert (stored_rule["by"], stored_rule["defaults"]["reward"]["at_least"]) == ("local", 1.0)
 
 
 @pytest.mark.parametrize("bound", [{}, {"at_least": 1, "at_most": 2}, {"at_least": "much"}])
-def test_malformed_thresholds_are_refused(bound: Any) -> None:
+def test_malformed_thresholds_are_rejected(bound: Any) -> None:
     rule = {"thresholds": {"helpful": bound}}
     assert Client().put("/api/v1/outcome-rules/desk", rule, content_type=JSON).status_code == 422
 
 
-def test_judgements_come_in_pages() -> None:
+def test_judgements_are_paged() -> None:
     run = _record("order-1", ("a", 1.0), ("b", 2.0), ("c", 3.0))
     first = _judgements(run, limit=2)
     rest = _judgements(run, limit=2, after=first["next"])
-    assert [each["name"] for page in (first, rest) for each in page["judgements"]] == ["a", "b", "c"]
+    assert [judgement["name"] for page in (first, rest) for judgement in page["judgements"]] == ["a", "b", "c"]
     assert rest["next"] is None
 
 
-def test_list_reads_outcomes_without_more_queries() -> None:
+def test_list_uses_constant_queries() -> None:
     def cost() -> int:
         with CaptureQueriesContext(connection) as queries:
-            _listed(sort="outcome")
+            _list_runs(sort="outcome")
         return len(queries)
 
     _record("order-1", ("reward", 0.0))
-    few = cost()
+    small_count = cost()
     for number in range(2, 6):
         _record(f"order-{number}", ("reward", 1.0))
-    assert cost() == few
+    assert cost() == small_count
 
 
-def test_probes_stay_out_of_outcomes() -> None:
+def test_probes_are_excluded_from_outcomes() -> None:
     _record("order-1", ("reward", 0.0))
     probe = services.record(replace(order_run("probe"), source=RunSource.PROBE, status=RunStatus.FAILED))
     assert Run.objects.get(id=probe.run_id).verdict.is_probe
-    assert _listed(sort="outcome") == ["order-1"]
+    assert _list_runs(sort="outcome") == ["order-1"]
     assert Client().get("/api/v1/runs/facets").json()["outcomes"] == [{"value": "failed", "count": 1}]
 
 
@@ -229,7 +236,7 @@ def _bearer(role: Role) -> dict[str, str]:
     return {"Authorization": f"Bearer {tokens.create(name=role, role=role)}"}
 
 
-def test_diffs_show_both_outcomes_as_judged_now() -> None:
+def test_diffs_show_current_outcomes() -> None:
     base, candidate = _record("base", ("reward", 0.0)), _record("candidate")
     body = {"base": str(base.id), "candidate": str(candidate.id)}
     report = Client().post("/api/v1/diffs", body, content_type=JSON).json()

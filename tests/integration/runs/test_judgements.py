@@ -1,4 +1,4 @@
-"""Judgements of stored runs, and the outcome that every run keeps."""
+"""Judgements of stored runs, and their outcomes."""
 
 import io
 from dataclasses import replace
@@ -31,7 +31,7 @@ def _outcome(run_id: UUID) -> tuple[str, str]:
     return verdict.outcome, verdict.basis
 
 
-def _checked(status: StepStatus, **columns: Any) -> RecordedRun:
+def _with_check(status: StepStatus, **columns: Any) -> RecordedRun:
     decision = "pass" if status is StepStatus.OK else "fail"
     check = RecordedStep(
         key="check", type=StepType.VALIDATOR, name="fits the order", status=status, output={"decision": decision}
@@ -75,33 +75,33 @@ def test_repeated_import_adds_new_judgements_once() -> None:
 
 
 def test_validators_of_imports_decide() -> None:
-    assert _outcome(_record(_checked(StepStatus.OK))) == ("passed", "validator")
-    assert _outcome(_record(_checked(StepStatus.ERROR, external_id="bad"))) == ("failed", "validator")
+    assert _outcome(_record(_with_check(StepStatus.OK))) == ("passed", "validator")
+    assert _outcome(_record(_with_check(StepStatus.ERROR, external_id="bad"))) == ("failed", "validator")
 
 
-def test_validators_that_did_not_run_leave_unverified() -> None:
-    run = _checked(StepStatus.OK)
-    *others, check = run.steps
+def test_unrun_validators_leave_unverified() -> None:
+    run = _with_check(StepStatus.OK)
+    *other_steps, check = run.steps
     placeholder = replace(check, label=Label.SIMULATED, reason=Reason.POLICY_FALLBACK)
-    assert _outcome(_record(replace(run, steps=(*others, placeholder)))) == ("unverified", "validator")
+    assert _outcome(_record(replace(run, steps=(*other_steps, placeholder)))) == ("unverified", "validator")
 
 
-def test_derived_runs_inherit_copied_steps_judgements_only() -> None:
+def test_derived_runs_copy_step_judgements() -> None:
     source = _record(order_run(judgements=(REWARD, WRONG_STEP)))
     assert list(Judgement.objects.filter(run_id=_fork(source, 4)).values_list("name", "step_no")) == [("annotation", 3)]
     assert not Judgement.objects.filter(run_id=_fork(source, 2)).exists()
     assert _outcome(_fork(source, 5)) == ("unknown", "")
 
 
-def test_derived_runs_read_their_own_validators() -> None:
-    source = _record(_checked(StepStatus.ERROR))
+def test_derived_runs_reread_validators() -> None:
+    source = _record(_with_check(StepStatus.ERROR))
     assert _outcome(_fork(source, 6)) == ("failed", "validator")
     assert _outcome(_fork(source, 5)) == ("unknown", "")
 
 
-def test_bundles_carry_judgements_once() -> None:
+def test_bundles_contain_judgements_once() -> None:
     run = Run.objects.get(id=_record(order_run(judgements=(REWARD, WRONG_STEP))))
-    file, again = io.BytesIO(), io.BytesIO()
+    file, second_result = io.BytesIO(), io.BytesIO()
     portable_runs.export(run, file)
     with services.retention():
         Run.objects.all().delete()
@@ -111,8 +111,8 @@ def test_bundles_carry_judgements_once() -> None:
     assert Judgement.objects.filter(run_id=first.run_id).count() == 2
     assert portable_runs.import_bundle(file) == services.RecordResult(run_id=first.run_id, is_new=False)
     assert Judgement.objects.filter(run_id=first.run_id).count() == 2
-    portable_runs.export(Run.objects.get(id=first.run_id), again)
-    assert again.getvalue() == file.getvalue()
+    portable_runs.export(Run.objects.get(id=first.run_id), second_result)
+    assert second_result.getvalue() == file.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -125,14 +125,14 @@ def test_bundles_carry_judgements_once() -> None:
         (replace(REWARD, by="x" * 121), "/judgements/0/by"),
     ],
 )
-def test_malformed_judgements_are_refused(judgement: RecordedJudgement, where: str) -> None:
+def test_malformed_judgements_are_rejected(judgement: RecordedJudgement, where: str) -> None:
     with pytest.raises(InvalidRecording) as refusal:
         services.record(order_run(judgements=(judgement,)))
     assert refusal.value.where == where
     assert not Run.objects.exists()
 
 
-def test_judgements_of_many_runs_cost_the_same_queries() -> None:
+def test_many_judgements_use_constant_queries() -> None:
     def cost(count: int) -> int:
         runs = [order_run(f"{count}-{at}", judgements=(REWARD,)) for at in range(count)]
         with CaptureQueriesContext(connection) as queries:
@@ -142,7 +142,7 @@ def test_judgements_of_many_runs_cost_the_same_queries() -> None:
     assert cost(3) == cost(12)
 
 
-def test_sources_are_stored_as_given() -> None:
+def test_sources_are_stored_unchanged() -> None:
     by_ada = replace(
         REWARD, source=JudgementSource.PERSON, by="ada", name="verdict", kind=JudgementKind.PASS, value=None
     )

@@ -1,4 +1,4 @@
-"""Recording: all or nothing, once, sealed, in little space."""
+"""Recording: atomic, idempotent, sealed and compact."""
 
 import threading
 from dataclasses import replace
@@ -26,7 +26,7 @@ from traces.storage import artifacts as artifact_store
 pytestmark = pytest.mark.django_db
 
 
-def _recorded(run: RecordedRun) -> Run:
+def _stored_run(run: RecordedRun) -> Run:
     return Run.objects.get(id=services.record(run).run_id)
 
 
@@ -37,8 +37,8 @@ def _with_step(index: int, **changes: Any) -> RecordedRun:
     return replace(run, steps=tuple(steps))
 
 
-def test_a_recorded_run_is_sealed_and_sums_up_its_steps() -> None:
-    run = _recorded(order_run())
+def test_run_is_sealed_with_totals() -> None:
+    run = _stored_run(order_run())
     assert run.sealed_at is not None
     assert (run.step_count, run.error_count, run.tokens_in, run.tokens_out) == (5, 0, 110, 23)
     assert run.cost_usd == Decimal("0.003")
@@ -46,33 +46,33 @@ def test_a_recorded_run_is_sealed_and_sums_up_its_steps() -> None:
     assert list(RunTag.objects.values_list("tag", flat=True).order_by("tag")) == ["first line", "orders"]
 
 
-def test_every_step_carries_what_was_recorded() -> None:
-    given = order_run()
-    run = _recorded(given)
+def test_steps_have_recorded_fields() -> None:
+    recorded_step = order_run()
+    run = _stored_run(recorded_step)
     steps = queries.steps(run.id)
-    assert [step.external_id for step in steps] == [step.key for step in given.steps]
+    assert [step.external_id for step in steps] == [step.key for step in recorded_step.steps]
     assert [step.parent_no for step in steps] == [None, 1, 1, 1, 1]
     values = artifact_store.payloads(ref for step in steps for ref in (step.input_ref, step.output_ref))
-    for step, said in zip(steps, given.steps, strict=True):
-        assert (values.get(step.input_ref), values.get(step.output_ref)) == (said.input, said.output)
+    for step, output in zip(steps, recorded_step.steps, strict=True):
+        assert (values.get(step.input_ref), values.get(step.output_ref)) == (output.input, output.output)
 
 
-def test_whole_steps_carry_ids_attributes_times_and_tags() -> None:
+def test_full_steps_have_all_fields() -> None:
     more: dict[str, Any] = {"call_id": "call_" + "x" * 5000, "attributes": {"tags": ["slow"], "shelf": 4}}
-    run = _recorded(_with_step(2, **more))
+    run = _stored_run(_with_step(2, **more))
     steps, _ = full_steps(run, after=0, limit=10)
     assert [steps[2][name] for name in ("call_id", "attributes", "tags")] == [
         more["call_id"],
         more["attributes"],
         ["slow"],
     ]
-    given = order_run().steps[2]
-    assert (steps[2]["started_at"], steps[2]["ended_at"]) == (given.started_at, given.ended_at)
+    recorded_step = order_run().steps[2]
+    assert (steps[2]["started_at"], steps[2]["ended_at"]) == (recorded_step.started_at, recorded_step.ended_at)
     assert (steps[1]["attributes"], steps[1]["tags"]) == ({}, [])
 
 
-def test_a_list_shows_each_step_in_one_line() -> None:
-    summaries = [step.summary for step in queries.steps(_recorded(order_run()).id)]
+def test_list_shows_step_summaries() -> None:
+    summaries = [step.summary for step in queries.steps(_stored_run(order_run()).id)]
     assert summaries == [
         "Where is my order A-1042?",
         "asks get_order",
@@ -82,32 +82,32 @@ def test_a_list_shows_each_step_in_one_line() -> None:
     ]
 
 
-def test_the_same_recording_twice_is_one_run() -> None:
+def test_same_recording_is_stored_once() -> None:
     first = services.record(order_run())
     counts = Run.objects.count(), Step.objects.count(), Artifact.objects.count()
-    again = services.record(order_run())
-    assert (again.run_id, first.is_new, again.is_new) == (first.run_id, True, False)
+    second = services.record(order_run())
+    assert (second.run_id, first.is_new, second.is_new) == (first.run_id, True, False)
     assert counts == (Run.objects.count(), Step.objects.count(), Artifact.objects.count())
 
 
 @pytest.mark.parametrize("changes", [{"output": {"message": {"content": "x"}}}, {"tokens_in": 41}, {"name": "other"}])
-def test_another_recording_under_the_same_identity_is_a_conflict_and_changes_nothing(changes: dict[str, Any]) -> None:
-    stored = services.record(order_run())
+def test_different_recording_is_a_conflict(changes: dict[str, Any]) -> None:
+    first = services.record(order_run())
     artifacts = Artifact.objects.count()
-    with pytest.raises(RunConflict, match=str(stored.run_id)):
+    with pytest.raises(RunConflict, match=str(first.run_id)):
         services.record(_with_step(1, **changes))
     assert Artifact.objects.count() == artifacts
     assert Run.objects.count() == 1
 
 
-def test_the_same_external_id_in_another_app_is_another_run() -> None:
+def test_external_ids_are_unique_per_app() -> None:
     services.record(order_run())
     assert services.record(replace(order_run(), app="shop")).is_new
 
 
-def test_a_child_given_before_its_parent_comes_after_it() -> None:
-    given = order_run()
-    steps = queries.steps(_recorded(replace(given, steps=tuple(reversed(given.steps)))).id)
+def test_parents_come_before_children() -> None:
+    run_facts = order_run()
+    steps = queries.steps(_stored_run(replace(run_facts, steps=tuple(reversed(run_facts.steps)))).id)
     assert [step.external_id for step in steps] == ["agent", "out", "tell", "look", "ask"]
     assert [step.parent_no for step in steps] == [None, 1, 1, 1, 1]
 
@@ -139,59 +139,61 @@ for _ in range(MAX_DEPTH + 5):
         (2, {"name": "\ud800"}, "/steps/2/name"),
     ],
 )
-def test_what_cannot_be_stored_is_refused_with_its_place(index: int, changes: dict[str, Any], where: str) -> None:
-    with pytest.raises(InvalidRecording) as refused:
+def test_invalid_recording_is_rejected_with_pointer(index: int, changes: dict[str, Any], where: str) -> None:
+    with pytest.raises(InvalidRecording) as error:
         services.record(_with_step(index, **changes))
-    assert refused.value.where.startswith(where)
+    assert error.value.where.startswith(where)
     assert not Run.objects.exists()
     assert not Artifact.objects.exists()
 
 
-def test_a_cycle_of_parents_is_refused() -> None:
-    one = RecordedStep(key="one", type=StepType.AGENT, name="a", parent="two")
+def test_parent_cycle_is_rejected() -> None:
+    child = RecordedStep(key="one", type=StepType.AGENT, name="a", parent="two")
     two = RecordedStep(key="two", type=StepType.AGENT, name="b", parent="one")
     with pytest.raises(InvalidRecording, match="its own ancestor"):
-        services.record(order_run(steps=(one, two)))
+        services.record(order_run(steps=(child, two)))
 
 
-def test_characters_that_a_database_cannot_hold_stay_in_payloads_and_are_replaced_in_columns() -> None:
-    run = _recorded(replace(_with_step(2, name="a\x00b", error="c\x00d", output="e\x00f"), metadata={"k\x00": "v\x00"}))
+def test_nul_characters_are_replaced_in_columns() -> None:
+    run = _stored_run(
+        replace(_with_step(2, name="a\x00b", error="c\x00d", output="e\x00f"), metadata={"k\x00": "v\x00"})
+    )
     step = queries.find_step(run, "look")
     assert (step.name, step.error, artifact_store.payload(step.output_ref)) == ("a\ufffdb", "c\ufffdd", "e\x00f")
     assert run.metadata == {"k\ufffd": "v\ufffd"}
 
 
-def test_unknown_cost_is_unknown_and_containers_do_not_count_twice() -> None:
+def test_totals_skip_containers_and_unknown_cost() -> None:
     steps = (
         RecordedStep(key="a", type=StepType.AGENT, name="a", tokens_in=10, tokens_out=5),
         RecordedStep(key="m", type=StepType.MODEL, name="m", parent="a", tokens_in=10, tokens_out=5),
         RecordedStep(key="e", type=StepType.TOOL, name="t", parent="a", status=StepStatus.ERROR),
     )
-    run = _recorded(order_run(steps=steps))
+    run = _stored_run(order_run(steps=steps))
     assert (run.tokens_in, run.tokens_out, run.cost_usd, run.error_count) == (10, 5, None, 1)
 
 
-def test_times_are_kept_whatever_their_zone() -> None:
+def test_times_keep_their_instant() -> None:
     local = datetime(2026, 3, 1, 14, 30, 0, 123456, tzinfo=UTC).astimezone()
-    run = _recorded(_with_step(0, started_at=local - timedelta(hours=5)))
+    run = _stored_run(_with_step(0, started_at=local - timedelta(hours=5)))
     assert queries.steps(run.id)[0].started_at == local - timedelta(hours=5)
 
 
-def test_writers_and_watchers_are_told_after_the_commit(
+def test_watchers_are_notified_after_commit(
     django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    woken: list[str] = []
-    monkeypatch.setattr(notify, "_wake", woken.append)
+    groups: list[str] = []
+    monkeypatch.setattr(notify, "_wake", groups.append)
     with django_capture_on_commit_callbacks(execute=True):
         services.record(order_run())
-        assert woken == []
-    assert woken == ["runs"]
+        assert groups == []
+    assert groups == ["runs"]
 
 
 @pytest.mark.parametrize("words", [12, 6])
 @pytest.mark.django_db(transaction=True)
-def test_a_thousand_turns_take_less_than_two_percent_of_what_came_in(words: int) -> None:
-    """Rows and indexes included: the database itself is weighed. With 6 words a message has some 120 characters."""
+def test_thousand_turns_need_two_percent_space(words: int) -> None:
+    """The size of the whole database, with rows and indexes. A message of 6 words has about 120 characters."""
     run = conversation(1_000, words=words)
     came_in = sum(len(orjson.dumps([step.input, step.output])) for step in run.steps)
     services.record(order_run())  # the pages that every table has
@@ -217,7 +219,7 @@ def _database_size() -> int:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_same_recording_from_two_threads_is_one_run() -> None:
+def test_concurrent_recordings_create_one_run() -> None:
     outcomes: list[object] = []
 
     def work() -> None:

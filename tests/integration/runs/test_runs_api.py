@@ -44,20 +44,20 @@ def _record(external_id: str, **changes: Any) -> Run:
     return Run.objects.get(id=services.record(replace(order_run(external_id), **changes)).run_id)
 
 
-def test_runs_are_listed_newest_first_page_by_page() -> None:
+def test_runs_are_paged_newest_first() -> None:
     for number in range(5):
         _record(f"run-{number}")
     first = _get("runs", limit=2)
     second = _get("runs", limit=2, cursor=first["next"])
     third = _get("runs", limit=2, cursor=second["next"])
-    listed = [run["external_id"] for page in (first, second, third) for run in page["runs"]]
-    assert listed == ["run-4", "run-3", "run-2", "run-1", "run-0"]
+    names = [run["external_id"] for page in (first, second, third) for run in page["runs"]]
+    assert names == ["run-4", "run-3", "run-2", "run-1", "run-0"]
     assert (first["total"], third["next"]) == (5, None)
     RunList.model_validate(first)
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "names"),
     [
         ({}, ["c", "b", "a"]),
         ({"app": "shop"}, ["b"]),
@@ -81,11 +81,11 @@ def test_runs_are_listed_newest_first_page_by_page() -> None:
         ({"q": "vip", "app": "desk"}, []),
     ],
 )
-def test_filters_find_what_they_say(query: dict[str, str], found: list[str]) -> None:
+def test_filters_select_matching_runs(query: dict[str, str], names: list[str]) -> None:
     _record("a")
     _record("b", app="shop", environment="prod", tags=("orders", "vip"))
     _record("c", app="air", status=RunStatus.FAILED, started_at=NOON + timedelta(days=3), ended_at=None)
-    assert _ids(**query) == found
+    assert _ids(**query) == names
 
 
 @pytest.mark.parametrize(
@@ -102,23 +102,23 @@ def test_filters_find_what_they_say(query: dict[str, str], found: list[str]) -> 
         ({"min_cost": "NaN"}, "/min_cost"),
     ],
 )
-def test_a_filter_that_means_nothing_is_refused_by_name(query: dict[str, str], where: str) -> None:
+def test_invalid_filter_is_rejected_by_name(query: dict[str, str], where: str) -> None:
     status, problem = _problem("runs", **query)
     assert (status, problem["code"], problem["where"]) == (400, "validation_error", where)
 
 
-def test_a_list_takes_the_same_queries_whatever_its_length() -> None:
+def test_list_uses_constant_queries() -> None:
     _record("first")
-    with CaptureQueriesContext(connection) as few:
+    with CaptureQueriesContext(connection) as small_count:
         _get("runs")
     for number in range(20):
         _record(f"more-{number}")
     with CaptureQueriesContext(connection) as many:
         _get("runs")
-    assert len(few) == len(many) <= 2
+    assert len(small_count) == len(many) <= 2
 
 
-def test_facets_count_the_values_that_occur() -> None:
+def test_facets_count_values() -> None:
     _record("a")
     _record("b", app="shop", environment="", tags=("vip", "orders"))
     facets = _get("runs/facets")
@@ -128,22 +128,22 @@ def test_facets_count_the_values_that_occur() -> None:
     RunFacets.model_validate(facets)
 
 
-def test_a_run_shows_its_lineage() -> None:
+def test_run_shows_its_lineage() -> None:
     source = _record("a")
     derived = services.open_run(name="fork", app="desk", source_run=source, fork_sequence_no=3)
-    shown = _get(f"runs/{source.id}")
-    assert [run["id"] for run in shown["derived"]] == [str(derived.id)]
+    document = _get(f"runs/{source.id}")
+    assert [run["id"] for run in document["derived"]] == [str(derived.id)]
     assert _get(f"runs/{derived.id}")["source_run_name"] == source.name
-    RunDetail.model_validate(shown)
+    RunDetail.model_validate(document)
 
 
-def test_a_run_is_found_by_every_name_it_has() -> None:
+def test_run_is_found_by_each_id() -> None:
     run = _record("trace-77")
     for ref in (str(run.id), run.id.hex, run.id.hex[:12], "trace-77", "last"):
         assert _get(f"runs/{ref}")["id"] == str(run.id)
 
 
-def test_a_short_reference_to_several_runs_names_them() -> None:
+def test_ambiguous_prefix_lists_matches() -> None:
     runs = [_record("same", app=app) for app in ("desk", "shop")]
     status, problem = _problem("runs/same")
     assert (status, problem["code"]) == (400, "validation_error")
@@ -162,12 +162,12 @@ def test_a_short_reference_to_several_runs_names_them() -> None:
         "redirects/spans/x",
     ],
 )
-def test_what_is_not_there_is_not_found(path: str) -> None:
+def test_missing_objects_are_not_found(path: str) -> None:
     status, problem = _problem(path)
     assert (status, problem["code"]) == (404, "not_found")
 
 
-def test_steps_come_compact_and_in_parts_when_asked() -> None:
+def test_steps_are_compact_and_paged() -> None:
     run = _record("a")
     whole = _get(f"runs/{run.id}/steps")
     assert [step["sequence_no"] for step in whole["steps"]] == [1, 2, 3, 4, 5]
@@ -179,14 +179,14 @@ def test_steps_come_compact_and_in_parts_when_asked() -> None:
     assert [step["sequence_no"] for step in _get(f"runs/{run.id}/steps", after=2)["steps"]] == [3, 4, 5]
 
 
-def test_the_steps_of_a_long_run_take_two_queries() -> None:
+def test_long_run_needs_two_queries() -> None:
     run = Run.objects.get(id=services.record(conversation(50)).run_id)
     with CaptureQueriesContext(connection) as queries:
         _get(f"runs/{run.id}/steps")
     assert len(queries) == 2
 
 
-def test_a_step_comes_with_its_payloads_and_provenance() -> None:
+def test_step_has_payloads_and_provenance() -> None:
     run = _record("a")
     step = _get(f"runs/{run.id}/steps/4")
     assert step["input"]["messages"][0]["role"] == "system"
@@ -199,18 +199,18 @@ def test_a_step_comes_with_its_payloads_and_provenance() -> None:
     assert step == _get(f"steps/{step['id']}") == _get(f"runs/{run.id}/steps/tell")
 
 
-def test_the_edges_of_a_run_say_which_step_fed_which() -> None:
+def test_edges_connect_producers_and_consumers() -> None:
     run = _record("order-1")
-    found = _get(f"runs/{run.id}/edges")
-    EdgeList.model_validate(found)
-    into = [(edge["producer"], edge["consumer"], edge["kind"]) for edge in found["edges"]]
-    assert (2, 3, "tool_call_id") in into
-    assert (3, 4, "tool_call_id") in into
-    assert (2, 4, "history") in into
-    assert found["next"] is None
+    page = _get(f"runs/{run.id}/edges")
+    EdgeList.model_validate(page)
+    consumer = [(edge["producer"], edge["consumer"], edge["kind"]) for edge in page["edges"]]
+    assert (2, 3, "tool_call_id") in consumer
+    assert (3, 4, "tool_call_id") in consumer
+    assert (2, 4, "history") in consumer
+    assert page["next"] is None
 
 
-def test_edges_come_page_by_page_without_repeats() -> None:
+def test_edge_pages_do_not_overlap() -> None:
     run = _record("order-1")
     whole = _get(f"runs/{run.id}/edges")["edges"]
     first = _get(f"runs/{run.id}/edges", limit=3)
@@ -220,34 +220,38 @@ def test_edges_come_page_by_page_without_repeats() -> None:
     assert (first["next"], second["next"]) == (3, None)
 
 
-def test_a_step_of_a_long_talk_takes_few_queries() -> None:
+def test_step_of_long_conversation_needs_few_queries() -> None:
     run = Run.objects.get(id=services.record(conversation(100)).run_id)
     with CaptureQueriesContext(connection) as queries:
         _get(f"runs/{run.id}/steps/{run.step_count}")
     assert len(queries) <= 9
 
 
-def test_a_payload_that_is_gone_is_named_and_the_rest_is_shown() -> None:
+def test_missing_payload_is_listed() -> None:
     run = _record("a")
     step = Step.objects.get(run=run, sequence_no=3)
     with services.retention():
         Artifact.objects.filter(sha256=step.output_ref).delete()
-    shown = _get(f"steps/{step.id}")
-    assert (shown["unavailable"], shown["output"], shown["input"]) == (["output"], None, {"order_id": "A-1042"})
+    document = _get(f"steps/{step.id}")
+    assert (document["unavailable"], document["output"], document["input"]) == (
+        ["output"],
+        None,
+        {"order_id": "A-1042"},
+    )
 
 
-def test_an_artifact_is_served_for_ever_and_never_as_a_page() -> None:
+def test_artifact_is_immutable_and_sandboxed() -> None:
     run = _record("a")
     sha256 = Step.objects.get(run=run, sequence_no=3).output_ref
     response = Client().get(f"/api/v1/artifacts/{sha256}")
     assert digest_bytes(response.content) == sha256
     assert "immutable" in response["Cache-Control"]
     assert response["X-Content-Type-Options"] == "nosniff"
-    again = Client().get(f"/api/v1/artifacts/{sha256}", headers={"If-None-Match": response["ETag"]})
-    assert (again.status_code, again.content) == (304, b"")
+    not_modified = Client().get(f"/api/v1/artifacts/{sha256}", headers={"If-None-Match": response["ETag"]})
+    assert (not_modified.status_code, not_modified.content) == (304, b"")
 
 
-def test_permalinks_by_the_ids_that_the_user_has() -> None:
+def test_permalinks_by_external_ids() -> None:
     run = _record("trace/1")
     trace = Client().get("/api/v1/redirects/traces/trace/1")
     span = Client().get("/api/v1/redirects/spans/look")
@@ -260,42 +264,49 @@ def _chat(name: str) -> bytes:
     return json.dumps({"messages": messages}).encode()
 
 
-def test_files_of_a_form_are_imported_and_bad_ones_are_named() -> None:
+def test_form_upload_reports_bad_files() -> None:
     files = [SimpleUploadedFile("one.json", _chat("one")), SimpleUploadedFile("two.json", b"{")]
     response = Client().post("/api/v1/runs/import", {"file": files, "app": "given"})
     report = response.json()
     assert response.status_code == 200, report
     assert [(run["app"], run["created"]) for run in report["runs"]] == [("given", True)]
-    assert [skipped["path"] for skipped in report["skipped"]] == ["two.json"]
+    assert [skipped_file["path"] for skipped_file in report["skipped"]] == ["two.json"]
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_a_body_is_imported_as_one_file_and_twice_gives_it_once(pack: Callable[[bytes], bytes]) -> None:
+def test_raw_body_is_imported_once(pack: Callable[[bytes], bytes]) -> None:
     url = "/api/v1/runs/import?filename=one.json&app=given"
     reports = [Client().post(url, pack(_chat("one")), content_type="application/octet-stream").json() for _ in range(2)]
     assert [run["created"] for report in reports for run in report["runs"]] == [True, False]
 
 
-def test_under_the_key_of_an_import_come_the_same_files_only() -> None:
-    def sent(app: str, *names: str) -> Any:
+def test_import_key_rejects_other_files() -> None:
+    def post_files(app: str, *names: str) -> Any:
         files = [SimpleUploadedFile("run.json", _chat(name)) for name in names]
         body = {"file": files, "app": app}
         return Client().post("/api/v1/runs/import", body, headers={"Idempotency-Key": "k"})
 
-    reports = [sent("given", "one", "two").json(), sent("given", "one", "two").json()]
+    reports = [post_files("given", "one", "two").json(), post_files("given", "one", "two").json()]
     assert [[run["created"] for run in report["runs"]] for report in reports] == [[True, True], [False, False]]
-    others = [sent("given", "one"), sent("given", "two", "one"), sent("given", "one", "three"), sent("x", "one", "two")]
-    assert [(other.status_code, other.json()["where"]) for other in others] == [(409, "Idempotency-Key")] * 4
+    other_files = [
+        post_files("given", "one"),
+        post_files("given", "two", "one"),
+        post_files("given", "one", "three"),
+        post_files("x", "one", "two"),
+    ]
+    assert [(response.status_code, response.json()["where"]) for response in other_files] == [
+        (409, "Idempotency-Key")
+    ] * 4
     assert Run.objects.count() == 2
 
 
-def test_a_request_without_a_file_is_refused() -> None:
+def test_request_without_file_is_rejected() -> None:
     response = Client().post("/api/v1/runs/import", {"app": "x"})
     assert (response.status_code, response.json()["where"]) == (400, "/file")
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_import_tells_its_progress_line_by_line() -> None:
+def test_import_streams_its_progress() -> None:
     files = [SimpleUploadedFile(f"{number}.json", _chat(str(number))) for number in range(3)]
     response = Client().post("/api/v1/runs/import", {"file": files}, headers={"Accept": "application/x-ndjson"})
     lines = [orjson.loads(line) for line in response.getvalue().splitlines()]
@@ -306,7 +317,7 @@ def test_an_import_tells_its_progress_line_by_line() -> None:
     assert len(lines[-1]["runs"]) == 3
 
 
-def test_the_labels_of_a_derived_run_are_found_by_the_filter() -> None:
+def test_label_filter_finds_derived_runs() -> None:
     source = _record("a")
     derived = services.open_run(name="fork", app="desk", source_run=source, external_id="fork")
     services.copy_steps(
@@ -317,7 +328,7 @@ def test_the_labels_of_a_derived_run_are_found_by_the_filter() -> None:
     assert _ids(label="live") == ["a"]
 
 
-def test_a_run_is_found_by_the_beginning_of_the_id_that_its_source_knows() -> None:
+def test_run_is_found_by_external_prefix() -> None:
     run = services.record(order_run("zz-4babbd1c-d250")).run_id
     services.record(order_run("zz-4babbd1c-ffff"))
     assert _get("runs/zz-4babbd1c-d2")["id"] == str(run)

@@ -1,4 +1,4 @@
-"""Search inside a run finds any text, wherever it is stored, and where it occurs first."""
+"""Search inside a run finds any text, in the step where it first occurs."""
 
 from dataclasses import replace
 from typing import Any
@@ -44,20 +44,20 @@ def run() -> Any:
         ("$part", []),
     ],
 )
-def test_any_text_of_a_run_is_found(client: Client, run: Any, q: str, steps: list[int]) -> None:
+def test_every_text_is_found(client: Client, run: Any, q: str, steps: list[int]) -> None:
     assert found(client, run, q) == steps
     assert found(client, run, q, "full-steps") == steps
 
 
-def test_a_text_is_found_where_it_is_new(client: Client) -> None:
+def test_text_matches_first_step(client: Client) -> None:
     run = services.record(conversation(40)).run_id
     steps = client.get(f"/api/v1/runs/{run}/steps").json()["steps"]
-    (told,) = [step for step in steps if "Answer 4:" in step["summary"]]
-    order = next(word for word in told["summary"].split() if word.startswith("A-"))
-    assert found(client, run, f"answer {order}") == [told["sequence_no"]]
+    (text,) = [step for step in steps if "Answer 4:" in step["summary"]]
+    order = next(word for word in text["summary"].split() if word.startswith("A-"))
+    assert found(client, run, f"answer {order}") == [text["sequence_no"]]
 
 
-def test_pages_of_a_search_go_on(client: Client) -> None:
+def test_search_results_are_paged(client: Client) -> None:
     run = Run.objects.get(id=services.record(conversation(20)).run_id)
     first: Any = client.get(f"/api/v1/runs/{run.id}/steps", {"q": "answer", "limit": "7"}).json()
     rest = client.get(f"/api/v1/runs/{run.id}/steps", {"q": "answer", "after": str(first["next"])}).json()
@@ -65,6 +65,6 @@ def test_pages_of_a_search_go_on(client: Client) -> None:
     assert (len(numbers), numbers) == (20, sorted(set(numbers)))
 
 
-def test_the_long_text_lies_outside_the_database(run: Any) -> None:
+def test_long_text_is_outside_database(run: Any) -> None:
     assert len(LONG) > INLINE
     assert Artifact.objects.exists()

@@ -1,4 +1,4 @@
-"""The store: bytes come back as they went in, or not at all."""
+"""Artifact store: bytes are returned unchanged or not at all."""
 
 from pathlib import Path
 
@@ -23,11 +23,11 @@ pytestmark = pytest.mark.django_db
 
 @hypothesis_settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(VALUES)
-def test_a_saved_value_is_read_back_equal(value: JSONValue) -> None:
+def test_saved_value_round_trips(value: JSONValue) -> None:
     assert artifact_store.payload(artifact_store.save(value)) == value
 
 
-def test_more_values_than_a_statement_has_variables_take_few_queries() -> None:
+def test_many_values_need_few_queries() -> None:
     digests = [artifact_store.save({"n": number}) for number in range(40)]
     many = {digest_bytes(str(number).encode()): str(number).encode() for number in range(5_000)}
     artifact_store.write_many(many)
@@ -39,27 +39,27 @@ def test_more_values_than_a_statement_has_variables_take_few_queries() -> None:
     assert len(queries) == 1
 
 
-def test_storing_the_same_bytes_again_changes_nothing() -> None:
+def test_storing_bytes_is_idempotent() -> None:
     artifact_store.save({"a": "b" * 500})
     before = list(Artifact.objects.values_list())
     artifact_store.save({"a": "b" * 500})
     assert list(Artifact.objects.values_list()) == before
 
 
-def test_what_another_writer_stored_meanwhile_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_write_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     artifact_store.save({"a": 1})
     monkeypatch.setattr(artifact_store, "present", lambda digests: set())
     assert artifact_store.payload(artifact_store.save({"a": 1})) == {"a": 1}
 
 
-def test_text_that_repeats_is_compressed() -> None:
+def test_repetitive_text_is_compressed() -> None:
     digest = artifact_store.save("again " * 600)
     artifact = Artifact.objects.get(sha256=digest)
     assert artifact.encoding == "zstd"
     assert len(artifact.data or b"") < artifact.size / 20
 
 
-def test_large_bytes_lie_in_the_artifact_storage() -> None:
+def test_large_bytes_use_artifact_storage() -> None:
     data = Path(__file__).read_bytes() + b"".join(
         digest_bytes(str(number).encode()).encode() for number in range(9_000)
     )
@@ -70,7 +70,7 @@ def test_large_bytes_lie_in_the_artifact_storage() -> None:
     assert artifact_store.read_one(sha256).data == data
 
 
-def test_a_half_written_file_is_written_again() -> None:
+def test_incomplete_file_is_rewritten() -> None:
     data = b"".join(digest_bytes(str(number).encode()).encode() for number in range(9_000))
     sha256 = artifact_store.write(data, media_type="text/plain")
     place = f"{sha256[:2]}/{sha256[2:4]}/{sha256}.zst"
@@ -81,7 +81,7 @@ def test_a_half_written_file_is_written_again() -> None:
     assert artifact_store.read_one(sha256).data == data
 
 
-def test_a_file_that_is_gone_is_told_as_damage() -> None:
+def test_missing_file_is_reported_as_damage() -> None:
     data = b"".join(digest_bytes(str(number).encode()).encode() for number in range(9_001))
     sha256 = artifact_store.write(data, media_type="text/plain")
     storages["artifacts"].delete(f"{sha256[:2]}/{sha256[2:4]}/{sha256}.zst")
@@ -92,7 +92,7 @@ def test_a_file_that_is_gone_is_told_as_damage() -> None:
 @pytest.mark.parametrize(
     ("encoding", "data"), [("", b'{"a":2}'), ("zstd", b"not zstd at all"), ("zstd", b""), ("refs", b"\x00")]
 )
-def test_bytes_that_do_not_hash_to_their_name_are_never_served(encoding: str, data: bytes) -> None:
+def test_wrong_bytes_are_never_served(encoding: str, data: bytes) -> None:
     name = digest_bytes(b'{"a":1}')
     Artifact.objects.create(sha256=name, size=7, encoding=encoding, data=data)
     assert artifact_store.load([name]) == {}
@@ -100,7 +100,7 @@ def test_bytes_that_do_not_hash_to_their_name_are_never_served(encoding: str, da
         artifact_store.read_one(name)
 
 
-def test_missing_parts_are_named() -> None:
+def test_missing_parts_are_reported() -> None:
     with pytest.raises(ArtifactMissing):
         artifact_store.read_one("0" * 64)
     with pytest.raises(MissingPart, match="0" * 64):
@@ -108,7 +108,7 @@ def test_missing_parts_are_named() -> None:
     assert artifact_store.load(["0" * 64]) == {}
 
 
-def test_values_with_a_missing_part_are_left_out_of_what_is_available() -> None:
+def test_available_skips_incomplete_values() -> None:
     whole, broken = (
         artifact_store.save({"messages": [{"content": "a"}]}),
         artifact_store.save({"messages": [{"content": "b"}]}),

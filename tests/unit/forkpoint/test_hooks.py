@@ -1,4 +1,4 @@
-"""Hooks of the capture SDK: they hear an agent as hooks of Krabs do, and none of their troubles reach it."""
+"""Hooks of the capture SDK: they get the events of Krabs, and their errors never reach the agent."""
 
 import asyncio
 import itertools
@@ -22,7 +22,7 @@ from traces.importers.files.source import Source
 from traces.importers.formats.frameworks import krabs
 from traces.importers.formats.tracing import forkpoint_events
 
-Heard = list[dict[str, Any]]
+Events = list[dict[str, Any]]
 
 
 @pytest.fixture
@@ -31,20 +31,21 @@ def recorder(tmp_path: Path) -> Recorder:
 
 
 @pytest.fixture
-def heard(recorder: Recorder) -> Heard:
-    told: Heard = []
-    recorder.hook()(told.append)
-    return told
+def events(recorder: Recorder) -> Events:
+    seen_events: Events = []
+    recorder.hook()(seen_events.append)
+    return seen_events
 
 
-def told(heard: Heard) -> list[str]:
-    """The events in their order, with the turn or the tool that they are about."""
+def event_names(events: Events) -> list[str]:
+    """The events in order, each with its turn or tool."""
     return [
-        " ".join(str(part) for part in (event["event_type"], about(event["payload"])) if part != "") for event in heard
+        " ".join(str(part) for part in (event["event_type"], subject(event["payload"])) if part != "")
+        for event in events
     ]
 
 
-def about(payload: dict[str, Any]) -> Any:
+def subject(payload: dict[str, Any]) -> Any:
     return payload.get("turn", payload.get("tool_name", ""))
 
 
@@ -54,7 +55,7 @@ def steps(recorder: Recorder, tmp_path: Path) -> dict[str, RecordedStep]:
     return {step.name: step for step in run.steps}
 
 
-def test_a_run_is_told_with_the_events_of_krabs(recorder: Recorder, heard: Heard) -> None:
+def test_run_fires_krabs_events(recorder: Recorder, events: Events) -> None:
     with recorder.run("refund", input="Where is order 7?") as run:
         with recorder.model("m1", provider="local", messages=[]) as model:
             model.record_usage(tokens_in=8, tokens_out=2)
@@ -63,7 +64,7 @@ def test_a_run_is_told_with_the_events_of_krabs(recorder: Recorder, heard: Heard
         with recorder.model("m1", messages=[]):
             pass
         recorder.output("It is shipped.").record()
-    assert [(event["event_type"], event["payload"]) for event in heard[:4]] == [
+    assert [(event["event_type"], event["payload"]) for event in events[:4]] == [
         ("agent_start", {"task": "Where is order 7?"}),
         ("turn_start", {"turn": 0}),
         ("pre_tool_use", {"tool_name": "get_order", "args": {"id": 7}, "tool_use_id": "c1"}),
@@ -72,23 +73,23 @@ def test_a_run_is_told_with_the_events_of_krabs(recorder: Recorder, heard: Heard
             {"tool_name": "get_order", "args": {"id": 7}, "result": {"status": "shipped"}, "tool_use_id": "c1"},
         ),
     ]
-    assert told(heard)[4:] == ["turn_end 0", "turn_start 1", "turn_end 1", "agent_stop"]
-    assert heard[4]["payload"].pop("duration_ms") >= 0
-    used = {"tokens_in": 8, "tokens_out": 2, "tokens_cached": None}
-    assert heard[4]["payload"] == {"turn": 0, "model": "m1", "provider": "local", "attempts": 1, **used}
-    assert heard[-1]["payload"] == {"result": "It is shipped.", "status": "completed"}
-    assert {(event["session_id"], event["agent_id"]) for event in heard} == {(run.id, "desk")}
-    assert all(event.keys() == {"event_type", "timestamp_ms", "session_id", "agent_id", "payload"} for event in heard)
+    assert event_names(events)[4:] == ["turn_end 0", "turn_start 1", "turn_end 1", "agent_stop"]
+    assert events[4]["payload"].pop("duration_ms") >= 0
+    tokens = {"tokens_in": 8, "tokens_out": 2, "tokens_cached": None}
+    assert events[4]["payload"] == {"turn": 0, "model": "m1", "provider": "local", "attempts": 1, **tokens}
+    assert events[-1]["payload"] == {"result": "It is shipped.", "status": "completed"}
+    assert {(event["session_id"], event["agent_id"]) for event in events} == {(run.id, "desk")}
+    assert all(event.keys() == {"event_type", "timestamp_ms", "session_id", "agent_id", "payload"} for event in events)
 
 
-def test_failures_are_told_as_such_and_nothing_stays_open(recorder: Recorder, heard: Heard) -> None:
+def test_failures_fire_failure_events(recorder: Recorder, events: Events) -> None:
     def fail() -> None:
         with recorder.run("failing"), recorder.model("m"), recorder.tool("slow"):
             raise TimeoutError("no answer")
 
     with pytest.raises(TimeoutError):
         fail()
-    assert told(heard) == [
+    assert event_names(events) == [
         "agent_start",
         "turn_start 0",
         "pre_tool_use slow",
@@ -96,11 +97,11 @@ def test_failures_are_told_as_such_and_nothing_stays_open(recorder: Recorder, he
         "turn_end 0",
         "agent_stop",
     ]
-    assert heard[3]["payload"]["error"] == "TimeoutError: no answer"
-    assert heard[-1]["payload"] == {"result": "TimeoutError: no answer", "status": "failed"}
+    assert events[3]["payload"]["error"] == "TimeoutError: no answer"
+    assert events[-1]["payload"] == {"result": "TimeoutError: no answer", "status": "failed"}
 
 
-def test_turns_are_counted_in_the_loop_that_they_belong_to(recorder: Recorder, heard: Heard) -> None:
+def test_turns_are_counted_per_loop(recorder: Recorder, events: Events) -> None:
     with recorder.run("nested", input={"order": 7}):
         for _ in range(2):
             with recorder.turn():
@@ -111,19 +112,19 @@ def test_turns_are_counted_in_the_loop_that_they_belong_to(recorder: Recorder, h
         with recorder.step("node", "a node of a graph"):
             recorder.model("planner").record()
         recorder.tool("after the node").record()
-    assert heard[0]["payload"] == {"task": '{"order":7}'}
+    assert events[0]["payload"] == {"task": '{"order":7}'}
     expert = ["turn_start 0", "turn_end 0", "turn_start 1", "turn_end 1"]
     asks = ["pre_tool_use ask_expert", *expert, "post_tool_use ask_expert"]
-    assert told(heard)[1:-1] == [
+    assert event_names(events)[1:-1] == [
         *("turn_start 0", *asks, "turn_end 0"),
         *("turn_start 1", *asks, "turn_end 1"),
         *("turn_start 2", "pre_tool_use after the node", "post_tool_use after the node", "turn_end 2"),
     ]
 
 
-def test_a_matcher_is_searched_in_the_names_of_tools_and_lets_other_events_by(recorder: Recorder) -> None:
-    writes: Heard = []
-    starts: Heard = []
+def test_matcher_applies_to_tool_events(recorder: Recorder) -> None:
+    writes: Events = []
+    starts: Events = []
     recorder.hook(matcher="write|^rm$")(writes.append)
     recorder.hook("agent_start", "turn_start", matcher="write")(starts.append)
     with recorder.run("r"):
@@ -131,11 +132,11 @@ def test_a_matcher_is_searched_in_the_names_of_tools_and_lets_other_events_by(re
             recorder.tool(name).record()
     tools = [event["payload"]["tool_name"] for event in writes if event["event_type"] == "pre_tool_use"]
     assert tools == ["overwrite_file", "rm"]
-    assert told(writes)[0] == "agent_start"
-    assert told(starts) == ["agent_start"]
+    assert event_names(writes)[0] == "agent_start"
+    assert event_names(starts) == ["agent_start"]
 
 
-def test_the_strongest_answer_is_the_decision_that_the_agent_may_heed(recorder: Recorder, tmp_path: Path) -> None:
+def test_strongest_answer_is_the_decision(recorder: Recorder, tmp_path: Path) -> None:
     @recorder.hook("pre_tool_use", matcher="path")
     def sandbox(event: dict[str, Any]) -> Any:
         return {"action": "modify_args", "args": {"path": "/sandbox" + event["payload"]["args"]["path"]}}
@@ -150,24 +151,28 @@ def test_the_strongest_answer_is_the_decision_that_the_agent_may_heed(recorder: 
             if read.decision["action"] == "modify_args":
                 read.input = read.decision["args"]
             read.output = read.input["path"]
-        with recorder.tool("delete_path", {"path": "/a"}) as deleted:
-            if deleted.decision.get("action") == "deny":
-                deleted.deny()
+        with recorder.tool("delete_path", {"path": "/a"}) as delete:
+            if delete.decision.get("action") == "deny":
+                delete.deny()
         with recorder.tool("look") as look:
             pass
     assert read.decision == {"action": "modify_args", "args": {"path": "/sandbox/a"}, "hook": "sandbox"}
-    assert deleted.decision == {"action": "deny", "message": "not today", "hook": "no_deletes"}
+    assert delete.decision == {"action": "deny", "message": "not today", "hook": "no_deletes"}
     assert look.decision == {}
-    recorded = steps(recorder, tmp_path)
-    assert (recorded["read_path"].input, recorded["read_path"].output) == ({"path": "/sandbox/a"}, "/sandbox/a")
-    assert recorded["read_path"].attributes["asked"] == {"path": "/a"}
-    assert (recorded["delete_path"].status, recorded["delete_path"].error) == (StepStatus.DENIED, "not today")
-    assert recorded["delete_path"].attributes["hook"] == deleted.decision
+    recorded_steps = steps(recorder, tmp_path)
+    assert (recorded_steps["read_path"].input, recorded_steps["read_path"].output) == (
+        {"path": "/sandbox/a"},
+        "/sandbox/a",
+    )
+    assert recorded_steps["read_path"].attributes["asked"] == {"path": "/a"}
+    assert (recorded_steps["delete_path"].status, recorded_steps["delete_path"].error) == (
+        StepStatus.DENIED,
+        "not today",
+    )
+    assert recorded_steps["delete_path"].attributes["hook"] == delete.decision
 
 
-def test_a_denied_call_that_was_made_is_recorded_as_made_and_logged(
-    recorder: Recorder, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_ignored_denial_is_logged(recorder: Recorder, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     recorder.hook("pre_tool_use")(lambda event: "deny")
 
     @recorder.tool()
@@ -176,9 +181,9 @@ def test_a_denied_call_that_was_made_is_recorded_as_made_and_logged(
 
     with recorder.run("r"):
         assert drop_table() == "dropped"
-    recorded = steps(recorder, tmp_path)["drop_table"]
-    assert (recorded.status, recorded.output) == (StepStatus.OK, "dropped")
-    assert recorded.attributes["hook"] == {"action": "deny", "message": "", "hook": "<lambda>"}
+    step = steps(recorder, tmp_path)["drop_table"]
+    assert (step.status, step.output) == (StepStatus.OK, "dropped")
+    assert step.attributes["hook"] == {"action": "deny", "message": "", "hook": "<lambda>"}
     assert "'drop_table' was called although hook '<lambda>' denied it" in caplog.text
 
 
@@ -208,11 +213,11 @@ async def waiting(event: dict[str, Any]) -> None:
         (7, (), "", "not callable"),
     ],
 )
-def test_no_trouble_of_a_hook_reaches_the_agent(
+def test_hook_errors_never_reach_agent(
     recorder: Recorder, tmp_path: Path, caplog: pytest.LogCaptureFixture, ask: Any, named: Any, matcher: Any, says: str
 ) -> None:
     assert recorder.hook(*named, matcher=matcher)(ask) is ask
-    after: Heard = []
+    after: Events = []
     recorder.hook()(after.append)
     with caplog.at_level(logging.WARNING, "forkpoint"), recorder.run("r"):
         recorder.model("m").record()
@@ -220,7 +225,7 @@ def test_no_trouble_of_a_hook_reaches_the_agent(
             tool.output = 1
     assert tool.decision == {}
     assert says in caplog.text
-    assert told(after) == [
+    assert event_names(after) == [
         "agent_start",
         "turn_start 0",
         "pre_tool_use get_order",
@@ -233,7 +238,7 @@ def test_no_trouble_of_a_hook_reaches_the_agent(
     assert recorder.dropped_events == 0
 
 
-def test_a_hook_of_which_nothing_can_be_said_does_no_harm(recorder: Recorder, heard: Heard) -> None:
+def test_hostile_hook_is_harmless(recorder: Recorder, events: Events) -> None:
     class Hostile:
         def __call__(self, event: dict[str, Any]) -> Any:
             return self
@@ -251,38 +256,38 @@ def test_a_hook_of_which_nothing_can_be_said_does_no_harm(recorder: Recorder, he
     with recorder.run("r"), recorder.tool("get_order") as tool:
         tool.output = Hostile()
     assert tool.decision == {}
-    assert told(heard) == ["agent_start", "pre_tool_use get_order", "post_tool_use get_order", "agent_stop"]
+    assert event_names(events) == ["agent_start", "pre_tool_use get_order", "post_tool_use get_order", "agent_stop"]
 
 
-def test_hooks_do_not_hear_what_a_hook_does_itself(recorder: Recorder, tmp_path: Path) -> None:
-    heard: Heard = []
+def test_hooks_do_not_trigger_themselves(recorder: Recorder, tmp_path: Path) -> None:
+    events: Events = []
 
     @recorder.hook("pre_tool_use")
     def judge(event: dict[str, Any]) -> None:
-        heard.append(event)
+        events.append(event)
         recorder.tool("look it up").record()
 
     with recorder.run("r"):
         recorder.tool("delete").record()
-    assert told(heard) == ["pre_tool_use delete"]
-    recorded = steps(recorder, tmp_path)
-    assert recorded["look it up"].parent == recorded["delete"].key
+    assert event_names(events) == ["pre_tool_use delete"]
+    recorded_steps = steps(recorder, tmp_path)
+    assert recorded_steps["look it up"].parent == recorded_steps["delete"].key
 
 
-def test_hooks_hear_an_agent_that_is_not_recorded_and_nothing_outside_a_run() -> None:
+def test_hooks_fire_without_recording() -> None:
     recorder = Recorder("off")
-    heard: Heard = []
-    recorder.hook("pre_tool_use")(heard.append)
+    events: Events = []
+    recorder.hook("pre_tool_use")(events.append)
     recorder.tool("lonely").record()
     recorder.model("lonely").record()
     with recorder.run("r"):
         recorder.tool("heard").record()
-    assert told(heard) == ["pre_tool_use heard"]
+    assert event_names(events) == ["pre_tool_use heard"]
 
 
-def test_agents_side_by_side_have_turns_of_their_own(recorder: Recorder) -> None:
-    heard: SimpleQueue[dict[str, Any]] = SimpleQueue()
-    recorder.hook("turn_start", "turn_end")(heard.put)
+def test_parallel_agents_count_turns_separately(recorder: Recorder) -> None:
+    queue: SimpleQueue[dict[str, Any]] = SimpleQueue()
+    recorder.hook("turn_start", "turn_end")(queue.put)
 
     async def agent(name: str) -> None:
         async with recorder.agent(name):
@@ -300,11 +305,11 @@ def test_agents_side_by_side_have_turns_of_their_own(recorder: Recorder) -> None
         asyncio.run(main())
         with ThreadPoolExecutor(3) as pool:
             list(pool.map(recorder.carry(work), range(3)))
-    events = Counter(told([heard.get() for _ in range(heard.qsize())]))
-    assert events == {"turn_start 0": 6, "turn_end 0": 6, "turn_start 1": 6, "turn_end 1": 6}
+    counts = Counter(event_names([queue.get() for _ in range(queue.qsize())]))
+    assert counts == {"turn_start 0": 6, "turn_end 0": 6, "turn_start 1": 6, "turn_end 1": 6}
 
 
-def test_a_turn_does_not_end_while_its_model_is_still_being_asked(recorder: Recorder, heard: Heard) -> None:
+def test_turn_lasts_until_model_answers(recorder: Recorder, events: Events) -> None:
     async def ask() -> None:
         async with recorder.model("m"):
             await asyncio.sleep(0)
@@ -314,7 +319,7 @@ def test_a_turn_does_not_end_while_its_model_is_still_being_asked(recorder: Reco
 
     with recorder.run("r"):
         asyncio.run(main())
-    assert told(heard)[1:-1] == ["turn_start 0", "turn_start 1", "turn_end 0", "turn_end 1"]
+    assert event_names(events)[1:-1] == ["turn_start 0", "turn_start 1", "turn_end 0", "turn_end 1"]
 
 
 Program = list[tuple[str, Any]]
@@ -341,25 +346,25 @@ def play(recorder: Recorder, program: Program, ids: Callable[[], int]) -> None:
                 scope.fail("no")
 
 
-def counted(program: Program, *kinds: str) -> int:
-    return sum((kind in kinds) + counted(inner, *kinds) for kind, inner in program)
+def count_steps(program: Program, *kinds: str) -> int:
+    return sum((kind in kinds) + count_steps(inner, *kinds) for kind, inner in program)
 
 
 @given(_PROGRAMS)
-def test_what_hooks_hear_of_any_agent_is_a_session_of_krabs(program: Program) -> None:
+def test_events_form_a_krabs_session(program: Program) -> None:
     recorder = Recorder("off", app="desk")
-    heard: Heard = []
-    recorder.hook()(heard.append)
+    events: Events = []
+    recorder.hook()(events.append)
     with recorder.run("r", input="task") as scope:
         play(recorder, program, itertools.count().__next__)
         scope.output = "done"
-    kinds = Counter(event["event_type"] for event in heard)
-    assert (told(heard)[0], told(heard)[-1]) == ("agent_start", "agent_stop")
-    assert kinds[HookEvent.TURN_START] == kinds[HookEvent.TURN_END] == counted(program, "model")
-    assert kinds[HookEvent.POST_TOOL_USE_FAILURE] == counted(program, "fails")
-    lines = "".join(json.dumps(event) + "\n" for event in heard)
+    kinds = Counter(event["event_type"] for event in events)
+    assert (event_names(events)[0], event_names(events)[-1]) == ("agent_start", "agent_stop")
+    assert kinds[HookEvent.TURN_START] == kinds[HookEvent.TURN_END] == count_steps(program, "model")
+    assert kinds[HookEvent.POST_TOOL_USE_FAILURE] == count_steps(program, "fails")
+    lines = "".join(json.dumps(event) + "\n" for event in events)
     [session] = krabs.parse([Source(name="krabs.jsonl", data=lines.encode())])
-    found = Counter(step.type for step in session.steps)
-    assert found[StepType.TOOL] == counted(program, "tool", "fails")
-    assert found[StepType.TURN] == counted(program, "model")
+    step_types = Counter(step.type for step in session.steps)
+    assert step_types[StepType.TOOL] == count_steps(program, "tool", "fails")
+    assert step_types[StepType.TURN] == count_steps(program, "model")
     assert all(step.status is not StepStatus.PARTIAL for step in session.steps)

@@ -1,4 +1,4 @@
-"""The capture SDK: an agent records itself, and its recording is read back."""
+"""The capture SDK: record an agent and read the recording back."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ def recorder(tmp_path: Path) -> Recorder:
     return Recorder(tmp_path / "run.jsonl", app="desk", environment="test")
 
 
-def recorded(recorder: Recorder, tmp_path: Path) -> RecordedRun:
+def read_back(recorder: Recorder, tmp_path: Path) -> RecordedRun:
     assert recorder.flush()
     source = Source(name="run.jsonl", data=(tmp_path / "run.jsonl").read_bytes())
     [run] = forkpoint_events.parse([source])
@@ -36,7 +36,7 @@ def recorded(recorder: Recorder, tmp_path: Path) -> RecordedRun:
     return run
 
 
-def named(run: RecordedRun, name: str) -> RecordedStep:
+def find_step(run: RecordedRun, name: str) -> RecordedStep:
     return next(step for step in run.steps if step.name == name)
 
 
@@ -48,15 +48,15 @@ USAGE: Final = {"prompt_tokens": 12, "completion_tokens": 3, "prompt_tokens_deta
 
 @pytest.fixture
 def order_7(recorder: Recorder, tmp_path: Path) -> RecordedRun:
-    """A run with a step of every kind, as it is read back."""
+    """A recorded run with a step of every kind."""
     with recorder.run("Order 7", input={"customer": "Mira"}, tags=["demo"], metadata={"team": "desk"}):
         with recorder.agent("desk", input={"task": "Where is order 7?"}) as agent:
             with recorder.prompt(
                 "desk.system", template="Help {who}.", version="3", variables={"who": "Mira"}
             ) as prompt:
                 prompt.output = "Help Mira."
-            with recorder.retrieval("policies", query="order", top_k=2) as found:
-                found.output = [{"id": "shipping", "content": "3 days", "score": 0.5}]
+            with recorder.retrieval("policies", query="order", top_k=2) as search:
+                search.output = [{"id": "shipping", "content": "3 days", "score": 0.5}]
             with recorder.model("m1", provider="local", messages=QUESTION, parameters={"temperature": 0}) as model:
                 model.record_response({"choices": [{"message": ASKS, "finish_reason": "tool_calls"}], "usage": USAGE})
             with recorder.tool("get_order", {"id": 7}, call_id="c1") as tool:
@@ -65,10 +65,10 @@ def order_7(recorder: Recorder, tmp_path: Path) -> RecordedRun:
                 check.decide(False, "no status in the answer")
             agent.output = {"text": "It is shipped."}
         recorder.output("It is shipped.", citations=["shipping"]).record()
-    return recorded(recorder, tmp_path)
+    return read_back(recorder, tmp_path)
 
 
-def test_a_run_is_read_back_with_its_steps_in_order(order_7: RecordedRun) -> None:
+def test_run_round_trips_in_order(order_7: RecordedRun) -> None:
     assert (order_7.name, order_7.app, order_7.environment) == ("Order 7", "desk", "test")
     assert (order_7.status, order_7.tags) == (RunStatus.COMPLETED, ("demo",))
     assert order_7.metadata == {"team": "desk", "input": {"customer": "Mira"}}
@@ -85,26 +85,28 @@ def test_a_run_is_read_back_with_its_steps_in_order(order_7: RecordedRun) -> Non
     assert {step.parent for step in order_7.steps[1:-1]} == {order_7.steps[0].key}
 
 
-def test_every_kind_of_step_is_read_back_with_what_it_was_given_and_made(order_7: RecordedRun) -> None:
-    model, tool, check = (named(order_7, name) for name in ("m1", "get_order", "has status"))
+def test_every_step_kind_round_trips(order_7: RecordedRun) -> None:
+    model, tool, check = (find_step(order_7, name) for name in ("m1", "get_order", "has status"))
     assert model.input == {"messages": QUESTION, "parameters": {"temperature": 0}}
     calls = [{"id": "c1", "name": "get_order", "arguments": {"id": 7}}]
-    said = {"role": "assistant", "content": None, "tool_calls": calls}
-    assert model.output == {"message": said, "finish_reason": "tool_calls"}
+    message = {"role": "assistant", "content": None, "tool_calls": calls}
+    assert model.output == {"message": message, "finish_reason": "tool_calls"}
     assert (model.tokens_in, model.tokens_out, model.tokens_cached) == (12, 3, 5)
     assert (tool.input, tool.output, tool.call_id) == ({"id": 7}, {"status": "shipped"}, "c1")
-    assert named(order_7, "policies").output == {"documents": [{"id": "shipping", "content": "3 days", "score": 0.5}]}
-    assert named(order_7, "desk.system").input == {
+    assert find_step(order_7, "policies").output == {
+        "documents": [{"id": "shipping", "content": "3 days", "score": 0.5}]
+    }
+    assert find_step(order_7, "desk.system").input == {
         "template": "Help {who}.",
         "template_id": "desk.system",
         "version": "3",
         "variables": {"who": "Mira"},
     }
     assert (check.status, check.error) == (StepStatus.ERROR, "no status in the answer")
-    assert named(order_7, "output").output == {"text": "It is shipped.", "citations": ["shipping"]}
+    assert find_step(order_7, "output").output == {"text": "It is shipped.", "citations": ["shipping"]}
 
 
-def test_decorated_functions_keep_their_results_and_record_their_arguments(recorder: Recorder, tmp_path: Path) -> None:
+def test_decorators_record_arguments_and_results(recorder: Recorder, tmp_path: Path) -> None:
     @recorder.tool("add")
     def add(a: int, b: int = 2) -> int:
         return a + b
@@ -131,7 +133,7 @@ def test_decorated_functions_keep_their_results_and_record_their_arguments(recor
 
     assert main() == (3, [8, 0, 1], [0, 1, 2])
     assert main.__name__ == "main"
-    run = recorded(recorder, tmp_path)
+    run = read_back(recorder, tmp_path)
     assert [(step.name, step.input, step.output) for step in run.steps] == [
         ("add", {"a": 1}, 3),
         ("double", {"a": 4}, 8),
@@ -140,7 +142,7 @@ def test_decorated_functions_keep_their_results_and_record_their_arguments(recor
     ]
 
 
-def test_each_call_of_a_decorated_run_is_a_run_of_its_own(recorder: Recorder, tmp_path: Path) -> None:
+def test_each_decorated_call_is_a_run(recorder: Recorder, tmp_path: Path) -> None:
     @recorder.run("again")
     def main() -> None:
         recorder.output("done").record()
@@ -152,7 +154,7 @@ def test_each_call_of_a_decorated_run_is_a_run_of_its_own(recorder: Recorder, tm
     assert len({run.external_id for run in runs}) == 2
 
 
-def test_tasks_and_threads_record_where_they_were_started(recorder: Recorder, tmp_path: Path) -> None:
+def test_tasks_and_threads_keep_their_scope(recorder: Recorder, tmp_path: Path) -> None:
     @recorder.tool("look")
     def look(at: str) -> None:
         pass
@@ -172,46 +174,46 @@ def test_tasks_and_threads_record_where_they_were_started(recorder: Recorder, tm
         bare = threading.Thread(target=look, args=("bare",))
         bare.start()
         bare.join()
-    run = recorded(recorder, tmp_path)
+    run = read_back(recorder, tmp_path)
     keys = {step.key: step.name for step in run.steps}
-    found = {step.input["at"]: keys.get(step.parent or "") for step in run.steps if isinstance(step.input, dict)}
-    assert found == {"left": "left", "right": "right", "pool": "pool", "bare": None}
+    parents = {step.input["at"]: keys.get(step.parent or "") for step in run.steps if isinstance(step.input, dict)}
+    assert parents == {"left": "left", "right": "right", "pool": "pool", "bare": None}
 
 
-def test_errors_of_the_agent_go_through_and_are_recorded(recorder: Recorder, tmp_path: Path) -> None:
+def test_agent_errors_are_recorded_and_raised(recorder: Recorder, tmp_path: Path) -> None:
     def fail() -> None:
         with recorder.run("failing"), recorder.agent("a"), recorder.tool("slow", {}):
             raise TimeoutError("no answer in 5 s")
 
     with pytest.raises(TimeoutError):
         fail()
-    run = recorded(recorder, tmp_path)
+    run = read_back(recorder, tmp_path)
     assert run.status is RunStatus.FAILED
-    assert (named(run, "slow").status, named(run, "slow").error) == (
+    assert (find_step(run, "slow").status, find_step(run, "slow").error) == (
         StepStatus.TIMEOUT,
         "TimeoutError: no answer in 5 s",
     )
-    assert named(run, "a").status is StepStatus.TIMEOUT
+    assert find_step(run, "a").status is StepStatus.TIMEOUT
 
 
-def test_a_run_that_was_cut_off_is_read_as_far_as_it_went(recorder: Recorder, tmp_path: Path) -> None:
+def test_killed_run_is_read_partially(recorder: Recorder, tmp_path: Path) -> None:
     run_scope = recorder.run("killed").__enter__()
     recorder.tool("get_order", {"id": 7}).__enter__()
-    run = recorded(recorder, tmp_path)
+    run = read_back(recorder, tmp_path)
     assert run.external_id == run_scope.id
     assert run.status is RunStatus.FAILED
     assert "ends before" in str(run.metadata["error"])
-    assert named(run, "get_order").status is StepStatus.PARTIAL
+    assert find_step(run, "get_order").status is StepStatus.PARTIAL
 
 
-def test_nothing_is_recorded_after_the_end(recorder: Recorder, tmp_path: Path) -> None:
+def test_nothing_is_recorded_after_end(recorder: Recorder, tmp_path: Path) -> None:
     with recorder.run("r"):
         recorder.output("done").record()
         slow = recorder.tool("slow", {}).__enter__()
         late = recorder.carry(lambda: recorder.tool("late", {}).record())
     slow.__exit__(None, None, None)
     late()
-    run = recorded(recorder, tmp_path)
+    run = read_back(recorder, tmp_path)
     assert [(step.name, step.status) for step in run.steps] == [
         ("output", StepStatus.OK),
         ("slow", StepStatus.PARTIAL),
@@ -219,22 +221,22 @@ def test_nothing_is_recorded_after_the_end(recorder: Recorder, tmp_path: Path) -
     assert recorder.dropped_events == 2
 
 
-def test_a_decorated_run_without_a_name_is_named_after_its_request(recorder: Recorder, tmp_path: Path) -> None:
+def test_unnamed_run_uses_first_request(recorder: Recorder, tmp_path: Path) -> None:
     @recorder.run()
     def main() -> None:
         with recorder.model("m", messages=QUESTION) as model:
             model.record_response("ok")
 
     main()
-    assert recorded(recorder, tmp_path).name == "Where is order 7?"
+    assert read_back(recorder, tmp_path).name == "Where is order 7?"
 
 
-def test_what_the_agent_changes_later_is_recorded_as_it_was(recorder: Recorder, tmp_path: Path) -> None:
+def test_later_changes_are_not_recorded(recorder: Recorder, tmp_path: Path) -> None:
     messages = [{"role": "user", "content": "hi"}]
     with recorder.run("r"), recorder.model("m", messages=messages) as model:
         messages.append({"role": "assistant", "content": "later"})
         model.record_response("ok")
-    step = named(recorded(recorder, tmp_path), "m")
+    step = find_step(read_back(recorder, tmp_path), "m")
     assert step.input == {"messages": [{"role": "user", "content": "hi"}]}
     assert step.output == {"message": {"role": "assistant", "content": "ok"}}
 
@@ -247,26 +249,26 @@ class Hostile:
         raise RuntimeError("no attribute")
 
 
-def test_values_that_json_cannot_say_do_no_harm(recorder: Recorder, tmp_path: Path) -> None:
+def test_values_without_json_form_are_harmless(recorder: Recorder, tmp_path: Path) -> None:
     cycle: list[Any] = []
     cycle.append(cycle)
     with recorder.run("odd"):
         for value in (Hostile(), cycle, {1: {2, 3}}, float("nan"), 2**80, "\ud800", b"bytes", object):
             with recorder.tool("odd", {"value": value}) as tool:
                 tool.output = value
-    run = recorded(recorder, tmp_path)
+    run = read_back(recorder, tmp_path)
     assert len(run.steps) == 8
     assert recorder.dropped_events == 0
 
 
-def test_steps_outside_a_run_are_let_be(recorder: Recorder, tmp_path: Path) -> None:
+def test_steps_outside_runs_are_ignored(recorder: Recorder, tmp_path: Path) -> None:
     with recorder.tool("lonely", {}) as tool:
         tool.output = 1
     assert recorder.flush()
     assert not (tmp_path / "run.jsonl").exists()
 
 
-def test_a_sink_that_cannot_be_written_is_the_recorders_trouble_alone(tmp_path: Path) -> None:
+def test_unwritable_sink_does_not_raise(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     recorder = Recorder(tmp_path / "file" / "below")
     with recorder.run("r"), recorder.tool("t", {}) as tool:
@@ -275,7 +277,7 @@ def test_a_sink_that_cannot_be_written_is_the_recorders_trouble_alone(tmp_path: 
     assert recorder.dropped_events == 4
 
 
-def test_a_full_queue_drops_and_says_so(recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_queue_drops_and_counts(recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with recorder.run("many"):
         with recorder.tool("kept", {}):
             pass
@@ -283,12 +285,12 @@ def test_a_full_queue_drops_and_says_so(recorder: Recorder, tmp_path: Path, monk
             patch.setattr("forkpoint.writer._MAX_QUEUE", 0)
             with recorder.tool("lost", {}):
                 pass
-    run = recorded(recorder, tmp_path)
+    run = read_back(recorder, tmp_path)
     assert [step.name for step in run.steps] == ["kept"]
     assert run.metadata["dropped_events"] == 2
 
 
-def test_it_can_be_switched_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_off_disables_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORKPOINT_TRACES", "off")
     recorder = Recorder()
     with recorder.run("r"):
@@ -297,7 +299,7 @@ def test_it_can_be_switched_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert recorder.dropped_events == 0
 
 
-def test_a_folder_gets_one_file_for_each_run(tmp_path: Path) -> None:
+def test_folder_gets_one_file_per_run(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path)
     with recorder.run("a") as first, recorder.tool("t", {}):
         pass
@@ -338,22 +340,22 @@ _JSON = st.recursive(
 
 
 @given(_JSON)
-def test_every_value_becomes_one_line_of_json(value: Any) -> None:
+def test_any_value_encodes_to_one_line(value: Any) -> None:
     line = encode({"value": value})
     assert "\n" not in line
     assert "value" in json.loads(line)
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.text(max_size=5)), max_size=30))
-def test_lines_are_written_once_and_in_order(lines: list[tuple[str, str]]) -> None:
-    written: dict[str, list[str]] = {}
+def test_lines_are_written_once_in_order(lines: list[tuple[str, str]]) -> None:
+    batches: dict[str, list[str]] = {}
 
     class Memory(Writer):
         def _append(self, run_id: str, texts: list[str]) -> None:
-            written.setdefault(run_id, []).extend(texts)
+            batches.setdefault(run_id, []).extend(texts)
 
     writer = Memory(Path("nowhere"))
     for run_id, text in lines:
         writer.enqueue(run_id, text)
     assert writer.flush()
-    assert written == {run: [t for r, t in lines if r == run] for run in {r for r, _ in lines}}
+    assert batches == {run: [t for r, t in lines if r == run] for run in {r for r, _ in lines}}

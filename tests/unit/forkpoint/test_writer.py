@@ -1,4 +1,4 @@
-"""The writer of the capture SDK among threads and processes: every line is written, in the order of who put it."""
+"""The SDK's writer with threads and processes: every line is written, in the order of its thread."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ _THREADS, _LINES = 12, 200
 
 @pytest.fixture
 def hasty() -> Iterator[None]:
-    """Threads take turns as often as they can."""
+    """Switch threads as often as possible."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -28,7 +28,7 @@ def writing() -> int:
 
 @pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize("attempt", range(5))
-def test_threads_that_begin_at_once_lose_no_line_and_share_one_writing_thread(tmp_path: Path, attempt: int) -> None:
+def test_concurrent_threads_share_one_writer(tmp_path: Path, attempt: int) -> None:
     writer, start = Writer(tmp_path), threading.Barrier(_THREADS)
     before = writing()
 
@@ -46,7 +46,7 @@ def test_threads_that_begin_at_once_lose_no_line_and_share_one_writing_thread(tm
     assert writing() == before + 1
     lines = [line.split() for line in (tmp_path / f"run-{attempt}.jsonl").read_text().splitlines()]
     for name in range(_THREADS):
-        assert [number for by, number in lines if by == str(name)] == [str(number) for number in range(_LINES)]
+        assert [number for owner, number in lines if owner == str(name)] == [str(number) for number in range(_LINES)]
 
 
 _FORKS = """
@@ -67,10 +67,10 @@ if pid:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="nothing forks there")
-def test_a_forked_process_writes_what_it_records_itself_before_it_ends(tmp_path: Path) -> None:
+def test_forked_process_writes_its_own_lines(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", _FORKS, str(tmp_path)], check=True, timeout=60)
-    written = {path.name: path.read_text() for path in tmp_path.iterdir()}
-    assert written == {
+    contents = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert contents == {
         "parent.jsonl": "before\nafter\n",
         "child.jsonl": "in a process of a pool\n",
         "fork.jsonl": "after\n",

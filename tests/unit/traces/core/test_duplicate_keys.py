@@ -1,4 +1,4 @@
-"""Keys that occur twice in an object are found, with their place, and nothing else is taken for them."""
+"""Duplicate keys are found with their pointer, without false positives."""
 
 import json
 from typing import Any
@@ -27,7 +27,7 @@ def test_values_without_duplicates_pass(value: JSONValue, separators: tuple[str,
 
 
 @given(VALUES, TEXTS, st.lists(st.sampled_from(["list", "object"]), max_size=4), SEPARATORS)
-def test_a_duplicate_is_found_wherever_it_is(
+def test_duplicates_are_found_at_any_depth(
     value: JSONValue, key: str, around: list[str], separators: tuple[str, str]
 ) -> None:
     comma, colon = separators
@@ -41,12 +41,12 @@ def test_a_duplicate_is_found_wherever_it_is(
     assert twice == duplicate_keys.DuplicateKey(key=key, pointer=where)
 
 
-def test_a_file_with_a_key_twice_is_refused_with_its_place() -> None:
+def test_file_with_duplicate_key_is_rejected() -> None:
     with pytest.raises(BadFile, match=r"the key 'role' occurs twice in one object \(/messages/0\)"):
         json_value(b'{"messages": [{"role": "user", "role": "system"}]}')
     with pytest.raises(BadFile, match="twice"):
         json_value('{"a": "é", "a": 2}'.encode("cp1252"))
 
 
-def test_a_text_with_a_key_twice_stays_a_text() -> None:
+def test_duplicate_key_inside_text_is_ignored() -> None:
     assert parse_embedded('{"a": 1, "a": 2}') == '{"a": 1, "a": 2}'

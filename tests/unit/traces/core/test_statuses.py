@@ -1,4 +1,4 @@
-"""Statuses and their moves: every kind of status that there is."""
+"""Transitions of every status type."""
 
 from typing import Any, Final
 
@@ -33,22 +33,22 @@ _KINDS: Final[list[type[Status]]] = [
 _KIND = pytest.mark.parametrize("kind", _KINDS)
 
 
-def test_that_every_kind_is_looked_at() -> None:
+def test_every_status_type_is_covered() -> None:
     assert set(Status.__subclasses__()) == set(_KINDS)
 
 
 @_KIND
-def test_that_an_end_can_be_reached_from_everywhere(kind: type[Status]) -> None:
+def test_final_status_is_always_reachable(kind: type[Status]) -> None:
     for status in kind:
-        reached, new = {status}, {status}
+        reachable, new = {status}, {status}
         while new:
-            new = {after for before in new for after in before.successors} - reached
-            reached |= new
-        assert any(each.is_final for each in reached)
+            new = {after for before in new for after in before.successors} - reachable
+            reachable |= new
+        assert any(item.is_final for item in reachable)
 
 
 @given(st.data())
-def test_that_whatever_is_tried_no_status_leaves_a_final_one(data: st.DataObject) -> None:
+def test_final_statuses_never_change(data: st.DataObject) -> None:
     kind = data.draw(st.sampled_from(_KINDS))
     now = data.draw(st.sampled_from(list(kind)))
     for asked in data.draw(st.lists(st.sampled_from(list(kind)), max_size=20)):
@@ -77,6 +77,6 @@ def test_that_whatever_is_tried_no_status_leaves_a_final_one(data: st.DataObject
         (RunStatus.COMPLETED, RunStatus.FAILED),
     ],
 )
-def test_that_a_move_which_is_not_stated_is_refused(before: Any, after: Any) -> None:
+def test_undeclared_transition_is_rejected(before: Any, after: Any) -> None:
     with pytest.raises(InvalidTransition, match=f"{after} may not follow {before}"):
         before.move_to(after)

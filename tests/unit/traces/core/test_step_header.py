@@ -1,4 +1,4 @@
-"""The fields that all views of a step share."""
+"""The fields shared by all views of a step."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -31,12 +31,12 @@ HEADER: dict[str, Any] = {
 
 
 def test_header_passes_between_views() -> None:
-    recorded = RecordedStep(**HEADER, key="a", input={"id": 1})
-    facts = step_outputs.StepFacts(**header_of(recorded), no=1, input=recorded.input, output=None)
-    assert header_of(facts) == header_of(recorded) == HEADER
+    step = RecordedStep(**HEADER, key="a", input={"id": 1})
+    facts = step_outputs.StepFacts(**header_of(step), no=1, input=step.input, output=None)
+    assert header_of(facts) == header_of(step) == HEADER
 
 
-def test_header_of_a_database_row_has_members() -> None:
+def test_database_header_has_enum_members() -> None:
     row = SimpleNamespace(
         **{name: str(value) if name in {"type", "status"} else value for name, value in HEADER.items()}
     )
@@ -46,7 +46,7 @@ def test_header_of_a_database_row_has_members() -> None:
     assert header["status"] is StepStatus.ERROR
 
 
-def test_stored_columns_are_columns_of_the_database() -> None:
+def test_stored_columns_exist_in_database() -> None:
     assert set(STORED_FIELDS) <= {field.attname for field in Step._meta.concrete_fields}
     row = ["tool" if name == "type" else "ok" if name == "status" else name for name in STORED_FIELDS]
     assert StoredHeader(**typed_columns(STORED_FIELDS, row)).signature == "signature"
@@ -66,6 +66,6 @@ def test_equal_steps_have_equal_hashes() -> None:
 
 
 def test_content_digest_covers_every_recorded_column() -> None:
-    computed = {"id", "source_step", "summary", "signature", "unexplained"}
-    assert set(RECORDED_COLUMNS) == set(COLUMNS) - computed
+    computed_columns = {"id", "source_step", "summary", "signature", "unexplained"}
+    assert set(RECORDED_COLUMNS) == set(COLUMNS) - computed_columns
     assert COLUMNS[-1] == "unexplained", "`values_with_content` replaces the last one"

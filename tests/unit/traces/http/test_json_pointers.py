@@ -1,4 +1,4 @@
-"""What is wrong with a document, and where: pointers into what was written, not into the models."""
+"""Problems of a document, with pointers into the document as sent, not into the models."""
 
 from typing import Annotated, Any, Literal
 
@@ -28,9 +28,9 @@ class _Home(Schema):
 
 
 def problem(model: type[Schema], document: Any) -> tuple[str, str]:
-    with pytest.raises(pydantic.ValidationError) as caught:
+    with pytest.raises(pydantic.ValidationError) as error:
         model.model_validate(document)
-    return first_problem(caught.value, document)
+    return first_problem(error.value, document)
 
 
 @pytest.mark.parametrize(
@@ -46,36 +46,38 @@ def problem(model: type[Schema], document: Any) -> tuple[str, str]:
         ([], "", "dictionary"),
     ],
 )
-def test_a_place_is_one_in_the_document(document: Any, where: str, said: str) -> None:
-    detail, found = problem(_Home, document)
-    assert found == where
+def test_pointer_refers_to_document(document: Any, where: str, said: str) -> None:
+    detail, pointer = problem(_Home, document)
+    assert pointer == where
     assert said in detail
 
 
-def test_what_else_is_wrong_is_counted_by_place() -> None:
+def test_other_problems_are_counted() -> None:
     detail, _ = problem(_Home, {"step": None, "pets": 5})
     assert detail.endswith("(and 1 more)")
 
 
-def test_our_own_words_stand_alone() -> None:
+def test_own_messages_have_no_prefix() -> None:
     detail, where = problem(ReplayRequest, {"run": "a", "overrides": {"overrides": [{"match": {}, "output": 1}]}})
     assert (detail, where) == ("a match needs `step` or `type`", "/overrides/overrides/0/match")
 
 
-def test_a_check_is_found_by_its_number() -> None:
-    said: dict[str, Any] = {"run": "a", "checks": [{"kind": "contains", "text": ""}]}
-    assert problem(ExperimentRequest, said)[1] == "/checks/0/text"
+def test_checks_are_located_by_index() -> None:
+    message: dict[str, Any] = {"run": "a", "checks": [{"kind": "contains", "text": ""}]}
+    assert problem(ExperimentRequest, message)[1] == "/checks/0/text"
 
 
-NESTED = st.recursive(st.none() | st.text(), lambda inside: st.lists(inside) | st.dictionaries(st.text(), inside))
+NESTED_VALUES = st.recursive(
+    st.none() | st.text(), lambda inside: st.lists(inside) | st.dictionaries(st.text(), inside)
+)
 
 
-@given(NESTED, st.integers(1, 6))
-def test_depth_is_measured_and_its_place_named(value: Any, limit: int) -> None:
-    where = find_deep_part(value, limit)
-    assert (where is not None) == (_depth(value) > limit)
-    if where is not None:
-        assert where.count("/") == limit
+@given(NESTED_VALUES, st.integers(1, 6))
+def test_deep_part_is_located(value: Any, limit: int) -> None:
+    pointer = find_deep_part(value, limit)
+    assert (pointer is not None) == (_depth(value) > limit)
+    if pointer is not None:
+        assert pointer.count("/") == limit
 
 
 def _depth(value: Any) -> int:
@@ -84,7 +86,7 @@ def _depth(value: Any) -> int:
     return 1 + max(map(_depth, value.values() if isinstance(value, dict) else value), default=0)
 
 
-def test_depth_beyond_pythons_own_is_found_too() -> None:
+def test_depth_beyond_recursion_limit_is_located() -> None:
     value: Any = 1
     for _ in range(100_000):
         value = [value]

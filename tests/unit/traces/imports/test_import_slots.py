@@ -4,7 +4,7 @@ from traces.http.throttling import TooManyRequests
 from traces.imports.import_slots import Slot
 
 
-def test_second_large_import_is_refused() -> None:
+def test_second_large_import_is_rejected() -> None:
     slot = Slot(waiting=1, patience_s=0.01)
     slot.acquire()
     with pytest.raises(TooManyRequests) as refusal:
@@ -14,7 +14,7 @@ def test_second_large_import_is_refused() -> None:
     slot.acquire()
 
 
-def test_refusal_gives_its_place_back() -> None:
+def test_rejection_frees_its_queue_slot() -> None:
     slot = Slot(waiting=1, patience_s=0.01)
     slot.acquire()
     for _ in range(3):
@@ -24,7 +24,7 @@ def test_refusal_gives_its_place_back() -> None:
     slot.acquire()
 
 
-def test_nobody_waits_behind_the_waiting() -> None:
+def test_full_queue_rejects_at_once() -> None:
     slot = Slot(waiting=0, patience_s=60)
     slot.acquire()
     with pytest.raises(TooManyRequests):

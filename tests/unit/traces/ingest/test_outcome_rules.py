@@ -1,4 +1,4 @@
-"""The outcome rule: which judgement decides whether a run did its task."""
+"""The outcome rule: which judgement decides whether a run succeeded."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -34,8 +34,8 @@ def test_status_alone_never_passes() -> None:
 
 
 def test_person_outranks_all_others() -> None:
-    others = (verdict(IMPORT, SCORE, "reward", value=0.0), verdict(VALIDATOR, FAIL), verdict(CHECK, NOT_RUN))
-    assert outcome(*others, verdict(PERSON, PASS), status=RunStatus.FAILED) is Outcome.PASSED
+    other_verdicts = (verdict(IMPORT, SCORE, "reward", value=0.0), verdict(VALIDATOR, FAIL), verdict(CHECK, NOT_RUN))
+    assert outcome(*other_verdicts, verdict(PERSON, PASS), status=RunStatus.FAILED) is Outcome.PASSED
 
 
 def test_newest_person_decides() -> None:
@@ -98,9 +98,9 @@ def test_passing_validator_cannot_save_failed_run() -> None:
 
 
 def test_retried_validator_counts_once() -> None:
-    retried = (verdict(VALIDATOR, FAIL, "schema", step_no=3), verdict(VALIDATOR, PASS, "schema", step_no=7))
-    assert outcome(*retried) is Outcome.PASSED
-    assert outcome(*retried, verdict(VALIDATOR, FAIL, "length", step_no=8)) is Outcome.FAILED
+    verdicts = (verdict(VALIDATOR, FAIL, "schema", step_no=3), verdict(VALIDATOR, PASS, "schema", step_no=7))
+    assert outcome(*verdicts) is Outcome.PASSED
+    assert outcome(*verdicts, verdict(VALIDATOR, FAIL, "length", step_no=8)) is Outcome.FAILED
 
 
 def test_conclusion_names_its_basis() -> None:
@@ -170,12 +170,12 @@ def test_passing_needs_a_passing_judgement(status: RunStatus, verdicts: list[Ver
         assert any(each.kind is NOT_RUN for each in verdicts)
 
 
-def _against(*verdicts: Verdict, **thresholds: Threshold) -> list[str]:
-    return [each.name for each in adverse(verdicts, thresholds)]
+def _adverse_names(*verdicts: Verdict, **thresholds: Threshold) -> list[str]:
+    return [verdict.name for verdict in adverse(verdicts, thresholds)]
 
 
 def test_whatever_fails_is_adverse() -> None:
-    found = _against(
+    names = _adverse_names(
         verdict(IMPORT, SCORE, "reward", value=0.0),
         verdict(VALIDATOR, FAIL, "schema", step_no=3),
         verdict(CHECK, NOT_RUN, "unit tests"),
@@ -183,18 +183,18 @@ def test_whatever_fails_is_adverse() -> None:
         verdict(IMPORT, NOTE, "comment"),
         verdict(IMPORT, SCORE, "resolved", value=1.0),
     )
-    assert sorted(found) == ["reward", "schema", "unit tests"]
+    assert sorted(names) == ["reward", "schema", "unit tests"]
 
 
-def test_thresholds_of_the_app_say_which_scores_are_adverse() -> None:
+def test_app_thresholds_select_adverse_scores() -> None:
     scores = (verdict(IMPORT, SCORE, "helpful", value=0.4), verdict(IMPORT, SCORE, "toxicity", value=0.4))
-    assert _against(*scores) == []
+    assert _adverse_names(*scores) == []
     bounds = {"helpful": Threshold(at_least=0.7), "toxicity": Threshold(at_most=0.5)}
-    assert _against(*scores, **bounds) == ["helpful"]
-    assert _against(verdict(IMPORT, SCORE, "reward", value=0.4), reward=Threshold(at_least=0.3)) == []
+    assert _adverse_names(*scores, **bounds) == ["helpful"]
+    assert _adverse_names(verdict(IMPORT, SCORE, "reward", value=0.4), reward=Threshold(at_least=0.3)) == []
 
 
-def test_later_judgements_of_a_step_replace_earlier_ones() -> None:
+def test_later_step_judgement_replaces_earlier() -> None:
     first = verdict(PERSON, FAIL, step_no=2, at=NOON)
-    assert _against(first, verdict(PERSON, PASS, step_no=2, at=NOON + timedelta(minutes=1))) == []
-    assert len(_against(first, verdict(PERSON, FAIL, step_no=4, at=NOON + timedelta(minutes=1)))) == 2
+    assert _adverse_names(first, verdict(PERSON, PASS, step_no=2, at=NOON + timedelta(minutes=1))) == []
+    assert len(_adverse_names(first, verdict(PERSON, FAIL, step_no=4, at=NOON + timedelta(minutes=1)))) == 2

@@ -1,4 +1,4 @@
-"""Long conversations: what each message costs does not grow with the conversation."""
+"""Long conversations: the cost per message does not grow with the conversation."""
 
 import json
 import tracemalloc
@@ -18,19 +18,19 @@ from traces.provenance.edges import Provenance
 
 
 @given(st.lists(st.integers(0, 30), max_size=600), st.integers(0, 600))
-def test_beginnings_are_cut_as_lists_are(numbers: list[int], length: int) -> None:
-    conversation, shown = Conversation(), []
+def test_prefixes_are_cut_like_lists(numbers: list[int], length: int) -> None:
+    conversation, prefixes = Conversation(), []
     for number in numbers:
         conversation.append({"role": "user", "content": f"message {number}"})
-        shown.append(conversation.snapshot)
-    messages = shown[length % len(shown)] if shown else conversation.snapshot
+        prefixes.append(conversation.snapshot)
+    messages = prefixes[length % len(prefixes)] if prefixes else conversation.snapshot
     growing, plain = Splitter(), Splitter()
     assert growing.split({"messages": messages, "n": 1}) == plain.split({"messages": list(messages), "n": 1})  # type: ignore[dict-item]
     assert growing.parts.items() >= plain.parts.items()
     assert list(growing.part_digests(messages)) == list(plain.part_digests(list(messages)))
 
 
-def test_beginnings_are_equal_to_lists() -> None:
+def test_prefixes_equal_lists() -> None:
     conversation = Conversation([1, 2])
     before = conversation.snapshot
     conversation.append(3)
@@ -45,8 +45,8 @@ def test_beginnings_are_equal_to_lists() -> None:
     assert begins_with(splitter.part_digests(conversation.snapshot), splitter.part_digests([1, 2]))
 
 
-def imported(count: int) -> tuple[int, Provenance]:
-    """The peak of memory while a chat of so many messages is read and prepared, and its provenance."""
+def peak_memory(count: int) -> tuple[int, Provenance]:
+    """Peak memory of reading and preparing a chat of so many messages, and its provenance."""
     roles = ("user", "assistant")
     chat_file = [{"role": roles[at % 2], "content": f"message {at} says so"} for at in range(count)]
     data = json.dumps(chat_file).encode()
@@ -59,7 +59,7 @@ def imported(count: int) -> tuple[int, Provenance]:
         tracemalloc.stop()
 
 
-def test_parts_take_what_they_say() -> None:
+def test_parts_need_little_extra_memory() -> None:
     tracemalloc.start()
     try:
         splitter = Splitter()
@@ -69,20 +69,20 @@ def test_parts_take_what_they_say() -> None:
         tracemalloc.stop()
 
 
-def test_memory_grows_with_the_messages() -> None:
-    (short, _), (long, provenance) = imported(500), imported(4_000)
+def test_memory_is_linear_in_messages() -> None:
+    (short, _), (long, provenance) = peak_memory(500), peak_memory(4_000)
     assert long < 11 * short  # with a list for each call it would be 64 times
     assert len(provenance.edges) == 2_000
 
 
-def test_histories_are_compared_until_they_part() -> None:
+def test_histories_compare_up_to_divergence() -> None:
     looks: list[int] = []
 
-    class Watched(list[str]):
+    class CountingDigests(list[str]):
         def __iter__(self) -> Iterator[str]:
             for at in range(len(self)):
                 looks.append(at)
                 yield self[at]
 
-    assert not begins_with(Watched(["a", "b", "c", "d"]), ["a", "x", "c"])
+    assert not begins_with(CountingDigests(["a", "b", "c", "d"]), ["a", "x", "c"])
     assert looks == [0, 1]

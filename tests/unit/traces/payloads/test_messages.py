@@ -1,4 +1,4 @@
-"""Views of payloads read any JSON."""
+"""Payload views accept any JSON."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from traces.payloads.conversation import Conversation
 from traces.payloads.messages import Documents, Message, ModelAnswer, ModelRequest
 
 NAMES = ("messages", "message", "documents", "content", "role", "tool_calls", "id", "text")
-anything: st.SearchStrategy[JSONValue] = st.recursive(
+any_json: st.SearchStrategy[JSONValue] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=4),
     max_leaves=20,
@@ -18,7 +18,7 @@ anything: st.SearchStrategy[JSONValue] = st.recursive(
 CALL: JSONValue = {"id": "c1", "name": "get_order", "arguments": {"id": "A-1"}}
 
 
-@given(anything)
+@given(any_json)
 def test_any_json_can_be_viewed(value: JSONValue) -> None:
     request, answer, message, documents = ModelRequest(value), ModelAnswer(value), Message(value), Documents(value)
     assert all(view.value is value for view in (request, answer, message, documents))
@@ -29,14 +29,14 @@ def test_any_json_can_be_viewed(value: JSONValue) -> None:
     assert all(text.strip() == text and path.startswith("/message/content") for text, path in message.text_places())
 
 
-@given(anything)
+@given(any_json)
 def test_answer_reads_its_message(value: JSONValue) -> None:
     answer = ModelAnswer({"message": value})
     assert answer.message == (value if isinstance(value, dict) else {})
     assert (answer.calls, answer.text) == (Message(value).calls, Message(value).text)
 
 
-@given(st.lists(anything, max_size=3))
+@given(st.lists(any_json, max_size=3))
 def test_request_reads_its_messages(messages: list[JSONValue]) -> None:
     assert ModelRequest({"messages": messages}).messages is messages
     snapshot: Any = Conversation(messages).snapshot

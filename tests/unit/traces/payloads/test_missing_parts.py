@@ -1,4 +1,4 @@
-"""Payloads of which parts are lost: the rest stays readable."""
+"""Payloads with lost parts: the rest stays readable."""
 
 import json
 from collections.abc import Iterable
@@ -16,54 +16,54 @@ LONG = "word " * 1000
 
 
 def _conversation(length: int) -> JSONObject:
-    said: list[JSONValue] = [{"role": "user", "content": f"message {number}"} for number in range(length)]
-    return {"messages": said, "tools": [{"name": "get_order"}], "note": LONG}
+    texts: list[JSONValue] = [{"role": "user", "content": f"message {number}"} for number in range(length)]
+    return {"messages": texts, "tools": [{"name": "get_order"}], "note": LONG}
 
 
-def _without(value: JSONValue, lost: set[str]) -> tuple[str, dict[str, JSONValue]]:
+def _store_without(value: JSONValue, lost_digests: set[str]) -> tuple[str, dict[str, JSONValue]]:
     payload = split(value)
-    stored = {name: orjson.loads(data) for name, data in payload.parts.items() if name not in lost}
-    return payload.digest, stored
+    parts = {name: orjson.loads(data) for name, data in payload.parts.items() if name not in lost_digests}
+    return payload.digest, parts
 
 
-def _read(value: JSONValue, *lost: str) -> JSONValue:
-    digest, stored = _without(value, {*lost})
+def _read(value: JSONValue, *lost_digests: str) -> JSONValue:
+    digest, stored = _store_without(value, {*lost_digests})
 
     def load(digests: Iterable[str]) -> dict[str, JSONValue]:
         return {one: stored[one] for one in digests if one in stored}
 
-    found = readable([digest], load)
-    assert found.lacks(digest) is bool(lost)
-    assert found.lost_digests == {*lost}
-    return found.values.get(digest)
+    readable_value = readable([digest], load)
+    assert readable_value.lacks(digest) is bool(lost_digests)
+    assert readable_value.lost_digests == {*lost_digests}
+    return readable_value.values.get(digest)
 
 
 def _part(value: JSONValue) -> str:
-    """The digest of a message, as it is a part of its own."""
+    """The digest of a message as a part."""
     (part,) = json.loads(split({"messages": [value]}).parts[split({"messages": [value]}).digest])["messages"]
     return str(part["$part"])
 
 
 @pytest.mark.parametrize("length", [3, 40, 700])
 @pytest.mark.parametrize("place", [0, 1, -1])
-def test_lost_message_leaves_the_others(length: int, place: int) -> None:
+def test_lost_message_keeps_the_others(length: int, place: int) -> None:
     value = _conversation(length)
     messages = value["messages"]
     assert isinstance(messages, list)
-    lost = _part(messages[place])
-    shown = _read(value, lost)
-    assert isinstance(shown, dict)
-    read = shown["messages"]
+    digest = _part(messages[place])
+    readable_value = _read(value, digest)
+    assert isinstance(readable_value, dict)
+    read = readable_value["messages"]
     assert isinstance(read, list)
     mark = read[place]
     assert isinstance(mark, dict)
-    assert (mark[UNAVAILABLE], mark["role"]) == (lost, "unavailable")
+    assert (mark[UNAVAILABLE], mark["role"]) == (digest, "unavailable")
     assert [one for one in read if one is not mark] == [one for one in messages if one is not messages[place]]
-    assert (shown["tools"], shown["note"]) == (value["tools"], LONG)
+    assert (readable_value["tools"], readable_value["note"]) == (value["tools"], LONG)
 
 
 @given(st.data())
-def test_any_lost_part_keeps_the_shape(data: st.DataObject) -> None:
+def test_lost_part_keeps_the_shape(data: st.DataObject) -> None:
     value = _conversation(data.draw(st.sampled_from([2, 17, 90, 600])))
     payload = split(value)
     lost = data.draw(st.sampled_from(sorted(payload.parts.keys() - {payload.digest})))
@@ -77,21 +77,21 @@ def test_any_lost_part_keeps_the_shape(data: st.DataObject) -> None:
     assert all(one == other or any(placeholder_digests(other)) for one, other in zip(messages, read, strict=True))
 
 
-def test_lost_text_tool_and_answer_are_marked_as_what_they_are() -> None:
+def test_placeholder_has_the_parts_shape() -> None:
     value: JSONValue = {
         "tools": [{"name": "get_order"}],
         "message": {"role": "assistant", "content": "Hello"},
         "t": LONG,
     }
     names = [name for name in split(value).parts if name != split(value).digest]
-    shown = _read(value, *names)
-    assert isinstance(shown, dict)
-    assert isinstance(shown["tools"], list)
-    tool = shown["tools"][0]
+    readable_value = _read(value, *names)
+    assert isinstance(readable_value, dict)
+    assert isinstance(readable_value["tools"], list)
+    tool = readable_value["tools"][0]
     assert isinstance(tool, dict)
-    assert isinstance(shown["message"], dict)
-    assert (tool["name"], shown["message"]["role"]) == ("unavailable", "unavailable")
-    assert str(shown["t"]).startswith("[unavailable: artifact ")
+    assert isinstance(readable_value["message"], dict)
+    assert (tool["name"], readable_value["message"]["role"]) == ("unavailable", "unavailable")
+    assert str(readable_value["t"]).startswith("[unavailable: artifact ")
 
 
 def test_lost_root_is_absent() -> None:
@@ -99,7 +99,7 @@ def test_lost_root_is_absent() -> None:
     assert _read(value, split(value).digest) is None
 
 
-def test_lost_parts_are_no_differences() -> None:
+def test_lost_parts_are_not_differences() -> None:
     base, candidate = _conversation(3), _conversation(3)
     other: JSONValue = {"role": "user", "content": "something else"}
     messages = candidate["messages"]

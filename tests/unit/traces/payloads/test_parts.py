@@ -1,4 +1,4 @@
-"""Payloads in parts: nothing is lost, equal is equal, and a growing conversation costs little."""
+"""Payloads in parts: lossless, deterministic, and cheap for a growing conversation."""
 
 import copy
 from collections.abc import Iterable
@@ -43,18 +43,18 @@ def _loader(parts: dict[str, bytes]):  # type: ignore[no-untyped-def]  # a closu
 
 
 @given(VALUES)
-def test_a_value_comes_back_from_its_parts_and_every_part_hashes_to_its_name(value: JSONValue) -> None:
+def test_value_round_trips_through_parts(value: JSONValue) -> None:
     payload = split(value)
     assert _join(payload.digest, payload.parts) == value
     assert all(digest_bytes(data) == name for name, data in payload.parts.items())
 
 
 @given(VALUES)
-def test_every_part_comes_back_from_what_is_stored_of_it(value: JSONValue) -> None:
+def test_packed_parts_round_trip(value: JSONValue) -> None:
     assert all(unpack(pack(data)) == data for data in split(value).parts.values())
 
 
-def test_references_are_stored_as_bytes_and_texts_that_look_like_them_as_they_are() -> None:
+def test_only_real_references_are_packed() -> None:
     name = "0a" * 32
     message = canonical_bytes({"role": "user", "content": f'{{"$part":"{name}"}} \x00'})
     refers = canonical_bytes({"messages": [{"$part": name}, {"$part": name}]})
@@ -64,7 +64,7 @@ def test_references_are_stored_as_bytes_and_texts_that_look_like_them_as_they_ar
 
 
 @given(VALUES)
-def test_equal_values_have_equal_digests_whatever_the_splitter_saw_before(value: JSONValue) -> None:
+def test_digest_is_independent_of_history(value: JSONValue) -> None:
     splitter = Splitter()
     first = splitter.split(value)
     assert splitter.split(copy.deepcopy(value)) == splitter.split(value) == first == split(value).digest
@@ -72,36 +72,36 @@ def test_equal_values_have_equal_digests_whatever_the_splitter_saw_before(value:
 
 
 @given(st.lists(VALUES, max_size=12))
-def test_many_values_joined_at_once_are_the_values_joined_one_by_one(values: list[JSONValue]) -> None:
+def test_joining_many_equals_joining_each(values: list[JSONValue]) -> None:
     splitter = Splitter()
     digests = [splitter.split(value) for value in values]
-    joined = join_many(digests, _loader(splitter.parts))
-    assert [joined[digest] for digest in digests] == values
+    whole_values = join_many(digests, _loader(splitter.parts))
+    assert [whole_values[digest] for digest in digests] == values
 
 
 @given(st.lists(st.text(max_size=3), max_size=300))
-def test_the_entries_of_a_list_of_any_length_are_its_items_in_order(texts: list[str]) -> None:
+def test_entries_match_list_items(texts: list[str]) -> None:
     splitter = Splitter()
     items: list[JSONValue] = [{"role": "user", "content": text} for text in texts]
-    stored = fetch_closure([splitter.split({"messages": items})], _loader(splitter.parts))
-    root = next(value for value in stored.values() if isinstance(value, dict) and "messages" in value)
+    store = fetch_closure([splitter.split({"messages": items})], _loader(splitter.parts))
+    root = next(value for value in store.values() if isinstance(value, dict) and "messages" in value)
     assert isinstance(root, dict)
-    assert entries(root["messages"], stored) == [{"$part": digest} for digest in splitter.part_digests(items)]
+    assert entries(root["messages"], store) == [{"$part": digest} for digest in splitter.part_digests(items)]
 
 
-def test_a_text_that_looks_like_a_reference_stays_what_it_is() -> None:
+def test_reference_lookalikes_are_preserved() -> None:
     value: JSONValue = {"$part": "0" * 64, "messages": [{"$blocks": [1]}]}
     payload = split(value)
     assert _join(payload.digest, payload.parts) == value
 
 
-def test_true_and_one_are_different_messages() -> None:
+def test_true_and_one_differ() -> None:
     splitter = Splitter()
     digests = [splitter.part_digest({"content": value}) for value in (True, 1, "1", None)]
     assert len(set(digests)) == 4
 
 
-def test_not_a_number_is_refused_even_after_the_same_message_with_null() -> None:
+def test_nan_is_rejected_after_null() -> None:
     splitter = Splitter()
     splitter.split({"messages": [{"content": None}]})
     with pytest.raises(NotCanonical):
@@ -116,13 +116,13 @@ def test_not_a_number_is_refused_even_after_the_same_message_with_null() -> None
         ({"a": {"b": [2**70]}}, "/a/b/0"),
     ],
 )
-def test_what_is_not_json_is_named_by_its_place(value: JSONValue, where: str) -> None:
-    with pytest.raises(NotCanonical) as refused:
+def test_non_json_is_located(value: JSONValue, where: str) -> None:
+    with pytest.raises(NotCanonical) as error:
         split(value)
-    assert refused.value.pointer == where
+    assert error.value.pointer == where
 
 
-def test_a_value_nested_too_deep_is_refused() -> None:
+def test_deep_nesting_is_rejected() -> None:
     value: JSONValue = "x"
     for _ in range(MAX_DEPTH + 50):
         value = [value]
@@ -130,15 +130,15 @@ def test_a_value_nested_too_deep_is_refused() -> None:
         split(value)
 
 
-def test_a_part_that_is_not_there_is_named() -> None:
+def test_missing_part_is_named() -> None:
     payload = split({"messages": [{"content": "hello"}]})
-    lost = next(references(orjson.loads(payload.parts[payload.digest])))
-    parts = {name: data for name, data in payload.parts.items() if name != lost}
-    with pytest.raises(MissingPart, match=lost):
+    digest = next(references(orjson.loads(payload.parts[payload.digest])))
+    parts = {name: data for name, data in payload.parts.items() if name != digest}
+    with pytest.raises(MissingPart, match=digest):
         _join(payload.digest, parts)
 
 
-def test_one_more_message_adds_one_message_and_few_references() -> None:
+def test_new_message_adds_few_references() -> None:
     history: list[JSONValue] = [{"role": "user", "content": f"message {number}"} for number in range(5_000)]
     splitter = Splitter()
     splitter.split({"messages": list(history)})

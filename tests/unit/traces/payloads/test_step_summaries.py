@@ -1,4 +1,4 @@
-"""One line for every step, whatever it holds."""
+"""One-line summaries of any step."""
 
 import pytest
 from hypothesis import given
@@ -31,18 +31,18 @@ def _line(type: StepType, input: JSONValue, output: JSONValue, tool_name: str = 
         (StepType.VALIDATOR, {"x": 1}, None, ""),
     ],
 )
-def test_a_step_is_told_in_one_line(type: StepType, input: JSONValue, output: JSONValue, line: str) -> None:
+def test_step_has_one_line_summary(type: StepType, input: JSONValue, output: JSONValue, line: str) -> None:
     assert _line(type, input, output) == line
 
 
 @given(st.sampled_from(list(StepType)), VALUES, VALUES)
-def test_any_step_has_a_line_that_fits_its_column(type: StepType, input: JSONValue, output: JSONValue) -> None:
+def test_any_summary_fits_its_column(type: StepType, input: JSONValue, output: JSONValue) -> None:
     line = _line(type, input, output)
     assert len(line) <= MAX_SUMMARY
     assert not {"\n", "\x00"} & set(line)
 
 
-def test_a_run_is_found_by_its_names_models_tags_and_what_was_asked() -> None:
+def test_search_text_contains_run_fields() -> None:
     text = search_text(order_run())
     for word in ("order-1", "desk", "gpt-4o", "first line", "where is my order a-1042?"):
         assert word in text

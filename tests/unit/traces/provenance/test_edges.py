@@ -1,4 +1,4 @@
-"""Provenance: what consumed what, found once and in time that grows with the recording."""
+"""Provenance edges: each found once, in time linear in the recording."""
 
 from collections import Counter
 
@@ -45,7 +45,7 @@ def _ends(edges: list[EdgeFact]) -> set[tuple[int, int, str, str, str]]:
     return {(edge.producer, edge.consumer, str(edge.kind), edge.consumer_path, edge.producer_path) for edge in edges}
 
 
-def test_the_order_desk_run_has_the_edges_that_a_person_would_draw() -> None:
+def test_order_desk_run_has_expected_edges() -> None:
     assert _ends(find_provenance(_facts(order_run()), Splitter()).edges) == {
         (2, 3, "tool_call_id", "", "/message/tool_calls/0/arguments"),
         (2, 4, "history", "/messages/2", "/message"),
@@ -54,47 +54,47 @@ def test_the_order_desk_run_has_the_edges_that_a_person_would_draw() -> None:
     }
 
 
-def test_the_edges_of_a_conversation_grow_with_its_length() -> None:
+def test_edges_are_linear_in_conversation_length() -> None:
     counts = [len(find_provenance(_facts(conversation(turns)), Splitter()).edges) for turns in (10, 20, 40)]
     assert counts[2] - counts[1] == 2 * (counts[1] - counts[0])
 
 
-def test_every_request_of_a_conversation_continues_the_one_before() -> None:
+def test_each_request_continues_the_previous() -> None:
     facts = _facts(conversation(30))
     models = [step.no for step in facts if step.type is StepType.MODEL]
-    found = {
+    producers = {
         edge.consumer: edge.producer
         for edge in find_provenance(facts, Splitter()).edges
         if edge.kind is EdgeKind.HISTORY
     }
-    assert found == dict(zip(models[1:], models, strict=False))
+    assert producers == dict(zip(models[1:], models, strict=False))
 
 
-def test_two_agents_that_take_turns_each_continue_their_own_history() -> None:
-    one: list[JSONValue] = [SYSTEM, user("first")]
-    two: list[JSONValue] = [{"role": "system", "content": "Another agent"}, user("second")]
-    steps = [_model(1, one, says("a")), _model(2, two, says("b"))]
+def test_alternating_agents_have_separate_histories() -> None:
+    first_agent: list[JSONValue] = [SYSTEM, user("first")]
+    second_agent: list[JSONValue] = [{"role": "system", "content": "Another agent"}, user("second")]
+    steps = [_model(1, first_agent, says("a")), _model(2, second_agent, says("b"))]
     steps += [
-        _model(3, [*one, says("a"), user("go on")], says("c")),
-        _model(4, [*two, says("b"), user("on")], says("d")),
+        _model(3, [*first_agent, says("a"), user("go on")], says("c")),
+        _model(4, [*second_agent, says("b"), user("on")], says("d")),
     ]
     history = {(edge.producer, edge.consumer) for edge in _edges(*steps) if edge.kind is EdgeKind.HISTORY}
     assert history == {(1, 3), (2, 4)}
 
 
-def test_an_answer_repeated_without_some_of_its_fields_is_still_the_answer() -> None:
+def test_answer_with_dropped_fields_matches() -> None:
     first = _model(1, [user("hello")], {**says("Good morning"), "refusal": None})
     second = _model(2, [user("hello"), says("Good morning"), user("bye")], says("Good bye"))
     assert _ends(_edges(first, second)) == {(1, 2, "history", "/messages/1", "/message")}
 
 
-def test_a_history_without_the_answer_says_how_far_it_goes() -> None:
+def test_history_without_answer_has_its_end() -> None:
     first = _model(1, [user("hello"), user("there")], says("Good morning"))
     second = _model(2, [user("hello"), user("there"), user("again")], says("Hm"))
     assert _ends(_edges(first, second)) == {(1, 2, "history", "/messages/1", "")}
 
 
-def test_a_repeated_call_id_means_the_latest_call() -> None:
+def test_repeated_call_id_means_latest_call() -> None:
     calls = [_model(1, [user("a")], asks("call-0", "A-1"))]
     calls += [StepFacts(no=2, type=StepType.TOOL, input={"order_id": "A-1"}, output="first", call_id="call-0")]
     calls += [_model(3, [user("b")], asks("call-0", "A-2"))]
@@ -105,10 +105,10 @@ def test_a_repeated_call_id_means_the_latest_call() -> None:
     assert not {(1, 4), (2, 5)} & ends
 
 
-def test_a_retrieved_document_inside_a_prompt_is_found_by_its_words() -> None:
+def test_document_in_prompt_is_traced() -> None:
     text = "Refunds are possible within thirty days after the goods have arrived at the customer."
-    found: JSONObject = {"documents": [{"id": "policy-7", "content": text}]}
-    steps = [StepFacts(no=1, type=StepType.RETRIEVAL, input={"query": "refund"}, output=found)]
+    documents: JSONObject = {"documents": [{"id": "policy-7", "content": text}]}
+    steps = [StepFacts(no=1, type=StepType.RETRIEVAL, input={"query": "refund"}, output=documents)]
     steps.append(_model(2, [user(f"Answer from this:\n{text}\nCan I return it?")], says("Yes")))
     (edge,) = _edges(*steps)
     assert (edge.producer, edge.consumer, edge.kind) == (1, 2, EdgeKind.TEXT)
@@ -116,42 +116,42 @@ def test_a_retrieved_document_inside_a_prompt_is_found_by_its_words() -> None:
     assert "thirty days" in edge.evidence
 
 
-def test_an_equal_value_links_steps_without_call_ids_and_common_words_do_not() -> None:
-    found: JSONObject = {"order_id": "A-1042", "ok": "true", "n": 1}
-    steps = [StepFacts(no=1, type=StepType.TOOL, input={}, output=found)]
+def test_distinctive_values_link_steps() -> None:
+    order: JSONObject = {"order_id": "A-1042", "ok": "true", "n": 1}
+    steps = [StepFacts(no=1, type=StepType.TOOL, input={}, output=order)]
     steps.append(StepFacts(no=2, type=StepType.TOOL, input={"id": "A-1042", "flag": "true", "n": 1}, output=None))
     assert _ends(_edges(*steps)) == {(1, 2, "text", "/id", "/order_id")}
 
 
 @pytest.mark.parametrize(("said", "linked"), [("Yes.", True), (" Yes. ", True), ("No.", False), ("", False)])
-def test_a_short_answer_is_what_the_run_says_in_the_end_where_it_is_all_of_it(said: JSONValue, linked: bool) -> None:
-    """Else a replay would keep the old answer of the run although the model now says something else."""
+def test_short_whole_answer_links_output(said: JSONValue, linked: bool) -> None:
+    """Otherwise a replay would keep the run's old output although the model's answer changed."""
     model = _model(1, [user("Is it late?")], says("Yes."))
     edges = _edges(model, StepFacts(no=2, type=StepType.OUTPUT, input=None, output={"text": said}))
     assert _ends(edges) == ({(1, 2, "text", "/text", "/message/content")} if linked else set())
 
 
-def test_a_short_answer_after_thoughts_is_found_in_its_block() -> None:
+def test_short_answer_matches_its_block() -> None:
     blocks: list[JSONValue] = [{"type": "thinking", "thinking": "Two days over."}, {"type": "text", "text": "Yes."}]
     model = _model(1, [user("Is it late?")], {"role": "assistant", "content": blocks})
     edges = _edges(model, StepFacts(no=2, type=StepType.OUTPUT, input=None, output={"text": "Yes."}))
     assert _ends(edges) == {(1, 2, "text", "/text", "/message/content/1/text")}
 
 
-def test_an_explicit_producer_makes_the_search_for_texts_needless() -> None:
+def test_call_id_prevents_text_search() -> None:
     steps = [StepFacts(no=1, type=StepType.TOOL, input={}, output={"order_id": "A-1042"})]
     steps.append(_model(2, [user("look")], asks("call-9", "A-1042")))
     steps.append(StepFacts(no=3, type=StepType.TOOL, input={"order_id": "A-1042"}, output="x", call_id="call-9"))
     assert {(edge.producer, edge.kind) for edge in _edges(*steps) if edge.consumer == 3} == {(2, EdgeKind.TOOL_CALL_ID)}
 
 
-def test_links_of_the_recording_are_kept() -> None:
+def test_recorded_links_become_edges() -> None:
     steps = [StepFacts(no=1, type=StepType.PLANNER, input=None, output="a plan")]
     steps.append(StepFacts(no=2, type=StepType.VALIDATOR, input={"x": 1}, output=None, links=(1,)))
     assert [(edge.producer, edge.consumer, edge.kind) for edge in _edges(*steps)] == [(1, 2, EdgeKind.LINK)]
 
 
-def test_a_path_that_no_column_can_hold_becomes_that_of_the_value_around_it() -> None:
+def test_long_path_becomes_enclosing_path() -> None:
     key = "k" * 250
     steps = [StepFacts(no=1, type=StepType.TOOL, input={}, output={"found": {key: "A-1042"}})]
     steps.append(StepFacts(no=2, type=StepType.TOOL, input={"a": {"b\x00c": "A-1042"}}, output=None))
@@ -169,7 +169,7 @@ _TYPES = st.sampled_from(list(StepType))
 
 
 @given(st.lists(st.tuples(_TYPES, VALUES, VALUES, st.sampled_from(["", "c1", "c2"])), max_size=8))
-def test_any_recording_gives_edges_forward_and_each_only_once(
+def test_edges_point_forward_and_are_unique(
     steps: list[tuple[StepType, JSONValue, JSONValue, str]],
 ) -> None:
     facts = [
@@ -183,33 +183,33 @@ def test_any_recording_gives_edges_forward_and_each_only_once(
 
 
 @pytest.mark.parametrize("turns", [1, 2, 7])
-def test_an_input_can_be_rebuilt_along_its_edges(turns: int) -> None:
-    """What the edges say came from a producer is what that producer made."""
+def test_edges_rebuild_the_input(turns: int) -> None:
+    """The values at both ends of an edge are equal."""
     facts = {step.no: step for step in _facts(conversation(turns))}
     for edge in find_provenance(list(facts.values()), Splitter()).edges:
         if edge.kind is not EdgeKind.HISTORY:
             continue
-        given_input, made = facts[edge.consumer].input, facts[edge.producer]
-        assert isinstance(given_input, dict)
-        assert isinstance(made.input, dict)
-        assert isinstance(made.output, dict)
+        request, producer = facts[edge.consumer].input, facts[edge.producer]
+        assert isinstance(request, dict)
+        assert isinstance(producer.input, dict)
+        assert isinstance(producer.output, dict)
         last = int(edge.consumer_path.rpartition("/")[2])
-        messages = given_input["messages"]
+        messages = request["messages"]
         assert isinstance(messages, list)
-        assert messages[:last] == made.input["messages"]
-        assert messages[last] == made.output["message"]
+        assert messages[:last] == producer.input["messages"]
+        assert messages[last] == producer.output["message"]
 
 
-def test_what_code_looked_up_is_found_in_the_text_that_it_was_written_into() -> None:
+def test_lookup_result_in_text_is_traced() -> None:
     price: JSONObject = {"product": "lamp", "price": 44, "stock": 3}
-    asked: list[JSONValue] = [user('Write an offer. Price list: {"product":"lamp","price":44,"stock":3}')]
-    looked_up = StepFacts(no=1, type=StepType.TOOL, input={"product": "lamp"}, output=price)
-    edges = _edges(looked_up, _model(2, asked, says("Get the lamp.")))
+    messages: list[JSONValue] = [user('Write an offer. Price list: {"product":"lamp","price":44,"stock":3}')]
+    lookup = StepFacts(no=1, type=StepType.TOOL, input={"product": "lamp"}, output=price)
+    edges = _edges(lookup, _model(2, messages, says("Get the lamp.")))
     assert _ends(edges) == {(1, 2, "text", "/messages/0/content", "")}
 
 
-def test_a_text_that_repeats_what_several_said_alike_comes_from_all_of_them() -> None:
+def test_repeated_text_has_several_producers() -> None:
     verdict = says("I have read the draft and nothing is wrong with it.")
     reviews = [_model(no, [user(f"Review part {no} of it.")], verdict) for no in (1, 2, 3)]
-    both: list[JSONValue] = [user(f"{verdict['content']}\n{verdict['content']}")]
-    assert {edge.producer for edge in _edges(*reviews, _model(4, both, says("Fine.")))} == {2, 3}
+    messages: list[JSONValue] = [user(f"{verdict['content']}\n{verdict['content']}")]
+    assert {edge.producer for edge in _edges(*reviews, _model(4, messages, says("Fine.")))} == {2, 3}

@@ -1,4 +1,4 @@
-"""Outputs that stand whole in a conversation leave no other traces in it."""
+"""Whole outputs in a conversation are consumed only by their own message."""
 
 from collections.abc import Sequence
 
@@ -19,11 +19,11 @@ from traces.provenance.edge_facts import EdgeFact
 from traces.provenance.edges import find_provenance
 from traces.provenance.step_outputs import StepFacts
 
-SHIPPED = "Your order 4711 is on its way. Is there anything else that I can do for you today?"
-REPEATED = (SHIPPED, "Order 4711 is on its way.", f"As I wrote: {SHIPPED}")
+SHIPPED_ORDER = "Your order 4711 is on its way. Is there anything else that I can do for you today?"
+REPEATED_PHRASE = (SHIPPED_ORDER, "Order 4711 is on its way.", f"As I wrote: {SHIPPED_ORDER}")
 
 
-def _said(role: str, text: str) -> JSONObject:
+def _message(role: str, text: str) -> JSONObject:
     return {"role": role, "content": text}
 
 
@@ -35,20 +35,22 @@ def _model(key: str, messages: Sequence[JSONValue], answer: str) -> RecordedStep
         provider="p",
         model="m",
         input={"messages": [*messages]},
-        output={"message": _said("assistant", answer)},
+        output={"message": _message("assistant", answer)},
     )
 
 
-def _nine_turns(*recorded: int) -> RecordedRun:
-    """A conversation of nine turns, of which only some model calls were recorded."""
-    messages: list[JSONValue] = [_said("system", "You are the order desk of a shop.")]
+def _nine_turns(*recorded_turns: int) -> RecordedRun:
+    """A conversation of nine turns with only some recorded model calls."""
+    messages: list[JSONValue] = [_message("system", "You are the order desk of a shop.")]
     steps: list[RecordedStep] = []
     for turn in range(1, 10):
-        messages.append(_said("user", "Where is order 4711?" if turn == 1 else f"And what about it, attempt {turn}?"))
-        answer = REPEATED[(turn - 1) % len(REPEATED)]
-        if turn in recorded:
+        messages.append(
+            _message("user", "Where is order 4711?" if turn == 1 else f"And what about it, attempt {turn}?")
+        )
+        answer = REPEATED_PHRASE[(turn - 1) % len(REPEATED_PHRASE)]
+        if turn in recorded_turns:
             steps.append(_model(f"turn{turn}", messages, answer))
-        messages.append(_said("assistant", answer))
+        messages.append(_message("assistant", answer))
     return RecordedRun(external_id="r", name="r", app="a", format="test", steps=tuple(steps))
 
 
@@ -61,22 +63,22 @@ def _edges(run: RecordedRun) -> list[EdgeFact]:
 
 
 def _plan(run: RecordedRun, answer: str) -> Plan:
-    loaded, payloads = graph_of(run)
+    graph, payloads = graph_of(run)
     entry: JSONObject = {"match": {"step": 1}, "output": answer}
-    profile: AppliedProfile = apply_profile(OverrideProfile.model_validate({"overrides": [entry]}), loaded)
+    profile: AppliedProfile = apply_profile(OverrideProfile.model_validate({"overrides": [entry]}), graph)
     sources = Sources(
         payload=payloads.__getitem__, cached=lambda *_: None, provider=lambda *_: None, price=lambda *_: None
     )
-    return plan(loaded, profile, Policy(), sources)
+    return plan(graph, profile, Policy(), sources)
 
 
-@pytest.mark.parametrize("recorded", [(1, 9), (1, 4, 9), tuple(range(1, 10))])
-def test_repeated_phrases_of_an_assistant_are_no_edges(recorded: tuple[int, ...]) -> None:
-    edges = _edges(_nine_turns(*recorded))
+@pytest.mark.parametrize("recorded_turns", [(1, 9), (1, 4, 9), tuple(range(1, 10))])
+def test_repeated_assistant_phrases_are_no_edges(recorded_turns: tuple[int, ...]) -> None:
+    edges = _edges(_nine_turns(*recorded_turns))
     assert {edge.kind for edge in edges} == {EdgeKind.HISTORY}
 
 
-def test_fork_with_unrecorded_answers_has_a_known_input() -> None:
+def test_unrecorded_answers_leave_input_known() -> None:
     last = _plan(_nine_turns(1, 9), "I cannot find that.").steps[-1]
     assert last.differs == ["messages"]
     assert last.because == [1]
@@ -96,14 +98,14 @@ def _answers(id: str, text: str) -> JSONObject:
     return {"role": "tool", "tool_call_id": id, "content": text}
 
 
-def test_what_stands_before_a_result_did_not_use_it() -> None:
+def test_text_before_result_is_no_consumer() -> None:
     messages = [
-        _said("system", "Orders are available for 100 days. Today is 2031-04-02."),
-        _said("user", "Is W-2201 available?"),
+        _message("system", "Orders are available for 100 days. Today is 2031-04-02."),
+        _message("user", "Is W-2201 available?"),
         _asks("c1"),
         _answers("c1", '{"id": "W-2201"}'),
-        _said("assistant", "W-2201 is there."),
-        _said("user", "And the price of W-2201?"),
+        _message("assistant", "W-2201 is there."),
+        _message("user", "And the price of W-2201?"),
     ]
     result: JSONValue = {"id": "W-2201", "state": "available", "days": 100, "on": "2031-04-02"}
     run = RecordedRun(
@@ -117,7 +119,7 @@ def test_what_stands_before_a_result_did_not_use_it() -> None:
 
 
 def test_rendered_system_message_keeps_its_ids() -> None:
-    messages = [_said("system", "The customer is CUST-20931."), _asks("c1"), _answers("c1", "{}")]
+    messages = [_message("system", "The customer is CUST-20931."), _asks("c1"), _answers("c1", "{}")]
     run = RecordedRun(
         external_id="r",
         name="r",
@@ -128,7 +130,7 @@ def test_rendered_system_message_keeps_its_ids() -> None:
     assert "/messages/0/content" in {edge.consumer_path for edge in _edges(run)}
 
 
-def test_repeated_call_ids_are_taken_in_order() -> None:
+def test_repeated_call_ids_match_in_order() -> None:
     messages = [_asks("c1"), _answers("c1", "one"), _asks("c1"), _answers("c1", "two")]
     run = RecordedRun(
         external_id="r",
@@ -141,14 +143,17 @@ def test_repeated_call_ids_are_taken_in_order() -> None:
     assert places == {(1, "/messages/1/content"), (2, "/messages/3/content")}
 
 
-def test_prefilled_answer_of_another_agent_is_consumed() -> None:
-    other = "The parcel was lost by northern parcels last week, and the customer wants a refund."
-    messages = [_said("user", "Write to them."), _said("assistant", f"Planner: {other}")]
+def test_prefilled_answer_is_consumed() -> None:
+    other_agent = "The parcel was lost by northern parcels last week, and the customer wants a refund."
+    messages = [_message("user", "Write to them."), _message("assistant", f"Planner: {other_agent}")]
     run = RecordedRun(
         external_id="r",
         name="r",
         app="a",
         format="test",
-        steps=(_model("plan", [_said("user", "What happened?")], other), _model("write", messages, "Dear all")),
+        steps=(
+            _model("plan", [_message("user", "What happened?")], other_agent),
+            _model("write", messages, "Dear all"),
+        ),
     )
     assert {(edge.producer, edge.consumer_path) for edge in _edges(run)} == {(1, "/messages/1/content")}

@@ -1,4 +1,4 @@
-"""Values of outputs found again in texts that code wrote."""
+"""Short output values in texts that code wrote."""
 
 import pytest
 
@@ -22,11 +22,11 @@ def _model(no: int, *contents: str, says: str = "Done.") -> StepFacts:
     )
 
 
-def _traced(*steps: StepFacts) -> Provenance:
+def _sources(*steps: StepFacts) -> Provenance:
     return find_provenance(steps, Splitter())
 
 
-def _into(provenance: Provenance, consumer: int) -> list[EdgeFact]:
+def _edges_into(provenance: Provenance, consumer: int) -> list[EdgeFact]:
     return [edge for edge in provenance.edges if edge.consumer == consumer]
 
 
@@ -52,8 +52,8 @@ _ROUTES: list[tuple[str, str, str]] = [
 
 
 @pytest.mark.parametrize(("answer", "request_text"), [route[:2] for route in _ROUTES], ids=[r[2] for r in _ROUTES])
-def test_code_that_passes_a_value_on(answer: str, request_text: str) -> None:
-    (edge,) = _into(_traced(_model(1, "Hello", says=answer), _model(2, request_text)), 2)
+def test_value_passed_by_code_is_traced(answer: str, request_text: str) -> None:
+    (edge,) = _edges_into(_sources(_model(1, "Hello", says=answer), _model(2, request_text)), 2)
     assert (edge.producer, edge.kind, edge.consumer_path) == (1, EdgeKind.VALUE, "/messages/0/content")
 
 
@@ -68,11 +68,11 @@ def test_code_that_passes_a_value_on(answer: str, request_text: str) -> None:
         ("billing", "Nothing in common"),
     ],
 )
-def test_chance_is_no_edge(answer: str, request_text: str) -> None:
-    assert not _into(_traced(_model(1, "Hello", says=answer), _model(2, request_text)), 2)
+def test_coincidences_are_no_edges(answer: str, request_text: str) -> None:
+    assert not _edges_into(_sources(_model(1, "Hello", says=answer), _model(2, request_text)), 2)
 
 
-def test_tool_argument_passed_on_by_code() -> None:
+def test_tool_argument_passed_by_code_is_traced() -> None:
     call: JSONValue = {"id": "c1", "name": "route", "arguments": {"team": "claims"}}
     first = StepFacts(
         no=1,
@@ -80,28 +80,28 @@ def test_tool_argument_passed_on_by_code() -> None:
         input={"messages": [{"role": "user", "content": "Hi"}]},
         output={"message": {"role": "assistant", "content": None, "tool_calls": [call]}},
     )
-    (edge,) = _into(_traced(first, _model(2, "You are the claims team.")), 2)
+    (edge,) = _edges_into(_sources(first, _model(2, "You are the claims team.")), 2)
     assert edge.producer_path == "/message/tool_calls/0/arguments/team"
 
 
 def test_two_sources_are_both_named() -> None:
     steps = [_model(1, "Hello", says="billing"), _model(2, "Hello again", says="billing")]
-    assert {edge.producer for edge in _into(_traced(*steps, _model(3, "You do billing.")), 3)} == {1, 2}
+    assert {edge.producer for edge in _edges_into(_sources(*steps, _model(3, "You do billing.")), 3)} == {1, 2}
 
 
 def test_options_in_a_prompt_are_no_consumers() -> None:
     options = "Choose one of billing, shipping or legal."
     steps = [_model(1, options, "Ticket one", says="billing"), _model(2, options, "Ticket two", says="legal")]
-    assert not _into(_traced(*steps), 2)
+    assert not _edges_into(_sources(*steps), 2)
 
 
-def test_repeated_template_has_the_latest_source() -> None:
+def test_repeated_template_has_latest_source() -> None:
     asks = "Write the standard reply of billing."
     steps = [_model(1, "One", says="billing"), _model(2, asks), _model(3, "Two", says="billing"), _model(4, asks)]
-    assert {edge.producer for edge in _into(_traced(*steps), 4)} >= {1, 3}
+    assert {edge.producer for edge in _edges_into(_sources(*steps), 4)} >= {1, 3}
 
 
-def test_replies_take_only_ids() -> None:
+def test_replies_trace_only_ids() -> None:
     index = ValueIndex()
     index.add(1, output_values({"color": "turquoise", "order": "W-2201"}))
     text = "I want the turquoise one of W-2201"

@@ -1,4 +1,4 @@
-"""Runs that are spread over many files: one run, whatever their order and number."""
+"""Runs spread over many files: one run, in any order and number of files."""
 
 import io
 import random
@@ -26,14 +26,14 @@ def _prela(trace: str, span: int) -> Any:
 
 
 def _otlp(trace: str, span: int) -> Any:
-    given: dict[str, Any] = {
+    spans_by_file: dict[str, Any] = {
         "traceId": trace * 32,
         "spanId": f"{span + 1:016x}",
         "name": "look",
         "startTimeUnixNano": 10**18,
     }
     resource = {"attributes": [{"key": "service.name", "value": {"stringValue": f"shop {span}"}}]}
-    return {"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": [given]}]}]}
+    return {"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": [spans_by_file]}]}]}
 
 
 def _langsmith(trace: str, span: int) -> Any:
@@ -72,7 +72,7 @@ FORMATS = {
 }
 
 
-def imported(format: str, files: dict[str, Any]) -> tuple[list[RecordedRun], list[str]]:
+def read_runs(format: str, files: dict[str, Any]) -> tuple[list[RecordedRun], list[str]]:
     """The runs of an import, and what was skipped."""
     together = SpreadFiles(importer=registry.get_importer(format))
     for name, value in files.items():
@@ -89,12 +89,12 @@ def imported(format: str, files: dict[str, Any]) -> tuple[list[RecordedRun], lis
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("held", [0, spread_runs.MEMORY_LIMIT], ids=["read again", "held"])
-def test_a_run_over_many_files_is_one(format: str, held: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_over_many_files_is_one(format: str, held: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spread_runs, "MEMORY_LIMIT", held)
     files = [(f"{trace}-{span}.json", FORMATS[format](trace, span)) for trace in "ab" for span in range(60)]
-    in_order, problems = imported(format, dict(files))
+    in_order, problems = read_runs(format, dict(files))
     random.Random(7).shuffle(files)
-    shuffled, _ = imported(format, dict(files))
+    shuffled, _ = read_runs(format, dict(files))
     assert problems == []
     assert len(in_order) == 2
     assert sorted(shuffled, key=lambda run: run.external_id) == sorted(in_order, key=lambda run: run.external_id)
@@ -102,34 +102,34 @@ def test_a_run_over_many_files_is_one(format: str, held: int, monkeypatch: pytes
     assert [len(run.steps) for run in in_order] == [steps, steps]
 
 
-def test_only_files_of_one_run_are_read_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_files_of_one_run_are_grouped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spread_runs, "MEMORY_LIMIT", 0)
     together = SpreadFiles(importer=registry.get_importer("prela"))
     for trace, span in (("a", 0), ("b", 0), ("a", 1), ("c", 0)):
         data = orjson.dumps(_prela(trace, span))
         together.add(Source(name=f"{trace}{span}", data=data), io.BytesIO(data))
     assert [[source.name for source in group] for group in together.groups()] == [["a0", "a1"], ["b0"], ["c0"]]
-    assert all(each.data is None for each in together.files), "nothing is held"
+    assert all(item.data is None for item in together.files), "nothing is held"
 
 
-def test_an_update_joins_the_file_of_its_observation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_update_joins_its_observation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spread_runs, "MEMORY_LIMIT", 0)
     update = {"id": "e", "type": "span-update", "timestamp": AT.format(9), "body": {"id": "t-1", "output": "3"}}
-    (run,), _ = imported("langfuse", {"a": {"batch": [update]}, "b": _langfuse("t", 1)})
+    (run,), _ = read_runs("langfuse", {"a": {"batch": [update]}, "b": _langfuse("t", 1)})
     assert "3" in str(run.steps)
 
 
-def test_a_run_too_large_is_refused_by_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_run_is_rejected_by_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spread_runs, "MEMORY_LIMIT", 0)
     monkeypatch.setattr(spread_runs, "MAX_RUN_SIZE", 300)
     files = {f"{trace}{span}": _prela(trace, span) for trace, span in (("a", 0), ("a", 1), ("a", 2), ("b", 0))}
-    runs, problems = imported("prela", files)
+    runs, problems = read_runs("prela", files)
     assert [run.external_id for run in runs] == ["b"]
     assert len(problems) == 3
     assert "3 files of one run have more than" in problems[0]
 
 
-def test_every_example_has_keys_that_hold_its_runs_together() -> None:
+def test_every_example_has_grouping_keys() -> None:
     for name, format in fixtures.FORMATS.items():
         importer = registry.get_importer(format)
         if importer.keys is not None:
@@ -137,7 +137,7 @@ def test_every_example_has_keys_that_hold_its_runs_together() -> None:
 
 
 @given(st.lists(st.binary(max_size=50), min_size=1, max_size=5), st.data())
-def test_uploads_in_one_file_are_read_apart(contents: list[bytes], data: st.DataObject) -> None:
+def test_shared_upload_file_keeps_files_separate(contents: list[bytes], data: st.DataObject) -> None:
     handler = SharedFileHandler()
     files = []
     for at, content in enumerate(contents):

@@ -1,4 +1,4 @@
-"""Signatures cover what determines an answer, and nothing else."""
+"""Signatures cover exactly what determines an answer."""
 
 import pytest
 
@@ -17,9 +17,9 @@ def model_signature(request: JSONObject, model: str = "desk-1") -> str:
     return signature(type=StepType.MODEL, name="chat", input=request, provider="local", model=model)
 
 
-def test_same_call_same_signature_under_any_step_name() -> None:
-    other = signature(type=StepType.MODEL, name="renamed", input=dict(REQUEST), provider="local", model="desk-1")
-    assert model_signature(REQUEST) == other
+def test_step_name_does_not_count() -> None:
+    other_call = signature(type=StepType.MODEL, name="renamed", input=dict(REQUEST), provider="local", model="desk-1")
+    assert model_signature(REQUEST) == other_call
 
 
 @pytest.mark.parametrize(
@@ -35,10 +35,10 @@ def test_every_determining_field_counts(changed: JSONObject) -> None:
     assert model_signature(REQUEST | changed) != model_signature(REQUEST)
 
 
-def test_the_model_and_its_provider_count() -> None:
+def test_model_and_provider_count() -> None:
     assert model_signature(REQUEST, model="desk-2") != model_signature(REQUEST)
-    other = signature(type=StepType.MODEL, name="chat", input=REQUEST, provider="far away", model="desk-1")
-    assert other != model_signature(REQUEST)
+    other_call = signature(type=StepType.MODEL, name="chat", input=REQUEST, provider="far away", model="desk-1")
+    assert other_call != model_signature(REQUEST)
 
 
 def test_zero_and_empty_are_values() -> None:
@@ -49,12 +49,12 @@ def test_zero_and_empty_are_values() -> None:
     assert search({"query": "x", "top_k": None}) == search({"query": "x"})
 
 
-def test_fields_that_name_the_request_do_not_count() -> None:
+def test_request_ids_do_not_count() -> None:
     noisy = REQUEST | {"request_id": "r-1", "parameters": {"temperature": 0.2, "user": "u-7", "stream": True}}
     assert model_signature(noisy) == model_signature(REQUEST)
 
 
-def test_a_tool_call_is_its_name_and_arguments() -> None:
+def test_tool_signature_covers_name_and_arguments() -> None:
     def call(name: str, arguments: JSONObject) -> str:
         return signature(type=StepType.TOOL, name="x", tool_name=name, input=arguments)
 
@@ -63,15 +63,15 @@ def test_a_tool_call_is_its_name_and_arguments() -> None:
     assert call("get", {"a": 1}) != call("get", {"a": "1"})
 
 
-def test_steps_that_make_no_call_have_no_signature() -> None:
+def test_other_steps_have_no_signature() -> None:
     assert signature(type=StepType.AGENT, name="desk", input={"task": "x"}) == ""
 
 
-def test_names_the_fields_that_differ() -> None:
-    recorded = call_of(type=StepType.MODEL, name="", input=REQUEST, provider="local", model="desk-1")
+def test_differing_fields_are_named() -> None:
+    original = call_of(type=StepType.MODEL, name="", input=REQUEST, provider="local", model="desk-1")
     current = call_of(
         type=StepType.MODEL, name="", input=REQUEST | {"parameters": {}}, provider="local", model="desk-2"
     )
-    assert recorded is not None
+    assert original is not None
     assert current is not None
-    assert differing_fields(recorded, current) == ["model", "parameters"]
+    assert differing_fields(original, current) == ["model", "parameters"]
