@@ -1,6 +1,6 @@
-"""Proving causes over REST in tests: a model that answers by a rule, and forks whose diffs are to be explained.
+"""Proofs over REST in tests: a model that answers by a rule, and forks whose diffs are explained.
 
-A test module that wants the fixtures here takes them under their names: pytest looks for them among its own.
+Test modules import the fixtures from here by name, because pytest collects them from the module.
 """
 
 import json
@@ -39,10 +39,10 @@ def post(client: Client, path: str, body: Any = None, **headers: str) -> Any:
 
 @pytest.fixture
 def local_model(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Iterator[None]:
-    """The demo's model, known to every process: to a worker that starts later, too."""
-    configured = {"local": {"protocol": "openai", "base_url": local_model_server.start()}}
-    settings.PROVIDERS = configured
-    monkeypatch.setenv("FORKPOINT_PROVIDERS", json.dumps(configured))
+    """The demo's model, configured for every process, including workers that start later."""
+    providers_setting = {"local": {"protocol": "openai", "base_url": local_model_server.start()}}
+    settings.PROVIDERS = providers_setting
+    monkeypatch.setenv("FORKPOINT_PROVIDERS", json.dumps(providers_setting))
     yield
     providers.close()
     provider.stop()
@@ -50,50 +50,50 @@ def local_model(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Iterator
 
 @pytest.fixture
 def no_queue(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
-    """What would be queued; the test works it off itself."""
-    queued: list[tuple[str, str]] = []
+    """Collects the tasks that would be queued; the test runs them itself."""
+    queue: list[tuple[str, str]] = []
 
     names = (tasks.execute.name, tasks.prove.name, tasks.compare.name)
-    held(monkeypatch, *names, into=lambda name, key: queued.append((name, key)))
-    return queued
+    held(monkeypatch, *names, into=lambda name, key: queue.append((name, key)))
+    return queue
 
 
-def work_off(queued: list[tuple[str, str]]) -> None:
-    """What a worker does, one task after the other."""
-    named = {task.name: task for task in (tasks.execute, tasks.prove, tasks.compare)}
-    while queued:
-        name, key = queued.pop(0)
-        named[name](key)
+def work_off(queue: list[tuple[str, str]]) -> None:
+    """Run the tasks one after another, as a worker would."""
+    tasks_by_name = {task.name: task for task in (tasks.execute, tasks.prove, tasks.compare)}
+    while queue:
+        name, key = queue.pop(0)
+        tasks_by_name[name](key)
 
 
 def desk_run() -> tuple[Run, int, str]:
-    """The refund that goes wrong, its first model step, and its system prompt."""
+    """The failing refund run, its first model step, and its system prompt."""
     loading.put_in_store()
     run = Run.objects.get(app="order-desk", external_id=loading._recording(REFUND).external_id)
     steps = recorded.steps(run.id)
     first = next(step for step in steps if step.type == StepType.MODEL)
     prompt = next(step for step in steps if step.type == StepType.PROMPT)
-    said = artifacts.payload(prompt.output_ref)
-    return run, first.sequence_no, str(said["text"] if isinstance(said, dict) else said)
+    payload = artifacts.payload(prompt.output_ref)
+    return run, first.sequence_no, str(payload["text"] if isinstance(payload, dict) else payload)
 
 
-def forked(client: Client, queued: list[tuple[str, str]], run: UUID, fork: int, *entries: Any) -> str:
-    """The diff of a fork with these overrides."""
+def fork_and_diff(client: Client, queue: list[tuple[str, str]], run: UUID, fork: int, *entries: Any) -> str:
+    """The diff between a run and its fork with these overrides."""
     body = {"run": str(run), "fork_step": fork, "overrides": {"overrides": list(entries)}}
     session = post(client, "/replays", body).json()
-    work_off(queued)
-    found = client.get(f"/api/v1/replays/{session['id']}").json()
-    assert found["status"].startswith("completed"), found["error"]
-    return str(found["diff"])
+    work_off(queue)
+    session = client.get(f"/api/v1/replays/{session['id']}").json()
+    assert session["status"].startswith("completed"), session["error"]
+    return str(session["diff"])
 
 
-def prove(client: Client, queued: list[tuple[str, str]], diff: str, **request: Any) -> dict[str, Any]:
-    started = post(client, f"/diffs/{diff}/prove", request)
-    assert started.status_code == 201, started.json()
-    work_off(queued)
-    found: dict[str, Any] = client.get(f"/api/v1/proofs/{started.json()['id']}").json()
-    assert found["status"] == "completed", found["error"]
-    return dict(found["findings"])
+def prove(client: Client, queue: list[tuple[str, str]], diff: str, **request: Any) -> dict[str, Any]:
+    response = post(client, f"/diffs/{diff}/prove", request)
+    assert response.status_code == 201, response.json()
+    work_off(queue)
+    proof: dict[str, Any] = client.get(f"/api/v1/proofs/{response.json()['id']}").json()
+    assert proof["status"] == "completed", proof["error"]
+    return dict(proof["findings"])
 
 
 def live(calls: int = 400, **more: Any) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def live(calls: int = 400, **more: Any) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ModelCall:
     system: str
     model: str
     temperature: float
@@ -110,49 +110,49 @@ class Asked:
 
 
 @dataclass
-class Ruled:
-    """A model that answers by a rule from what it is asked, and a run in which it gave one answer."""
+class RuleDesk:
+    """A model that answers each call by a rule, and a run with one of its answers."""
 
     client: Client
-    queued: list[tuple[str, str]]
+    queue: list[tuple[str, str]]
     run: UUID
-    rule: list[Callable[[Asked], str]]
-    served: list[str]  # the model that answers in place of the one that is asked
+    rule: list[Callable[[ModelCall], str]]
+    substitutes: list[str]  # the model that answers in place of the one that is asked
 
     def diff(self, *entries: Any) -> str:
-        return forked(self.client, self.queued, self.run, 3, *entries)
+        return fork_and_diff(self.client, self.queue, self.run, 3, *entries)
 
     def prove(self, diff: str, **request: Any) -> dict[str, Any]:
-        return prove(self.client, self.queued, diff, **request)
+        return prove(self.client, self.queue, diff, **request)
 
 
 @pytest.fixture
-def ruled(client: Client, no_queue: list[tuple[str, str]], settings: Settings) -> Iterator[Ruled]:
-    rule: list[Callable[[Asked], str]] = []
-    served: list[str] = []
+def rule_desk(client: Client, no_queue: list[tuple[str, str]], settings: Settings) -> Iterator[RuleDesk]:
+    rule: list[Callable[[ModelCall], str]] = []
+    substitutes: list[str] = []
 
     def respond(exchange: Exchange) -> None:
         body = exchange.body
-        system = next(str(each["content"]) for each in body["messages"] if each["role"] == "system")
-        asked = Asked(
+        system = next(str(message["content"]) for message in body["messages"] if message["role"] == "system")
+        call = ModelCall(
             system=system,
             model=body["model"],
             temperature=body.get("temperature", 0.0),
-            user=next(str(each["content"]) for each in reversed(body["messages"]) if each["role"] == "user"),
+            user=next(str(message["content"]) for message in reversed(body["messages"]) if message["role"] == "user"),
             tools=frozenset(tool["function"]["name"] for tool in body.get("tools", ())),
         )
-        text = rule[0](asked)
+        text = rule[0](call)
         exchange.stream()
-        model = served[0] if served else asked.model
+        model = substitutes[0] if substitutes else call.model
         exchange.send(openai_chunk({"role": "assistant", "content": text}, model=model))
         usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
         exchange.send(openai_chunk(finish="stop", usage=usage, model=model))
         exchange.send("[DONE]")
 
-    said = (("What about order A-1?", (Says("It is lost."),)),)
+    conversation = (("What about order A-1?", (Says("It is lost."),)),)
     with provider_server(respond) as server:
         settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": f"{server.base_url}/v1"}}
-        yield Ruled(client, no_queue, UUID(str(record(order_desk(said)).run_id)), rule, served)
+        yield RuleDesk(client, no_queue, UUID(str(record(order_desk(conversation)).run_id)), rule, substitutes)
         providers.close()
 
 
@@ -164,8 +164,8 @@ def setting(**fields: Any) -> dict[str, Any]:
     return {"match": MODELS, "model": fields}
 
 
-def answered(proof: UUID | str) -> dict[str, Any]:
-    """The probes that came to an answer."""
+def answered_probes(proof: UUID | str) -> dict[str, Any]:
+    """The stored probes that have an outcome."""
     probes = ProofProbe.objects.filter(proof=UUID(str(proof)), seen__isnull=False)
     return {probe.key: probe.seen for probe in probes if probe.seen and probe.seen["outcome"] != "needs_live"}
 

@@ -1,4 +1,4 @@
-"""Two tries at one task: the diff and the proof call their difference chance, from the file to the answer."""
+"""Two trials of one task: diff and proof attribute their difference to chance, from the imported file to the answer."""
 
 from typing import Any
 
@@ -16,8 +16,8 @@ from traces.runs.services import record
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def tried(number: int, ask: str, final: str, *, rules: str = "You are the airline's desk.") -> str:
-    """The run of one line in a benchmark's file, as test beds of agents write it."""
+def record_trial(number: int, ask: str, final: str, *, rules: str = "You are the airline's desk.") -> str:
+    """A run from one line of a benchmark file in the format of agent test beds."""
     flights = {"id": f"call_{number}", "name": "find_flights", "arguments": {"to": "OSL"}}
     row = {
         "dataset": "airline",
@@ -42,40 +42,40 @@ def post(client: Client, path: str, body: dict[str, Any] | None = None) -> Any:
     return client.post(f"/api/v1{path}", body or {}, content_type="application/json").json()
 
 
-def diffed(client: Client, base: str, candidate: str) -> Any:
-    made = post(client, "/diffs", {"base": base, "candidate": candidate, "options": {"similarity": "lexical"}})
-    return client.get(f"/api/v1/diffs/{made['id']}").json()
+def make_diff(client: Client, base: str, candidate: str) -> Any:
+    diff = post(client, "/diffs", {"base": base, "candidate": candidate, "options": {"similarity": "lexical"}})
+    return client.get(f"/api/v1/diffs/{diff['id']}").json()
 
 
-def proved(client: Client, monkeypatch: pytest.MonkeyPatch, diff: str) -> Any:
-    queued = held(monkeypatch, task_names.PROVE)
-    started = post(client, f"/diffs/{diff}/prove")
-    for key in queued:
+def run_proof(client: Client, monkeypatch: pytest.MonkeyPatch, diff: str) -> Any:
+    queue = held(monkeypatch, task_names.PROVE)
+    proof = post(client, f"/diffs/{diff}/prove")
+    for key in queue:
         tasks.prove(key)
-    return client.get(f"/api/v1/proofs/{started['id']}").json()
+    return client.get(f"/api/v1/proofs/{proof['id']}").json()
 
 
-def test_tries_at_one_task_are_chance_in_the_diff_and_in_the_proof(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    base = tried(0, "I want to fly to Oslo.", "Booked HAT110.")
-    report = diffed(client, base, tried(3, "Hello, I need a flight to Oslo.", "Booked HAT200."))
+def test_trials_of_one_task_differ_by_chance(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = record_trial(0, "I want to fly to Oslo.", "Booked HAT110.")
+    report = make_diff(client, base, record_trial(3, "Hello, I need a flight to Oslo.", "Booked HAT200."))
     assert (report["attribution"]["verdict"], report["attribution"]["confidence"]) == ("noise", "noise")
     assert "task 7, trial 0 and 3" in report["attribution"]["sentence"]
 
     plan = post(client, f"/diffs/{report['id']}/prove/preview")
     assert any(warning.startswith("No probe is needed, chance is the answer") for warning in plan["warnings"])
-    found = proved(client, monkeypatch, report["id"])["findings"]
-    assert (found["verdict"], found["confidence"], found["live_calls"]) == ("noise", "noise", 0)
-    assert found["conclusion"].startswith("Chance made the difference: both runs are trials of task 7")
-    shown = client.get(f"/api/v1/diffs/{report['id']}").json()["attribution"]
-    assert (shown["verdict"], shown["sentence"]) == ("noise", found["conclusion"])
+    findings = run_proof(client, monkeypatch, report["id"])["findings"]
+    assert (findings["verdict"], findings["confidence"], findings["live_calls"]) == ("noise", "noise", 0)
+    assert findings["conclusion"].startswith("Chance made the difference: both runs are trials of task 7")
+    attribution = client.get(f"/api/v1/diffs/{report['id']}").json()["attribution"]
+    assert (attribution["verdict"], attribution["sentence"]) == ("noise", findings["conclusion"])
 
 
-def test_a_try_under_another_prompt_is_not_called_chance(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    base = tried(0, "I want to fly to Oslo.", "Booked HAT110.")
-    other = tried(1, "I want to fly to Oslo.", "Booked HAT200.", rules="You are the airline's desk. Book the last one.")
-    report = diffed(client, base, other)
+def test_trial_with_another_prompt_is_not_chance(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = record_trial(0, "I want to fly to Oslo.", "Booked HAT110.")
+    candidate = record_trial(
+        1, "I want to fly to Oslo.", "Booked HAT200.", rules="You are the airline's desk. Book the last one."
+    )
+    report = make_diff(client, base, candidate)
     assert (report["attribution"]["verdict"], report["attribution"]["primary"]["category"]) == ("cause", "prompt")
-    found = proved(client, monkeypatch, report["id"])["findings"]
-    assert (found["verdict"], found["confidence"]) == ("inconclusive", "low")
+    findings = run_proof(client, monkeypatch, report["id"])["findings"]
+    assert (findings["verdict"], findings["confidence"]) == ("inconclusive", "low")

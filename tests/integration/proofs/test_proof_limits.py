@@ -1,4 +1,4 @@
-"""What a proof does not claim: chance, unanswered probes, budgets; and that it goes on where it was left."""
+"""Limits of proofs: chance, unanswered probes, budgets; and resumption after a crash."""
 
 from itertools import count, cycle
 from typing import Any
@@ -19,11 +19,11 @@ from tests.support import proofs
 from tests.support.proofs import (
     HELPFUL,
     MODELS,
-    Ruled,
-    answered,
+    RuleDesk,
+    answered_probes,
     candidate_of,
     desk_run,
-    forked,
+    fork_and_diff,
     live,
     post,
     prove,
@@ -33,148 +33,150 @@ from tests.support.proofs import (
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
-local_model, no_queue, ruled = proofs.local_model, proofs.no_queue, proofs.ruled
+local_model, no_queue, rule_desk = proofs.local_model, proofs.no_queue, proofs.rule_desk
 
 
-def test_what_chance_does_is_noise(ruled: Ruled) -> None:
-    """A reworded prompt changes every call after it, and the model answers as it likes."""
+def test_chance_is_reported_as_noise(rule_desk: RuleDesk) -> None:
+    """A reworded prompt changes every later call, and the model answers at random."""
     answers, calls = cycle(["Yes.", "Yes.", "No.", "No.", "Yes.", "No.", "Yes."]), count()
 
-    def draw(asked: Any) -> str:
+    def draw(call: Any) -> str:
         next(calls)
         return next(answers)
 
-    ruled.rule.append(draw)
-    diff = ruled.diff(system("You are the order desk. Answer in whole sentences."))
+    rule_desk.rule.append(draw)
+    diff = rule_desk.diff(system("You are the order desk. Answer in whole sentences."))
     before = next(calls)
-    found = ruled.prove(diff, **live())
-    assert found["live_calls"] == next(calls) - before - 1  # repeats begun ahead and not needed are paid for as well
-    assert (found["verdict"], found["confidence"], found["primary"]) == ("noise", "noise", [])
-    assert found["noise"]["status"] == "not_rejected"
-    assert "within chance" in found["conclusion"]
-    assert ruled.client.get(f"/api/v1/diffs/{diff}").json()["attribution"]["verdict"] == "noise"
+    findings = rule_desk.prove(diff, **live())
+    assert (
+        findings["live_calls"] == next(calls) - before - 1
+    )  # repeats that were started ahead and not needed count too
+    assert (findings["verdict"], findings["confidence"], findings["primary"]) == ("noise", "noise", [])
+    assert findings["noise"]["status"] == "not_rejected"
+    assert "within chance" in findings["conclusion"]
+    assert rule_desk.client.get(f"/api/v1/diffs/{diff}").json()["attribution"]["verdict"] == "noise"
 
 
-def test_what_an_earlier_fork_has_drawn_is_still_a_draw(ruled: Ruled) -> None:
-    """The second fork keeps the answer that the first one asked for, and chance has a say in it as before."""
-    ruled.rule.append(lambda asked: "Have a refund." if "Offer a refund." in asked.system else "It is lost.")
-    first = candidate_of(ruled.client, ruled.diff(system(HELPFUL)))
-    kept = {"match": {"step": 3}, "model": {"unset": ["seed"]}}  # nothing is set there: the answer stays
-    second = candidate_of(ruled.client, forked(ruled.client, ruled.queued, first, 3, kept))
-    diff = post(ruled.client, "/diffs", {"base": str(ruled.run), "candidate": str(second)}).json()["id"]
-    plan = post(ruled.client, f"/diffs/{diff}/prove/preview").json()
+def test_answer_drawn_by_earlier_fork_is_a_draw(rule_desk: RuleDesk) -> None:
+    """The second fork reuses the answer that the first one drew, so chance still plays a part."""
+    rule_desk.rule.append(lambda call: "Have a refund." if "Offer a refund." in call.system else "It is lost.")
+    first = candidate_of(rule_desk.client, rule_desk.diff(system(HELPFUL)))
+    unset_seed = {"match": {"step": 3}, "model": {"unset": ["seed"]}}  # nothing is set there: the answer stays
+    second = candidate_of(rule_desk.client, fork_and_diff(rule_desk.client, rule_desk.queue, first, 3, unset_seed))
+    diff = post(rule_desk.client, "/diffs", {"base": str(rule_desk.run), "candidate": str(second)}).json()["id"]
+    plan = post(rule_desk.client, f"/diffs/{diff}/prove/preview").json()
     assert (plan["sampled"], plan["differs"]) == (True, True)
 
 
-def test_without_live_calls_chance_is_not_ruled_out_and_the_price_is_told(ruled: Ruled) -> None:
-    ruled.rule.append(lambda asked: "Yes.")
-    diff = ruled.diff(system("Be brief."))
-    found = ruled.prove(diff)
-    assert (found["confidence"], found["live_calls"], found["noise"]["status"]) == ("low", 0, "not_run")
-    assert found["cheapest_experiment"]["live_calls"] > 0
-    report = ruled.client.get(f"/api/v1/diffs/{diff}").json()
+def test_chance_stays_open_without_live_calls(rule_desk: RuleDesk) -> None:
+    rule_desk.rule.append(lambda call: "Yes.")
+    diff = rule_desk.diff(system("Be brief."))
+    findings = rule_desk.prove(diff)
+    assert (findings["confidence"], findings["live_calls"], findings["noise"]["status"]) == ("low", 0, "not_run")
+    assert findings["cheapest_experiment"]["live_calls"] > 0
+    report = rule_desk.client.get(f"/api/v1/diffs/{diff}").json()
     assert report["observed"] is None  # observation does not win over observation
     assert len(report["evidence"]) == 1
 
 
-def test_a_tool_that_nobody_reviewed_is_never_run_and_is_named(
+def test_unreviewed_tool_is_named_and_not_run(
     client: Client, local_model: None, no_queue: list[tuple[str, str]]
 ) -> None:
     run, fork, prompt = desk_run()
     work_off(no_queue)
-    told = f"{prompt}\n\nNever refund an order yourself. Open a ticket instead."
-    diff = forked(client, no_queue, run.id, fork, {"match": MODELS, "prompt": {"system": told}})
-    found = prove(client, no_queue, diff)
-    refused = post(client, f"/diffs/{diff}/prove", {"question": "status"})
-    assert (refused.status_code, refused.json()["where"]) == (422, "/question")
-    assert found["confidence"] == "low"
-    assert "create_ticket" in " ".join([*(probe["missing"] for probe in found["probes"]), found["conclusion"]])
-    made_up = [atom for atom in found["atoms"] if not atom["testable"]]
+    new_prompt = f"{prompt}\n\nNever refund an order yourself. Open a ticket instead."
+    diff = fork_and_diff(client, no_queue, run.id, fork, {"match": MODELS, "prompt": {"system": new_prompt}})
+    findings = prove(client, no_queue, diff)
+    response = post(client, f"/diffs/{diff}/prove", {"question": "status"})
+    assert (response.status_code, response.json()["where"]) == (422, "/question")
+    assert findings["confidence"] == "low"
+    assert "create_ticket" in " ".join([*(probe["missing"] for probe in findings["probes"]), findings["conclusion"]])
+    made_up = [atom for atom in findings["atoms"] if not atom["testable"]]
     assert made_up
     assert "recorded" in made_up[0]["why_not"]
 
 
-def test_a_proof_goes_on_where_it_was_left(ruled: Ruled, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever takes it up makes no probe again."""
-    ruled.rule.append(lambda asked: "Have a refund." if "Offer a refund." in asked.system else "It is lost.")
-    diff = ruled.diff(system(HELPFUL))
-    proof = post(ruled.client, f"/diffs/{diff}/prove", live(parts=False)).json()["id"]
-    walked: list[str] = []
+def test_proof_resumes_after_a_crash(rule_desk: RuleDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next worker repeats no probe."""
+    rule_desk.rule.append(lambda call: "Have a refund." if "Offer a refund." in call.system else "It is lost.")
+    diff = rule_desk.diff(system(HELPFUL))
+    proof = post(rule_desk.client, f"/diffs/{diff}/prove", live(parts=False)).json()["id"]
+    replayed_setups: list[str] = []
     walk = RecordedReplays._replay
 
     def dying(self: RecordedReplays, setup: Any) -> Any:
-        walked.append(setup.overrides.digest + setup.side)
-        if len(walked) == 2:
+        replayed_setups.append(setup.overrides.digest + setup.side)
+        if len(replayed_setups) == 2:
             raise SystemExit
         return walk(self, setup)
 
     monkeypatch.setattr(RecordedReplays, "_replay", dying)
     with pytest.raises(SystemExit):
-        work_off(ruled.queued)
-    before = answered(proof)
-    drawn = set(ReplaySession.objects.values_list("id", flat=True))
-    ruled.queued.clear()
-    assert services.requeue_unfinished() == 0  # somebody may still be at work
+        work_off(rule_desk.queue)
+    before = answered_probes(proof)
+    session_ids = set(ReplaySession.objects.values_list("id", flat=True))
+    rule_desk.queue.clear()
+    assert services.requeue_unfinished() == 0  # a worker may still be active
     Proof.objects.update(worked_at="2020-01-01T00:00:00Z")
     assert [services.requeue_unfinished() for _ in range(2)] == [1, 0]
-    work_off(ruled.queued)
-    found = ruled.client.get(f"/api/v1/proofs/{proof}").json()
-    assert (found["status"], found["findings"]["confidence"]) == ("completed", "high")
+    work_off(rule_desk.queue)
+    view = rule_desk.client.get(f"/api/v1/proofs/{proof}").json()
+    assert (view["status"], view["findings"]["confidence"]) == ("completed", "high")
     assert len(before) >= 10
-    assert before.items() <= answered(proof).items()
-    # One session for each probe that has one: none was begun again.
+    assert before.items() <= answered_probes(proof).items()
+    # Each session belongs to one probe: none was started twice.
     probes = ProofProbe.objects.filter(proof=proof).exclude(session=None).values_list("session_id", flat=True)
     assert len(probes) == len(set(probes))
-    assert drawn - {*probes} == set(ReplaySession.objects.filter(proof_probes=None).values_list("id", flat=True))
+    assert session_ids - {*probes} == set(ReplaySession.objects.filter(proof_probes=None).values_list("id", flat=True))
     assert Evidence.objects.count() == 1
 
 
-def test_a_cancelled_proof_keeps_what_it_knows(ruled: Ruled) -> None:
-    ruled.rule.append(lambda asked: "Have a refund." if "Offer a refund." in asked.system else "It is lost.")
-    diff = ruled.diff(system(HELPFUL))
-    proof = post(ruled.client, f"/diffs/{diff}/prove", live()).json()["id"]
-    begun = driver.advance(UUID(proof))
-    assert len(begun) == 8  # four of each side, side by side
-    for session in begun[:2]:
+def test_cancelled_proof_keeps_its_findings(rule_desk: RuleDesk) -> None:
+    rule_desk.rule.append(lambda call: "Have a refund." if "Offer a refund." in call.system else "It is lost.")
+    diff = rule_desk.diff(system(HELPFUL))
+    proof = post(rule_desk.client, f"/diffs/{diff}/prove", live()).json()["id"]
+    sessions = driver.advance(UUID(proof))
+    assert len(sessions) == 8  # four of each side, side by side
+    for session in sessions[:2]:
         runner.execute(session)
     assert driver.advance(UUID(proof))
-    stopped = post(ruled.client, f"/proofs/{proof}/cancel").json()
-    assert (stopped["status"], stopped["findings"]["stopped"]) == ("cancelled", "cancelled")
-    assert (stopped["findings"]["live_calls"], stopped["findings"]["confidence"]) == (2, "low")
-    work_off(ruled.queued)
-    assert ruled.client.get(f"/api/v1/proofs/{proof}").json()["status"] == "cancelled"
+    cancelled_view = post(rule_desk.client, f"/proofs/{proof}/cancel").json()
+    assert (cancelled_view["status"], cancelled_view["findings"]["stopped"]) == ("cancelled", "cancelled")
+    assert (cancelled_view["findings"]["live_calls"], cancelled_view["findings"]["confidence"]) == (2, "low")
+    work_off(rule_desk.queue)
+    assert rule_desk.client.get(f"/api/v1/proofs/{proof}").json()["status"] == "cancelled"
     assert not ReplaySession.objects.filter(status__in=("pending", "running")).exists()
 
 
-def test_recorded_answers_are_no_repeats(ruled: Ruled, settings: Settings) -> None:
-    """Where nothing can ask the model again, chance stays open, whatever the recordings say."""
-    ruled.rule.append(lambda asked: "Have a refund." if "Offer a refund." in asked.system else "It is lost.")
-    diff = ruled.diff(system(HELPFUL))
+def test_recorded_answers_are_no_repeats(rule_desk: RuleDesk, settings: Settings) -> None:
+    """If no provider can answer again, chance stays open, whatever the recordings show."""
+    rule_desk.rule.append(lambda call: "Have a refund." if "Offer a refund." in call.system else "It is lost.")
+    diff = rule_desk.diff(system(HELPFUL))
     settings.PROVIDERS = {}
-    plan = post(ruled.client, f"/diffs/{diff}/prove/preview").json()
+    plan = post(rule_desk.client, f"/diffs/{diff}/prove/preview").json()
     assert plan["missing"] == ["no provider is configured for m1"]
-    found = ruled.prove(diff, **live())
-    assert (found["confidence"], found["noise"]["status"], found["live_calls"]) == ("low", "not_run", 0)
-    assert "nothing configured can make that of step 3 (model m1)" in found["rule"]
+    findings = rule_desk.prove(diff, **live())
+    assert (findings["confidence"], findings["noise"]["status"], findings["live_calls"]) == ("low", "not_run", 0)
+    assert "nothing configured can make that of step 3 (model m1)" in findings["rule"]
 
 
-def test_an_answer_that_another_run_drew_is_no_proof_against_chance(ruled: Ruled) -> None:
-    """The second fork takes the first one's answer from the recordings: that is one draw, not a certainty."""
-    ruled.rule.append(lambda asked: "Have a refund." if "refund" in asked.system else "It is lost.")
-    ruled.diff(system(HELPFUL))
-    found = ruled.prove(ruled.diff(system(HELPFUL)), budget={"live_calls": 0})
-    assert (found["confidence"], found["noise"]["status"]) == ("low", "not_run")
+def test_cached_answer_does_not_rule_out_chance(rule_desk: RuleDesk) -> None:
+    """The second fork takes the first one's answer from the cache: one draw, not a certainty."""
+    rule_desk.rule.append(lambda call: "Have a refund." if "refund" in call.system else "It is lost.")
+    rule_desk.diff(system(HELPFUL))
+    findings = rule_desk.prove(rule_desk.diff(system(HELPFUL)), budget={"live_calls": 0})
+    assert (findings["confidence"], findings["noise"]["status"]) == ("low", "not_run")
 
 
-def test_the_budget_of_live_calls_holds_for_the_whole(ruled: Ruled) -> None:
-    ruled.rule.append(lambda asked: "Refund!" if "refund" in asked.system and asked.model == "m2" else "It is lost.")
-    diff = ruled.diff(system(HELPFUL), setting(model="m2"))
-    found = ruled.prove(diff, **live(calls=12))
-    assert found["live_calls"] == 12
-    assert found["confidence"] in {"low", "medium"}
-    assert any("no live call is left" in probe["missing"] for probe in found["probes"])
+def test_live_call_budget_limits_the_whole_proof(rule_desk: RuleDesk) -> None:
+    rule_desk.rule.append(lambda call: "Refund!" if "refund" in call.system and call.model == "m2" else "It is lost.")
+    diff = rule_desk.diff(system(HELPFUL), setting(model="m2"))
+    findings = rule_desk.prove(diff, **live(calls=12))
+    assert findings["live_calls"] == 12
+    assert findings["confidence"] in {"low", "medium"}
+    assert any("no live call is left" in probe["missing"] for probe in findings["probes"])
 
 
-def test_outputs_of_a_probe_that_strayed_are_stored() -> None:
-    seen = ProbeResult(outcome="needs_live", strays=[Stray(step=2, text="65", base="20", candidate="60")])
-    assert stored_probes.load_result(stored_probes.dump_result(seen)) == seen
+def test_strays_of_a_probe_are_stored() -> None:
+    result = ProbeResult(outcome="needs_live", strays=[Stray(step=2, text="65", base="20", candidate="60")])
+    assert stored_probes.load_result(stored_probes.dump_result(result)) == result

@@ -13,18 +13,18 @@ pytestmark = pytest.mark.django_db
 ORDER: JSONObject = {"order_id": "A-1"}
 
 
-def stored(name: str, result: str, status: StepStatus, answer: str) -> Run:
+def store_run(name: str, result: str, status: StepStatus, answer: str) -> Run:
     conversation = (("Where is my order A-1?", (Asks("get_order", ORDER, result, status), Says(answer))),)
     return Run.objects.get(id=record(order_desk(conversation, external_id=name)).run_id)
 
 
 def subject() -> Subject:
-    base = stored("base", "The depot does not answer.", StepStatus.TIMEOUT, "I cannot say where it is.")
-    candidate = stored("candidate", "It left the depot on Monday.", StepStatus.OK, "It left on Monday.")
+    base = store_run("base", "The depot does not answer.", StepStatus.TIMEOUT, "I cannot say where it is.")
+    candidate = store_run("candidate", "It left the depot on Monday.", StepStatus.OK, "It left on Monday.")
     return subject_of(base, candidate)
 
 
-def test_tool_result_is_changed_with_its_status() -> None:
+def test_tool_result_changes_with_its_status() -> None:
     changes = subject().changes.changes.values()
     (change,) = [change for change in changes if change.on_base and change.on_base[0].category == "tool"]
     assert (change.base, change.candidate) == (

@@ -1,4 +1,4 @@
-"""Bisections over REST: forks of a failing run, answered afresh by a real model server, until the turn is found."""
+"""Bisections over REST: a failing run is regenerated with a real model server until its commit step is found."""
 
 import json
 from collections.abc import Iterator
@@ -30,15 +30,15 @@ QUICK: dict[str, Any] = {"checks": CHECK, "reproduce": 1, "samples": 1, "confirm
 
 
 def conversation(bad: int | None) -> list[tuple[str, tuple[Says, ...]]]:
-    """Turns of one answer each; the one at `bad` says what every later answer suffers from."""
-    said = ["all is well" if bad is None or turn < bad else "it broke" for turn in range(TURNS)]
+    """Turns of one answer each; the answer at `bad` breaks every later one."""
+    texts = ["all is well" if bad is None or turn < bad else "it broke" for turn in range(TURNS)]
     if bad is not None:
-        said[bad] = "I delete the order"
-    return [(f"question {turn}", (Says(f"{text} {turn}"),)) for turn, text in enumerate(said)]
+        texts[bad] = "I delete the order"
+    return [(f"question {turn}", (Says(f"{text} {turn}"),)) for turn, text in enumerate(texts)]
 
 
 def answers(exchange: Exchange) -> None:
-    """Like the recording's model: all is well unless the order was deleted before."""
+    """Like the recorded model: all is well unless the order was deleted before."""
     earlier = [str(message.get("content")) for message in exchange.body["messages"]]
     broken = any("I delete" in text for text in earlier)
     exchange.stream()
@@ -58,7 +58,7 @@ def desk(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[E
 
 @pytest.fixture
 def queue(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What would be queued; the test runs it itself."""
+    """Collects the sessions that would be queued; the test runs them itself."""
     held(monkeypatch, task_names.COMPARE)
     return held(monkeypatch, task_names.EXECUTE)
 
@@ -71,9 +71,9 @@ def post(client: Client, path: str, body: Any = None, **headers: str) -> Any:
     return client.post(f"/api/v1{path}", body, content_type="application/json", headers=headers)
 
 
-def work_off(queued: list[str]) -> None:
-    while queued:
-        tasks.execute(queued.pop(0))
+def work_off(queue: list[str]) -> None:
+    while queue:
+        tasks.execute(queue.pop(0))
 
 
 def model_step(turn: int) -> int:
@@ -81,23 +81,21 @@ def model_step(turn: int) -> int:
     return 3 + 2 * turn
 
 
-def test_a_worker_finds_the_step_where_the_run_committed_itself(
-    client: Client, desk: list[Exchange], request: pytest.FixtureRequest
-) -> None:
+def test_worker_finds_the_commit_step(client: Client, desk: list[Exchange], request: pytest.FixtureRequest) -> None:
     run = failing(3)
     request.getfixturevalue("worker")
-    started = post(client, f"/runs/{run}/bisect", {"checks": CHECK}, **{"Idempotency-Key": "once"})
-    assert started.status_code == 201, started.json()
-    again = post(client, f"/runs/{run}/bisect", {"checks": CHECK}, **{"Idempotency-Key": "once"})
-    assert again.json()["id"] == started.json()["id"]
+    response = post(client, f"/runs/{run}/bisect", {"checks": CHECK}, **{"Idempotency-Key": "once"})
+    assert response.status_code == 201, response.json()
+    repeated_response = post(client, f"/runs/{run}/bisect", {"checks": CHECK}, **{"Idempotency-Key": "once"})
+    assert repeated_response.json()["id"] == response.json()["id"]
 
     def look() -> Any:
-        view = client.get(f"/api/v1/bisections/{started.json()['id']}").json()
+        view = client.get(f"/api/v1/bisections/{response.json()['id']}").json()
         return None if view["status"] == "running" else view
 
-    found = wait_until(look, LIMIT_S)
-    assert found["status"] == "completed", found
-    result = found["result"]
+    view = wait_until(look, LIMIT_S)
+    assert view["status"] == "completed", view
+    result = view["result"]
     assert (result["reproduction"], result["repeats"]["passed"], result["rescue"]) == (
         "does_not_reproduce",
         3,
@@ -112,11 +110,11 @@ def test_a_worker_finds_the_step_where_the_run_committed_itself(
     assert client.get("/api/v1/bisections", {"run": run}).json()["bisections"][0]["sentence"] == result["sentence"]
 
 
-def test_probes_are_in_no_list_unless_asked_for(client: Client, desk: list[Exchange], queue: list[str]) -> None:
+def test_probes_are_hidden_from_lists(client: Client, desk: list[Exchange], queue: list[str]) -> None:
     run = failing(5)
     post(client, f"/runs/{run}/bisect", QUICK)
     work_off(queue)
-    assert [listed["id"] for listed in client.get("/api/v1/runs").json()["runs"]] == [run]
+    assert [row["id"] for row in client.get("/api/v1/runs").json()["runs"]] == [run]
     probes = client.get("/api/v1/runs", {"source": "probe"}).json()["runs"]
     assert {probe["source_run"] for probe in probes} == {run}
     assert client.get("/api/v1/runs/last").json()["id"] == run
@@ -127,89 +125,83 @@ def test_probes_are_in_no_list_unless_asked_for(client: Client, desk: list[Excha
     assert {source["value"]: source["count"] for source in facets["sources"]}["probe"] == len(probes)
 
 
-def test_the_price_is_said_first_and_holds(client: Client, desk: list[Exchange], queue: list[str]) -> None:
+def test_preview_bounds_the_cost(client: Client, desk: list[Exchange], queue: list[str]) -> None:
     run = failing(5)
     plan = post(client, "/bisections/preview", {"run": run, **QUICK}).json()
     assert (len(plan["forks"]), plan["refusals"]) == (TURNS, [])
     assert desk == []
-    started = post(client, f"/runs/{run}/bisect", QUICK).json()
+    bisection = post(client, f"/runs/{run}/bisect", QUICK).json()
     work_off(queue)
-    found = client.get(f"/api/v1/bisections/{started['id']}").json()
-    assert found["result"]["commit"]["step"]["sequence_no"] == model_step(5)
-    assert found["probes"] <= plan["most_probes"]
-    assert len(desk) == found["live_calls"] <= plan["most_live_calls"]
+    view = client.get(f"/api/v1/bisections/{bisection['id']}").json()
+    assert view["result"]["commit"]["step"]["sequence_no"] == model_step(5)
+    assert view["probes"] <= plan["most_probes"]
+    assert len(desk) == view["live_calls"] <= plan["most_live_calls"]
 
 
-def test_only_what_comes_after_the_fork_is_answered_afresh(
-    client: Client, desk: list[Exchange], queue: list[str]
-) -> None:
+def test_only_steps_after_the_fork_are_regenerated(client: Client, desk: list[Exchange], queue: list[str]) -> None:
     post(client, f"/runs/{failing(3)}/bisect", {**QUICK, "parallel": 1})
     work_off(queue)
     for probe in BisectionProbe.objects.select_related("session"):
         assert probe.session.live_calls == TURNS - probe.place
 
 
-def test_a_budget_that_runs_out_leaves_what_was_found(client: Client, desk: list[Exchange], queue: list[str]) -> None:
+def test_findings_survive_an_exhausted_budget(client: Client, desk: list[Exchange], queue: list[str]) -> None:
     body = {"checks": CHECK, "reproduce": 1, "budget": {"max_live_calls": 20}}
-    started = post(client, f"/runs/{failing(3)}/bisect", body).json()
+    bisection = post(client, f"/runs/{failing(3)}/bisect", body).json()
     work_off(queue)
-    found = client.get(f"/api/v1/bisections/{started['id']}").json()
+    view = client.get(f"/api/v1/bisections/{bisection['id']}").json()
     assert len(desk) <= 20
-    assert found["status"] == "completed"
-    assert "live calls of 20 are left" in found["error"]
-    assert found["result"]["rescue"] == "rescued"
-    assert found["result"]["commit"]["confidence"] == "low"
+    assert view["status"] == "completed"
+    assert "live calls of 20 are left" in view["error"]
+    assert view["result"]["rescue"] == "rescued"
+    assert view["result"]["commit"]["confidence"] == "low"
 
 
-def test_a_worker_that_ends_between_two_probes_is_made_up_for(
-    client: Client, desk: list[Exchange], queue: list[str]
-) -> None:
-    started = post(client, f"/runs/{failing(2)}/bisect", QUICK).json()
+def test_bisection_resumes_between_two_probes(client: Client, desk: list[Exchange], queue: list[str]) -> None:
+    bisection = post(client, f"/runs/{failing(2)}/bisect", QUICK).json()
     while queue:
         runner.execute(UUID(queue.pop(0)))  # and the process ends before it looks what comes next
         if not queue:
             services.requeue_unfinished()
-    found = client.get(f"/api/v1/bisections/{started['id']}").json()
-    assert found["status"] == "completed"
-    assert found["result"]["commit"]["step"]["sequence_no"] == model_step(2)
+    view = client.get(f"/api/v1/bisections/{bisection['id']}").json()
+    assert view["status"] == "completed"
+    assert view["result"]["commit"]["step"]["sequence_no"] == model_step(2)
 
 
-def test_two_workers_that_look_at_once_begin_nothing_twice(
-    client: Client, desk: list[Exchange], queue: list[str]
-) -> None:
-    started = post(client, f"/runs/{failing(2)}/bisect", {"checks": CHECK, "parallel": 1}).json()
+def test_concurrent_workers_start_each_probe_once(client: Client, desk: list[Exchange], queue: list[str]) -> None:
+    bisection = post(client, f"/runs/{failing(2)}/bisect", {"checks": CHECK, "parallel": 1}).json()
     runner.execute(UUID(queue.pop(0)))
-    begun = [scheduler.advance(UUID(started["id"])) for _ in range(3)]
-    assert [len(sessions) for sessions in begun] == [1, 0, 0]
+    sessions_by_call = [scheduler.advance(UUID(bisection["id"])) for _ in range(3)]
+    assert [len(sessions) for sessions in sessions_by_call] == [1, 0, 0]
 
 
-def test_a_cancelled_bisection_says_what_it_knows(client: Client, desk: list[Exchange], queue: list[str]) -> None:
-    started = post(client, f"/runs/{failing(3)}/bisect", {"checks": CHECK, "parallel": 1}).json()
+def test_cancelled_bisection_keeps_its_result(client: Client, desk: list[Exchange], queue: list[str]) -> None:
+    bisection = post(client, f"/runs/{failing(3)}/bisect", {"checks": CHECK, "parallel": 1}).json()
     tasks.execute(queue.pop(0))
-    stopped = post(client, f"/bisections/{started['id']}/cancel").json()
-    assert stopped["status"] == "cancelled"
-    assert [probe["verdict"] for probe in stopped["results"]] == ["passed", "unclear"]
-    assert stopped["result"]["rescue"] == "rescued"
+    cancelled_view = post(client, f"/bisections/{bisection['id']}/cancel").json()
+    assert cancelled_view["status"] == "cancelled"
+    assert [probe["verdict"] for probe in cancelled_view["results"]] == ["passed", "unclear"]
+    assert cancelled_view["result"]["rescue"] == "rescued"
     work_off(queue)
     services.requeue_unfinished()
     assert queue == []
     assert len(desk) == TURNS
 
 
-def test_of_a_diff_the_failing_run_is_bisected(client: Client, desk: list[Exchange], queue: list[str]) -> None:
+def test_diff_bisects_its_failing_run(client: Client, desk: list[Exchange], queue: list[str]) -> None:
     fails = UUID(failing(3))
     passes = record(order_desk(conversation(None), external_id="passes")).run_id
     report = diffs.diff(base_id=passes, candidate_id=fails, options=DiffOptions(similarity="lexical"))
-    started = post(client, f"/diffs/{report.id}/bisect", {"checks": CHECK})
-    assert started.status_code == 201, started.json()
-    assert (started.json()["run"], started.json()["diff"]) == (str(fails), str(report.id))
+    response = post(client, f"/diffs/{report.id}/bisect", {"checks": CHECK})
+    assert response.status_code == 201, response.json()
+    assert (response.json()["run"], response.json()["diff"]) == (str(fails), str(report.id))
     vague = post(client, f"/diffs/{report.id}/bisect", {"checks": [{"kind": "contains", "text": "nonsense"}]})
     assert vague.status_code == 422
     assert "distinguish them" in vague.json()["detail"]
 
 
 @pytest.mark.parametrize(
-    ("body", "where"),
+    ("body", "pointer"),
     [
         ({"checks": [{"kind": "contains", "text": "it broke"}]}, "/checks"),
         ({"checks": [{"kind": "regex", "pattern": "("}]}, "/checks/0"),
@@ -221,38 +213,38 @@ def test_of_a_diff_the_failing_run_is_bisected(client: Client, desk: list[Exchan
         ),
     ],
 )
-def test_what_cannot_be_bisected_is_refused_with_its_place(
-    client: Client, desk: list[Exchange], queue: list[str], body: dict[str, Any], where: str
+def test_invalid_bisection_is_refused_with_its_place(
+    client: Client, desk: list[Exchange], queue: list[str], body: dict[str, Any], pointer: str
 ) -> None:
     run = failing(3)
-    refused = post(client, f"/runs/{run}/bisect", body)
-    assert (refused.status_code, refused.json()["where"]) == (422, where)
+    response = post(client, f"/runs/{run}/bisect", body)
+    assert (response.status_code, response.json()["where"]) == (422, pointer)
     plan = post(client, "/bisections/preview", {**body, "run": run}).json()
-    assert [refusal["where"] for refusal in plan["refusals"]] == [where]
+    assert [refusal["where"] for refusal in plan["refusals"]] == [pointer]
     assert not Bisection.objects.exists()
 
 
-def test_of_a_run_that_is_still_recorded_nothing_else_is_said(client: Client) -> None:
-    still = open_run(name="open", app="desk", source_run=None)
-    body = {"run": str(still.id), "checks": [{"kind": "regex", "pattern": ".*"}]}
+def test_unsealed_run_gets_a_single_refusal(client: Client) -> None:
+    unsealed_run = open_run(name="open", app="desk", source_run=None)
+    body = {"run": str(unsealed_run.id), "checks": [{"kind": "regex", "pattern": ".*"}]}
     plan = post(client, "/bisections/preview", body).json()
     assert [(refusal["code"], refusal["where"]) for refusal in plan["refusals"]] == [("source_not_sealed", "/run")]
 
 
-def test_a_probe_that_nobody_answered_says_nothing(
+def test_unanswered_probe_has_no_verdict(
     client: Client, desk: list[Exchange], settings: Settings, queue: list[str]
 ) -> None:
-    started = post(client, f"/runs/{failing(3)}/bisect", {"checks": CHECK}).json()
+    bisection = post(client, f"/runs/{failing(3)}/bisect", {"checks": CHECK}).json()
     settings.PROVIDERS = {}
     providers.close()
     work_off(queue)
-    found = client.get(f"/api/v1/bisections/{started['id']}").json()
-    assert (found["status"], found["result"]["reproduction"]) == ("failed", "unclear")
-    assert "no provider answered for its model" in found["error"]
+    view = client.get(f"/api/v1/bisections/{bisection['id']}").json()
+    assert (view["status"], view["result"]["reproduction"]) == ("failed", "unclear")
+    assert "no provider answered for its model" in view["error"]
 
 
-def test_a_run_nobody_can_answer_for_is_refused(client: Client, settings: Settings, queue: list[str]) -> None:
+def test_run_without_a_provider_is_refused(client: Client, settings: Settings, queue: list[str]) -> None:
     settings.PROVIDERS = {}
-    refused = post(client, f"/runs/{failing(3)}/bisect", {"checks": CHECK})
-    assert refused.status_code == 422
-    assert "nothing is configured to execute" in refused.json()["detail"]
+    response = post(client, f"/runs/{failing(3)}/bisect", {"checks": CHECK})
+    assert response.status_code == 422
+    assert "nothing is configured to execute" in response.json()["detail"]

@@ -1,4 +1,4 @@
-"""Experiments over REST: many forks of one run, by a real worker that asks a real model server."""
+"""Experiments over REST: many forks of one run, by a real worker with a real model server."""
 
 import asyncio
 import threading
@@ -42,22 +42,22 @@ def post(client: Client, path: str, body: Any = None, **headers: str) -> Any:
     return client.post(f"/api/v1{path}", body, content_type="application/json", headers=headers)
 
 
-def ended(client: Client, experiment: str, *, judged: bool = True) -> dict[str, Any]:
-    """The experiment once every row has ended and was judged."""
+def wait_for_end(client: Client, experiment: str, *, with_results: bool = True) -> dict[str, Any]:
+    """The experiment once every row has ended and, if requested, was judged."""
     view: dict[str, Any] = {}
 
     def look() -> dict[str, Any] | None:
         view.update(client.get(f"/api/v1/experiments/{experiment}").json())
         rows = [row for row in view["results"] if row["status"].startswith("completed")]
-        done = view["status"] != "running" and (not judged or all(row["checks"] is not None for row in rows))
-        return view if done else None
+        is_done = view["status"] != "running" and (not with_results or all(row["checks"] is not None for row in rows))
+        return view if is_done else None
 
     return wait_until(look, LIMIT_S, lambda: f"{view['status']}: {[row['status'] for row in view['results']]}")
 
 
 @pytest.fixture
 def no_queue(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What would be queued; the test runs it itself."""
+    """Collects the sessions that would be queued; the test runs them itself."""
     held(monkeypatch, task_names.COMPARE)
     return held(monkeypatch, task_names.EXECUTE)
 
@@ -86,22 +86,22 @@ def matrix(run: str, *names: str, **more: Any) -> dict[str, Any]:
     return {"run": run, "fork_step": 3, "axes": [{"name": "model", "values": values}], **more}
 
 
-def work_off(queued: list[str]) -> None:
-    """What a worker does, one session after the other."""
-    while queued:
-        tasks.execute(queued.pop(0))
+def work_off(queue: list[str]) -> None:
+    """Run the sessions one after another, as a worker would."""
+    while queue:
+        tasks.execute(queue.pop(0))
 
 
-def test_models_and_prompts_of_the_demo_are_compared(
+def test_experiment_compares_models_and_prompts(
     client: Client, local_model: None, request: pytest.FixtureRequest
 ) -> None:
-    """The small model takes cents for euros unless the prompt tells it."""
+    """The small model mistakes cents for euros unless the prompt states the unit."""
     request.getfixturevalue("worker")
-    mended = loading.put_in_store()
-    told = mended.profile.profile["overrides"]
+    fixed_session = loading.put_in_store()
+    prompt_overrides = fixed_session.profile.profile["overrides"]
     body = {
-        "run": str(mended.source_run_id),
-        "fork_step": mended.fork_sequence_no,
+        "run": str(fixed_session.source_run_id),
+        "fork_step": fixed_session.fork_sequence_no,
         "name": "Units",
         "samples": 2,
         "axes": [
@@ -112,114 +112,117 @@ def test_models_and_prompts_of_the_demo_are_compared(
                     for name in ("desk-small-1", "desk-large-1")
                 ],
             },
-            {"name": "prompt", "values": [{"name": "as recorded"}, {"name": "units told", "overrides": told}]},
+            {
+                "name": "prompt",
+                "values": [{"name": "as recorded"}, {"name": "units told", "overrides": prompt_overrides}],
+            },
         ],
         "checks": [{"kind": "contains", "text": "42.00 EUR"}],
     }
     plan = post(client, "/experiments/preview", body).json()
     assert (plan["rows"], len(plan["cells"]), plan["refusals"]) == (8, 4, [])
     assert plan["live_calls"] > 8
-    started = post(client, "/experiments", body, **{"Idempotency-Key": "once"})
-    assert started.status_code == 201, started.json()
-    again = post(client, "/experiments", body, **{"Idempotency-Key": "once"})
-    assert again.json()["id"] == started.json()["id"]
-    found = ended(client, started.json()["id"])
-    assert (found["status"], found["finished"], found["failed"]) == ("completed", 8, 0)
-    rates = {tuple(setting["value"] for setting in cell["settings"]): cell["pass_rate"] for cell in found["aggregates"]}
+    response = post(client, "/experiments", body, **{"Idempotency-Key": "once"})
+    assert response.status_code == 201, response.json()
+    repeated_response = post(client, "/experiments", body, **{"Idempotency-Key": "once"})
+    assert repeated_response.json()["id"] == response.json()["id"]
+    view = wait_for_end(client, response.json()["id"])
+    assert (view["status"], view["finished"], view["failed"]) == ("completed", 8, 0)
+    rates = {tuple(setting["value"] for setting in cell["settings"]): cell["pass_rate"] for cell in view["aggregates"]}
     assert rates[("desk-small-1", "as recorded")] == 0
     assert rates[("desk-small-1", "units told")] == 1
-    for row in found["results"]:
+    for row in view["results"]:
         assert row["diff"] is not None
         assert 0 <= row["ars"] <= 1
         assert row["live_calls"] > 0
         assert row["latency_ms"] > 0
         (check,) = Judgement.objects.filter(run=row["run"], source="check")
-        passed = row["checks"][0]["passed"]
-        assert (check.name, check.kind) == (row["checks"][0]["name"], "pass" if passed else "fail")
+        passes = row["checks"][0]["passed"]
+        assert (check.name, check.kind) == (row["checks"][0]["name"], "pass" if passes else "fail")
         # the demo's validator does not run in a fork: a check that passes alone verifies nothing
-        assert RunOutcome.objects.get(run=row["run"]).outcome == ("unverified" if passed else "failed")
+        assert RunOutcome.objects.get(run=row["run"]).outcome == ("unverified" if passes else "failed")
     assert ReplaySession.objects.filter(experiment_row__isnull=False).count() == 8
-    one, other = found["results"][0]["run"], found["results"][1]["run"]
-    assert post(client, "/diffs", {"base": one, "candidate": other}).status_code in (200, 201)
+    first, second = view["results"][0]["run"], view["results"][1]["run"]
+    assert post(client, "/diffs", {"base": first, "candidate": second}).status_code in (200, 201)
 
 
-def test_cells_planned_together_are_planned_as_each_alone(desk: str) -> None:
-    """They share what is read of the run, and nothing of each other."""
+def test_joint_plans_equal_separate_plans(desk: str) -> None:
+    """Cells share what is read of the run, and nothing else."""
     request = services.parse(matrix(desk, "a", "m1", policy={"order": "reuse"}))
     together = services.plan_cells(request)
     assert len({cell.overrides.digest for cell, _ in together}) == 2
-    for _, prepared in [*together, *reversed(together)]:
-        assert prepare.prepare(prepared.request, brief=True).plan == prepared.plan
+    for _, replay in [*together, *reversed(together)]:
+        assert prepare.prepare(replay.request, brief=True).plan == replay.plan
 
 
-def test_a_longer_run_is_planned_with_no_more_queries(desk: str) -> None:
-    """What is asked anew is read ahead, whether or not an override names it."""
+def test_planning_queries_do_not_grow_with_the_run(desk: str) -> None:
+    """Data for live calls is prefetched, whether or not an override names the step."""
     counts = []
     for turns in (10, 60):
-        said = [(f"Where is A-{at}?", [Says(f"It is lost, {at}.")]) for at in range(turns)]
-        run = str(record(order_desk(said, external_id=f"{turns} turns")).run_id)
-        gone: JSONObject = {"message": {"role": "assistant", "content": "Gone."}}
-        told: JSONObject = {"overrides": [{"match": {"step": 3}, "output": gone}]}
-        asked = services.parse({"run": run, "fork_step": 3, "overrides": told})
-        with CaptureQueriesContext(connection) as made:
-            [(_, prepared)] = services.plan_cells(asked)
-        assert prepared.plan.live_calls == turns - 1
-        counts.append(len(made))
+        conversation = [(f"Where is A-{at}?", [Says(f"It is lost, {at}.")]) for at in range(turns)]
+        run = str(record(order_desk(conversation, external_id=f"{turns} turns")).run_id)
+        answer: JSONObject = {"message": {"role": "assistant", "content": "Gone."}}
+        overrides: JSONObject = {"overrides": [{"match": {"step": 3}, "output": answer}]}
+        experiment_request = services.parse({"run": run, "fork_step": 3, "overrides": overrides})
+        with CaptureQueriesContext(connection) as queries_made:
+            [(_, replay)] = services.plan_cells(experiment_request)
+        assert replay.plan.live_calls == turns - 1
+        counts.append(len(queries_made))
     assert abs(counts[1] - counts[0]) < 10  # not one for each turn
 
 
-def test_no_more_run_at_once_than_was_said(client: Client, desk: str, no_queue: list[str]) -> None:
-    asked = post(client, "/experiments", matrix(desk, "a", "b", "c", "d", parallel=2)).json()
+def test_parallel_limits_running_rows(client: Client, desk: str, no_queue: list[str]) -> None:
+    experiment = post(client, "/experiments", matrix(desk, "a", "b", "c", "d", parallel=2)).json()
     assert len(no_queue) == 2
-    assert [row["queued"] for row in asked["results"]] == [False, False, True, True]
+    assert [row["queued"] for row in experiment["results"]] == [False, False, True, True]
     requeue_unfinished()
     assert len(set(no_queue)) == 2  # those whose turn it is, again
     tasks.execute(no_queue[0])
     assert len(set(no_queue)) == 3
     work_off(no_queue)
-    assert ended(client, asked["id"], judged=False)["finished"] == 4
+    assert wait_for_end(client, experiment["id"], with_results=False)["finished"] == 4
 
 
-def test_what_an_earlier_process_left_goes_on(client: Client, desk: str, no_queue: list[str]) -> None:
-    asked = post(client, "/experiments", matrix(desk, "a", "b", "c", parallel=1)).json()
+def test_experiment_resumes_after_a_crash(client: Client, desk: str, no_queue: list[str]) -> None:
+    experiment = post(client, "/experiments", matrix(desk, "a", "b", "c", parallel=1)).json()
     runner.execute(UUID(no_queue.pop()))  # and the process ends before it queues the next one
     no_queue.clear()
     services.requeue_unfinished()
     assert len(no_queue) == 1
     work_off(no_queue)
-    assert ended(client, asked["id"], judged=False)["finished"] == 3
+    assert wait_for_end(client, experiment["id"], with_results=False)["finished"] == 3
     for session in ExperimentRow.objects.values_list("session_id", flat=True):
         tasks.compare(str(session))
-    rows = client.get(f"/api/v1/experiments/{asked['id']}").json()["results"]
+    rows = client.get(f"/api/v1/experiments/{experiment['id']}").json()["results"]
     assert all(row["answer"] for row in rows)
     assert services.requeue_unfinished() == 0
 
 
-def test_a_cancelled_experiment_begins_nothing_more(client: Client, desk: str, no_queue: list[str]) -> None:
-    asked = post(client, "/experiments", matrix(desk, "a", "b", "c", parallel=1)).json()
+def test_cancelled_experiment_starts_no_row(client: Client, desk: str, no_queue: list[str]) -> None:
+    experiment = post(client, "/experiments", matrix(desk, "a", "b", "c", parallel=1)).json()
     tasks.execute(no_queue.pop(0))
-    stopped = post(client, f"/experiments/{asked['id']}/cancel").json()
-    assert stopped["status"] == "cancelled"
-    assert [row["status"] for row in stopped["results"]][1:] == ["cancelled", "cancelled"]
-    assert stopped["results"][0]["status"].startswith("completed")
+    cancelled_view = post(client, f"/experiments/{experiment['id']}/cancel").json()
+    assert cancelled_view["status"] == "cancelled"
+    assert [row["status"] for row in cancelled_view["results"]][1:] == ["cancelled", "cancelled"]
+    assert cancelled_view["results"][0]["status"].startswith("completed")
     work_off(no_queue)
     services.requeue_unfinished()
     assert no_queue == []
     assert client.get("/api/v1/experiments").json()["experiments"][0]["status"] == "cancelled"
 
 
-def test_the_budget_of_the_whole_holds_for_all_rows_together(client: Client, desk: str, no_queue: list[str]) -> None:
+def test_budget_limits_all_rows_together(client: Client, desk: str, no_queue: list[str]) -> None:
     body = matrix(desk, "a", "b", "c", budget={"max_live_calls": 3}, parallel=4)
-    asked = post(client, "/experiments", body).json()
+    experiment = post(client, "/experiments", body).json()
     workers = [threading.Thread(target=_execute, args=(session,)) for session in no_queue]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    found = ended(client, asked["id"], judged=False)
-    assert sum(row["live_calls"] for row in found["results"]) == 3
+    view = wait_for_end(client, experiment["id"], with_results=False)
+    assert sum(row["live_calls"] for row in view["results"]) == 3
     assert Experiment.objects.get().live_calls == 3
-    failed = [row for row in found["results"] if row["status"] == "failed_execution"]
+    failed = [row for row in view["results"] if row["status"] == "failed_execution"]
     assert failed
     assert all("allows 3 live calls" in row["error"] for row in failed)
 
@@ -234,7 +237,7 @@ def _execute(session: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "code", "where"),
+    ("change", "code", "pointer"),
     [
         ({"samples": 0}, "validation_error", "/samples"),
         ({"samples": 2, "policy": {"order": "reuse"}}, "policy_conflict", "/policy/order"),
@@ -258,66 +261,65 @@ def _execute(session: str) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_named_and_nothing_starts(
-    client: Client, desk: str, no_queue: list[str], change: dict[str, Any], code: str, where: str
+def test_invalid_experiment_is_refused_with_its_place(
+    client: Client, desk: str, no_queue: list[str], change: dict[str, Any], code: str, pointer: str
 ) -> None:
-    refused = post(client, "/experiments", {**matrix(desk, "a"), **change})
-    assert (refused.status_code, refused.json()["code"], refused.json()["where"]) == (422, code, where)
+    response = post(client, "/experiments", {**matrix(desk, "a"), **change})
+    assert (response.status_code, response.json()["code"], response.json()["where"]) == (422, code, pointer)
     assert not Experiment.objects.exists()
     assert not ReplaySession.objects.exists()
     if change.get("samples") != 0:
         plan = post(client, "/experiments/preview", {**matrix(desk, "a"), **change}).json()
-        assert (code, where) in [(refusal["code"], refusal["where"]) for refusal in plan["refusals"]]
+        assert (code, pointer) in [(refusal["code"], refusal["where"]) for refusal in plan["refusals"]]
 
 
-def test_the_same_key_for_another_experiment_is_a_conflict(client: Client, desk: str, no_queue: list[str]) -> None:
+def test_reused_key_is_a_conflict(client: Client, desk: str, no_queue: list[str]) -> None:
     assert post(client, "/experiments", matrix(desk, "a"), **{"Idempotency-Key": "k"}).status_code == 201
     assert post(client, "/experiments", matrix(desk, "b"), **{"Idempotency-Key": "k"}).status_code == 409
 
 
-def test_a_watcher_sees_every_change_once_and_in_order(client: Client, desk: str, no_queue: list[str]) -> None:
-    asked = post(client, "/experiments", matrix(desk, "a", "b", parallel=1)).json()
-    experiment = UUID(asked["id"])
-    seen = asked["seq"]
-    rows = {row["number"]: row for row in asked["results"]}
+def test_watcher_sees_changes_once_in_order(client: Client, desk: str, no_queue: list[str]) -> None:
+    view = post(client, "/experiments", matrix(desk, "a", "b", parallel=1)).json()
+    experiment, last_seq = UUID(view["id"]), view["seq"]
+    rows = {row["number"]: row for row in view["results"]}
     while no_queue:
         tasks.execute(no_queue.pop(0))
-        messages = queries.messages_after(experiment, seen)
+        messages = queries.messages_after(experiment, last_seq)
         numbers = [message.seq for message in messages]
         assert numbers == sorted(set(numbers))
-        assert numbers[0] > seen
-        seen = numbers[-1]
+        assert numbers[0] > last_seq
+        last_seq = numbers[-1]
         for message in messages:
             if message.type == "experiment_row":
                 rows[message.row.number] = message.row.model_dump(mode="json")
-    assert queries.messages_after(experiment, seen) == []
+    assert queries.messages_after(experiment, last_seq) == []
     now = client.get(f"/api/v1/experiments/{experiment}").json()
     assert list(rows.values()) == now["results"]
-    assert now["seq"] == seen
+    assert now["seq"] == last_seq
 
 
 @pytest.mark.parametrize(
-    ("spent", "code"),
+    ("spending", "code"),
     [({"cost_usd": "0.49"}, None), ({"cost_usd": "0.5"}, "budget_cost"), ({"live_calls": 2}, "budget_live_calls")],
 )
-def test_a_call_beyond_the_budget_of_the_whole_is_not_made(spent: dict[str, Any], code: str | None) -> None:
+def test_call_beyond_the_budget_is_refused(spending: dict[str, Any], code: str | None) -> None:
     run = record(order_desk([("Where is A-1?", [Says("There.")])])).run_id
     experiment = Experiment.objects.create(
-        source_run_id=run, fork_sequence_no=1, request={}, parallel=2, max_cost_usd="0.5", max_live_calls=2, **spent
+        source_run_id=run, fork_sequence_no=1, request={}, parallel=2, max_cost_usd="0.5", max_live_calls=2, **spending
     )
     before = experiment.live_calls
     if code is None:
         scheduler.take_call(experiment.id, 3)
     else:
-        with pytest.raises(ReplayFailure) as refused:
+        with pytest.raises(ReplayFailure) as error:
             scheduler.take_call(experiment.id, 3)
-        assert (refused.value.code, refused.value.step) == (code, 3)
+        assert (error.value.code, error.value.step) == (code, 3)
     experiment.refresh_from_db()
     assert experiment.live_calls == before + (code is None)
 
 
 @pytest.mark.asyncio
-async def test_the_socket_tells_of_an_experiment(desk: str, no_queue: list[str]) -> None:
+async def test_socket_sends_experiment_changes(desk: str, no_queue: list[str]) -> None:
     request = services.parse(matrix(desk, "a"))
     experiment = await database_sync_to_async(services.start)(request)
     view = await database_sync_to_async(queries.view)(experiment)

@@ -1,4 +1,4 @@
-"""Override profiles and policies that are stored, named and used again."""
+"""Override profiles and policies that are stored, named and reused."""
 
 from typing import Any
 from uuid import UUID
@@ -41,70 +41,70 @@ def save(client: Client, name: str, profile: Any) -> Any:
     return answer.json()
 
 
-def test_a_profile_is_found_by_name_by_digest_and_by_the_beginning_of_it(client: Client) -> None:
-    saved = save(client, "brief", BRIEF)
-    assert (saved["names"], saved["profile"], saved["used_by"]) == (["brief"], BRIEF, 0)
-    for ref in ("brief", saved["digest"], saved["digest"][:12]):
-        assert client.get(f"/api/v1/profiles/{ref}").json() == saved
-    assert client.get("/api/v1/profiles").json() == {"profiles": [saved]}
+def test_profile_is_found_by_name_or_digest(client: Client) -> None:
+    profile = save(client, "brief", BRIEF)
+    assert (profile["names"], profile["profile"], profile["used_by"]) == (["brief"], BRIEF, 0)
+    for ref in ("brief", profile["digest"], profile["digest"][:12]):
+        assert client.get(f"/api/v1/profiles/{ref}").json() == profile
+    assert client.get("/api/v1/profiles").json() == {"profiles": [profile]}
     assert client.get("/api/v1/profiles/unheard-of").status_code == 404
 
 
-def test_what_was_written_is_kept_word_by_word(client: Client) -> None:
-    saved = save(client, "warm", WARM)
-    assert (saved["profile"], saved["digest"]) == (WARM, digest(WARM))  # 0 and null are values
+def test_document_is_stored_verbatim(client: Client) -> None:
+    profile = save(client, "warm", WARM)
+    assert (profile["profile"], profile["digest"]) == (WARM, digest(WARM))  # 0 and null are values
     policy = post(client, "/policies", {"name": "strict", "policy": STRICT}).json()
     assert (policy["policy"], policy["digest"]) == (STRICT, digest(STRICT))
 
 
-def test_a_name_moves_and_what_it_named_stays(client: Client, run: str) -> None:
+def test_name_moves_and_old_document_stays(client: Client, run: str) -> None:
     first = save(client, "mine", BRIEF)
     post(client, "/replays", {"run": run, "overrides": "mine"})
     second = save(client, "mine", WARM)
     assert client.get("/api/v1/profiles/mine").json()["digest"] == second["digest"] != first["digest"]
-    kept = client.get(f"/api/v1/profiles/{first['digest']}").json()
-    assert (kept["profile"], kept["names"], kept["used_by"]) == (BRIEF, [], 1)
+    old_profile = client.get(f"/api/v1/profiles/{first['digest']}").json()
+    assert (old_profile["profile"], old_profile["names"], old_profile["used_by"]) == (BRIEF, [], 1)
 
 
-def test_only_the_name_is_deleted(client: Client) -> None:
-    saved = save(client, "brief", BRIEF)
+def test_deletion_removes_only_the_name(client: Client) -> None:
+    profile = save(client, "brief", BRIEF)
     assert client.delete("/api/v1/profiles/brief").status_code == 204
     assert client.delete("/api/v1/profiles/brief").status_code == 404
     assert client.get("/api/v1/profiles").json() == {"profiles": []}
-    assert OverrideProfile.objects.get(digest=saved["digest"]).profile == BRIEF
+    assert OverrideProfile.objects.get(digest=profile["digest"]).profile == BRIEF
 
 
-def test_a_replay_takes_them_by_name_and_says_which_they_were(client: Client, run: str) -> None:
-    saved = save(client, "brief", BRIEF)
+def test_replay_resolves_profile_names(client: Client, run: str) -> None:
+    profile = save(client, "brief", BRIEF)
     policy = post(client, "/policies", {"name": "careful", "policy": STRICT}).json()
-    asked = {"run": run, "fork_step": 9, "overrides": "brief", "policy": policy["digest"]}
-    session = post(client, "/replays", asked).json()
-    assert (session["overrides_digest"], session["policy_digest"]) == (saved["digest"], policy["digest"])
+    body = {"run": run, "fork_step": 9, "overrides": "brief", "policy": policy["digest"]}
+    session = post(client, "/replays", body).json()
+    assert (session["overrides_digest"], session["policy_digest"]) == (profile["digest"], policy["digest"])
     assert session["overrides"]["overrides"][0]["prompt"]["system"] == "Be brief."
     assert (session["policy"]["order"], session["policy"]["max_turns"]) == ("reexecute", 25)
-    inline = post(client, "/replays", {**asked, "overrides": BRIEF, "policy": STRICT}).json()
-    assert inline["overrides_digest"] == saved["digest"]
+    inline = post(client, "/replays", {**body, "overrides": BRIEF, "policy": STRICT}).json()
+    assert inline["overrides_digest"] == profile["digest"]
     assert client.get("/api/v1/policies/careful").json()["used_by"] == 2
 
 
-def test_a_preview_and_an_experiment_take_them_too(client: Client, run: str) -> None:
+def test_preview_and_experiment_resolve_names(client: Client, run: str) -> None:
     save(client, "brief", BRIEF)
     post(client, "/policies", {"name": "careful", "policy": {"max_turns": 3}})
-    named = {"run": run, "fork_step": 9, "overrides": "brief", "policy": "careful"}
-    whole = {**named, "overrides": BRIEF, "policy": {"max_turns": 3}}
+    request = {"run": run, "fork_step": 9, "overrides": "brief", "policy": "careful"}
+    whole = {**request, "overrides": BRIEF, "policy": {"max_turns": 3}}
     for path in ("/replays/preview", "/experiments/preview"):
-        answer = post(client, path, named)
+        answer = post(client, path, request)
         assert (answer.status_code, answer.json()) == (200, post(client, path, whole).json())
 
 
-def test_one_that_does_not_fit_the_run_is_refused_at_its_place(client: Client, run: str) -> None:
+def test_unfitting_profile_is_refused_at_its_place(client: Client, run: str) -> None:
     save(client, "brief", {"overrides": [*BRIEF["overrides"], {"match": {"step": 77}, "output": "x"}]})
     [refusal] = post(client, "/replays/preview", {"run": run, "overrides": "brief"}).json()["refusals"]
     assert (refusal["code"], refusal["where"]) == ("override_matches_nothing", "/overrides/overrides/1/match")
 
 
 @pytest.mark.parametrize(
-    ("path", "body", "status", "code", "where"),
+    ("path", "body", "status", "code", "pointer"),
     [
         ("/profiles", {"name": "Big", "profile": BRIEF}, 422, "validation_error", "/name"),
         ("/profiles", {"name": "deadbeef", "profile": BRIEF}, 422, "validation_error", "/name"),
@@ -127,20 +127,22 @@ def test_one_that_does_not_fit_the_run_is_refused_at_its_place(client: Client, r
         ("/experiments/preview", {"run": "last", "policy": "0123456789"}, 404, "not_found", "/policy"),
     ],
 )
-def test_what_is_wrong_is_named(client: Client, path: str, body: Any, status: int, code: str, where: str) -> None:
+def test_invalid_profile_is_refused_with_its_place(
+    client: Client, path: str, body: Any, status: int, code: str, pointer: str
+) -> None:
     answer = post(client, path, body)
     problem = answer.json()
-    assert (answer.status_code, problem["code"], problem["where"]) == (status, code, where)
+    assert (answer.status_code, problem["code"], problem["where"]) == (status, code, pointer)
 
 
-def test_the_published_schemas_say_what_is_accepted(client: Client) -> None:
+def test_published_schemas_match_the_parser(client: Client) -> None:
     no_match, sets_nothing = {"match": {}, "output": 1}, {"match": {"step": 1}}
-    both = {"match": {"step": 1, "type": "model"}, "output": 1}
+    overspecified = {"match": {"step": 1, "type": "model"}, "output": 1}
     documents: list[tuple[str, list[Any], list[Any]]] = [
         (
             "override-profile",
             [BRIEF, WARM, {"overrides": []}],
-            [{"overrides": [x]} for x in (no_match, sets_nothing, both)],
+            [{"overrides": [x]} for x in (no_match, sets_nothing, overspecified)],
         ),
         ("policy", [{}, STRICT], [{"alow": []}, {"max_turns": 0}, {"allow": ["everything"]}]),
     ]
@@ -170,7 +172,7 @@ EVERY_CATEGORY: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("entry", "kind"), EVERY_CATEGORY)
-def test_every_category_works_from_a_stored_profile(client: Client, entry: dict[str, Any], kind: str) -> None:
+def test_stored_profile_supports_every_category(client: Client, entry: dict[str, Any], kind: str) -> None:
     run = str(record(library()).run_id)
     save(client, "one", {"overrides": [entry]})
     plan = post(client, "/replays/preview", {"run": run, "overrides": "one"}).json()
@@ -182,5 +184,5 @@ def test_every_category_works_from_a_stored_profile(client: Client, entry: dict[
     steps = client.get(f"/api/v1/runs/{after['run']}/steps").json()["steps"]
     changed = next(step for step in steps if step["label"] == "simulated")
     assert changed["type"] == kind
-    planned = {step["sequence_no"]: step["label"] for step in plan["steps"]}
-    assert {step["sequence_no"]: step["label"] for step in steps} == planned
+    planned_labels = {step["sequence_no"]: step["label"] for step in plan["steps"]}
+    assert {step["sequence_no"]: step["label"] for step in steps} == planned_labels

@@ -1,4 +1,4 @@
-"""Which tools there are, what is decided about them, and that nothing runs before."""
+"""Tools and the decisions about them; no tool runs before its review."""
 
 import dataclasses
 from typing import Any
@@ -40,10 +40,10 @@ def offering(tools: Any, external_id: str = "desk-1") -> Run:
     run = order_desk(external_id=external_id)
     steps = []
     for step in run.steps:
-        given = step.input
-        if isinstance(given, dict) and "tools" in given:
-            given = {**given, "tools": tools}
-        steps.append(dataclasses.replace(step, input=given))
+        input = step.input
+        if isinstance(input, dict) and "tools" in input:
+            input = {**input, "tools": tools}
+        steps.append(dataclasses.replace(step, input=input))
     return Run.objects.get(id=record(dataclasses.replace(run, steps=tuple(steps))).run_id)
 
 
@@ -55,26 +55,26 @@ def tools() -> dict[str, ToolView]:
     return {tool.name: tool for tool in tool_review_queries.listing({}).tools}
 
 
-def put(path: str, body: Any, **options: Any) -> Any:
+def put_body(path: str, body: Any, **options: Any) -> Any:
     return Client().put(
         f"/api/v1/{path}", body, content_type=options.pop("content_type", "application/json"), **options
     )
 
 
 def preview(run: Run, **policy: Any) -> Any:
-    asked: Any = {"run": str(run.id), "policy": {"allow": ["model", "tool"], "order": "reexecute", **policy}}
-    return services.preview(prepare.parse(asked))
+    request: Any = {"run": str(run.id), "policy": {"allow": ["model", "tool"], "order": "reexecute", **policy}}
+    return services.preview(prepare.parse(request))
 
 
-def unreviewed(run: Run, **policy: Any) -> list[str]:
-    """What somebody has to review first; that nothing is configured to run these steps is another refusal."""
-    return [each.detail for each in preview(run, **policy).refusals if each.code == "tool_review_required"]
+def review_refusals(run: Run, **policy: Any) -> list[str]:
+    """The tools that need a review; missing executors are refused separately."""
+    return [refusal.detail for refusal in preview(run, **policy).refusals if refusal.code == "tool_review_required"]
 
 
-def test_every_tool_seen_is_listed_with_a_suggestion_and_its_reason() -> None:
+def test_every_tool_is_listed_with_a_suggestion() -> None:
     desk()
-    found = tools()
-    order, policy, transfer = found["get_order"], found["search_policy"], found["transfer"]
+    by_name = tools()
+    order, policy, transfer = by_name["get_order"], by_name["search_policy"], by_name["transfer"]
     assert (order.calls, order.apps, order.safe, order.parameters) == (1, ["desk"], None, {"a": 1})
     assert order.last_seen is not None
     assert (order.description, order.suggestion.safe, order.suggestion.reason) == (
@@ -87,12 +87,12 @@ def test_every_tool_seen_is_listed_with_a_suggestion_and_its_reason() -> None:
     assert transfer.suggestion.reason == "contains no known word: a side effect until reviewed"
 
 
-def test_an_unsafe_word_of_the_description_wins() -> None:
+def test_unsafe_word_in_description_wins() -> None:
     offering([{"name": "get_order", "description": "Read the order, then send an email."}])
     assert tools()["get_order"].suggestion.reason == "contains send, email"
 
 
-def test_the_list_takes_as_many_queries_for_many_runs_as_for_few() -> None:
+def test_list_queries_do_not_grow_with_runs() -> None:
     counts = []
     for at in range(2):
         for more in range(1 + 10 * at):
@@ -105,101 +105,101 @@ def test_the_list_takes_as_many_queries_for_many_runs_as_for_few() -> None:
     assert counts[0] == counts[1]
 
 
-def test_what_an_offer_has_lost_is_missing_there_alone() -> None:
-    lost: JSONObject = {"name": "search_policy", "description": "Gone."}
-    kept = {"name": "get_order", "description": "Reads."}
-    offering([lost], "desk-1")
-    offering([kept], "desk-2")
+def test_lost_offer_is_missing_only_there() -> None:
+    lost_tool: JSONObject = {"name": "search_policy", "description": "Gone."}
+    present_tool = {"name": "get_order", "description": "Reads."}
+    offering([lost_tool], "desk-1")
+    offering([present_tool], "desk-2")
     with services_of_traces.retention():
-        Artifact.objects.filter(sha256=Splitter().part_digest(lost)).delete()
+        Artifact.objects.filter(sha256=Splitter().part_digest(lost_tool)).delete()
     assert {name: tool.description for name, tool in tools().items()} == {"get_order": "Reads.", "search_policy": ""}
 
 
-def test_a_decision_holds_and_says_who_made_it() -> None:
+def test_decision_is_stored_with_its_author() -> None:
     desk()
     for safe in (True, False):
         body = {"decisions": [{"name": "get_order", "safe": safe}]}
-        listed = put("tools", body).json()["tools"]
-    decided = next(tool for tool in listed if tool["name"] == "get_order")
-    assert decided["safe"] is False
-    assert [(entry["safe"], entry["by"], entry["via"]) for entry in decided["history"]] == [
+        entries = put_body("tools", body).json()["tools"]
+    decision = next(tool for tool in entries if tool["name"] == "get_order")
+    assert decision["safe"] is False
+    assert [(entry["safe"], entry["by"], entry["via"]) for entry in decision["history"]] == [
         (False, "local", "page"),
         (True, "local", "page"),
     ]
-    assert [tool["name"] for tool in listed][-1] == "get_order", "those that wait come first"
+    assert [tool["name"] for tool in entries][-1] == "get_order", "those that wait come first"
 
 
-def test_the_same_decision_again_is_no_new_one() -> None:
+def test_repeated_decision_is_not_new() -> None:
     assert [tool_review_services.decide({"a": True}, author="ada") for _ in range(2)] == [1, 0]
     assert ToolDecision.objects.count() == 1
 
 
-def test_a_quoted_boolean_decides_nothing() -> None:
-    response = put("tools", {"decisions": [{"name": "a", "safe": True}, {"name": "b", "safe": "false"}]})
+def test_quoted_boolean_is_refused() -> None:
+    response = put_body("tools", {"decisions": [{"name": "a", "safe": True}, {"name": "b", "safe": "false"}]})
     assert (response.status_code, response.json()["where"]) == (422, "/decisions/1/safe")
-    response = put("tools.yaml", b'tools: {b: "false"}\ndone: true', content_type="application/yaml")
+    response = put_body("tools.yaml", b'tools: {b: "false"}\ndone: true', content_type="application/yaml")
     assert (response.status_code, response.json()["code"]) == (422, "validation_error")
     assert response.json()["where"] == "/tools/b"
     assert not ToolDecision.objects.exists()
 
 
 @pytest.mark.parametrize("role", ["viewer", "debugger"])
-def test_only_an_admin_decides(settings: Settings, role: Any) -> None:
+def test_only_admins_decide(settings: Settings, role: Any) -> None:
     settings.LOGIN_REQUIRED = True
     headers = {"Authorization": f"Bearer {tokens.create(name=role, role=role)}"}
-    assert put("tools", {"decisions": []}, headers=headers).status_code == 403
-    assert put("tools.yaml", b"tools: {}\ndone: true", headers=headers).status_code == 403
+    assert put_body("tools", {"decisions": []}, headers=headers).status_code == 403
+    assert put_body("tools.yaml", b"tools: {}\ndone: true", headers=headers).status_code == 403
     assert Client().get("/api/v1/tools", headers=headers).status_code == 200
 
 
-def test_an_admin_is_named(settings: Settings) -> None:
+def test_decision_names_the_admin(settings: Settings) -> None:
     settings.LOGIN_REQUIRED = True
     headers = {"Authorization": f"Bearer {tokens.create(name='ada', role='admin')}"}
-    assert put("tools", {"decisions": [{"name": "a", "safe": True}]}, headers=headers).status_code == 200
+    assert put_body("tools", {"decisions": [{"name": "a", "safe": True}]}, headers=headers).status_code == 200
     assert tools()["a"].history[0].by == "ada"
 
 
-def test_the_file_goes_out_with_suggestions_and_comes_in_when_done() -> None:
+def test_review_file_round_trips_when_complete() -> None:
     desk()
     tool_review_services.decide({"transfer": True}, author="ada")
     response = Client().get("/api/v1/tools.yaml", headers={"Accept": "application/yaml"})
     assert response["Content-Disposition"] == 'attachment; filename="side_effects.yaml"'
     text = response.content.decode()
     assert "tools:\n  get_order: true\n  search_policy: true\n  transfer: true\ndone: false\n" in text
-    assert put("tools.yaml", text.encode()).status_code == 200
+    assert put_body("tools.yaml", text.encode()).status_code == 200
     assert tools()["get_order"].safe is None, "not done: nothing becomes safe"
-    assert put("tools.yaml", text.replace("done: false", "done: true").encode()).status_code == 200
+    assert put_body("tools.yaml", text.replace("done: false", "done: true").encode()).status_code == 200
     assert {tool.safe for tool in tools().values()} == {True}
     assert tools()["get_order"].history[0].via == "yaml"
     assert "done: true" in Client().get("/api/v1/tools.yaml").content.decode()
 
 
-def test_a_file_that_is_not_done_can_only_block() -> None:
+def test_incomplete_file_can_only_block() -> None:
     tool_review_services.decide({"a": True, "b": True, "c": False}, author="ada")
     tool_review_services.import_file(b"tools: {a: false, c: true, d: true}\ndone: false", author="bob")
     assert tool_review_queries.safety_by_tool() == {"a": None, "b": True, "c": False}
 
 
-def test_a_replay_that_would_run_an_unreviewed_tool_is_refused_with_the_tools() -> None:
+def test_unreviewed_tool_refuses_the_replay() -> None:
     run = desk()
     refusal = preview(run).refusals[0]
     assert (refusal.code, refusal.where, refusal.step) == ("tool_review_required", "/policy/allow", 4)
     assert "'get_order', 'search_policy'" in refusal.detail
-    asked: Any = {"run": str(run.id), "policy": {"allow": ["tool"], "order": "reexecute"}}
-    with pytest.raises(ReplayRefusal) as refused:
-        services.launch(prepare.parse(asked))
-    assert (refused.value.code, refused.value.status) == ("tool_review_required", 422)
+    request: Any = {"run": str(run.id), "policy": {"allow": ["tool"], "order": "reexecute"}}
+    with pytest.raises(ReplayRefusal) as error:
+        services.launch(prepare.parse(request))
+    assert (error.value.code, error.value.status) == ("tool_review_required", 422)
 
 
-def test_reviewed_or_listed_tools_are_not_in_the_way() -> None:
+def test_reviewed_tools_do_not_block() -> None:
     run = desk()
-    assert "'search_policy'" in unreviewed(run, tools={"block": ["get_*"]})[0]
-    assert unreviewed(run, tools={"allow": ["other"]}) == []
+    assert "'search_policy'" in review_refusals(run, tools={"block": ["get_*"]})[0]
+    assert review_refusals(run, tools={"allow": ["other"]}) == []
     tool_review_services.decide({"get_order": True, "search_policy": False}, author="ada")
-    assert unreviewed(run) == []
+    assert review_refusals(run) == []
     tool_review_services.decide({"get_order": None}, author="ada")
-    assert "'get_order'" in unreviewed(run)[0]
+    assert "'get_order'" in review_refusals(run)[0]
 
 
-def test_a_policy_that_runs_no_tools_needs_no_review() -> None:
-    assert unreviewed(desk(), allow=["model"]) == []
+def test_policy_without_tools_needs_no_review() -> None:
+    assert review_refusals(desk(), allow=["model"]) == []

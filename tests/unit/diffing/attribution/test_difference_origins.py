@@ -9,7 +9,7 @@ from diffing.attribution.reasoning import Reasoning
 from diffing.attribution.unexplained_changes import Atom
 from diffing.attribution.verdict import atom_phrase
 from tests.support.comparing import Given, agent, answered, asked, diff_of, model, output, said, system, tool, user
-from tests.unit.replay.proofs.changes.test_roots import examined
+from tests.unit.replay.proofs.changes.test_roots import examine_runs
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import StepType
 
@@ -17,7 +17,7 @@ TABLE = {"billing": "Desk 4 owns invoices.", "technical": "Desk 9 owns devices."
 
 
 def reasoned(base: list[Given], candidate: list[Given]) -> Reasoning:
-    return examined(base, candidate).reasoning
+    return examine_runs(base, candidate).reasoning
 
 
 def open_atoms(found: Reasoning) -> list[Atom]:
@@ -264,7 +264,7 @@ def test_value_from_an_output_that_no_flow_leads_from_is_an_effect() -> None:
 @pytest.mark.parametrize(("text", "taken"), [("value: 44, then", True), ("value: 45, then", False)])
 def test_number_before_a_comma_is_the_same_number(text: str, *, taken: bool) -> None:
     words = Words()
-    pairs = examined(routed("", "billing", "Pay."), routed("Screens!", "technical", "Send.")).comparison.pairs
+    pairs = examine_runs(routed("", "billing", "Pay."), routed("Screens!", "technical", "Send.")).comparison.pairs
     words.add(pairs[1], text, text.replace("4", "6"))
     assert words.taken_up(pairs[2], "load=44 of the mill", "load=66 of the mill") is taken
 

@@ -1,4 +1,4 @@
-"""The pure parts of experiments: the matrix, the checks, and what rows have in common."""
+"""The pure parts of experiments: the matrix, the checks, and aggregation."""
 
 import json
 import time
@@ -21,7 +21,7 @@ from traces.core.json_types import JSONObject
 from traces.core.schema import LabelCounts
 
 MODELS: dict[str, Any] = {"type": "model"}
-NOBODY = UUID(int=0)
+NO_SESSION = UUID(int=0)
 
 
 def request(*axes: dict[str, Any], **more: Any) -> ExperimentRequest:
@@ -36,13 +36,13 @@ def model(**sets: Any) -> list[dict[str, Any]]:
     return [{"match": MODELS, "model": sets}]
 
 
-def row(cell: int, sample: int, **known: Any) -> ExperimentRowView:
-    said: dict[str, Any] = {
+def row(cell: int, sample: int, **columns: Any) -> ExperimentRowView:
+    defaults: dict[str, Any] = {
         "number": sample,
         "cell": cell,
         "sample": sample,
         "settings": [Setting(axis="a", value=str(cell))],
-        "session": NOBODY,
+        "session": NO_SESSION,
         "run": None,
         "diff": None,
         "status": "completed_mixed",
@@ -64,27 +64,27 @@ def row(cell: int, sample: int, **known: Any) -> ExperimentRowView:
         "answer": "",
         "error": "",
     }
-    return ExperimentRowView(**{**said, **known})
+    return ExperimentRowView(**{**defaults, **columns})
 
 
-def passed(*results: bool) -> list[CheckResult]:
+def check_results(*results: bool) -> list[CheckResult]:
     return [CheckResult(name="c", passed=result, detail="") for result in results]
 
 
-def test_every_combination_is_there_once_and_the_first_samples_come_first() -> None:
-    asked = request(
+def test_cells_cover_every_combination_in_order() -> None:
+    experiment_request = request(
         axis("model", small=model(model="s"), large=model(model="l")),
         axis("prompt", plain=[], polite=[{"match": MODELS, "prompt": {"system": "Please."}}]),
         samples=2,
     )
-    found = matrix.cells(asked)
-    assert [[setting.value for setting in cell.settings] for cell in found] == [
+    cells = matrix.cells(experiment_request)
+    assert [[setting.value for setting in cell.settings] for cell in cells] == [
         ["small", "plain"],
         ["small", "polite"],
         ["large", "plain"],
         ["large", "polite"],
     ]
-    assert [(place.sample, place.cell.number) for place in matrix.places(found, 2)] == [
+    assert [(place.sample, place.cell.number) for place in matrix.places(cells, 2)] == [
         (1, 1),
         (1, 2),
         (1, 3),
@@ -94,54 +94,56 @@ def test_every_combination_is_there_once_and_the_first_samples_come_first() -> N
         (2, 3),
         (2, 4),
     ]
-    assert matrix.size(asked) == 8
+    assert matrix.size(experiment_request) == 8
 
 
-def test_no_axes_are_one_cell() -> None:
+def test_no_axes_make_one_cell() -> None:
     assert [cell.settings for cell in matrix.cells(request())] == [()]
 
 
 @given(st.lists(st.integers(1, 4), max_size=4), st.integers(1, 5))
-def test_the_size_is_the_number_of_rows(lengths: list[int], samples: int) -> None:
+def test_size_is_the_number_of_rows(lengths: list[int], samples: int) -> None:
     axes = [
         {"name": f"a{at}", "values": [{"name": str(value)} for value in range(length)]}
         for at, length in enumerate(lengths)
     ]
-    asked = request(*axes, samples=samples)
-    rows = matrix.places(matrix.cells(asked), samples)
-    assert len(rows) == matrix.size(asked)
+    experiment_request = request(*axes, samples=samples)
+    rows = matrix.places(matrix.cells(experiment_request), samples)
+    assert len(rows) == matrix.size(experiment_request)
     keys = {(place.sample, tuple(setting.value for setting in place.cell.settings)) for place in rows}
     assert len(keys) == len(rows)
 
 
-def test_overrides_for_the_same_steps_become_one_and_the_axis_wins() -> None:
+def test_axis_overrides_win_when_merged() -> None:
     base = {"overrides": [{"match": MODELS, "model": {"model": "m", "temperature": 1.0}}]}
-    asked = request(axis("t", cold=model(temperature=0), hot=model(temperature=2)), overrides=base)
-    said = [cell.overrides.model_dump(exclude_unset=True)["overrides"] for cell in matrix.cells(asked)]
-    assert [[entry["model"] for entry in entries] for entries in said] == [
+    experiment_request = request(axis("t", cold=model(temperature=0), hot=model(temperature=2)), overrides=base)
+    entries_by_cell = [
+        cell.overrides.model_dump(exclude_unset=True)["overrides"] for cell in matrix.cells(experiment_request)
+    ]
+    assert [[entry["model"] for entry in entries] for entries in entries_by_cell] == [
         [{"model": "m", "temperature": 0}],
         [{"model": "m", "temperature": 2}],
     ]
 
 
-def test_what_a_step_answers_is_said_once() -> None:
+def test_output_replaces_tool_override() -> None:
     base = {"overrides": [{"match": {"step": 4}, "tool": {"output": "a"}}]}
-    asked = request(axis("o", other=[{"match": {"step": 4}, "output": None}]), overrides=base)
-    [cell] = matrix.cells(asked)
+    experiment_request = request(axis("o", other=[{"match": {"step": 4}, "output": None}]), overrides=base)
+    [cell] = matrix.cells(experiment_request)
     assert [entry.sets for entry in cell.overrides.overrides] == [["output"]]
 
 
-def test_a_refusal_points_to_the_axis_that_it_comes_from() -> None:
+def test_refusal_points_to_its_axis() -> None:
     base = {"overrides": [{"match": {"step": 4}, "output": "x"}]}
     [cell] = matrix.cells(request(axis("m", only=model(model="s")), overrides=base))
-    refused = PlanRefusal(code="override_matches_nothing", detail="", where="/overrides/overrides/1/match")
-    assert matrix.relocate(refused, cell).where == "/axes/0/values/0/overrides/0/match"
-    of_run = refused.model_copy(update={"where": "/run"})
+    refusal = PlanRefusal(code="override_matches_nothing", detail="", where="/overrides/overrides/1/match")
+    assert matrix.relocate(refusal, cell).where == "/axes/0/values/0/overrides/0/match"
+    of_run = refusal.model_copy(update={"where": "/run"})
     assert matrix.relocate(of_run, cell) == of_run
 
 
 @pytest.mark.parametrize(
-    ("changes", "where"),
+    ("changes", "pointers"),
     [
         ({"samples": 2, "policy": {"order": "reuse"}}, ["/policy/order"]),
         ({"axes": [axis("a", x=[]), axis("a", y=[])]}, ["/axes"]),
@@ -157,12 +159,12 @@ def test_a_refusal_points_to_the_axis_that_it_comes_from() -> None:
         ({"samples": 50}, []),
     ],
 )
-def test_a_matrix_that_makes_no_sense_is_refused(changes: dict[str, Any], where: list[str]) -> None:
-    asked = ExperimentRequest.model_validate({"run": "r", **changes})
-    assert [refusal.where for refusal in matrix.refusals(asked)] == where
+def test_invalid_matrix_is_refused(changes: dict[str, Any], pointers: list[str]) -> None:
+    experiment_request = ExperimentRequest.model_validate({"run": "r", **changes})
+    assert [refusal.where for refusal in matrix.refusals(experiment_request)] == pointers
 
 
-def test_samples_ask_again_unless_told_otherwise() -> None:
+def test_samples_reexecute_by_default() -> None:
     assert request().policy.order == "reexecute"
     assert request(policy={"max_turns": 3}).policy.order == "reexecute"
     assert request(policy={"order": "reuse"}).policy.order == "reuse"
@@ -185,7 +187,7 @@ def test_samples_ask_again_unless_told_otherwise() -> None:
         (JsonSchemaCheck(kind="json_schema", document={"type": "object"}), "a is 1", False),
     ],
 )
-def test_a_check_passes_or_says_why_not(check: Check, answer: str, good: bool) -> None:
+def test_check_passes_or_states_a_reason(check: Check, answer: str, good: bool) -> None:
     [result] = checks.apply([check], checks.Outcome(answer=answer), first_error_isolated)
     assert (result.passed, bool(result.detail)) == (good, not good)
 
@@ -201,26 +203,30 @@ def test_a_check_passes_or_says_why_not(check: Check, answer: str, good: bool) -
         JsonSchemaCheck(kind="json_schema", document={"$ref": "file:///etc/hostname"}),
     ],
 )
-def test_a_check_that_cannot_be_applied_is_known_before(check: Check) -> None:
+def test_unusable_check_is_detected_early(check: Check) -> None:
     assert "cannot be used" in checks.problem(check)
 
 
-def _doubled(times: int) -> JSONObject:
-    """A schema of a few parts that refers to itself so often that nobody lives to see the end of it."""
+def _exponential_schema(times: int) -> JSONObject:
+    """A small schema whose references expand exponentially."""
     twice: JSONObject = {f"a{at}": {"allOf": [{"$ref": f"#/$defs/a{at + 1}"}] * 2} for at in range(times)}
     return {"$defs": {**twice, f"a{times}": {}}, "$ref": "#/$defs/a0"}
 
 
 @pytest.mark.parametrize(
-    ("document", "why"),
-    [(_doubled(60), "unfold to more than"), ({"enum": ["x" * 500_000]}, "larger than"), ({"$ref": "#/$defs/a"}, "/a")],
+    ("document", "reason"),
+    [
+        (_exponential_schema(60), "unfold to more than"),
+        ({"enum": ["x" * 500_000]}, "larger than"),
+        ({"$ref": "#/$defs/a"}, "/a"),
+    ],
 )
-def test_a_schema_that_is_too_much_is_refused_before(document: JSONObject, why: str) -> None:
-    assert why in checks.problem(JsonSchemaCheck(kind="json_schema", document=document))
+def test_oversized_schema_is_refused(document: JSONObject, reason: str) -> None:
+    assert reason in checks.problem(JsonSchemaCheck(kind="json_schema", document=document))
 
 
 @pytest.mark.parametrize(
-    ("answer", "why"),
+    ("answer", "reason"),
     [
         ("```\n" + "\n" * 300_000 + "x", "not JSON"),
         ('"\\ud800"', "not JSON"),
@@ -229,10 +235,10 @@ def test_a_schema_that_is_too_much_is_refused_before(document: JSONObject, why: 
         ("[" * 1_000 + "]" * 1_000, "cannot be decided"),
     ],
 )
-def test_no_answer_brings_a_schema_check_down(answer: str, why: str) -> None:
+def test_malformed_answers_fail_schema_checks(answer: str, reason: str) -> None:
     check = JsonSchemaCheck(kind="json_schema", document={"type": "object"})
     [result] = checks.apply([check], checks.Outcome(answer=answer), first_error_isolated)
-    assert why in result.detail
+    assert reason in result.detail
 
 
 @pytest.mark.parametrize(
@@ -247,13 +253,13 @@ def test_no_answer_brings_a_schema_check_down(answer: str, why: str) -> None:
         (RegexCheck(kind="regex", pattern="([ab]{0,99}){0,30}[cd][^a-z]"), "ab" * 500_000),
     ],
 )
-def test_what_takes_too_long_is_given_up(check: Check, answer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_match_is_stopped(check: Check, answer: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matching_process, "LIMIT_S", 0.5)
     [result] = checks.apply([check], checks.Outcome(answer=answer), first_error_isolated)
     assert "took longer" in result.detail
 
 
-def test_a_schema_that_refers_to_itself_holds_for_what_is_nested() -> None:
+def test_recursive_schema_applies_to_nested_values() -> None:
     check = JsonSchemaCheck(kind="json_schema", document={"type": "object", "additionalProperties": {"$ref": "#"}})
     fits, does_not = (
         checks.apply([check], checks.Outcome(answer=text), first_error_isolated)[0]
@@ -264,21 +270,21 @@ def test_a_schema_that_refers_to_itself_holds_for_what_is_nested() -> None:
 
 
 @pytest.mark.parametrize("schema", [False, True])
-def test_a_pattern_that_would_take_for_ever_elsewhere_does_not_here(schema: bool) -> None:
+def test_pathological_pattern_takes_linear_time(schema: bool) -> None:
     pattern = r"^(a+)+$"
     check: Check = RegexCheck(kind="regex", pattern=pattern)
     if schema:
         check = JsonSchemaCheck(kind="json_schema", document={"pattern": pattern})
     answer = "a" * 50_000 + "!"
-    started = time.process_time()
+    start = time.process_time()
     [result] = checks.apply(
         [check], checks.Outcome(answer=json.dumps(answer) if schema else answer), first_error_isolated
     )
     assert not result.passed
-    assert time.process_time() - started < 30  # backtracking would take longer than the universe has
+    assert time.process_time() - start < 30  # backtracking would take longer than the universe has
 
 
-def test_a_cell_has_mean_least_and_most_of_what_is_known() -> None:
+def test_cell_aggregates_known_values() -> None:
     [cell] = aggregate([row(1, 1, ars=0.5, tokens_in=10), row(1, 2, ars=1.0, tokens_in=20, tokens_out=10), row(1, 3)])
     assert cell.ars is not None
     assert (cell.ars.mean, cell.ars.min, cell.ars.max) == (0.75, 0.5, 1.0)
@@ -288,13 +294,13 @@ def test_a_cell_has_mean_least_and_most_of_what_is_known() -> None:
     assert (cell.rows, cell.finished, cell.pass_rate) == (3, 3, None)
 
 
-def test_a_failed_row_passed_no_check_and_a_cancelled_one_says_nothing() -> None:
+def test_failed_rows_count_and_cancelled_do_not() -> None:
     rows = [
-        row(1, 1, checks=passed(True, True)),
-        row(1, 2, checks=passed(True, False)),
+        row(1, 1, checks=check_results(True, True)),
+        row(1, 2, checks=check_results(True, False)),
         row(1, 3, status="failed_execution"),
         row(1, 4, status="cancelled"),
-        row(2, 1, checks=passed(True)),
+        row(2, 1, checks=check_results(True)),
     ]
     first, second = aggregate(rows)
     assert first.pass_rate == pytest.approx(1 / 3)

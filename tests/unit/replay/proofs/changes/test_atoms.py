@@ -1,4 +1,4 @@
-"""Which changes between two recordings can be tried: tools, parameters, messages, arguments, steps of one run alone."""
+"""Which changes between two recordings are testable: tools, parameters, messages, arguments, unpaired steps."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from replay.proofs.changes.atoms import Changes
 from replay.proofs.changes.overrides import RunPair
 from replay.proofs.changes.roots import roots
 from tests.support.comparing import PROMPT, Given, agent, answered, asked, model, output, said, system, tool, user
-from tests.unit.replay.proofs.changes.test_roots import changes_of, dumped, examined, profile
+from tests.unit.replay.proofs.changes.test_roots import changes_of, dump_profile, examine_runs, profile
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import StepType
 
@@ -16,126 +16,130 @@ MODELS = {"match": {"type": "model"}}
 
 
 def separate(base: list[Given], candidate: list[Given]) -> Changes:
-    seen = examined(base, candidate)
-    found = {one.atom.id: one for one in roots(seen)}
+    examination = examine_runs(base, candidate)
+    by_id = {change.atom.id: change for change in roots(examination)}
     return Changes(
-        changes=found, lattice=False, previous_steps=RunPair(examination=seen, load=lambda refs: {}).previous_steps
+        changes=by_id,
+        lattice=False,
+        previous_steps=RunPair(examination=examination, load=lambda refs: {}).previous_steps,
     )
 
 
 def run(answer: str, *, prompt: str | None = PROMPT, **request: Any) -> list[Given]:
-    """One answer of a model that was asked with this."""
-    given: JSONObject = {"messages": [*([system(prompt)] if prompt else []), user("Hello?")], **request}
-    call = Given(type=StepType.MODEL, name="chat", parent=1, model="m1", input=given, output={"message": said(answer)})
+    """One answer of a model to a request with these fields."""
+    input: JSONObject = {"messages": [*([system(prompt)] if prompt else []), user("Hello?")], **request}
+    call = Given(type=StepType.MODEL, name="chat", parent=1, model="m1", input=input, output={"message": said(answer)})
     return [agent(), call, output(answer)]
 
 
 def ways(changes: Changes) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """What makes all changes on the base, and what takes all back from the candidate."""
+    """The overrides that apply all changes to the base, and those that revert all from the candidate."""
     names = [name for name, change in changes.changes.items() if change.atom.testable]
-    assert dumped(changes) == dumped(changes, *names, side="candidate") == []
-    return dumped(changes, *names), dumped(changes, side="candidate")
+    assert dump_profile(changes) == dump_profile(changes, *names, side="candidate") == []
+    return dump_profile(changes, *names), dump_profile(changes, side="candidate")
 
 
-def test_tool_schemas_are_a_change_down_to_the_sentence_of_one() -> None:
-    told: JSONObject = {**SCHEMA, "description": "Looks up an order. Never call it twice."}
-    changes = separate(run("No.", tools=[SCHEMA, PAY]), run("Yes.", tools=[told]))
-    made, back = ways(changes)
-    assert made == [{**MODELS, "model": {"tools": [told]}}]
-    assert back == [{**MODELS, "model": {"tools": [SCHEMA, PAY]}}]
+def test_tool_schemas_divide_into_sentences() -> None:
+    new_schema: JSONObject = {**SCHEMA, "description": "Looks up an order. Never call it twice."}
+    changes = separate(run("No.", tools=[SCHEMA, PAY]), run("Yes.", tools=[new_schema]))
+    applied_entries, reverted_entries = ways(changes)
+    assert applied_entries == [{**MODELS, "model": {"tools": [new_schema]}}]
+    assert reverted_entries == [{**MODELS, "model": {"tools": [SCHEMA, PAY]}}]
     [change] = changes.changes.values()
     parts = changes.parts(change.atom)
     assert [part.title.split(" ")[0] for part in parts] == ["“get_order”", "Leaving"]
-    assert dumped(changes, parts[1].id) == [{**MODELS, "model": {"tools": [SCHEMA]}}]
+    assert dump_profile(changes, parts[1].id) == [{**MODELS, "model": {"tools": [SCHEMA]}}]
     assert len(changes.parts(parts[0])) == 0  # one sentence is one thing
 
 
-def test_tools_that_only_one_run_offers_are_left_out_in_the_other() -> None:
-    made, back = ways(separate(run("No."), run("Yes.", tools=[PAY])))
-    assert made == [{**MODELS, "model": {"tools": [PAY]}}]
-    assert back == [{**MODELS, "model": {"unset": ["tools"]}}]
+def test_tools_of_one_run_are_removable() -> None:
+    applied_entries, reverted_entries = ways(separate(run("No."), run("Yes.", tools=[PAY])))
+    assert applied_entries == [{**MODELS, "model": {"tools": [PAY]}}]
+    assert reverted_entries == [{**MODELS, "model": {"unset": ["tools"]}}]
 
 
-def test_every_parameter_of_a_request_is_a_change_of_its_own_also_where_one_run_does_not_say_it() -> None:
+def test_each_parameter_is_a_separate_change() -> None:
     base = run("No.", parameters={"temperature": 0.0, "tool_choice": "auto", "n": 1})
     candidate = run("Yes.", parameters={"tool_choice": "none", "seed": 7}, response_format={"type": "json_object"})
     changes = separate(base, candidate)
     assert len(changes.changes) == 5
-    [made], [back] = ways(changes)
-    assert made["model"].pop("unset") == ["n", "temperature"]
-    assert made["model"] == {
+    [applied_entries], [reverted_entries] = ways(changes)
+    assert applied_entries["model"].pop("unset") == ["n", "temperature"]
+    assert applied_entries["model"] == {
         "parameters": {"tool_choice": "none"},
         "response_format": {"type": "json_object"},
         "seed": 7,
     }
-    assert sorted(back["model"].pop("unset")) == ["response_format", "seed"]
-    assert back["model"] == {"parameters": {"tool_choice": "auto", "n": 1}, "temperature": 0.0}
+    assert sorted(reverted_entries["model"].pop("unset")) == ["response_format", "seed"]
+    assert reverted_entries["model"] == {"parameters": {"tool_choice": "auto", "n": 1}, "temperature": 0.0}
 
 
-def test_what_is_recorded_beside_a_request_and_is_no_part_of_it_is_listed_where_it_differs() -> None:
+def test_setting_outside_the_request_is_untestable() -> None:
     changes = separate(run("No.", tier="a", place="x"), run("Yes.", tier="b", place="x"))
     [change] = changes.changes.values()
     assert change.atom.title == "tier of the request"
     assert "not part of the recorded request" in change.atom.why_not
 
 
-def test_a_value_that_no_override_takes_is_listed_with_the_reason() -> None:
+def test_value_no_override_accepts_is_untestable() -> None:
     changes = separate(run("No.", parameters={"temperature": 0.0}), run("Yes.", parameters={"temperature": "warm"}))
     [change] = changes.changes.values()
     assert change.atom.why_not == "an override does not accept such a value"
 
 
-def test_a_system_prompt_that_only_one_run_has_is_left_out() -> None:
-    made, back = ways(separate(run("No.", prompt=None), run("Yes.")))
-    assert made == [{**MODELS, "prompt": {"system": PROMPT}}]
-    assert back == [{**MODELS, "prompt": {"system": ""}}]
+def test_system_prompt_of_one_run_is_removable() -> None:
+    applied_entries, reverted_entries = ways(separate(run("No.", prompt=None), run("Yes.")))
+    assert applied_entries == [{**MODELS, "prompt": {"system": PROMPT}}]
+    assert reverted_entries == [{**MODELS, "prompt": {"system": ""}}]
 
 
-def test_several_system_messages_are_edited_each_on_its_own() -> None:
+def test_system_messages_are_edited_separately() -> None:
     def two(second: str, answer: str) -> list[Given]:
         return [agent(), model([system(PROMPT), system(second), user("Hello?")], said(answer)), output(answer)]
 
-    made, _ = ways(separate(two("Be kind.", "No."), two("Be brief.", "Yes.")))
+    applied_entries, _ = ways(separate(two("Be kind.", "No."), two("Be brief.", "Yes.")))
     edit = {"op": "replace", "index": 1, "role": "system", "content": "Be brief."}
-    assert made == [{"match": {"step": 2}, "messages": [edit]}]
+    assert applied_entries == [{"match": {"step": 2}, "messages": [edit]}]
 
 
 def examples(*messages: JSONObject, answer: str) -> list[Given]:
     return [agent(), model([system(PROMPT), *messages, user("Hello?")], said(answer)), output(answer)]
 
 
-def test_a_call_in_the_history_and_its_result_are_added_and_removed_together() -> None:
-    shown = [asked("c1", "get_order", id="A-1"), answered("c1", "lost")]
-    changes = separate(examples(answer="No."), examples(*shown, answer="Yes."))
+def test_call_and_result_are_one_change() -> None:
+    messages = [asked("c1", "get_order", id="A-1"), answered("c1", "lost")]
+    changes = separate(examples(answer="No."), examples(*messages, answer="Yes."))
     [change] = changes.changes.values()
-    made, back = ways(changes)
-    assert made == [
+    applied_entries, reverted_entries = ways(changes)
+    assert applied_entries == [
         {
             "match": {"step": 2},
             "messages": [
-                {"op": "insert", "index": 1, "message": shown[0]},
-                {"op": "insert", "index": 1, "message": shown[1]},
+                {"op": "insert", "index": 1, "message": messages[0]},
+                {"op": "insert", "index": 1, "message": messages[1]},
             ],
         }
     ]
-    assert back == [{"match": {"step": 2}, "messages": [{"op": "delete", "index": 1}, {"op": "delete", "index": 2}]}]
+    assert reverted_entries == [
+        {"match": {"step": 2}, "messages": [{"op": "delete", "index": 1}, {"op": "delete", "index": 2}]}
+    ]
     assert change.atom.testable
 
 
-def test_edits_at_one_step_are_repeated_where_a_later_one_has_edits_of_its_own() -> None:
+def test_earlier_edits_are_repeated_at_later_steps() -> None:
     def talk(first: str, second: str, answer: str) -> list[Given]:
-        begun = [system(PROMPT), user(first)]
-        going_on = [*begun, said("Yes?"), user("Where is it?"), system(second)]
-        return [agent(), model(begun, said("Yes?")), model(going_on, said(answer)), output(answer)]
+        opening = [system(PROMPT), user(first)]
+        continuation = [*opening, said("Yes?"), user("Where is it?"), system(second)]
+        return [agent(), model(opening, said("Yes?")), model(continuation, said(answer)), output(answer)]
 
     changes = separate(talk("Hello?", "Be kind.", "No."), talk("Hi!", "Be brief.", "Yes."))
-    made, _ = ways(changes)
-    edits = {entry["match"]["step"]: [edit["content"] for edit in entry["messages"]] for entry in made}
+    applied_entries, _ = ways(changes)
+    edits = {entry["match"]["step"]: [edit["content"] for edit in entry["messages"]] for entry in applied_entries}
     assert edits == {2: ["Hi!"], 3: ["Hi!", "Be brief."]}
 
 
-def checked(arguments: JSONObject, result: str, answer: str) -> list[Given]:
-    """Code calls a tool, and tells the model."""
+def code_calls_tool(arguments: JSONObject, result: str, answer: str) -> list[Given]:
+    """The agent's code calls a tool and passes the result to the model."""
     return [
         agent(),
         tool("lookup", "", arguments, result),
@@ -144,20 +148,21 @@ def checked(arguments: JSONObject, result: str, answer: str) -> list[Given]:
     ]
 
 
-def test_a_tool_that_code_called_otherwise_is_called_so() -> None:
+def test_changed_tool_arguments_are_overridden() -> None:
     changes = separate(
-        checked({"id": 1, "deep": False}, RULES, "No."), checked({"id": 2, "deep": True}, OTHERS, "Yes.")
+        code_calls_tool({"id": 1, "deep": False}, RULES, "No."),
+        code_calls_tool({"id": 2, "deep": True}, LAMP_RULES, "Yes."),
     )
-    made, back = ways(changes)
-    assert made == [{"match": {"step": 2}, "arguments": {"id": 2, "deep": True}}]
-    assert back == [{"match": {"step": 2}, "arguments": {"id": 1, "deep": False}}]
+    applied_entries, reverted_entries = ways(changes)
+    assert applied_entries == [{"match": {"step": 2}, "arguments": {"id": 2, "deep": True}}]
+    assert reverted_entries == [{"match": {"step": 2}, "arguments": {"id": 1, "deep": False}}]
     [change] = changes.changes.values()
     first = changes.parts(change.atom)[0]
-    assert dumped(changes, first.id) == [{"match": {"step": 2}, "arguments": {"id": 2, "deep": False}}]
+    assert dump_profile(changes, first.id) == [{"match": {"step": 2}, "arguments": {"id": 2, "deep": False}}]
 
 
-def searched(*found: str, answer: str) -> list[Given]:
-    """What the searches found is put into one message each."""
+def search_runs(*texts: str, answer: str) -> list[Given]:
+    """Puts the results of each search into a message of its own."""
     steps = [
         Given(
             type=StepType.RETRIEVAL,
@@ -166,60 +171,60 @@ def searched(*found: str, answer: str) -> list[Given]:
             input={"query": f"what {at}", "top_k": 1},
             output={"documents": [{"id": f"d{at}", "content": text}]},
         )
-        for at, text in enumerate(found)
+        for at, text in enumerate(texts)
     ]
-    told = [user(f"Context: {text}") for text in found]
-    return [agent(), *steps, model([system(PROMPT), *told, user("How long?")], said(answer)), output(answer)]
+    messages = [user(f"Context: {text}") for text in texts]
+    return [agent(), *steps, model([system(PROMPT), *messages, user("How long?")], said(answer)), output(answer)]
 
 
 RULES = "Refunds take fourteen days after the parcel was lost."
-OTHERS = "Lamps are never refunded once they were switched on."
+LAMP_RULES = "Lamps are never refunded once they were switched on."
 
 
-def test_a_step_that_only_one_run_has_is_tried_by_what_it_gave() -> None:
-    changes = separate(searched(RULES, answer="No."), searched(RULES, OTHERS, answer="Yes."))
-    [change] = [one for one in changes.changes.values() if one.atom.category == "structure"]
+def test_unpaired_step_is_tested_by_its_output() -> None:
+    changes = separate(search_runs(RULES, answer="No."), search_runs(RULES, LAMP_RULES, answer="Yes."))
+    [change] = [change for change in changes.changes.values() if change.atom.category == "structure"]
     assert change.atom.testable
     assert "the step itself is neither added" in change.atom.description
-    made, back = ways(changes)
-    told = {"op": "insert", "index": 2, "role": "user", "content": f"Context: {OTHERS}"}
-    assert made == [{"match": {"step": 3}, "messages": [told]}]
-    assert back == [{"match": {"step": 4}, "messages": [{"op": "delete", "index": 2}]}]
+    applied_entries, reverted_entries = ways(changes)
+    edit = {"op": "insert", "index": 2, "role": "user", "content": f"Context: {LAMP_RULES}"}
+    assert applied_entries == [{"match": {"step": 3}, "messages": [edit]}]
+    assert reverted_entries == [{"match": {"step": 4}, "messages": [{"op": "delete", "index": 2}]}]
 
 
-def test_two_steps_of_one_run_alone_that_feed_one_message_are_one_change() -> None:
-    def joined(*found: str, answer: str) -> list[Given]:
-        steps = searched(*found, answer=answer)
-        content = "Context: " + "\n".join(found)
+def test_unpaired_steps_with_one_target_are_joined() -> None:
+    def joined_message(*atoms: str, answer: str) -> list[Given]:
+        steps = search_runs(*atoms, answer=answer)
+        content = "Context: " + "\n".join(atoms)
         return [*steps[:-2], model([system(PROMPT), user(content), user("How long?")], said(answer)), output(answer)]
 
     third = "Parcels that weigh more than thirty kilos are sent by freight."
-    changes = separate(joined(RULES, answer="No."), joined(RULES, OTHERS, third, answer="Yes."))
-    found = [one.atom for one in changes.changes.values() if one.atom.category == "structure"]
-    assert [(one.testable, "1 more step" in one.title) for one in found] == [(True, True)]
+    changes = separate(joined_message(RULES, answer="No."), joined_message(RULES, LAMP_RULES, third, answer="Yes."))
+    atoms = [change.atom for change in changes.changes.values() if change.atom.category == "structure"]
+    assert [(change.testable, "1 more step" in change.title) for change in atoms] == [(True, True)]
 
 
-def test_a_step_whose_use_nobody_recorded_says_what_it_would_take() -> None:
+def test_unpaired_step_without_data_flow_is_untestable() -> None:
     extra = tool("notify", "", {"who": "me"}, "done")
-    base, candidate = searched(RULES, answer="No."), searched(RULES, answer="Yes.")
+    base, candidate = search_runs(RULES, answer="No."), search_runs(RULES, answer="Yes.")
     changes = separate(base, [*candidate[:2], extra, *candidate[2:]])
-    [why] = [one.atom.why_not for one in changes.changes.values() if one.atom.category == "structure"]
-    assert "no recorded data flow shows where its output was used" in why
-    assert "run the agent itself with and without it" in why
+    [reason] = [change.atom.why_not for change in changes.changes.values() if change.atom.category == "structure"]
+    assert "no recorded data flow shows where its output was used" in reason
+    assert "run the agent itself with and without it" in reason
 
 
-def test_a_step_that_is_used_by_code_is_not_tried() -> None:
-    def guarded(*found: str, answer: str) -> list[Given]:
-        check = Given(type=StepType.VALIDATOR, name="guard", parent=1, input={"texts": [*found]}, output={"ok": True})
-        steps = searched(*found, answer=answer)
+def test_unpaired_step_used_by_code_is_untestable() -> None:
+    def with_validator(*texts: str, answer: str) -> list[Given]:
+        check = Given(type=StepType.VALIDATOR, name="guard", parent=1, input={"texts": [*texts]}, output={"ok": True})
+        steps = search_runs(*texts, answer=answer)
         return [*steps[:-1], check, steps[-1]]
 
-    changes = separate(guarded(RULES, answer="No."), guarded(RULES, OTHERS, answer="Yes."))
-    [why] = [one.atom.why_not for one in changes.changes.values() if one.atom.category == "structure"]
-    assert "which only the agent's own code computes" in why
+    changes = separate(with_validator(RULES, answer="No."), with_validator(RULES, LAMP_RULES, answer="Yes."))
+    [reason] = [change.atom.why_not for change in changes.changes.values() if change.atom.category == "structure"]
+    assert "which only the agent's own code computes" in reason
 
 
-def test_a_turn_that_only_one_run_has_is_not_tried_without_what_was_said_in_it() -> None:
+def test_unpaired_turn_is_untestable_without_its_messages() -> None:
     def talk(*turns: str, answer: str) -> list[Given]:
         history = [system(PROMPT), user("Hello?")]
         steps = [agent(), model(list(history), said("Good morning to you, what can I do for you today?"))]
@@ -232,11 +237,11 @@ def test_a_turn_that_only_one_run_has_is_not_tried_without_what_was_said_in_it()
         return [*steps, model(list(history), said(answer)), output(answer)]
 
     changes = separate(talk(answer="No."), talk("It is blue and broken.", answer="Yes."))
-    [why] = [one.atom.why_not for one in changes.changes.values() if one.atom.category == "structure"]
-    assert "continues its conversation" in why
+    [reason] = [change.atom.why_not for change in changes.changes.values() if change.atom.category == "structure"]
+    assert "continues its conversation" in reason
 
 
-def test_a_prompt_that_tells_of_a_tool_needs_it_to_be_offered() -> None:
+def test_prompt_requires_the_tools_it_mentions() -> None:
     base = run("No.", prompt="You are the desk.", tools=[SCHEMA])
     candidate = run("Yes.", prompt="You are the desk. Use issue_refund.", tools=[SCHEMA, PAY])
     atoms = {
@@ -244,20 +249,20 @@ def test_a_prompt_that_tells_of_a_tool_needs_it_to_be_offered() -> None:
         for change in separate(base, candidate).changes.values()
     }
     assert atoms["promptsystem"].requires == {atoms["prompttools"].id}
-    back = {
+    reverted_entries = {
         change.atom.category + change.on_base[0].field: change.atom
         for change in separate(candidate, base).changes.values()
     }
-    assert back["prompttools"].requires == {back["promptsystem"].id}
+    assert reverted_entries["prompttools"].requires == {reverted_entries["promptsystem"].id}
 
 
-def test_what_a_fork_asks_with_is_one_change_for_each_name() -> None:
+def test_fork_settings_are_changes_by_field() -> None:
     model_ = {"temperature": 0.5, "parameters": {"n": 2, "tool_choice": "none"}, "unset": ["seed"], "tools": [PAY]}
-    given = profile({**MODELS, "model": model_}, {"match": {"step": 4}, "arguments": {"id": 2}})
-    changes = changes_of(profile(), given)
+    fork_profile = profile({**MODELS, "model": model_}, {"match": {"step": 4}, "arguments": {"id": 2}})
+    changes = changes_of(profile(), fork_profile)
     titles = {change.on_base[0].field: change.atom.title for change in changes.changes.values()}
     assert set(titles) == {"temperature", "n", "tool_choice", "seed", "tools", ""}
     assert (titles["seed"], titles["tools"]) == ("Leaving out seed of model steps", "Offering the tools issue_refund")
-    whole = dumped(changes, *changes.changes)
+    whole = dump_profile(changes, *changes.changes)
     assert [entry for entry in whole if "arguments" in entry] == [{"match": {"step": 4}, "arguments": {"id": 2}}]
     assert [entry["model"] for entry in whole if "model" in entry] == [model_]

@@ -1,4 +1,4 @@
-"""What several generations of forks set, as changes that can be made and taken back each on its own."""
+"""Overrides of several fork generations as changes that can be applied and reverted independently."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from replay.proofs.changes import fork_layers
 from replay.proofs.changes.atoms import Changes
-from tests.unit.replay.proofs.changes.test_roots import dumped, taken_in
+from tests.unit.replay.proofs.changes.test_roots import dump_profile, matching_steps
 from traces.core.json_types import JSONObject
 
 MODELS: JSONObject = {"type": "model"}
@@ -19,41 +19,43 @@ def temperature(value: float, **match: Any) -> JSONObject:
 
 
 def changes(base: list[list[JSONObject]], candidate: list[list[JSONObject]]) -> Changes:
-    found, common = fork_layers.changes_between(fork_layers.settings(base), fork_layers.settings(candidate), taken_in)
-    return Changes(changes={change.atom.id: change for change in found}, common=tuple(common))
+    fork_changes, common = fork_layers.changes_between(
+        fork_layers.settings(base), fork_layers.settings(candidate), matching_steps
+    )
+    return Changes(changes={change.atom.id: change for change in fork_changes}, common=tuple(common))
 
 
 def at_steps(entries: list[dict[str, Any]]) -> dict[int, float]:
-    """The temperature of every step; no step is set twice."""
-    found: dict[int, float] = {}
+    """The temperature of every step; fails if a step is set twice."""
+    temperatures: dict[int, float] = {}
     for entry in entries:
-        for step in taken_in(entry["match"]):
-            assert step not in found
-            found[step] = entry["model"]["temperature"]
-    return found
+        for step in matching_steps(entry["match"]):
+            assert step not in temperatures
+            temperatures[step] = entry["model"]["temperature"]
+    return temperatures
 
 
-def test_a_later_generation_wins_over_an_earlier_one() -> None:
-    found = changes([], [[temperature(0.5)], [temperature(0.9, type="model", since=6)]])
-    assert len(found.changes) == 2
-    assert at_steps(dumped(found, *found.changes)) == {3: 0.5, 6: 0.9, 9: 0.9, 12: 0.9}
+def test_later_generation_wins() -> None:
+    fork_changes = changes([], [[temperature(0.5)], [temperature(0.9, type="model", since=6)]])
+    assert len(fork_changes.changes) == 2
+    assert at_steps(dump_profile(fork_changes, *fork_changes.changes)) == {3: 0.5, 6: 0.9, 9: 0.9, 12: 0.9}
 
 
-def test_a_step_that_is_set_on_its_own_is_cut_out_of_its_type_on_both_sides() -> None:
-    found = changes([[temperature(0.5)]], [[temperature(0.5), temperature(0.9, step=6)]])
-    [change] = found.changes.values()
+def test_single_step_is_cut_out_of_its_type() -> None:
+    fork_changes = changes([[temperature(0.5)]], [[temperature(0.5), temperature(0.9, step=6)]])
+    [change] = fork_changes.changes.values()
     assert (change.base, change.candidate) == (0.5, 0.9)
-    assert at_steps(dumped(found)) == dict.fromkeys((3, 6, 9, 12), 0.5)
-    assert at_steps(dumped(found, change.atom.id)) == {3: 0.5, 6: 0.9, 9: 0.5, 12: 0.5}
+    assert at_steps(dump_profile(fork_changes)) == dict.fromkeys((3, 6, 9, 12), 0.5)
+    assert at_steps(dump_profile(fork_changes, change.atom.id)) == {3: 0.5, 6: 0.9, 9: 0.5, 12: 0.5}
 
 
-def test_one_entry_that_is_cut_in_two_stays_one_change() -> None:
-    found = changes([], [[temperature(0.5)], [temperature(0.9, step=6)]])
-    steps = sorted(sorted(at_steps(dumped(found, name))) for name in found.changes)
+def test_entry_cut_in_two_stays_one_change() -> None:
+    fork_changes = changes([], [[temperature(0.5)], [temperature(0.9, step=6)]])
+    steps = sorted(sorted(at_steps(dump_profile(fork_changes, name))) for name in fork_changes.changes)
     assert steps == [[3, 9, 12], [6]]
 
 
-def test_names_that_overlap_cannot_be_told_apart() -> None:
+def test_overlapping_names_are_inseparable() -> None:
     with pytest.raises(fork_layers.InseparableSettings):
         changes([], [[temperature(0.5)], [temperature(0.9, type="model", model="gpt-*")]])
 
@@ -67,24 +69,25 @@ sides = st.lists(st.lists(entries, min_size=1, max_size=1), max_size=4)
 
 
 def last_one_wins(side: list[list[JSONObject]]) -> dict[int, float]:
-    found: dict[int, float] = {}
+    temperatures: dict[int, float] = {}
     for layer in side:
         for entry in layer:
             match: Any = entry["match"]
             model: Any = entry["model"]
-            found |= dict.fromkeys(taken_in(match), model["temperature"])
-    return found
+            temperatures |= dict.fromkeys(matching_steps(match), model["temperature"])
+    return temperatures
 
 
 @given(sides, sides, st.data())
-def test_any_generations_come_apart_into_changes_that_never_meet(
+def test_changes_of_generations_never_overlap(
     base: list[list[JSONObject]], candidate: list[list[JSONObject]], data: st.DataObject
 ) -> None:
-    found = changes(base, candidate)
-    assert at_steps(dumped(found)) == last_one_wins(base)
-    assert at_steps(dumped(found, *found.changes)) == last_one_wins(candidate)
-    some = data.draw(st.sets(st.sampled_from(sorted(found.changes)))) if found.changes else set()
-    mixed = at_steps(dumped(found, *some))
+    fork_changes = changes(base, candidate)
+    assert at_steps(dump_profile(fork_changes)) == last_one_wins(base)
+    assert at_steps(dump_profile(fork_changes, *fork_changes.changes)) == last_one_wins(candidate)
+    subset = data.draw(st.sets(st.sampled_from(sorted(fork_changes.changes)))) if fork_changes.changes else set()
+    temperatures = at_steps(dump_profile(fork_changes, *subset))
     assert all(
-        value in (last_one_wins(base).get(step), last_one_wins(candidate).get(step)) for step, value in mixed.items()
+        value in (last_one_wins(base).get(step), last_one_wins(candidate).get(step))
+        for step, value in temperatures.items()
     )

@@ -18,14 +18,14 @@ VALUES: st.SearchStrategy[JSONValue] = st.recursive(
 
 
 @given(TEXTS, TEXTS)
-def test_a_text_is_made_of_its_parts(base: str, candidate: str) -> None:
+def test_text_is_rebuilt_from_its_parts(base: str, candidate: str) -> None:
     check(base, candidate)
 
 
 @given(VALUES, VALUES)
 @example([0, False, 0], [0, 0, 0])
 @example([[False], 1], [[0], 1])
-def test_any_value_is_made_of_its_parts(base: JSONValue, candidate: JSONValue) -> None:
+def test_value_is_rebuilt_from_its_parts(base: JSONValue, candidate: JSONValue) -> None:
     check(base, candidate)
 
 
@@ -41,7 +41,7 @@ def check(base: JSONValue, candidate: JSONValue) -> None:
         assert part.title
 
 
-def test_sentences_are_parts_and_a_new_one_is_whole() -> None:
+def test_new_sentence_is_one_part() -> None:
     base = "You are the desk. Refund orders in euros. Be kind."
     division = divide(base, "You are the desk. Refund orders in cents. Be kind. Cite the policy.")
     assert division is not None
@@ -54,13 +54,13 @@ def test_sentences_are_parts_and_a_new_one_is_whole() -> None:
     assert divide(base, f"{base}\n\nCite the policy.") is None
 
 
-def test_a_reworded_sentence_is_divided_into_its_stretches() -> None:
+def test_reworded_sentence_divides_into_stretches() -> None:
     division = divide("Refund at most 200 euros per order.", "Refund at most 50 euros per week.")
     assert division is not None
     assert [(part.base, part.candidate) for part in division.parts] == [("200 ", "50 "), ("order", "week")]
 
 
-def test_documents_are_parts_by_what_they_hold() -> None:
+def test_documents_are_parts_by_content() -> None:
     def document(name: str) -> JSONValue:
         return {"id": name, "content": f"about {name}"}
 
@@ -69,7 +69,7 @@ def test_documents_are_parts_by_what_they_hold() -> None:
     assert [part.title for part in division.parts] == ["“x” instead of “a”", "“d” instead of “c”"]
 
 
-def test_a_field_that_is_new_can_be_left_out() -> None:
+def test_new_field_can_be_left_out() -> None:
     division = divide({"status": "ok", "total": 42}, {"status": "refused", "total": 42, "why": "limit"})
     assert division is not None
     assert division.build([division.parts[0].candidate, division.parts[1].base]) == {"status": "refused", "total": 42}

@@ -28,7 +28,7 @@ from replay.proofs.counterfactual.replay_monitor import ReplayMonitor
 from tests.support.comparing import Given, agent, model, output, said, system, user
 from tests.support.replay_runs import graph_of
 from tests.unit.diffing.attribution.test_difference_origins import routed
-from tests.unit.replay.proofs.changes.test_roots import examined
+from tests.unit.replay.proofs.changes.test_roots import examine_runs
 from tests.unit.replay.proofs.counterfactual.test_replay_monitor import Memory
 from traces.core.ids import new_id
 from traces.core.json_types import JSONValue
@@ -49,7 +49,7 @@ def test_own_outputs_keep_the_derived_content() -> None:
     state.end()
 
 
-def test_outputs_of_the_other_run_lead_to_its_state() -> None:
+def test_other_runs_outputs_reach_its_state() -> None:
     state = code_after(ROUTER).state("base")
     state.note(2, "s", StepAnswer(status="ok", ref="t"))
     with pytest.raises(OtherState):
@@ -81,7 +81,7 @@ def test_outputs_after_the_code_do_not_count() -> None:
     state.end()
 
 
-def test_step_that_only_the_other_run_took_is_due_before_the_next() -> None:
+def test_step_of_the_other_run_is_due_next() -> None:
     state = code_after(ROUTER, due=(4, 3)).state("base")  # the candidate's step 3 has no counterpart
     state.note(2, "s", StepAnswer(status="ok", ref="t"))
     state.arrive(3)
@@ -102,29 +102,29 @@ BASE = routed("", "billing", "Please pay the open invoice first.")
 CANDIDATE = routed("Screens are devices.", "technical", "Please send the device in to us.")
 
 
-def seen() -> Examination:
-    return examined(BASE, CANDIDATE)
+def examine_router() -> Examination:
+    return examine_runs(BASE, CANDIDATE)
 
 
-def test_derived_message_is_listed_and_never_tried() -> None:
-    prompt, message = [change.atom for change in roots(seen())]
+def test_derived_message_is_untestable() -> None:
+    prompt, message = [change.atom for change in roots(examine_router())]
     assert (prompt.category, prompt.testable, prompt.certificate) == ("prompt", True, None)
     assert (message.category, message.testable) == ("upstream", False)
     assert "may have derived it" in message.why_not
 
 
-def test_answer_behind_unrecorded_code_is_not_certified_unreached() -> None:
-    found = seen()
-    assert certify(found, [1]) is None
+def test_unrecorded_code_prevents_a_certificate() -> None:
+    examination = examine_router()
+    assert certify(examination, [1]) is None
     weather = model([system("Talk about the weather."), user("Well?")], said("Sun."))
-    other = model([system("Talk about the weather!"), user("Well?")], said("Rain."))
-    late = examined([*BASE[:3], weather, BASE[3]], [*CANDIDATE[:3], other, CANDIDATE[3]])
+    changed_weather = model([system("Talk about the weather!"), user("Well?")], said("Rain."))
+    late = examine_runs([*BASE[:3], weather, BASE[3]], [*CANDIDATE[:3], changed_weather, CANDIDATE[3]])
     after = certify(late, [3])
     assert after is not None
     assert after.kind == "unreached"
 
 
-def run_of(given: list[Given]) -> RecordedRun:
+def run_of(steps_of_run: list[Given]) -> RecordedRun:
     steps = [
         RecordedStep(
             key=str(number),
@@ -138,15 +138,15 @@ def run_of(given: list[Given]) -> RecordedRun:
             tool_name=step.name if step.type == "tool" else "",
             call_id=step.call_id,
         )
-        for number, step in enumerate(given, 1)
+        for number, step in enumerate(steps_of_run, 1)
     ]
     return RecordedRun(
         external_id="run", name="run", app="app", source=RunSource.IMPORT, format="test", steps=tuple(steps)
     )
 
 
-def probed(side: Side, *entries: Any) -> str:
-    """The answer of a probe with the recorded answers of both runs."""
+def probe_answer(side: Side, *entries: Any) -> str:
+    """The answer of a probe that uses the recorded answers of both runs."""
     runs = [run_of(BASE), run_of(CANDIDATE)]
     graphs = [graph_of(run) for run in runs]
     payloads = {**graphs[0][1], **graphs[1][1]}
@@ -160,66 +160,66 @@ def probed(side: Side, *entries: Any) -> str:
     ]
     graph = graphs[side == "candidate"][0]
     coupling = Coupling(recordings=recordings if side == "base" else recordings[::-1])
-    found = seen()
-    watch = ReplayMonitor(
+    examination = examine_router()
+    monitor = ReplayMonitor(
         graph=graph,
         coupling=coupling,
-        state=derivations(found.comparison, found.flow, found.reasoning.atoms).state(side),
+        state=derivations(examination.comparison, examination.flow, examination.reasoning.atoms).state(side),
     )
     profile = apply_profile(OverrideProfile.model_validate({"overrides": list(entries)}), graph)
-    world = Memory(payloads=payloads, coupling=coupling)
+    environment = Memory(payloads=payloads, coupling=coupling)
     policy = Policy(allow=["model"], semantic_threshold=1.0)
-    context = ReplayContext(graph=graph, profile=profile, policy=policy, environment=world)
+    context = ReplayContext(graph=graph, profile=profile, policy=policy, environment=environment)
     for event in Replayer(context).run():
-        watch.observe(event, payloads.__getitem__)
-    return watch.result(payloads.__getitem__).answer
+        monitor.observe(event, payloads.__getitem__)
+    return monitor.result(payloads.__getitem__).answer
 
 
-def test_probe_of_the_router_prompt_goes_on_as_the_other_run() -> None:
-    """With the candidate's prompt the router answers as there, and so the code hands over what it did there."""
+def test_router_probe_continues_as_the_other_run() -> None:
+    """With the candidate's prompt, the router answers as in the candidate, and so the code does too."""
     edit = {"match": {"step": 2}, "prompt": {"system": "Sort the ticket. Screens are devices."}}
     with pytest.raises(OtherState):
-        probed("base", edit)
+        probe_answer("base", edit)
     with pytest.raises(OtherState):
-        probed("candidate", {"match": {"step": 2}, "prompt": {"system": "Sort the ticket. "}})
-    assert probed("candidate") == "Please send the device in to us."
+        probe_answer("candidate", {"match": {"step": 2}, "prompt": {"system": "Sort the ticket. "}})
+    assert probe_answer("candidate") == "Please send the device in to us."
 
 
-def test_traced_values_are_left_to_the_replay_in_a_new_state() -> None:
+def test_traced_values_are_replayed_in_new_states() -> None:
     state = Derivations(outputs=[ROUTER], products=[Product(due=(3, 3), is_traced=True)]).state("base")
     state.note(2, "s", StepAnswer(status="ok", ref="something new"))
     state.end()
-    again = Derivations(outputs=[ROUTER], products=[Product(due=(3, 3), is_traced=True)]).state("base")
-    again.note(2, "s", StepAnswer(status="ok", ref="t"))
-    with pytest.raises(OtherState) as other:
-        again.end()
-    assert other.value.is_traced
+    second_state = Derivations(outputs=[ROUTER], products=[Product(due=(3, 3), is_traced=True)]).state("base")
+    second_state.note(2, "s", StepAnswer(status="ok", ref="t"))
+    with pytest.raises(OtherState) as error:
+        second_state.end()
+    assert error.value.is_traced
 
 
-@pytest.mark.parametrize(("ref", "known"), [("b", True), ("something new", False)])
-def test_new_answer_that_only_code_reads_has_no_known_state(ref: str, *, known: bool) -> None:
-    """Both runs were given the same one, so that neither shows what the code makes of another."""
+@pytest.mark.parametrize(("ref", "is_known"), [("b", True), ("something new", False)])
+def test_new_answer_read_by_code_is_unknown(ref: str, *, is_known: bool) -> None:
+    """Both runs have the same answer, so neither shows what the code makes of another."""
     alike = Output(numbers=(2, 2), answers=("ok b", "ok b"), signatures=("s", "s"))
     state = Derivations(unused_outputs=[alike]).state("base")
     state.note(2, "s", StepAnswer(status="ok", ref=ref, is_new=True))
-    if known:
+    if is_known:
         state.end()
         return
     with pytest.raises(UnknownState):
         state.end()
 
 
-def test_alike_answers_without_a_recorded_use_are_only_read_by_code() -> None:
+def test_equal_unused_answers_are_read_by_code() -> None:
     def run(rule: str, answer: str) -> list[Given]:
-        judged = model([system("Judge."), user("Is it fit?")], said("GOOD"))
-        return [agent(), judged, model([system(f"Write.{rule}"), user("Now write.")], said(answer)), output(answer)]
+        judge = model([system("Judge."), user("Is it fit?")], said("GOOD"))
+        return [agent(), judge, model([system(f"Write.{rule}"), user("Now write.")], said(answer)), output(answer)]
 
-    found = examined(run("", "A poem."), run(" Rhyme.", "A song."))
-    unread = derivations(found.comparison, found.flow, found.reasoning.atoms).unused_outputs
-    assert [each.numbers for each in unread] == [(2, 2)]
+    examination = examine_runs(run("", "A poem."), run(" Rhyme.", "A song."))
+    unread = derivations(examination.comparison, examination.flow, examination.reasoning.atoms).unused_outputs
+    assert [output_pair.numbers for output_pair in unread] == [(2, 2)]
 
 
-def test_outputs_that_stray_stand_beside_the_recorded_ones() -> None:
+def test_strays_include_the_recorded_outputs() -> None:
     router = replace(ROUTER, refs=("b", "t"))
     state = Derivations(outputs=[router], rounds=[router], products=[Product(due=(3, 3))]).state("base")
     texts: dict[str, JSONValue] = {name: {"message": {"content": name * 3}} for name in "bt"}
@@ -229,15 +229,15 @@ def test_outputs_that_stray_stand_beside_the_recorded_ones() -> None:
     assert state.strays(texts.__getitem__) == [Stray(step=2, text="new", base="bbb", candidate="ttt")]
 
 
-def test_kept_outputs_do_not_stray() -> None:
+def test_reused_outputs_do_not_stray() -> None:
     router = replace(ROUTER, refs=("b", "t"))
     state = Derivations(outputs=[router], rounds=[router], products=[Product(due=(3, 3))]).state("base")
     state.note(2, "s", StepAnswer(status="ok", ref="b"))
     assert state.strays(lambda ref: ref) == []
 
 
-def test_rounds_of_a_loop_pair_by_their_number() -> None:
-    """The base's first answer is the candidate's second one, which is what alignment pairs."""
+def test_loop_rounds_pair_by_number() -> None:
+    """The base's first answer is the candidate's second one, and alignment pairs those."""
     runs = [
         [agent(), *(model([system(f"Judge.{rule}"), user(text)], said(answer)) for text, answer in rounds)]
         for rule, rounds in (
@@ -246,6 +246,6 @@ def test_rounds_of_a_loop_pair_by_their_number() -> None:
         )
     ]
     ends = [model([system("Order."), user(name)], said(f"We order from {name}.")) for name in ("Bader", "Conz")]
-    found = examined([*runs[0], ends[0]], [*runs[1], ends[1]])
-    rounds = derivations(found.comparison, found.flow, found.reasoning.atoms).rounds
-    assert [each.numbers for each in rounds] == [(2, 2), (3, 3), (4, 4)]
+    examination = examine_runs([*runs[0], ends[0]], [*runs[1], ends[1]])
+    rounds = derivations(examination.comparison, examination.flow, examination.reasoning.atoms).rounds
+    assert [output_pair.numbers for output_pair in rounds] == [(2, 2), (3, 3), (4, 4)]

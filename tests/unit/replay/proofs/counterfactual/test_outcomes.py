@@ -1,4 +1,4 @@
-"""Questions that can be answered: coarser ones where repeats disagree, and noise only where the sides overlap."""
+"""Questions: coarser ones if repeats disagree, and noise only if the sides overlap."""
 
 from collections.abc import Sequence
 
@@ -15,27 +15,27 @@ OPENINGS = ("Sure.", "Of course.", "Right away.", "Let me see.", "Thanks.", "Wel
 ENDINGS = ("Bye.", "I hope this helps.", "Ask me again.", "Have a nice day.", "Take care.", "Yours truly.", "Anyway.")
 
 
-def worded(fact: str, number: int) -> str:
-    """The same fact in other words each time."""
+def reword(fact: str, number: int) -> str:
+    """The same fact in different words each time."""
     return f"{OPENINGS[number % len(OPENINGS)]} {fact} {ENDINGS[number % len(ENDINGS)]}"
 
 
 class Rewording:
-    """A lab whose one change decides on the fact; every answer has words of its own."""
+    """A prober whose one change decides the fact; every answer has different wording."""
 
     def __init__(self, base: Sequence[str], candidate: Sequence[str]) -> None:
         self.facts = {"base": base, "candidate": candidate}
-        self.drawn = 0
+        self.draw_count = 0
 
-    def recorded(self, side: str) -> str:
-        return worded(self.facts[side][0], 3 if side == "base" else 5)
+    def recorded_answer(self, side: str) -> str:
+        return reword(self.facts[side][0], 3 if side == "base" else 5)
 
-    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
-        self.drawn += 1
-        facts = self.facts["candidate" if ask.atoms else "base"]
-        values = outcomes.values("answer", Result(answer=worded(facts[self.drawn % len(facts)], self.drawn)))
+    def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
+        self.draw_count += 1
+        facts = self.facts["candidate" if spec.atoms else "base"]
+        values = outcomes.values("answer", Result(answer=reword(facts[self.draw_count % len(facts)], self.draw_count)))
         base, candidate = (
-            outcomes.values("answer", Result(answer=self.recorded(side)))["answer"] for side in self.facts
+            outcomes.values("answer", Result(answer=self.recorded_answer(side)))["answer"] for side in self.facts
         )
         outcome = outcomes.classify(values["answer"], base=base, candidate=candidate)
         return ProbeResult(outcome=outcome, value=values["answer"], values=values, live_calls=1)
@@ -47,14 +47,16 @@ class Rewording:
         return []
 
 
-def proved(lab: Rewording) -> Findings:
+def prove_lab(lab: Rewording) -> Findings:
     case = Case(
         question=outcomes.question("answer", []),
         atoms=[Atom(id="a", category="prompt", title="Change a")],
         is_sampled=True,
         one_space=True,
         coarser=outcomes.coarser("answer"),
-        values={side: outcomes.values("answer", Result(answer=lab.recorded(side))) for side in ("base", "candidate")},
+        values={
+            side: outcomes.values("answer", Result(answer=lab.recorded_answer(side))) for side in ("base", "candidate")
+        },
     )
     return prove(case, lab, Budget(live_calls=None))
 
@@ -66,34 +68,34 @@ def proved(lab: Rewording) -> Findings:
         (("We mend the lamp.", "We refund the invoice."), "answer_alike"),
     ],
 )
-def test_decision_in_new_words_is_no_noise(facts: tuple[str, str], kind: str) -> None:
-    found = proved(Rewording(facts[:1], facts[1:]))
-    assert (found.verdict, found.confidence, found.question.kind) == ("single", "high", kind)
-    assert "The finer question is `answer`" in found.assumptions[0]
-    assert "measures wording" in found.assumptions[0]
+def test_reworded_decision_is_not_noise(facts: tuple[str, str], kind: str) -> None:
+    proof = prove_lab(Rewording(facts[:1], facts[1:]))
+    assert (proof.verdict, proof.confidence, proof.question.kind) == ("single", "high", kind)
+    assert "The finer question is `answer`" in proof.assumptions[0]
+    assert "measures wording" in proof.assumptions[0]
 
 
-def test_decisions_that_mix_on_both_sides_are_noise() -> None:
+def test_decisions_mixed_on_both_sides_are_noise() -> None:
     facts = ("The fee is 42 euros.", "The fee is 15 euros.")
-    found = proved(Rewording(facts, facts[::-1]))
-    assert (found.verdict, found.primary) == ("noise", [])
+    proof = prove_lab(Rewording(facts, facts[::-1]))
+    assert (proof.verdict, proof.primary) == ("noise", [])
 
 
 class Unlike(Rewording):
-    """Answers that never repeat, of which nothing coarser is known."""
+    """Answers that never repeat, with no coarser values."""
 
-    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
-        self.drawn += 1
-        return ProbeResult(outcome="other", value=f"answer {self.drawn}", live_calls=1)
-
-
-def test_answers_that_never_overlap_are_not_called_noise() -> None:
-    found = proved(Unlike(["x"], ["y"]))
-    assert (found.verdict, found.confidence) == ("inconclusive", "low")
-    assert "The comparison measures wording" in found.conclusion
+    def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
+        self.draw_count += 1
+        return ProbeResult(outcome="other", value=f"answer {self.draw_count}", live_calls=1)
 
 
-def test_likeness_counts_only_telling_words() -> None:
+def test_disjoint_answers_are_not_noise() -> None:
+    proof = prove_lab(Unlike(["x"], ["y"]))
+    assert (proof.verdict, proof.confidence) == ("inconclusive", "low")
+    assert "The comparison measures wording" in proof.conclusion
+
+
+def test_similarity_counts_only_distinguishing_words() -> None:
     base, candidate = (
         ["sure. we mend the lamp.", "well. we mend it."],
         ["sure. we refund the invoice.", "we refund it."],
@@ -103,33 +105,33 @@ def test_likeness_counts_only_telling_words() -> None:
     assert outcomes.alike("nothing of that.", base, candidate) == "other"
 
 
-def test_many_weak_words_do_not_outvote_the_decision() -> None:
+def test_weak_words_do_not_outvote_the_decision() -> None:
     base = ["so sure on friday.", "so sure on friday.", "well on friday."]
     candidate = ["well on sunday.", "well on sunday.", "so sure on sunday."]
     assert outcomes.alike("so sure it is on sunday.", [*base, "so sure on friday."], candidate) == "candidate"
     assert outcomes.alike("well, it is on friday.", base, [*candidate, "well on sunday."]) == "base"
 
 
-class Swapped(Rewording):
-    """Repeats of the base come out as the candidate was recorded, and those of the candidate otherwise."""
+class SwappedSides(Rewording):
+    """Repeats of the base match the candidate's recording; those of the candidate match neither."""
 
-    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
-        return ProbeResult(outcome="other" if ask.atoms else "candidate", value="x", live_calls=1)
-
-
-def test_repeats_that_come_out_as_the_other_side_show_no_effect() -> None:
-    found = proved(Swapped(["x"], ["y"]))
-    assert (found.verdict, found.primary, found.noise.status) == ("noise", [], "not_rejected")
+    def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
+        return ProbeResult(outcome="other" if spec.atoms else "candidate", value="x", live_calls=1)
 
 
-class Keyed:
-    """Two separate recordings: the renamed tool answers as only the candidate recorded."""
+def test_repeats_matching_the_other_side_show_no_effect() -> None:
+    proof = prove_lab(SwappedSides(["x"], ["y"]))
+    assert (proof.verdict, proof.primary, proof.noise.status) == ("noise", [], "not_rejected")
 
-    def __init__(self, *, borrowed: int) -> None:
-        self.borrowed = borrowed
 
-    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
-        return ProbeResult(outcome="candidate" if ask.atoms else "base", borrowed_answers=self.borrowed)
+class RenamedTool:
+    """Two separate recordings: the renamed tool answers with the candidate's recorded answer."""
+
+    def __init__(self, *, borrowed_answers: int) -> None:
+        self.borrowed_answers = borrowed_answers
+
+    def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
+        return ProbeResult(outcome="candidate" if spec.atoms else "base", borrowed_answers=self.borrowed_answers)
 
     def parts(self, atom: Atom) -> list[Atom]:
         return []
@@ -138,98 +140,106 @@ class Keyed:
         return []
 
 
-@pytest.mark.parametrize(("borrowed", "sufficient"), [(1, None), (0, True)])
-def test_renamed_tool_with_the_other_runs_data_is_not_sufficient(borrowed: int, *, sufficient: bool | None) -> None:
+@pytest.mark.parametrize(("borrowed_answers", "sufficient"), [(1, None), (0, True)])
+def test_renamed_tool_with_borrowed_data_is_insufficient(borrowed_answers: int, *, sufficient: bool | None) -> None:
     renaming = Atom(id="tools", category="prompt", title="Renaming the tool", rekeys=True)
-    found = prove(Case(question=outcomes.question("answer", []), atoms=[renaming]), Keyed(borrowed=borrowed), Budget())
-    assert found.atoms[0].sufficient is sufficient
-    assert (found.verdict, found.confidence) == ("single", "high" if sufficient else "medium")
+    proof = prove(
+        Case(question=outcomes.question("answer", []), atoms=[renaming]),
+        RenamedTool(borrowed_answers=borrowed_answers),
+        Budget(),
+    )
+    assert proof.atoms[0].sufficient is sufficient
+    assert (proof.verdict, proof.confidence) == ("single", "high" if sufficient else "medium")
 
 
-class Powerless(Keyed):
-    """No change that can be made does anything."""
+class Powerless(RenamedTool):
+    """No change has an effect."""
 
-    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
-        return ProbeResult(outcome=ask.side)
+    def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
+        return ProbeResult(outcome=spec.side)
 
 
-@pytest.mark.parametrize(("untried", "claimed"), [(False, True), (True, False)])
-def test_unrecorded_cause_is_claimed_only_when_all_was_applied(*, untried: bool, claimed: bool) -> None:
+@pytest.mark.parametrize(("has_untestable", "is_claimed"), [(False, True), (True, False)])
+def test_unrecorded_cause_needs_every_change_applied(*, has_untestable: bool, is_claimed: bool) -> None:
     atoms = [Atom(id="a", category="prompt", title="Change a")]
-    atoms += [Atom(id="b", category="upstream", title="The reply", why_not="code made it")] if untried else []
-    found = prove(Case(question=outcomes.question("answer", []), atoms=atoms), Powerless(borrowed=0), Budget())
-    assert ("the cause was not recorded" in found.conclusion) is claimed
-    assert ("the reply" in found.conclusion) is untried
+    atoms += [Atom(id="b", category="upstream", title="The reply", why_not="code made it")] if has_untestable else []
+    proof = prove(Case(question=outcomes.question("answer", []), atoms=atoms), Powerless(borrowed_answers=0), Budget())
+    assert ("the cause was not recorded" in proof.conclusion) is is_claimed
+    assert ("the reply" in proof.conclusion) is has_untestable
 
 
 def test_cause_after_a_changed_output_is_never_high() -> None:
     reply = Atom(id="reply", category="upstream", title="Changing the reply", follows=True)
-    found = prove(Case(question=outcomes.question("answer", []), atoms=[reply]), Keyed(borrowed=0), Budget())
-    assert (found.verdict, found.confidence) == ("single", "medium")
-    assert "may be a response" in found.rule
+    proof = prove(
+        Case(question=outcomes.question("answer", []), atoms=[reply]), RenamedTool(borrowed_answers=0), Budget()
+    )
+    assert (proof.verdict, proof.confidence) == ("single", "medium")
+    assert "may be a response" in proof.rule
 
 
-class Derived(Keyed):
-    """The probes took what the agent's code does from the other recording."""
+class DerivedCode(RenamedTool):
+    """Probes take what the agent's code does from the other recording."""
 
-    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
-        return ProbeResult(outcome="candidate" if ask.atoms else "base", derived=True)
+    def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
+        return ProbeResult(outcome="candidate" if spec.atoms else "base", derived=True)
 
 
 def test_cause_behind_unrecorded_code_is_never_high() -> None:
     prompt = Atom(id="p", category="prompt", title="Changing the router's prompt")
-    found = prove(Case(question=outcomes.question("answer", []), atoms=[prompt]), Derived(borrowed=0), Budget())
-    assert (found.verdict, found.confidence) == ("single", "medium")
-    assert "code ran in between" in found.rule
-    assert any("derives the same from equal answers" in line for line in found.assumptions)
+    proof = prove(
+        Case(question=outcomes.question("answer", []), atoms=[prompt]), DerivedCode(borrowed_answers=0), Budget()
+    )
+    assert (proof.verdict, proof.confidence) == ("single", "medium")
+    assert "code ran in between" in proof.rule
+    assert any("derives the same from equal answers" in line for line in proof.assumptions)
 
 
-class Assuming(Keyed):
-    """The probes pass a step that is assumed to be unaffected; the changes do something, or nothing."""
+class Assuming(RenamedTool):
+    """Probes pass a step that is assumed to be unaffected; the changes have an effect, or none."""
 
     def __init__(self, *, effect: bool) -> None:
         self.effect = effect
 
-    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
-        turned: Side = "candidate" if ask.atoms else "base"
-        return ProbeResult(outcome=turned if self.effect else ask.side, assumed_steps=1)
+    def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
+        changed_outcome: Side = "candidate" if spec.atoms else "base"
+        return ProbeResult(outcome=changed_outcome if self.effect else spec.side, assumed_steps=1)
 
 
 PROMPT = Atom(id="p", category="prompt", title="Changing the router's prompt")
 
 
 def test_cause_past_an_assumed_step_is_never_high() -> None:
-    found = prove(Case(question=outcomes.question("answer", []), atoms=[PROMPT]), Assuming(effect=True), Budget())
-    assert (found.verdict, found.confidence) == ("single", "medium")
-    assert "assumed to be unaffected" in found.rule
-    assert any("do not explain all of its input" in line for line in found.assumptions)
+    proof = prove(Case(question=outcomes.question("answer", []), atoms=[PROMPT]), Assuming(effect=True), Budget())
+    assert (proof.verdict, proof.confidence) == ("single", "medium")
+    assert "assumed to be unaffected" in proof.rule
+    assert any("do not explain all of its input" in line for line in proof.assumptions)
 
 
 def test_assumed_steps_rule_no_change_out() -> None:
-    found = prove(Case(question=outcomes.question("answer", []), atoms=[PROMPT]), Assuming(effect=False), Budget())
-    assert (found.verdict, found.confidence) == ("inconclusive", "low")
-    assert (found.atoms[0].sufficient, found.atoms[0].necessary) == (None, None)
-    assert "not recorded did" not in found.conclusion
+    proof = prove(Case(question=outcomes.question("answer", []), atoms=[PROMPT]), Assuming(effect=False), Budget())
+    assert (proof.verdict, proof.confidence) == ("inconclusive", "low")
+    assert (proof.atoms[0].sufficient, proof.atoms[0].necessary) == (None, None)
+    assert "not recorded did" not in proof.conclusion
 
 
-class Replaced(Keyed):
-    """Another model answers the live calls."""
+class SubstituteModel(RenamedTool):
+    """A different model answers the live calls."""
 
-    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
+    def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
         models = ("m2 in place of m1",)
-        return ProbeResult(outcome="candidate" if ask.atoms else "base", live_calls=1, other_models=models)
+        return ProbeResult(outcome="candidate" if spec.atoms else "base", live_calls=1, other_models=models)
 
 
-def test_other_models_are_named_before_any_claim() -> None:
-    lab = Replaced(borrowed=0)
-    found = prove(Case(question=outcomes.question("answer", []), atoms=[PROMPT]), lab, Budget(live_calls=None))
-    named, claim = found.conclusion.split(". ", 1)
-    assert named.endswith("other models than the recorded ones: m2 in place of m1")
+def test_other_models_are_named_first() -> None:
+    lab = SubstituteModel(borrowed_answers=0)
+    proof = prove(Case(question=outcomes.question("answer", []), atoms=[PROMPT]), lab, Budget(live_calls=None))
+    model_clause, claim = proof.conclusion.split(". ", 1)
+    assert model_clause.endswith("other models than the recorded ones: m2 in place of m1")
     assert claim.startswith("Changing the router's prompt")
 
 
 @pytest.mark.parametrize(
-    ("asked", "answered", "said"),
+    ("requested_model", "answering_model", "text"),
     [
         (("openai", "gpt-5"), ("openai", "gpt-5-2025-08-07"), ""),
         (("OpenAI", "openai/gpt-5"), ("openai", "gpt-5"), ""),
@@ -239,23 +249,27 @@ def test_other_models_are_named_before_any_claim() -> None:
         (("azure", "gpt-5"), ("openai", "gpt-5"), ""),
     ],
 )
-def test_other_model_is_told_from_its_version(asked: tuple[str, str], answered: tuple[str, str], said: str) -> None:
-    one, other = (ServedModel(provider=provider, model=model) for provider, model in (asked, answered))
-    assert substitution(one, other) == said
+def test_model_version_is_the_same_model(
+    requested_model: tuple[str, str], answering_model: tuple[str, str], text: str
+) -> None:
+    requested_name, answering = (
+        ServedModel(provider=provider, model=model) for provider, model in (requested_model, answering_model)
+    )
+    assert substitution(requested_name, answering) == text
 
 
-def test_sides_that_likeness_does_not_know_again_show_no_effect() -> None:
-    lab = Unknown(("We look at it.",), ("We look at it.",))
-    findings = proved(lab)
+def test_unrecognised_sides_show_no_effect() -> None:
+    lab = Unrecognisable(("We look at it.",), ("We look at it.",))
+    findings = prove_lab(lab)
     assert findings.question.kind == "answer_alike"
     assert findings.verdict in {"noise", "inconclusive"}
 
 
-class Unknown(Rewording):
-    """Repeats of the base are like neither recording, those of the candidate like its own."""
+class Unrecognisable(Rewording):
+    """Repeats of the base resemble neither recording, those of the candidate its own."""
 
-    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
-        self.drawn += 1
-        text = worded("We look at it.", 5 if ask.atoms and self.drawn % 2 else self.drawn % 3)
+    def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
+        self.draw_count += 1
+        text = reword("We look at it.", 5 if spec.atoms and self.draw_count % 2 else self.draw_count % 3)
         values = outcomes.values("answer", Result(answer=text))
         return ProbeResult(outcome="other", value=values["answer"], values=values, live_calls=1)

@@ -1,4 +1,4 @@
-"""Following a counterfactual walk: what it came to, and where it would have begun to guess."""
+"""The monitor of a counterfactual replay: its result, and where it would begin to guess."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -24,13 +24,13 @@ from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
 
 
-class Asked(Exception):
-    """Somebody would have to be asked."""
+class LiveCall(Exception):
+    """The replay makes a live call."""
 
 
 @dataclass
 class Memory:
-    """Only what was recorded."""
+    """An environment of recorded answers only."""
 
     payloads: dict[str, JSONValue]
     coupling: Coupling
@@ -40,12 +40,12 @@ class Memory:
         return self.payloads[ref]
 
     def cached(self, signature: str, *, exclude: Collection[UUID]) -> CachedAnswer | None:
-        found = self.coupling.answer(signature)
-        output = None if found is None else self.payloads[found.output_ref]
+        answer = self.coupling.answer(signature)
+        output = None if answer is None else self.payloads[answer.output_ref]
         return (
             None
-            if found is None
-            else CachedAnswer(output_ref=found.output_ref, output=output, status=found.status, location={})
+            if answer is None
+            else CachedAnswer(output_ref=answer.output_ref, output=output, status=answer.status, location={})
         )
 
     def similar(self, call: Call, threshold: float) -> CachedAnswer | None:
@@ -55,7 +55,7 @@ class Memory:
         return "recorded"
 
     def live(self, call: Call, provider: str) -> Answer:
-        raise Asked(f"step {call.no}")
+        raise LiveCall(f"step {call.no}")
 
     def tool(self, name: str) -> ToolReview:
         return ToolReview(safe=True)
@@ -76,11 +76,11 @@ class Memory:
         return None
 
 
-def probe(run: RecordedRun, *entries: Any, others: Sequence[RecordedRun] = ()) -> Result:
+def probe(run: RecordedRun, *entries: Any, other_runs: Sequence[RecordedRun] = ()) -> Result:
     graph, payloads = graph_of(run)
     recordings = []
-    for other in (run, *others):
-        nodes, values = graph_of(other)
+    for recorded_run in (run, *other_runs):
+        nodes, values = graph_of(recorded_run)
         payloads |= values
         index: dict[str, list[RecordedAnswer]] = {}
         for node in nodes.nodes:
@@ -89,26 +89,26 @@ def probe(run: RecordedRun, *entries: Any, others: Sequence[RecordedRun] = ()) -
                 index.setdefault(node.signature, []).append(answer)
         recordings.append(index)
     coupling = Coupling(recordings=recordings)
-    watch = ReplayMonitor(graph=graph, coupling=coupling)
-    world = Memory(payloads=payloads, coupling=coupling)
+    monitor = ReplayMonitor(graph=graph, coupling=coupling)
+    environment = Memory(payloads=payloads, coupling=coupling)
     profile = apply_profile(OverrideProfile.model_validate({"overrides": list(entries)}), graph)
     policy = Policy(allow=["model"], semantic_threshold=1.0)
-    context = ReplayContext(graph=graph, profile=profile, policy=policy, environment=world)
+    context = ReplayContext(graph=graph, profile=profile, policy=policy, environment=environment)
     for event in Replayer(context).run():
-        watch.observe(event, payloads.__getitem__)
-    return watch.result(payloads.__getitem__)
+        monitor.observe(event, payloads.__getitem__)
+    return monitor.result(payloads.__getitem__)
 
 
 def test_steps_assumed_unaffected_are_counted() -> None:
-    graph, payloads = graph_of(talk(LOST, answer="You get a refund."))
-    watch = ReplayMonitor(graph=graph, coupling=Coupling(recordings=[]))
-    kept = StepsReused(first=1, last=len(graph.nodes), offset=0, assumptions={3: {}, 5: {}})
-    watch.observe(kept, payloads.__getitem__)
-    assert watch.assumed_steps == 2
+    graph, payloads = graph_of(talk(LOST_ORDER, answer="You get a refund."))
+    monitor = ReplayMonitor(graph=graph, coupling=Coupling(recordings=[]))
+    event = StepsReused(first=1, last=len(graph.nodes), offset=0, assumptions={3: {}, 5: {}})
+    monitor.observe(event, payloads.__getitem__)
+    assert monitor.assumed_steps == 2
 
 
-LOST: JSONValue = {"id": "A-1", "status": "lost in transit", "carrier": "northern parcels"}
-SENT: JSONValue = {"id": "A-1", "status": "sent", "carrier": "northern parcels"}
+LOST_ORDER: JSONValue = {"id": "A-1", "status": "lost in transit", "carrier": "northern parcels"}
+SENT_ORDER: JSONValue = {"id": "A-1", "status": "sent", "carrier": "northern parcels"}
 
 
 def talk(order: JSONValue, *turns: Asks, answer: str) -> RecordedRun:
@@ -116,39 +116,39 @@ def talk(order: JSONValue, *turns: Asks, answer: str) -> RecordedRun:
     return order_desk((("Where is my order A-1?", (asks, *turns, Says(answer))),))
 
 
-def test_with_the_other_runs_answers_a_change_is_followed_to_the_end() -> None:
+def test_other_runs_answers_complete_the_replay() -> None:
     search = Asks("search_policy", {"query": "what happens with lost parcels"}, POLICY)
-    base, candidate = talk(LOST, search, answer="You get a refund."), talk(SENT, answer="It is on its way.")
-    found = probe(base, {"match": {"step": 4}, "tool": {"output": SENT}}, others=[candidate])
-    assert found.answer == "It is on its way."
-    assert [used.tool for used in found.tools] == ["get_order"]
+    base, candidate = talk(LOST_ORDER, search, answer="You get a refund."), talk(SENT_ORDER, answer="It is on its way.")
+    result = probe(base, {"match": {"step": 4}, "tool": {"output": SENT_ORDER}}, other_runs=[candidate])
+    assert result.answer == "It is on its way."
+    assert [call.tool for call in result.tools] == ["get_order"]
     assert probe(base).answer == "You get a refund."
 
 
-def test_a_call_that_nobody_recorded_is_not_guessed() -> None:
-    base, candidate = talk(LOST, answer="You get a refund."), talk(SENT, answer="It is on its way.")
-    with pytest.raises(Asked, match="step 5"):
-        probe(base, {"match": {"step": 4}, "tool": {"output": "something else"}}, others=[candidate])
+def test_unrecorded_call_is_not_guessed() -> None:
+    base, candidate = talk(LOST_ORDER, answer="You get a refund."), talk(SENT_ORDER, answer="It is on its way.")
+    with pytest.raises(LiveCall, match="step 5"):
+        probe(base, {"match": {"step": 4}, "tool": {"output": "something else"}}, other_runs=[candidate])
 
 
-def test_a_tool_that_nobody_recorded_is_missed_by_its_name() -> None:
+def test_unrecorded_tool_is_named() -> None:
     mail = Asks("send_email", {"to": "a customer"}, "sent")
-    base, candidate = talk(LOST, answer="You get a refund."), talk(SENT, mail, answer="I wrote to you.")
+    base, candidate = talk(LOST_ORDER, answer="You get a refund."), talk(SENT_ORDER, mail, answer="I wrote to you.")
     steps = [step for step in candidate.steps if step.tool_name != "send_email"]
-    without = replace(candidate, steps=tuple(steps))
-    with pytest.raises(MissingAnswer, match="send_email") as missed:
-        probe(base, {"match": {"step": 4}, "tool": {"output": SENT}}, others=[without])
-    assert missed.value.call is not None
-    assert missed.value.call.callee == "send_email"
+    incomplete_candidate = replace(candidate, steps=tuple(steps))
+    with pytest.raises(MissingAnswer, match="send_email") as error:
+        probe(base, {"match": {"step": 4}, "tool": {"output": SENT_ORDER}}, other_runs=[incomplete_candidate])
+    assert error.value.call is not None
+    assert error.value.call.callee == "send_email"
 
 
-def test_nothing_is_told_beyond_a_check_that_only_code_can_decide() -> None:
-    base = talk(LOST, answer="You get a refund.")
+def test_replay_stops_at_an_undecided_check() -> None:
+    base = talk(LOST_ORDER, answer="You get a refund.")
     check = RecordedStep(
         key="check",
         type=StepType.VALIDATOR,
         name="fits",
-        input={"answer": "You get a refund.", "order": LOST},
+        input={"answer": "You get a refund.", "order": LOST_ORDER},
         output={"decision": "pass"},
     )
     own: JSONValue = {"messages": [{"role": "user", "content": "Sum up."}]}
@@ -161,26 +161,30 @@ def test_nothing_is_told_beyond_a_check_that_only_code_can_decide() -> None:
         input=own,
         output={"message": {"role": "assistant", "content": "Sorry."}},
     )
-    checked = replace(base, steps=(*base.steps[:-1], check, base.steps[-1]))
-    candidate = talk(SENT, answer="It is on its way.")
-    change = {"match": {"step": 4}, "tool": {"output": SENT}}
-    assert probe(checked, change, others=[candidate]).answer == "It is on its way."
-    retried = replace(base, steps=(*base.steps[:-1], check, retry, base.steps[-1]))
+    run_with_check = replace(base, steps=(*base.steps[:-1], check, base.steps[-1]))
+    candidate = talk(SENT_ORDER, answer="It is on its way.")
+    change = {"match": {"step": 4}, "tool": {"output": SENT_ORDER}}
+    assert probe(run_with_check, change, other_runs=[candidate]).answer == "It is on its way."
+    run_with_retry = replace(base, steps=(*base.steps[:-1], check, retry, base.steps[-1]))
     with pytest.raises(MissingAnswer, match="own code"):
-        probe(retried, change, others=[candidate])
+        probe(run_with_retry, change, other_runs=[candidate])
 
 
-def test_the_questions_tell_outcomes_apart_each_in_its_way() -> None:
-    one = Result(answer="You get 42.00 EUR back, on 2026-05-01.")
-    other = Result(answer="you get  42.00 EUR back, on 2026-05-01.", failed=True)
-    worded = Result(answer="On 2026-05-01 we pay 42.00 EUR.")
+def test_questions_distinguish_outcomes() -> None:
+    first = Result(answer="You get 42.00 EUR back, on 2026-05-01.")
+    second = Result(answer="you get  42.00 EUR back, on 2026-05-01.", failed=True)
+    new_wording = Result(answer="On 2026-05-01 we pay 42.00 EUR.")
     less = Result(answer="You get 40.00 EUR back, on 2026-05-01.")
-    for kind, same in (("answer", [one, other]), ("answer_facts", [one, other, worded])):
-        asked = question(kind, [])  # type: ignore[arg-type]  # one of the kinds
-        values = [value(asked, result, first_error_isolated) for result in (one, other, worded, less)]
-        assert [found == values[0] for found in values] == [result in same for result in (one, other, worded, less)]
+    for kind, same in (("answer", [first, second]), ("answer_facts", [first, second, new_wording])):
+        evidence_question = question(kind, [])  # type: ignore[arg-type]  # one of the kinds
+        values = [
+            value(evidence_question, result, first_error_isolated) for result in (first, second, new_wording, less)
+        ]
+        assert [answer == values[0] for answer in values] == [
+            result in same for result in (first, second, new_wording, less)
+        ]
     exact, status = question("answer_exact", []), question("status", [])
-    assert value(exact, one, first_error_isolated) != value(exact, other, first_error_isolated)
-    assert [value(status, each, first_error_isolated) for each in (one, other)] == ["completed", "failed"]
-    assert describe(status, other, first_error_isolated) == "it fails"
+    assert value(exact, first, first_error_isolated) != value(exact, second, first_error_isolated)
+    assert [value(status, result, first_error_isolated) for result in (first, second)] == ["completed", "failed"]
+    assert describe(status, second, first_error_isolated) == "it fails"
     assert classify("x", base="b", candidate="x") == "candidate"

@@ -1,4 +1,4 @@
-"""The order of the list while nothing is decided, and answers of models that never repeat their words."""
+"""The order of changes while nothing is decided, and model answers whose wording always differs."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,21 +14,21 @@ UNKNOWN = "no recording shows what the code makes of it"
 
 
 class Code:
-    """A lab whose probes end before code of the agent, after a first answer of one model."""
+    """A prober whose probes end before the agent's code, after a first answer of one model."""
 
     def __init__(self, answers: Mapping[Atoms, Sequence[str]], *, final: Mapping[Atoms, str] | None = None) -> None:
         self.answers, self.final = answers, final or {}
-        self.asked: list[ProbeSpec] = []
+        self.requests: list[ProbeSpec] = []
         self.all = max(answers, key=len)
 
-    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
-        self.asked.append(ask)
-        if ask.atoms in self.final and not ask.repeat:
-            values = outcomes.values("answer", Result(answer=self.final[ask.atoms]))
+    def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
+        self.requests.append(spec)
+        if spec.atoms in self.final and not spec.repeat:
+            values = outcomes.values("answer", Result(answer=self.final[spec.atoms]))
             return ProbeResult(outcome="other", value=values["answer"], values=values, live_calls=1)
-        texts = self.answers[ask.atoms]
+        texts = self.answers[spec.atoms]
         base, candidate = self.answers[frozenset()][0], self.answers[self.all][0]
-        stray = Stray(step=2, text=texts[ask.repeat % len(texts)], base=base, candidate=candidate)
+        stray = Stray(step=2, text=texts[spec.repeat % len(texts)], base=base, candidate=candidate)
         return ProbeResult(outcome="needs_live", missing=UNKNOWN, strays=[stray], live_calls=1)
 
     def parts(self, atom: Atom) -> list[Atom]:
@@ -42,20 +42,20 @@ def atoms(*names: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def proved(lab: Code, *, sampled: bool = False) -> Findings:
-    changes = [Atom(id=name, category="prompt", title=name, rank=(at,)) for at, name in enumerate(sorted(lab.all))]
+def prove_lab(lab: Code, *, is_sampled: bool = False) -> Findings:
+    changes = [Atom(id=name, category="prompt", title=name, rank=(rank,)) for rank, name in enumerate(sorted(lab.all))]
     sides: Mapping[Side, str] = {"base": "The voucher is yours.", "candidate": "The expert visits you."}
     case = Case(
         question=outcomes.question("answer", []),
         atoms=changes,
-        is_sampled=sampled,
+        is_sampled=is_sampled,
         coarser=outcomes.coarser("answer"),
         values={side: outcomes.values("answer", Result(answer=text)) for side, text in sides.items()},
     )
     return prove(case, lab, Budget(live_calls=None))
 
 
-def test_nearer_answer_on_the_way_is_listed_first() -> None:
+def test_closer_stray_ranks_first() -> None:
     lab = Code(
         {
             atoms(): ["severity 20"],
@@ -64,41 +64,41 @@ def test_nearer_answer_on_the_way_is_listed_first() -> None:
             atoms("a", "b"): ["severity 60"],
         }
     )
-    found = proved(lab)
-    assert (found.verdict, found.confidence, found.primary) == ("inconclusive", "low", [])
-    assert [atom.id for atom in found.atoms] == ["b", "a"]
+    proof = prove_lab(lab)
+    assert (proof.verdict, proof.confidence, proof.primary) == ("inconclusive", "low", [])
+    assert [atom.id for atom in proof.atoms] == ["b", "a"]
 
 
-def test_repeats_tell_wording_from_decision() -> None:
+def test_repeats_separate_wording_from_decision() -> None:
     openings = ("Sure.", "Right, here you are.", "Of course.", "Let me see.", "Thanks.")
-    one, other = (
+    first, second = (
         [f"{opening} Offer {letter} wins." for opening in order]
         for letter, order in (("B", openings), ("C", openings[::-1]))
     )
     lab = Code(
         {
-            atoms(): one,
+            atoms(): first,
             atoms("a"): ["Thanks. Offer B wins."],
             atoms("b"): ["Sure. Offer C wins."],
-            atoms("a", "b"): other,
+            atoms("a", "b"): second,
         }
     )
-    found = proved(lab, sampled=True)
-    assert [atom.id for atom in found.atoms] == ["b", "a"]
-    assert found.confidence == "low"
-    assert sum(bool(ask.repeat) for ask in lab.asked) == 8
+    proof = prove_lab(lab, is_sampled=True)
+    assert [atom.id for atom in proof.atoms] == ["b", "a"]
+    assert proof.confidence == "low"
+    assert sum(bool(spec.repeat) for spec in lab.requests) == 8
 
 
-def test_final_answers_in_new_words_are_not_another_outcome() -> None:
-    """Only likeness can compare them, and nothing that comes of it is sure."""
+def test_reworded_answers_are_the_same_outcome() -> None:
+    """Only similarity can compare such answers, with low confidence."""
     lab = Code(
         {atoms(): ["B"], atoms("a"): ["A"], atoms("a", "b"): ["A"]},
         final={atoms("b"): "Well, the voucher is yours."},
     )
-    found = proved(lab, sampled=True)
-    assert (found.question.kind, found.confidence) == ("answer_alike", "low")
-    assert "differ on the way" in found.assumptions[0]
-    by_id = {atom.id: atom for atom in found.atoms}
+    proof = prove_lab(lab, is_sampled=True)
+    assert (proof.question.kind, proof.confidence) == ("answer_alike", "low")
+    assert "differ on the way" in proof.assumptions[0]
+    by_id = {atom.id: atom for atom in proof.atoms}
     assert by_id["b"].sufficient is False
     assert by_id["a"].necessary is True
 
@@ -115,15 +115,15 @@ GIFT = [f"{opening} the bike costs 5 and a gift." for opening in ("here.", "righ
         ("so. the car costs 5 and no gift.", "other"),
     ],
 )
-def test_missing_word_tells_as_much_as_one_that_is_there(text: str, side: str) -> None:
+def test_missing_words_count_as_much(text: str, side: str) -> None:
     assert outcomes.alike(text, BIKE, GIFT) == side
 
 
-def test_few_answers_tell_nothing_by_what_they_lack() -> None:
+def test_missing_words_need_enough_answers() -> None:
     assert outcomes.alike("so. the bike costs 5.", BIKE[:1], GIFT[:1]) == "other"
 
 
-def test_words_that_disagree_leave_a_text_between() -> None:
-    both = [text.replace("5", "8") for text in GIFT]
-    assert outcomes.alike("so. the bike costs 5 and a gift.", BIKE, both) == "other"
-    assert outcomes.alike("so. the bike costs 8 and a gift.", BIKE, both) == "candidate"
+def test_contradicting_words_decide_nothing() -> None:
+    changed_gifts = [text.replace("5", "8") for text in GIFT]
+    assert outcomes.alike("so. the bike costs 5 and a gift.", BIKE, changed_gifts) == "other"
+    assert outcomes.alike("so. the bike costs 8 and a gift.", BIKE, changed_gifts) == "candidate"

@@ -1,4 +1,4 @@
-"""Chance: exact tests, intervals, and how often the gate errs, by counting every course that it can take."""
+"""Chance: exact tests, intervals, and the error rate of the gate over every possible course."""
 
 from math import comb
 
@@ -16,9 +16,9 @@ OUTCOMES = st.lists(st.sampled_from(["base", "candidate", "other"]), max_size=8)
 
 
 def sides(hits: tuple[int, int], n: tuple[int, int]) -> tuple[list[str], list[str]]:
-    """Two lists of outcomes with so many hits each."""
-    one, other = (["candidate"] * k + ["base"] * (size - k) for k, size in zip(hits, n, strict=True))
-    return one, other
+    """Two lists of outcomes with the given numbers of hits."""
+    first, second = (["candidate"] * k + ["base"] * (size - k) for k, size in zip(hits, n, strict=True))
+    return first, second
 
 
 @pytest.mark.parametrize(
@@ -32,67 +32,67 @@ def sides(hits: tuple[int, int], n: tuple[int, int]) -> tuple[list[str], list[st
         ((1, 5), (8, 7), 0.04056),
     ],
 )
-def test_fishers_exact_test_on_tables_with_known_values(hits: tuple[int, int], n: tuple[int, int], p: float) -> None:
+def test_exact_test_matches_known_tables(hits: tuple[int, int], n: tuple[int, int], p: float) -> None:
     assert statistics.exact_p(*sides(hits, n)) == pytest.approx(p, abs=5e-5)
 
 
 @given(OUTCOMES, OUTCOMES)
-def test_a_p_is_a_probability_and_does_not_depend_on_the_order(one: list[str], other: list[str]) -> None:
-    p = statistics.exact_p(one, other)
+def test_p_value_is_symmetric(first: list[str], second: list[str]) -> None:
+    p = statistics.exact_p(first, second)
     assert 0 < p <= 1
-    assert p == pytest.approx(statistics.exact_p(other[::-1], one))
-    assert statistics.exact_p(one, one) == pytest.approx(1.0)
+    assert p == pytest.approx(statistics.exact_p(second[::-1], first))
+    assert statistics.exact_p(first, first) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("most", [4, 5, 6, 8, 10, 20])
 @pytest.mark.parametrize("rate", [0.02, 0.1, 0.3, 0.5])
-def test_the_gate_blames_chance_alone_for_a_difference_in_less_than_one_case_of_twenty(most: int, rate: float) -> None:
-    assert _rejected(rate, rate, most) < statistics.ALPHA
+def test_false_rejections_stay_below_alpha(most: int, rate: float) -> None:
+    assert _rejection_probability(rate, rate, most) < statistics.ALPHA
 
 
-def test_a_clear_effect_is_told_from_chance() -> None:
-    assert _rejected(0.03, 0.97, 6) > 0.9
-    assert _rejected(0.03, 0.97, 10) > 0.98
+def test_gate_detects_a_clear_effect() -> None:
+    assert _rejection_probability(0.03, 0.97, 6) > 0.9
+    assert _rejection_probability(0.03, 0.97, 10) > 0.98
 
 
-def _rejected(base: float, candidate: float, most: int) -> float:
-    """The probability that the gate rejects, over every course of both sides."""
+def _rejection_probability(base: float, candidate: float, most: int) -> float:
+    """The probability that the gate rejects chance, over every course of both sides."""
     states = {(0, 0): 1.0}
-    rejected = 0.0
+    probability = 0.0
     for n in range(1, most + 1):
-        states = _drawn(states, base, candidate)
+        states = _next_states(states, base, candidate)
         for state, weight in list(states.items()):
             decision = statistics.decide(*sides(state, (n, n)), most=most)
-            rejected += weight if decision is statistics.Decision.REJECT else 0.0
+            probability += weight if decision is statistics.Decision.REJECT else 0.0
             if decision is not statistics.Decision.CONTINUE:
                 del states[state]
-    return rejected
+    return probability
 
 
-def _drawn(states: dict[tuple[int, int], float], base: float, candidate: float) -> dict[tuple[int, int], float]:
-    found: dict[tuple[int, int], float] = {}
-    for (one, other), weight in states.items():
+def _next_states(states: dict[tuple[int, int], float], base: float, candidate: float) -> dict[tuple[int, int], float]:
+    next_states: dict[tuple[int, int], float] = {}
+    for (first, second), weight in states.items():
         for left, p in ((1, base), (0, 1 - base)):
             for right, q in ((1, candidate), (0, 1 - candidate)):
-                key = (one + left, other + right)
-                found[key] = found.get(key, 0.0) + weight * p * q
-    return found
+                key = (first + left, second + right)
+                next_states[key] = next_states.get(key, 0.0) + weight * p * q
+    return next_states
 
 
-def test_it_decides_nothing_on_three_and_ends_when_no_repeat_can_help() -> None:
+def test_gate_needs_four_repeats_and_stops_early() -> None:
     assert statistics.decide(*sides((0, 3), (3, 3)), most=10) is statistics.Decision.CONTINUE
     assert statistics.decide(*sides((0, 5), (5, 5)), most=10) is statistics.Decision.REJECT
     assert statistics.decide(*sides((3, 3), (6, 6)), most=10) is statistics.Decision.RETAIN
     assert statistics.decide(*sides((2, 2), (4, 4)), most=4) is statistics.Decision.RETAIN
 
 
-def test_holm_adjusts_the_smallest_most_and_keeps_the_order() -> None:
+def test_holm_keeps_the_given_order() -> None:
     assert statistics.holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert statistics.holm([0.9, 0.8]) == [1.0, 1.0]
 
 
 @given(st.integers(0, 20), st.integers(1, 20))
-def test_intervals_hold_the_rate_and_the_exact_one_covers(hits: int, n: int) -> None:
+def test_intervals_contain_the_rate(hits: int, n: int) -> None:
     hits = min(hits, n)
     for low, high in (statistics.wilson(hits, n), statistics.clopper_pearson(hits, n)):
         assert 0 <= low <= hits / n <= high <= 1
@@ -104,22 +104,22 @@ def test_intervals_hold_the_rate_and_the_exact_one_covers(hits: int, n: int) -> 
 
 
 class Drawing:
-    """A lab in which everything is drawn: each side from its own list, in turn; a single change does it all."""
+    """A prober whose answers are all drawn: each side from its own list in turn; a single change is the cause."""
 
     def __init__(self, base: str, candidate: str, problem: int = 99) -> None:
         self.lists = {"base": base, "candidate": candidate}
         self.problem = problem
-        self.asked: list[ProbeSpec] = []
+        self.requests: list[ProbeSpec] = []
 
-    def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
-        self.asked.append(ask)
-        if ask.repeat >= self.problem:
+    def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
+        self.requests.append(spec)
+        if spec.repeat >= self.problem:
             return ProbeResult(outcome="needs_live", missing="tool 'pay' is not reviewed")
-        if not ask.repeat:
-            return ProbeResult(outcome="candidate" if ask.atoms else "base")
-        side = "candidate" if ask.atoms else "base"
-        drawn = self.lists[side][(ask.repeat - 1) % len(self.lists[side])]
-        return ProbeResult(outcome={"b": "base", "c": "candidate", "o": "other"}[drawn], live_calls=1)  # type: ignore[arg-type]  # one of the outcomes
+        if not spec.repeat:
+            return ProbeResult(outcome="candidate" if spec.atoms else "base")
+        side = "candidate" if spec.atoms else "base"
+        letter = self.lists[side][(spec.repeat - 1) % len(self.lists[side])]
+        return ProbeResult(outcome={"b": "base", "c": "candidate", "o": "other"}[letter], live_calls=1)  # type: ignore[arg-type]  # one of the outcomes
 
     def parts(self, atom: Atom) -> list[Atom]:
         return []
@@ -130,52 +130,52 @@ class Drawing:
 
 def case() -> Case:
     question = EvidenceQuestion(kind="answer", text="the answer")
-    one = Atom(id="a", category="prompt", title="Change a")
-    return Case(question=question, atoms=[one], one_space=True, is_sampled=True)
+    first = Atom(id="a", category="prompt", title="Change a")
+    return Case(question=question, atoms=[first], one_space=True, is_sampled=True)
 
 
-def test_repeats_that_never_cross_rule_out_chance() -> None:
+def test_distinct_repeats_rule_out_chance() -> None:
     lab = Drawing("b", "c")
-    found = prove(case(), lab, Budget(live_calls=None))
-    assert (found.verdict, found.confidence, found.noise.base_n) == ("single", "high", 5)
-    assert found.noise.status == "rejected"
-    assert (found.scope, found.repeats) == ("over repeats", 5)
+    proof = prove(case(), lab, Budget(live_calls=None))
+    assert (proof.verdict, proof.confidence, proof.noise.base_n) == ("single", "high", 5)
+    assert proof.noise.status == "rejected"
+    assert (proof.scope, proof.repeats) == ("over repeats", 5)
 
 
-def test_repeats_that_mix_are_noise_whatever_the_probes_say() -> None:
-    found = prove(case(), Drawing("bc", "cb"), Budget(live_calls=None))
-    assert (found.verdict, found.confidence, found.primary) == ("noise", "noise", [])
-    assert found.noise.base_flips > 0
-    assert not [probe for probe in found.probes if probe.purpose != "repeat"]
-    assert [(atom.sufficient, atom.necessary, atom.shapley) for atom in found.atoms] == [(None, None, None)]
-    assert found.conclusion.endswith(
+def test_mixed_repeats_are_noise() -> None:
+    proof = prove(case(), Drawing("bc", "cb"), Budget(live_calls=None))
+    assert (proof.verdict, proof.confidence, proof.primary) == ("noise", "noise", [])
+    assert proof.noise.base_flips > 0
+    assert not [probe for probe in proof.probes if probe.purpose != "repeat"]
+    assert [(atom.sufficient, atom.necessary, atom.shapley) for atom in proof.atoms] == [(None, None, None)]
+    assert proof.conclusion.endswith(
         ": 3 of 6 unchanged repeats of the base and 3 of 6 of the candidate came out as recorded."
     )
-    assert "3 as in the base, 3 as in the candidate" in {probe.said for probe in found.probes}
+    assert "3 as in the base, 3 as in the candidate" in {probe.said for probe in proof.probes}
 
 
-def test_an_effect_that_is_likely_but_not_sure_is_medium() -> None:
-    found = prove(case(), Drawing("bbbb", "cccc"), Budget(live_calls=None, repeats=4))
-    assert (found.verdict, found.confidence) == ("single", "medium")
-    assert "p = 0.0286" in found.rule
+def test_likely_effect_has_medium_confidence() -> None:
+    proof = prove(case(), Drawing("bbbb", "cccc"), Budget(live_calls=None, repeats=4))
+    assert (proof.verdict, proof.confidence) == ("single", "medium")
+    assert "p = 0.0286" in proof.rule
 
 
-def test_runs_that_cannot_be_repeated_stay_low() -> None:
-    found = prove(case(), Drawing("b", "c", problem=1), Budget(live_calls=None))
-    assert (found.confidence, found.noise.status) == ("low", "not_run")
-    assert "not reviewed" in found.rule
-    assert (found.replays_live, found.replays_cached) == (0, 2)
-    assert skipped_replays(found) == sum(probe.repeats for probe in found.probes) - 2 > 0
-    assert found.cheapest_experiment is not None
-    assert found.conclusion.startswith("Change a may have made the difference: made alone, it gives")
-    assert "whether chance alone did it was not tested" in found.conclusion
+def test_runs_without_repeats_stay_low() -> None:
+    proof = prove(case(), Drawing("b", "c", problem=1), Budget(live_calls=None))
+    assert (proof.confidence, proof.noise.status) == ("low", "not_run")
+    assert "not reviewed" in proof.rule
+    assert (proof.replays_live, proof.replays_cached) == (0, 2)
+    assert skipped_replays(proof) == sum(probe.repeats for probe in proof.probes) - 2 > 0
+    assert proof.cheapest_experiment is not None
+    assert proof.conclusion.startswith("Change a may have made the difference: made alone, it gives")
+    assert "whether chance alone did it was not tested" in proof.conclusion
 
 
-def test_without_sampled_answers_nothing_is_repeated() -> None:
+def test_recorded_answers_need_no_repeats() -> None:
     lab = Drawing("b", "c")
     question = case().question
-    found = prove(Case(question=question, atoms=case().atoms, one_space=True), lab, Budget())
-    assert found.noise == noise_gate.NOT_NEEDED
-    assert found.confidence == "high"
-    assert "This holds for these two recorded runs, because every answer that was needed is recorded" in found.rule
-    assert not any(ask.repeat for ask in lab.asked)
+    proof = prove(Case(question=question, atoms=case().atoms, one_space=True), lab, Budget())
+    assert proof.noise == noise_gate.NOT_NEEDED
+    assert proof.confidence == "high"
+    assert "This holds for these two recorded runs, because every answer that was needed is recorded" in proof.rule
+    assert not any(spec.repeat for spec in lab.requests)

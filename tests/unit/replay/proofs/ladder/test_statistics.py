@@ -1,4 +1,4 @@
-"""The statistics agree with SciPy's over a grid of values."""
+"""The statistics agree with SciPy over a grid of values."""
 
 from collections.abc import Callable
 from itertools import product
@@ -22,16 +22,16 @@ def test_two_outcomes_agree_with_fisher() -> None:
 
 
 def test_three_outcomes_agree_with_freeman_halton() -> None:
-    for one, other in product(product(range(4), repeat=3), repeat=2):
-        if not sum(one) or not sum(other):
+    for first, second in product(product(range(4), repeat=3), repeat=2):
+        if not sum(first) or not sum(second):
             continue
-        totals = [a + b for a, b in zip(one, other, strict=True)]
-        tables = stats.random_table([sum(one), sum(other)], totals)
-        rows = [row for row in product(*(range(total + 1) for total in totals)) if sum(row) == sum(one)]
+        totals = [a + b for a, b in zip(first, second, strict=True)]
+        tables = stats.random_table([sum(first), sum(second)], totals)
+        rows = [row for row in product(*(range(total + 1) for total in totals)) if sum(row) == sum(first)]
         weights = [tables.pmf([row, [t - r for t, r in zip(totals, row, strict=True)]]) for row in rows]
-        here = weights[rows.index(one)]
-        expected = sum(weight for weight in weights if weight <= here * (1 + 1e-9))
-        assert statistics.exact_p(outcomes(*one), outcomes(*other)) == pytest.approx(expected, abs=1e-9)
+        observed_weight = weights[rows.index(first)]
+        expected = sum(weight for weight in weights if weight <= observed_weight * (1 + 1e-9))
+        assert statistics.exact_p(outcomes(*first), outcomes(*second)) == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize(("interval", "method"), [(statistics.wilson, "wilson"), (statistics.clopper_pearson, "exact")])
@@ -43,11 +43,11 @@ def test_intervals_agree_with_scipy(interval: Callable[[int, int], tuple[float, 
 
 
 def test_holm_rejects_what_stepping_down_rejects() -> None:
-    """SciPy has no Holm; by definition a test is rejected while the sorted p values stay under alpha / remaining."""
+    """SciPy has no Holm; by definition, tests are rejected while the sorted p values stay under alpha / remaining."""
     grid = (0.001, 0.01, 0.02, 0.04, 0.2)
     for ps, alpha in product(product(grid, repeat=3), (0.01, 0.05, 0.1)):
-        adjusted = statistics.holm(ps)
+        adjusted_ps = statistics.holm(ps)
         rejecting = True
         for rank, at in enumerate(sorted(range(3), key=ps.__getitem__)):
             rejecting = rejecting and ps[at] * (3 - rank) <= alpha
-            assert (adjusted[at] <= alpha) is rejecting
+            assert (adjusted_ps[at] <= alpha) is rejecting
