@@ -157,7 +157,7 @@ def test_recorded_answers_are_no_repeats(rule_desk: RuleDesk, settings: Settings
     assert plan["missing"] == ["no provider is configured for m1"]
     findings = rule_desk.prove(diff, **live())
     assert (findings["confidence"], findings["noise"]["status"], findings["live_calls"]) == ("low", "not_run", 0)
-    assert "nothing configured can make that of step 3 (model m1)" in findings["rule"]
+    assert "nothing is configured to execute step 3 (model m1)" in findings["rule"]
 
 
 def test_cached_answer_does_not_rule_out_chance(rule_desk: RuleDesk) -> None:
