@@ -284,8 +284,8 @@ class RunScope(Scope):
     def _end(self) -> None:
         self._recorder.unregister(self)
         ending: dict[str, Any] = {"output": self.output, "latency_ms": self.duration_ms}
-        if dropped := self._recorder.dropped_events - self._dropped_before:
-            ending["dropped_events"] = dropped
+        if lost_count := self._recorder.dropped_events - self._dropped_before:
+            ending["dropped_events"] = lost_count
         number = self.number(last=True)
         if self.status:
             self.emit("run_failed", None, {"error": self.error, **ending}, number)
