@@ -68,7 +68,7 @@ class Words:
             _Output(pair=pair, base=base_words, candidate=candidate_words, hunks=hunks(base, candidate))
         )
 
-    def taken_up(self, pair: Pair, base: str, candidate: str) -> bool:
+    def explains_most(self, pair: Pair, base: str, candidate: str) -> bool:
         """True if the differing words of a step's texts come mostly from differing words of outputs before it.
 
         Either every difference equals one between outputs, however short, or most of the distinctive words do.
@@ -91,12 +91,12 @@ class Words:
         ]
         return bool(sides) and all(2 * len(words & output_words) >= len(words) for words, output_words in sides)
 
-    def explain(self, pair: Pair, base: str, candidate: str, places: Collection[int] | None = None) -> bool:
+    def explains_all(self, pair: Pair, base: str, candidate: str, places: Collection[int] | None = None) -> bool:
         """True if every difference of a step's texts equals one between outputs before it, at `places` if given."""
         outputs = [output for output in self._before(pair) if places is None or output.pair.place in places]
         return all(_copies(outputs, base, candidate))
 
-    def has_copies(self, pair: Pair, base: str, candidate: str) -> bool:
+    def explains_some(self, pair: Pair, base: str, candidate: str) -> bool:
         """True if some difference of a step's texts equals one between outputs before it."""
         return any(_copies(self._before(pair), base, candidate))
 

@@ -13,7 +13,7 @@ from typing import Final, Literal
 from diffing.attribution import chance
 from diffing.attribution.chance import Chance
 from diffing.attribution.difference_origins import Entry, Origin, Reach, entry_of
-from diffing.attribution.roots import Roots, is_standing, roots
+from diffing.attribution.roots import Roots, is_agent_setting, roots
 from diffing.attribution.unexplained_changes import Atom
 from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.data_flow import Flow
@@ -68,7 +68,9 @@ def reason(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: 
         return Reasoning(verdict="no_difference")
     final = comparison.final
     differences = roots(comparison, facets, flow)
-    differences = replace(differences, atoms=[atom for atom in differences.atoms if not _restates(atom, final)])
+    differences = replace(
+        differences, atoms=[atom for atom in differences.atoms if not _is_answer_difference(atom, final)]
+    )
     chance_at_all = chance.assess(comparison, differences, range(len(comparison.pairs)), loaded_places=facets)
     if final is None or not final.answers_differently:
         return Reasoning(
@@ -77,7 +79,7 @@ def reason(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: 
     if _have_nothing_in_common(comparison) and not chance_at_all.certain:
         return Reasoning(verdict="inconclusive", nothing_in_common=True)
     reach = Reach(comparison, flow, _entries(comparison, flow, differences.atoms))
-    reasoning = _choose(comparison, facets, flow, differences, reach)
+    reasoning = _select(comparison, facets, flow, differences, reach)
     return replace(reasoning, chance_at_all=chance_at_all, reach=reach)
 
 
@@ -105,7 +107,7 @@ def _have_nothing_in_common(comparison: Comparison) -> bool:
     )
 
 
-def _choose(
+def _select(
     comparison: Comparison, loaded_places: Collection[int], flow: Flow, roots: Roots, reach: Reach
 ) -> Reasoning:
     atoms, final = roots.atoms, comparison.final
@@ -130,8 +132,8 @@ def _choose(
     early_suspects = [atom for atom in suspects if min(map(comparison.turn, atom.places)) <= first] or suspects
     # Only calls differ: a model chose them in an unrecorded request, so the settings of all calls are suspects as well.
     if all(map(is_choice, early_suspects)):
-        early_suspects += [atom for atom in suspects if is_standing(atom)] or [
-            atom for atom in suspects if _is_given(atom)
+        early_suspects += [atom for atom in suspects if is_agent_setting(atom)] or [
+            atom for atom in suspects if _is_run_input(atom)
         ]
     later = tuple(atom for atom in suspects if atom not in early_suspects)
     chance_verdict = chance.assess(comparison, replace(roots, atoms=suspects), places, loaded_places=loaded_places)
@@ -177,7 +179,7 @@ def _blame_chance(reasoning: Reasoning, atoms: Sequence[Atom]) -> Reasoning:
     return replace(reasoning, verdict="noise", primary=first, rivals=rivals, later=())
 
 
-def _restates(atom: Atom, final: Pair | None) -> bool:
+def _is_answer_difference(atom: Atom, final: Pair | None) -> bool:
     """True if the atom is the difference of the final answer itself, which is to be explained."""
     return atom.pair is final and atom.pair.step.type == StepType.OUTPUT and not atom.overridden
 
@@ -202,7 +204,7 @@ def _rank(atom: Atom) -> tuple[bool, int]:
     return atom.origin is Origin.DERIVED, PRIORITY.index("structure" if is_choice(atom) else atom.category)
 
 
-def _is_given(atom: Atom) -> bool:
+def _is_run_input(atom: Atom) -> bool:
     """True for a message that cannot follow from an earlier output, such as the run's input."""
     return atom.origin is Origin.EXOGENOUS and atom.facet is not None and bool(atom.facet.messages)
 

@@ -20,7 +20,7 @@ from traces.core.json_types import JSONValue
 from traces.core.vocabulary import EdgeKind, StepType
 from traces.payloads.step_summaries import one_line
 
-_STANDING: Final = frozenset({"system prompt", "tool schemas", "model", "parameters"})
+_AGENT_SETTINGS: Final = frozenset({"system prompt", "tool schemas", "model", "parameters"})
 # Steps that only pass on their input.
 _PASSING: Final = frozenset({StepType.PROMPT, StepType.OUTPUT})
 # The place of the system prompt in a request.
@@ -80,41 +80,41 @@ def roots(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: F
                 is_replay=comparison.derived,
                 follows_model=outputs.models_precede(pair),
                 is_renamed=_is_renamed(pair),
-                taken_up=partial(words.taken_up, pair),
-                has_copies=partial(words.has_copies, pair),
-                explains=partial(words.explain, pair),
-                has_unread_answer=_unread(pair, outputs, flow),
+                explains_most=partial(words.explains_most, pair),
+                explains_some=partial(words.explains_some, pair),
+                explains_all=partial(words.explains_all, pair),
+                has_unread_answer=_has_unread_answer(pair, outputs, flow),
                 source_places=frozenset(travel.producer for travel in flow.incoming.get(pair.place, ())),
             )
             new_atoms = _own_changes(pair, facets.get(pair.place, ()), context)
             reactions += _reactions(pair, facets.get(pair.place, ()), context)
         for atom in new_atoms:
             atom_set.add(atom)
-    return Roots(atoms=_standing(comparison, atom_set.atoms), reactions=reactions)
+    return Roots(atoms=_with_agent_places(comparison, atom_set.atoms), reactions=reactions)
 
 
-def is_standing(atom: Atom) -> bool:
+def is_agent_setting(atom: Atom) -> bool:
     """True for a change that affects every call of a model: its prompt, tools, name or settings."""
-    return atom.facet is not None and atom.facet.kind in _STANDING
+    return atom.facet is not None and atom.facet.kind in _AGENT_SETTINGS
 
 
-def _standing(comparison: Comparison, atoms: list[Atom]) -> list[Atom]:
+def _with_agent_places(comparison: Comparison, atoms: list[Atom]) -> list[Atom]:
     """Add the agent's unpaired calls to the places of standing changes, in place of atoms of their own."""
     unpaired_models = [pair for pair in comparison.acting if pair.sides is None and pair.step.type == StepType.MODEL]
     places_by_agent: dict[str, set[int]] = {}
     for pair in unpaired_models:
         places_by_agent.setdefault(pair.step.role, set()).add(pair.place)
-    behind = {place for atom in atoms if is_standing(atom) for place in _of_agents(atom.pair, places_by_agent)}
+    behind = {place for atom in atoms if is_agent_setting(atom) for place in _agent_places(atom.pair, places_by_agent)}
     other_atoms = [atom for atom in atoms if atom.facet is not None or atom.pair.place not in behind]
     return [
-        replace(atom, places=tuple(sorted({*atom.places, *_of_agents(atom.pair, places_by_agent)})))
-        if is_standing(atom)
+        replace(atom, places=tuple(sorted({*atom.places, *_agent_places(atom.pair, places_by_agent)})))
+        if is_agent_setting(atom)
         else atom
         for atom in other_atoms
     ]
 
 
-def _of_agents(pair: Pair, places: Mapping[str, set[int]]) -> set[int]:
+def _agent_places(pair: Pair, places: Mapping[str, set[int]]) -> set[int]:
     """The places of the agents of a pair; a step may have another name on the other side."""
     roles = {step.role for step in (pair.base, pair.candidate) if step is not None}
     return set[int]().union(*(places.get(role, ()) for role in roles))
@@ -148,16 +148,16 @@ class _Context:
     has_unread_answer: bool
     source_places: frozenset[int]
     # Questions about two texts: whether earlier differing outputs explain all of their differences, most, or some.
-    explains: Callable[..., bool]
-    taken_up: Callable[[str, str], bool]
-    has_copies: Callable[[str, str], bool]
+    explains_all: Callable[..., bool]
+    explains_most: Callable[[str, str], bool]
+    explains_some: Callable[[str, str], bool]
 
 
 def _own_changes(pair: Pair, facets: Sequence[Facet], context: _Context) -> Iterator[Atom]:
     """Changes at this pair that no earlier change explains."""
     if pair.sides is None:
         if not context.is_tainted:
-            yield Atom(category="structure", places=(pair.place,), pair=pair, origin=_derived(context))
+            yield Atom(category="structure", places=(pair.place,), pair=pair, origin=_order_origin(context))
         return
     input_facets = [facet for facet in facets if facet.part != "output"]
     # Template and variables of one prompt are one change: only the rendered text is used.
@@ -174,7 +174,7 @@ def _own_changes(pair: Pair, facets: Sequence[Facet], context: _Context) -> Iter
             Origin.OPEN if context.follows_call and pair.step.type in _EXTERNAL else Origin.EXOGENOUS,
         )
     elif output_facets and ((pair.overridden and not passed_on) or (not input_facets and not context.is_tainted)):
-        yield _answer_atom(pair, output_facets[0], Origin.EXOGENOUS if pair.overridden else _derived(context))
+        yield _answer_atom(pair, output_facets[0], Origin.EXOGENOUS if pair.overridden else _order_origin(context))
 
 
 def _is_renamed(pair: Pair) -> bool:
@@ -188,7 +188,7 @@ def _has_same_request(pair: Pair) -> bool:
     return is_recorded and pair.step.type in {StepType.MODEL, *_EXTERNAL} and "input" not in pair.changes
 
 
-def _derived(context: _Context) -> Origin:
+def _order_origin(context: _Context) -> Origin:
     return Origin.DERIVED if context.follows_output else Origin.EXOGENOUS
 
 
@@ -209,10 +209,10 @@ def _answer_atom(pair: Pair, facet: Facet, origin: Origin) -> Atom:
 def _own_parts(facet: Facet, context: _Context) -> Iterator[tuple[Facet, Origin]]:
     """The facet, or those of its parts, that recorded data flow does not explain."""
     if facet.kind == "system prompt" and _OPENING in context.changed_paths:
-        yield from _beside_values(facet, context)
+        yield from _besides_changed_values(facet, context)
         return
-    if facet.part == "config" or facet.kind in _STANDING:
-        yield facet, _standing_origin(facet, context)
+    if facet.part == "config" or facet.kind in _AGENT_SETTINGS:
+        yield facet, _setting_origin(facet, context)
     elif facet.form == "messages":
         window_messages = tuple(item for item in facet.messages if _is_dropped(item, context))
         if window_messages:
@@ -224,26 +224,26 @@ def _own_parts(facet: Facet, context: _Context) -> Iterator[tuple[Facet, Origin]
             if own_messages:
                 yield replace(facet, messages=own_messages), origin
     elif not context.is_tainted:
-        yield facet, _derived(context)
+        yield facet, _order_origin(context)
     elif facet.kind == "template" and not _comes_from_change(facet, context):
         yield facet, Origin.OPEN if context.follows_output else Origin.EXOGENOUS
 
 
-def _beside_values(facet: Facet, context: _Context) -> Iterator[tuple[Facet, Origin]]:
+def _besides_changed_values(facet: Facet, context: _Context) -> Iterator[tuple[Facet, Origin]]:
     """The differences of a system prompt besides the content that a changed step put into it."""
     texts = _text(facet.base), _text(facet.candidate)
-    if _OPENING in context.whole_changed_paths or context.taken_up(*texts):
+    if _OPENING in context.whole_changed_paths or context.explains_most(*texts):
         return
-    yield facet, Origin.DERIVED if context.has_copies(*texts) else _standing_origin(facet, context)
+    yield facet, Origin.DERIVED if context.explains_some(*texts) else _setting_origin(facet, context)
 
 
-def _standing_origin(facet: Facet, context: _Context) -> Origin:
+def _setting_origin(facet: Facet, context: _Context) -> Origin:
     """Origin of a prompt, a tool list or a model: set with the agent, or chosen by code that read an earlier answer."""
     if not context.follows_output or (facet.part == "config" and facet.kind != "model"):
         return Origin.EXOGENOUS
     is_choice = context.is_renamed or (facet.kind == "system prompt" and _is_other_text(facet))
-    is_taken_up = context.taken_up(_text(facet.base), _text(facet.candidate))
-    return Origin.DERIVED if is_choice or is_taken_up else Origin.OPEN
+    uses_outputs = context.explains_most(_text(facet.base), _text(facet.candidate))
+    return Origin.DERIVED if is_choice or uses_outputs else Origin.OPEN
 
 
 def _text(value: JSONValue) -> str:
@@ -274,7 +274,7 @@ def _message_origin(item: MessagePair, context: _Context) -> Origin | None:
         reacts = context.is_replay and context.is_tainted and not first and item.role not in SYSTEM_ROLES
         return None if reacts else Origin.EXOGENOUS
     reply = item.role in SYSTEM_ROLES or (item.role == "user" and not (item.opening and context.follows_model))
-    return Origin.OPEN if reply and not context.taken_up(item.base, item.candidate) else Origin.DERIVED
+    return Origin.OPEN if reply and not context.explains_most(item.base, item.candidate) else Origin.DERIVED
 
 
 def _is_accounted_for(item: MessagePair, context: _Context) -> bool:
@@ -284,9 +284,9 @@ def _is_accounted_for(item: MessagePair, context: _Context) -> bool:
     have read it.
     """
     texts = item.base, item.candidate
-    if context.explains(*texts, places=context.source_places):
+    if context.explains_all(*texts, places=context.source_places):
         return True
-    return not context.explains(*texts) and not context.has_unread_answer
+    return not context.explains_all(*texts) and not context.has_unread_answer
 
 
 def _is_dropped(item: MessagePair, context: _Context) -> bool:
@@ -314,7 +314,7 @@ def _history_ends(pair: Pair, flow: Flow) -> tuple[int, int]:
     return last_indexes["base"], last_indexes["candidate"]
 
 
-def _unread(pair: Pair, outputs: ChangedOutputs, flow: Flow) -> bool:
+def _has_unread_answer(pair: Pair, outputs: ChangedOutputs, flow: Flow) -> bool:
     """True if an earlier model answer differs that no recorded data flow uses; then code has read it."""
     before = (
         output for output in outputs.pairs if output.step.type == StepType.MODEL and output.order_key < pair.order_key

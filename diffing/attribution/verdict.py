@@ -6,7 +6,7 @@ from typing import Final
 from diffing.attribution import effects
 from diffing.attribution.declared_config import declared_changes
 from diffing.attribution.reasoning import Reasoning, is_choice
-from diffing.attribution.roots import is_standing
+from diffing.attribution.roots import is_agent_setting
 from diffing.attribution.unexplained_changes import Atom
 from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.data_flow import Flow, FlowLink
@@ -111,7 +111,7 @@ class Case:
             )
         if self._is_manual_answer(path):
             return ManualAnswer(step=changes.step_name(cause.pair), answer=self._answer())
-        if not is_standing(cause) and (settings := self._settings_note()):
+        if not is_agent_setting(cause) and (settings := self._settings_note()):
             return ConfigurationDiffers(settings=settings, change=atom_phrase(cause), answer=self._answer())
         return SingleCause(
             change=atom_phrase(cause),

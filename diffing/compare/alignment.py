@@ -230,7 +230,7 @@ class _Alignment:
     def _can_pair(self, i: int, j: int) -> bool:
         """True if containers are similar, and if models did not request different tools."""
         if self.left[i].type == StepType.MODEL:
-            return not have_disjoint_tools(self.subtrees[0].look(i), self.subtrees[1].look(j))
+            return not have_disjoint_tools(self.subtrees[0].features(i), self.subtrees[1].features(j))
         root = self.left[i].parent_no is None and self.right[j].parent_no is None
         return root or self.left[i].type not in CONTAINERS or self._similarity(i, j) >= gap_alignment.LEAST
 
@@ -283,7 +283,7 @@ class _Alignment:
             self.moved_lefts.add(match.base)
 
     def _similarity(self, i: int, j: int) -> float:
-        return likeness(self.subtrees[0].look(i), self.subtrees[1].look(j))
+        return likeness(self.subtrees[0].features(i), self.subtrees[1].features(j))
 
     def _call_key(self, index: int, right: bool) -> Hashable:
         return call_key((self.right if right else self.left)[index])

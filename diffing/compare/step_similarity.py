@@ -22,7 +22,7 @@ _ID_WEIGHT: Final = 3
 _MIN_ID_LENGTH: Final = 4
 
 
-class Look(NamedTuple):
+class StepFeatures(NamedTuple):
     """The features that steps are compared by: row, text, contained calls and requested tools."""
 
     step: SideStep
@@ -41,23 +41,23 @@ class Subtrees:
         self._children: dict[int | None, list[int]] = {}
         for index, parent in enumerate(self._parents):
             self._children.setdefault(parent, []).append(index)
-        self._looks: dict[int, Look] = {}
+        self._features: dict[int, StepFeatures] = {}
 
     def children(self, parent: int | None) -> list[int]:
         return self._children.get(parent, [])
 
-    def look(self, index: int) -> Look:
+    def features(self, index: int) -> StepFeatures:
         """The features of a step, computed on first use; a model that requested calls is described by them."""
-        if index not in self._looks:
+        if index not in self._features:
             step = self._steps[index]
             children = self._children.get(index)
             content = _content(self._steps[child] for child in children) if children else _NO_CONTENT
             calls = [self._steps[call] for call in self.calls_by_model.get(index, ())]
             call_summaries = " ".join(call.summary for call in calls)
-            self._looks[index] = Look(
+            self._features[index] = StepFeatures(
                 step, call_summaries or step.summary, content, frozenset(call.tool_name for call in calls)
             )
-        return self._looks[index]
+        return self._features[index]
 
     def reader_of(self, call: int) -> int | None:
         """The model that reads a tool's answer first: the next sibling that is not a tool."""
@@ -81,7 +81,7 @@ class Subtrees:
         return dict(pair for siblings in self._children.values() for pair in _requested_calls(siblings, self._steps))
 
 
-def likeness(left: Look, right: Look) -> float:
+def likeness(left: StepFeatures, right: StepFeatures) -> float:
     """Similarity from 0 to 1; 0 for steps of different types or tools, which never correspond."""
     left_step, right_step = left.step, right.step
     if (
@@ -104,12 +104,12 @@ def likeness(left: Look, right: Look) -> float:
     return 0.55 * row_score + 0.45 * _content_similarity(left.content, right.content)
 
 
-def have_disjoint_tools(left: Look, right: Look) -> bool:
+def have_disjoint_tools(left: StepFeatures, right: StepFeatures) -> bool:
     """True if both requested tools, and none in common."""
     return bool(left.tools and right.tools) and left.tools.isdisjoint(right.tools)
 
 
-def _row_similarity(left: Look, right: Look) -> float:
+def _row_similarity(left: StepFeatures, right: StepFeatures) -> float:
     """Similarity of name and text; the same input or output raises the similarity of the text."""
     left_step, right_step = left.step, right.step
     name = 1.0 if left_step.role == right_step.role else 0.0

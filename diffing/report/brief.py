@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from diffing.compare.placeholders import MARK
-from diffing.report.evidence import deciding, has_proved, replay_counts, skipped_replays
+from diffing.report.evidence import deciding_evidence, has_proved, replay_counts, skipped_replays
 from diffing.report.run_outcomes import acting_pairs, compared_line, step_label
 from diffing.schemas.evidence import Evidence, GateStatus
 from diffing.schemas.report import AlignedPair, Attribution, Brief, DiffReport
@@ -95,7 +95,7 @@ def _certainty(attribution: Attribution) -> Certainty:
 
 
 def _reasons(report: DiffReport) -> Iterator[str]:
-    evidence = deciding(report.evidence)
+    evidence = deciding_evidence(report.evidence)
     if evidence is not None:
         yield from _proof(evidence)
     else:
@@ -201,7 +201,7 @@ def _next(report: DiffReport) -> str:
     attribution = report.attribution
     if attribution.verdict in {"no_difference", "no_effect"}:
         return briefs.next_step(NextKind.NOTHING_TO_EXPLAIN)
-    evidence = deciding(report.evidence)
+    evidence = deciding_evidence(report.evidence)
     latest = evidence or _latest_about_answer(report.evidence)
     if latest is not None and latest.cheapest_experiment is not None:
         experiment = latest.cheapest_experiment

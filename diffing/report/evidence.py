@@ -46,7 +46,7 @@ def strength(confidence: str) -> int:
     return _STRENGTH[_level(confidence)]
 
 
-def deciding(evidence: Sequence[Evidence]) -> Evidence | None:
+def deciding_evidence(evidence: Sequence[Evidence]) -> Evidence | None:
     """The evidence that decides the report's verdict, if any."""
     candidates = [item for item in evidence if decides(question_key(item.question), item.confidence)]
     return max(candidates, key=lambda item: _STRENGTH[item.confidence], default=None)
@@ -55,7 +55,7 @@ def deciding(evidence: Sequence[Evidence]) -> Evidence | None:
 def with_evidence(report: DiffReport, evidence: Sequence[Evidence]) -> DiffReport:
     """The report with its evidence, the newest last."""
     newest = list({question_key(item.question): item for item in evidence}.values())
-    best = deciding(newest)
+    best = deciding_evidence(newest)
     if best is None:
         return report.model_copy(update={"evidence": newest})
     attribution = _attribution(best, report.attribution)
