@@ -1,4 +1,4 @@
-"""Recorded runs of agents as recorders shape them: calls in parallel, containers around each step, agents in tools."""
+"""Recorded agent runs in the shapes of recorders: parallel calls, containers around each step, agents in tools."""
 
 import json
 from collections.abc import Sequence
@@ -15,16 +15,16 @@ TOOLS: JSONValue = [{"name": "look_up"}, {"name": "measure"}, {"name": "research
 
 @dataclass(frozen=True)
 class Asks:
-    """One call; `inside` are the turns of the agent that answers it, where one does.
+    """One call; `turns` are those of the agent that answers it, if any.
 
-    `by` is the type of the step that answers: recorders write agents and searches without a tool step around them.
+    `answering_type` is the type of the step that answers: recorders write agents and searches without a tool step.
     """
 
     tool: str
     arguments: JSONObject
     result: JSONValue = None
-    inside: Sequence["Turn"] = ()
-    by: Literal[StepType.TOOL, StepType.AGENT, StepType.RETRIEVAL] = StepType.TOOL
+    turns: Sequence["Turn"] = ()
+    answering_type: Literal[StepType.TOOL, StepType.AGENT, StepType.RETRIEVAL] = StepType.TOOL
 
 
 @dataclass(frozen=True)
@@ -37,18 +37,18 @@ Turn = Sequence[Asks] | Says
 
 @dataclass
 class _Agent:
-    """Writes the steps of one agent; in the shape `nodes` a model step, and the tools of a turn, have containers."""
+    """Writes the steps of one agent; in the shape `nodes`, model steps and the tools of a turn have containers."""
 
     key: str
     parent: str | None
     shape: Shape
     system: str
     task: str
-    interleaved: bool = False
-    prompted: bool = False
-    searched: bool = False
+    is_interleaved: bool = False
+    has_prompts: bool = False
+    has_searches: bool = False
     steps: list[RecordedStep] = field(default_factory=list)
-    said: str = ""
+    last_text: str = ""
 
     def __post_init__(self) -> None:
         self.history: list[JSONValue] = [
@@ -63,14 +63,14 @@ class _Agent:
     def _model(self, key: str, turn: Turn) -> None:
         message: JSONObject = {"role": "assistant", "content": turn.text if isinstance(turn, Says) else None}
         if isinstance(turn, Says):
-            self.said = turn.text
+            self.last_text = turn.text
         else:
             message["tool_calls"] = [
-                {"id": f"call_{key}.{at}", "name": asked.tool, "arguments": asked.arguments}
-                for at, asked in enumerate(turn)
+                {"id": f"call_{key}.{at}", "name": call.tool, "arguments": call.arguments}
+                for at, call in enumerate(turn)
             ]
-        parent = self._around(key, "agent")
-        if self.prompted:
+        parent = self._container(key, "agent")
+        if self.has_prompts:
             template: JSONObject = {"template": "{system}", "variables": {"system": self.system}}
             self.steps.append(
                 RecordedStep(
@@ -100,27 +100,27 @@ class _Agent:
         if not isinstance(turn, Says):
             self._calls(key, turn)
 
-    def _around(self, key: str, name: str) -> str | None:
+    def _container(self, key: str, name: str) -> str | None:
         if self.shape == "flat":
             return self.parent
         self.steps.append(RecordedStep(key=f"{key}.{name}", type=StepType.AGENT, name=name, parent=self.parent))
         return f"{key}.{name}"
 
-    def _calls(self, key: str, asked: Sequence[Asks]) -> None:
-        parent = self._around(key, "tools")
+    def _calls(self, key: str, turn_calls: Sequence[Asks]) -> None:
+        parent = self._container(key, "tools")
         groups: list[list[RecordedStep]] = []
-        for at, one in enumerate(asked):
+        for at, call in enumerate(turn_calls):
             call_id, tool = f"call_{key}.{at}", f"{key}.{at}"
-            result, steps = _answering(one, tool, parent, call_id, self.shape)
+            result, steps = _answering(call, tool, parent, call_id, self.shape)
             groups.append(steps)
             content = result if isinstance(result, str) else json.dumps(result)
             self.history.append({"role": "tool", "content": content, "tool_call_id": call_id})
-        self.steps += _interleaved(groups) if self.interleaved else [step for group in groups for step in group]
-        if self.searched:
+        self.steps += _interleave(groups) if self.is_interleaved else [step for group in groups for step in group]
+        if self.has_searches:
             self._search(key)
 
     def _search(self, key: str) -> None:
-        """Look up what was found last, and tell the model, as agents do that search before each request."""
+        """Search for the latest message and inject the result, like agents that search before each request."""
         query = f"more about {_last_words(self.history)}"
         text = f"The guide has a page on {query}."
         self.steps.append(
@@ -137,52 +137,52 @@ class _Agent:
 
 
 def _answering(
-    asked: Asks, key: str, parent: str | None, call_id: str, shape: Shape
+    call: Asks, key: str, parent: str | None, call_id: str, shape: Shape
 ) -> tuple[JSONValue, list[RecordedStep]]:
-    """The steps that answer a call, and what the model is handed."""
-    if asked.by is StepType.RETRIEVAL:
-        return _search(asked, key, parent)
-    around = parent if asked.by is StepType.AGENT else key
-    result, inside = _sub_agent(key, around, asked, shape) if asked.inside else (asked.result, [])
-    if asked.by is StepType.AGENT:
-        return result, inside
+    """Result of a call, and the steps that answer it."""
+    if call.answering_type is StepType.RETRIEVAL:
+        return _search(call, key, parent)
+    container = parent if call.answering_type is StepType.AGENT else key
+    result, steps = _sub_agent(key, container, call, shape) if call.turns else (call.result, [])
+    if call.answering_type is StepType.AGENT:
+        return result, steps
     step = RecordedStep(
         key=key,
         type=StepType.TOOL,
-        name=asked.tool,
-        tool_name=asked.tool,
+        name=call.tool,
+        tool_name=call.tool,
         parent=parent,
         call_id=call_id,
-        input=asked.arguments,
+        input=call.arguments,
         output=result,
     )
-    return result, [step, *inside]
+    return result, [step, *steps]
 
 
-def _search(asked: Asks, key: str, parent: str | None) -> tuple[JSONValue, list[RecordedStep]]:
-    """A retrieval that nobody's call id names; the model is handed the documents' texts."""
-    texts = [str(text) for text in asked.result] if isinstance(asked.result, list) else []
+def _search(call: Asks, key: str, parent: str | None) -> tuple[JSONValue, list[RecordedStep]]:
+    """A retrieval without a call id; the result contains the documents' texts."""
+    texts = [str(text) for text in call.result] if isinstance(call.result, list) else []
     documents: list[JSONValue] = [{"id": str(at), "content": text} for at, text in enumerate(texts)]
     step = RecordedStep(
         key=key,
         type=StepType.RETRIEVAL,
         name="guide",
         parent=parent,
-        input={**asked.arguments, "top_k": len(texts)},
+        input={**call.arguments, "top_k": len(texts)},
         output={"documents": documents},
     )
     return "\n".join(texts), [step]
 
 
-def _sub_agent(tool: str, parent: str | None, asked: Asks, shape: Shape) -> tuple[str, list[RecordedStep]]:
-    """An agent that answers a call, and what it says last."""
-    task = str(asked.arguments["task"])
+def _sub_agent(tool: str, parent: str | None, call: Asks, shape: Shape) -> tuple[str, list[RecordedStep]]:
+    """Last answer of an agent that answers a call, and its steps."""
+    task = str(call.arguments["task"])
     agent = RecordedStep(
         key=f"{tool}.agent", type=StepType.AGENT, name="researcher", parent=parent, input={"task": task}
     )
     inner = _Agent(key=f"{tool}.agent", parent=agent.key, shape=shape, system="You research.", task=f"Task: {task}")
-    inner.run(asked.inside)
-    return inner.said, [agent, *inner.steps]
+    inner.run(call.turns)
+    return inner.last_text, [agent, *inner.steps]
 
 
 def _last_words(history: Sequence[JSONValue]) -> str:
@@ -190,8 +190,8 @@ def _last_words(history: Sequence[JSONValue]) -> str:
     return str(last["content"]) if isinstance(last, dict) else ""
 
 
-def _interleaved(groups: Sequence[Sequence[RecordedStep]]) -> list[RecordedStep]:
-    """One step of each in turn, as parallel work is recorded."""
+def _interleave(groups: Sequence[Sequence[RecordedStep]]) -> list[RecordedStep]:
+    """Take one step of each group in turn, like recordings of parallel work."""
     longest = max(map(len, groups))
     return [group[at] for at in range(longest) for group in groups if at < len(group)]
 
@@ -200,27 +200,27 @@ def agent_run(
     turns: Sequence[Turn],
     *,
     shape: Shape = "flat",
-    interleaved: bool = False,
+    is_interleaved: bool = False,
     external_id: str = "agents",
     task: str = "How high is the tower, and who built it?",
     documents: Sequence[str] = (),
-    prompted: bool = False,
-    searched: bool = False,
+    has_prompts: bool = False,
+    has_searches: bool = False,
 ) -> RecordedRun:
-    """An agent step with its turns, and what it said as output; `documents` are looked up first, and told it."""
-    told = "\n".join((task, *documents))
+    """An agent step with its turns and its last answer as output; `documents` are retrieved first and injected."""
+    prompt = "\n".join((task, *documents))
     agent = _Agent(
         key="main",
         parent="main",
         shape=shape,
         system="You answer as a guide to the town would answer.",
-        task=told,
-        interleaved=interleaved,
-        prompted=prompted,
-        searched=searched,
+        task=prompt,
+        is_interleaved=is_interleaved,
+        has_prompts=has_prompts,
+        has_searches=has_searches,
     )
     if documents:
-        found: list[JSONValue] = [{"id": str(at), "content": text} for at, text in enumerate(documents)]
+        recorded_documents: list[JSONValue] = [{"id": str(at), "content": text} for at, text in enumerate(documents)]
         agent.steps.append(
             RecordedStep(
                 key="found",
@@ -228,20 +228,20 @@ def agent_run(
                 name="guide",
                 parent="main",
                 input={"query": task, "top_k": len(documents)},
-                output={"documents": found},
+                output={"documents": recorded_documents},
             )
         )
     agent.run(turns)
     root = RecordedStep(
-        key="main", type=StepType.AGENT, name="answerer", input={"task": task}, output={"text": agent.said}
+        key="main", type=StepType.AGENT, name="answerer", input={"task": task}, output={"text": agent.last_text}
     )
     output = RecordedStep(
         key="output",
         type=StepType.OUTPUT,
         name="answer",
         parent="main",
-        input={"text": agent.said},
-        output={"text": agent.said},
+        input={"text": agent.last_text},
+        output={"text": agent.last_text},
     )
     return RecordedRun(
         external_id=external_id, name="agents", app="agents", format="test", steps=(root, *agent.steps, output)
@@ -256,13 +256,15 @@ PARALLEL: Sequence[Turn] = ((HEIGHT, BUILDER), ANSWER)
 RESEARCH = Asks(
     "research",
     {"task": "find out how high the tower is"},
-    inside=((HEIGHT,), Says("I found out that it is 300 metres high.")),
+    turns=((HEIGHT,), Says("I found out that it is 300 metres high.")),
 )
 ORIGIN = Asks(
     "research",
     {"task": "find out who has built the tower"},
-    inside=((BUILDER,), Says("I found out that Ada Example built it.")),
+    turns=((BUILDER,), Says("I found out that Ada Example built it.")),
 )
-FOUND = Asks("search", {"query": "tickets for the tower"}, ["Tickets are 9 euros.", "Closed."], by=StepType.RETRIEVAL)
-NESTED: Sequence[Turn] = ((RESEARCH,), ANSWER)
+SEARCH = Asks(
+    "search", {"query": "tickets for the tower"}, ["Tickets are 9 euros.", "Closed."], answering_type=StepType.RETRIEVAL
+)
+SUB_AGENT: Sequence[Turn] = ((RESEARCH,), ANSWER)
 TEAM: Sequence[Turn] = ((RESEARCH, ORIGIN), ANSWER)

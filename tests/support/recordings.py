@@ -1,4 +1,4 @@
-"""A named cast of recordings: an order desk that answers customers with one tool."""
+"""Named recordings of an order desk that answers customers with one tool."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -60,20 +60,20 @@ def tool_step(key: str, call_id: str, order: str, output: JSONValue, **columns: 
 def order_run(external_id: str = "order-1", **columns: Any) -> RecordedRun:
     """A customer asks, the model looks the order up and answers: agent, model, tool, model, output."""
     question, call = user("Where is my order A-1042?"), asks("call-1", "A-1042")
-    found: JSONObject = {"order_id": "A-1042", "status": "shipped", "carrier": "Northwind Parcels"}
+    order: JSONObject = {"order_id": "A-1042", "status": "shipped", "carrier": "Northwind Parcels"}
     history: list[JSONValue] = [SYSTEM, question]
     later: list[JSONValue] = [*history, call, answers("call-1", '{"order_id":"A-1042","status":"shipped"}')]
-    told = says("Your order A-1042 has been shipped with Northwind Parcels.")
+    answer = says("Your order A-1042 has been shipped with Northwind Parcels.")
     steps = (
         RecordedStep(key="agent", type=StepType.AGENT, name="order desk", input={"task": "Where is my order A-1042?"}),
         model_step("ask", history, call, parent="agent", tokens_in=40, tokens_out=9, cost_usd=Decimal("0.001")),
-        tool_step("look", "call-1", "A-1042", found, parent="agent"),
-        model_step("tell", later, told, parent="agent", tokens_in=70, tokens_out=14, cost_usd=Decimal("0.002")),
+        tool_step("look", "call-1", "A-1042", order, parent="agent"),
+        model_step("tell", later, answer, parent="agent", tokens_in=70, tokens_out=14, cost_usd=Decimal("0.002")),
         RecordedStep(
-            key="out", type=StepType.OUTPUT, name="answer", parent="agent", output={"text": str(told["content"])}
+            key="out", type=StepType.OUTPUT, name="answer", parent="agent", output={"text": str(answer["content"])}
         ),
     )
-    timed = tuple(
+    timed_steps = tuple(
         replace(step, started_at=NOON + timedelta(seconds=at), ended_at=NOON + timedelta(seconds=at + 1))
         for at, step in enumerate(steps)
     )
@@ -82,7 +82,7 @@ def order_run(external_id: str = "order-1", **columns: Any) -> RecordedRun:
         "name": "Where is A-1042?",
         "app": "desk",
         "format": "test",
-        "steps": timed,
+        "steps": timed_steps,
         "environment": "test",
         "tags": ("orders", "first line"),
         "metadata": {"customer": 7},
@@ -91,7 +91,7 @@ def order_run(external_id: str = "order-1", **columns: Any) -> RecordedRun:
 
 
 def conversation(turns: int, external_id: str = "long", words: int = 12) -> RecordedRun:
-    """A customer who asks `turns` times; every request repeats the whole history, every second turn calls a tool."""
+    """A customer with `turns` questions; every request repeats the whole history, every second turn calls a tool."""
     history: list[JSONValue] = [SYSTEM]
     steps: list[RecordedStep] = []
     for turn in range(turns):
@@ -103,12 +103,12 @@ def conversation(turns: int, external_id: str = "long", words: int = 12) -> Reco
             result: JSONObject = {"order_id": order, "status": "shipped", "note": _filler(turn + 1, words)}
             steps.append(tool_step(f"look-{turn}", f"call-{turn}", order, result))
             history += [call, answers(f"call-{turn}", f"order {order} is shipped. {_filler(turn + 1, words)}")]
-        told = says(f"Answer {turn}: order {order} is on its way. " + _filler(turn + 2, words))
-        steps.append(model_step(f"tell-{turn}", list(history), told))
-        history.append(told)
+        answer = says(f"Answer {turn}: order {order} is on its way. " + _filler(turn + 2, words))
+        steps.append(model_step(f"tell-{turn}", list(history), answer))
+        history.append(answer)
     return RecordedRun(external_id=external_id, name="A long talk", app="desk", format="test", steps=tuple(steps))
 
 
 def _filler(seed: int, words: int) -> str:
-    """Words that differ from message to message, so that nothing is saved by chance."""
+    """Words that differ between messages, so that no storage is saved by chance."""
     return " ".join(f"{(seed * 2654435761 + place * 40503) % 2**32:08x}" for place in range(words))

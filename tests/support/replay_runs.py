@@ -1,4 +1,4 @@
-"""Recorded runs for the tests of replays: an order desk, and any chat with tools."""
+"""Recorded runs for replay tests: an order desk, and any chat with tools."""
 
 import json
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ POLICY = "Lost parcels are refunded in full within fourteen days after the loss 
 
 @dataclass(frozen=True)
 class Asks:
-    """A model's turn that asks for one tool."""
+    """A model's turn that requests one tool call."""
 
     tool: str
     arguments: JSONObject
@@ -62,7 +62,7 @@ class _Recorder:
     parameters: JSONObject
     steps: list[RecordedStep] = field(default_factory=list)
     history: list[JSONValue] = field(default_factory=lambda: [SYSTEM])
-    said: str = ""
+    last_text: str = ""
 
     def turn(self, number: int, user: str, turns: Sequence[Turn]) -> None:
         key = f"turn{number}"
@@ -71,7 +71,7 @@ class _Recorder:
         self.history.append(message)
         for index, turn in enumerate(turns):
             self.model_step(f"{key}.{index}", key, turn)
-        last: JSONObject = {"role": "assistant", "content": self.said}
+        last: JSONObject = {"role": "assistant", "content": self.last_text}
         step = RecordedStep(
             key=key,
             type=StepType.TURN,
@@ -87,7 +87,7 @@ class _Recorder:
         if isinstance(turn, Asks):
             message["tool_calls"] = [{"id": f"call_{key}", "name": turn.tool, "arguments": turn.arguments}]
         else:
-            self.said = turn.text
+            self.last_text = turn.text
         self.steps.append(
             RecordedStep(
                 key=key,
@@ -142,8 +142,8 @@ def order_desk(
         type=StepType.OUTPUT,
         name="answer",
         parent="agent",
-        input={"text": recorder.said},
-        output={"text": recorder.said},
+        input={"text": recorder.last_text},
+        output={"text": recorder.last_text},
     )
     return RecordedRun(
         external_id=external_id, name="order desk", app=app, format="test", steps=(agent, *recorder.steps, output)
@@ -151,7 +151,7 @@ def order_desk(
 
 
 def graph_of(run: RecordedRun, fork: int = 1) -> tuple[Graph, dict[str, JSONValue]]:
-    """The graph of a recording as the store would give it, and its payloads by reference."""
+    """Graph of a recording as the store loads it, and its payloads by reference."""
     numbers = {step.key: number for number, step in enumerate(run.steps, 1)}
     payloads: dict[str, JSONValue] = {}
     nodes = [_node(step, numbers, payloads) for step in run.steps]
@@ -178,35 +178,41 @@ def graph_of(run: RecordedRun, fork: int = 1) -> tuple[Graph, dict[str, JSONValu
             value=edge.evidence if edge.kind is EdgeKind.VALUE else "",
         )
         links[edge.consumer] = (*links.get(edge.consumer, ()), link)
-    before, opened = nodes[: fork - 1], _open(nodes, fork)
-    numbers_open: set[int | None] = {node.no for node in opened} or {None}
-    around = [node for node in before if node.type is StepType.AGENT and node.parent in numbers_open]
-    held = numbers_open | {node.no for node in around}
-    continued = {link.producer for found in links.values() for link in found if link.kind is EdgeKind.HISTORY}
+    before, open_containers = nodes[: fork - 1], _open(nodes, fork)
+    numbers_open: set[int | None] = {node.no for node in open_containers} or {None}
+    closed_agents = [node for node in before if node.type is StepType.AGENT and node.parent in numbers_open]
+    scope = numbers_open | {node.no for node in closed_agents}
+    continued_steps = {
+        link.producer for step_links in links.values() for link in step_links if link.kind is EdgeKind.HISTORY
+    }
     graph = Graph(
         fork=fork,
         nodes=tuple(nodes[fork - 1 :]),
-        links={no: found for no, found in links.items() if no >= fork},
-        open=tuple(opened),
-        earlier_calls=tuple(node for node in before if node.type is StepType.TOOL and node.parent in held),
-        earlier=tuple(node for node in before if (node in around and node not in opened) or node.no in continued),
+        links={no: step_links for no, step_links in links.items() if no >= fork},
+        open=tuple(open_containers),
+        earlier_calls=tuple(node for node in before if node.type is StepType.TOOL and node.parent in scope),
+        earlier=tuple(
+            node
+            for node in before
+            if (node in closed_agents and node not in open_containers) or node.no in continued_steps
+        ),
     )
     return graph, payloads
 
 
 def _open(nodes: Sequence[Node], fork: int) -> list[Node]:
-    """The steps before the fork that hold some after it."""
-    found: dict[int, Node] = {}
+    """Containers that are open at the fork."""
+    containers: dict[int, Node] = {}
     for node in nodes[fork - 1 :]:
         while node.parent is not None:
             node = nodes[node.parent - 1]
             if node.no < fork:
-                found[node.no] = node
-    return [found[no] for no in sorted(found)]
+                containers[node.no] = node
+    return [containers[no] for no in sorted(containers)]
 
 
 def _plain(value: JSONValue) -> JSONValue:
-    """A payload as the store gives it, in which every conversation is a list."""
+    """A payload as the store loads it, with every conversation as a list."""
     if isinstance(value, dict) and isinstance(messages := cast(object, value.get("messages")), Messages):
         return {**value, "messages": list(messages)}
     return value

@@ -1,4 +1,4 @@
-"""Previews of long runs read the run once, however many edits somebody tries."""
+"""Repeated previews of a long run read the run once."""
 
 import pytest
 from django.db import connection
@@ -13,7 +13,7 @@ from traces.runs import services
 
 
 @pytest.mark.django_db
-def test_the_next_preview_of_a_long_run_reads_no_graph() -> None:
+def test_next_preview_reads_no_graph() -> None:
     run = services.record(desk(700, "kept-graph")).run_id
 
     def preview(status: str) -> Plan:
@@ -22,7 +22,7 @@ def test_the_next_preview_of_a_long_run_reads_no_graph() -> None:
         return replays.preview(ReplayRequest(run=str(run), fork_step=2, overrides=overrides))
 
     first = preview("lost")
-    with CaptureQueriesContext(connection) as captured:
-        again = preview("delayed")
-    assert again.counts == first.counts
-    assert not [row for row in captured.captured_queries if "traces_edge" in row["sql"]]
+    with CaptureQueriesContext(connection) as queries:
+        repeated_preview = preview("delayed")
+    assert repeated_preview.counts == first.counts
+    assert not [row for row in queries.captured_queries if "traces_edge" in row["sql"]]

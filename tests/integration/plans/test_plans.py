@@ -1,4 +1,4 @@
-"""Plan = what happens, through sessions on the database: what a session does otherwise than planned, it says."""
+"""Sessions follow their plans, and report every deviation; on the database."""
 
 import dataclasses
 import json
@@ -25,18 +25,19 @@ from traces.models import Run, Step
 from traces.runs.services import record
 
 pytestmark = pytest.mark.django_db(transaction=True)
-some = settings(
+few_examples = settings(
     max_examples=20,
     deadline=None,
     derandomize=True,
-    phases=[Phase.generate],  # to shrink would take minutes
+    # Shrinking takes minutes
+    phases=[Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests run sessions themselves: nothing else may take them."""
+    """Disable the queue; the tests run sessions themselves."""
     held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
@@ -48,9 +49,10 @@ def server(settings: Settings) -> Iterator[ProviderServer]:
         providers.close()
 
 
-def replayed(fork: Replay, *, live: bool) -> tuple[ReplaySession, SessionView]:
+def run_session(fork: Replay, *, live: bool) -> tuple[ReplaySession, SessionView]:
     run = Run.objects.get(id=record(dataclasses.replace(fork.run, external_id=str(uuid4()), app=str(uuid4()))).run_id)
-    allow: list[Any] = [kind for kind in fork.policy.allow if kind == "model"]  # no tool is reviewed, nothing searches
+    # No tool is reviewed, nothing searches
+    allow: list[Any] = [kind for kind in fork.policy.allow if kind == "model"]
     allow = allow if live else []
     order = fork.policy.order if allow else "reuse"
     policy = fork.policy.model_copy(update={"allow": allow, "order": order, "fallback": "simulate"})
@@ -66,53 +68,55 @@ def replayed(fork: Replay, *, live: bool) -> tuple[ReplaySession, SessionView]:
 
 
 def became(session: ReplaySession) -> dict[int, str]:
-    """By source step from the fork on: the label of what it became."""
+    """Label of each source step from the fork on, after the session."""
     source = dict(Step.objects.filter(run=session.source_run).values_list("id", "sequence_no"))
     assert session.run_id is not None
     rows = Step.objects.filter(run_id=session.run_id, sequence_no__gte=session.fork_sequence_no).order_by("sequence_no")
     return {source[key]: label for key, label in rows.values_list("source_step", "label") if key in source}
 
 
-def planned(session: ReplaySession) -> dict[int, str]:
-    """By source step from the fork on: its planned label, but for those that it does not come to."""
+def planned_labels(session: ReplaySession) -> dict[int, str]:
+    """Planned label of each source step from the fork on, except skipped ones."""
     numbers = range(session.fork_sequence_no, session.source_run.step_count + 1)
-    said = {no: session.planned.get(str(no), ["reuse", "exact", ""]) for no in numbers}
-    return {no: label or "" for no, (action, label, _) in said.items() if action != "unreached"}
+    answers = {no: session.planned.get(str(no), ["reuse", "exact", ""]) for no in numbers}
+    return {no: label or "" for no, (action, label, _) in answers.items() if action != "unreached"}
 
 
-@some
+@few_examples
 @given(forks())
-def test_without_live_answers_sessions_do_what_was_planned(server: ProviderServer, fork: Replay) -> None:
-    session, view = replayed(fork, live=False)
+def test_sessions_without_live_answers_follow_plan(server: ProviderServer, fork: Replay) -> None:
+    session, view = run_session(fork, live=False)
     assert session.status.startswith("completed"), session.error
-    assert became(session) == planned(session)
+    assert became(session) == planned_labels(session)
     assert [text for text in view.divergences if "planned" in text] == []
 
 
 answers = st.lists(st.one_of(texts, st.lists(st.one_of(plain, agents), min_size=1, max_size=3)), min_size=1, max_size=8)
 
 
-@some
+@few_examples
 @given(forks(), answers)
-def test_what_live_answers_change_is_said(server: ProviderServer, fork: Replay, said: list[str | list[Asks]]) -> None:
-    server.respond = _model(said)
-    session, view = replayed(fork, live=True)
+def test_changes_from_live_answers_are_reported(
+    server: ProviderServer, fork: Replay, answers: list[str | list[Asks]]
+) -> None:
+    server.respond = _model(answers)
+    session, view = run_session(fork, live=True)
     assert session.status.startswith("completed"), session.error
-    was, is_now = planned(session), became(session)
+    was, is_now = planned_labels(session), became(session)
     for no in was.keys() & is_now.keys():
-        told = any(text.startswith(f"Step {no} was planned") for text in view.divergences)
-        assert told == (was[no] != is_now[no]), f"step {no}: planned {was[no]}, became {is_now[no]}"
+        is_reported = any(text.startswith(f"Step {no} was planned") for text in view.divergences)
+        assert is_reported == (was[no] != is_now[no]), f"step {no}: planned {was[no]}, became {is_now[no]}"
     if was.keys() - is_now.keys():
         assert view.divergences
 
 
-def _model(said: list[str | list[Asks]]) -> Any:
-    """A model that says these over and over."""
+def _model(answers: list[str | list[Asks]]) -> Any:
+    """A model that repeats these answers."""
     count = iter(range(10_000))
 
     def respond(exchange: Exchange) -> None:
         number = next(count)
-        answer = said[number % len(said)]
+        answer = answers[number % len(answers)]
         delta: dict[str, Any] = {"role": "assistant"}
         if isinstance(answer, str):
             delta["content"] = answer
@@ -122,9 +126,9 @@ def _model(said: list[str | list[Asks]]) -> Any:
                     "index": at,
                     "id": f"live_{number}_{at}",
                     "type": "function",
-                    "function": {"name": one.tool, "arguments": json.dumps(one.arguments)},
+                    "function": {"name": call.tool, "arguments": json.dumps(call.arguments)},
                 }
-                for at, one in enumerate(answer)
+                for at, call in enumerate(answer)
             ]
         exchange.stream()
         exchange.send(openai_chunk(delta))

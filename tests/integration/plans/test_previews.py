@@ -1,4 +1,4 @@
-"""Previews over REST: repeated ones come from memory while nothing changes, and new ones are limited."""
+"""Previews over REST: repeated ones come from memory until something changes, and new ones are limited."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -29,7 +29,7 @@ def _fresh_windows() -> Iterator[None]:
 
 @pytest.fixture
 def limit(monkeypatch: pytest.MonkeyPatch) -> int:
-    """Windows of two previews."""
+    """Limit of two previews per window."""
     monkeypatch.setattr(previews, "FORKS", replace(previews.FORKS, limit=2))
     monkeypatch.setattr(previews, "SEARCHES", replace(previews.SEARCHES, limit=2))
     return 2
@@ -43,12 +43,12 @@ def preview(client: Client, body: dict[str, Any], path: str = "replays") -> Any:
     return client.post(f"/api/v1/{path}/preview", body, content_type="application/json")
 
 
-def recorded(external_id: str = "order-1") -> str:
+def stored_run(external_id: str = "order-1") -> str:
     return str(record(order_run(external_id)).run_id)
 
 
 def is_planned(client: Client, body: dict[str, Any]) -> bool:
-    """Whether this preview is computed, not remembered."""
+    """True if this preview is computed rather than cached."""
     with CaptureQueriesContext(
         connection,
     ) as queries:
@@ -57,42 +57,42 @@ def is_planned(client: Client, body: dict[str, Any]) -> bool:
 
 
 def test_repeated_preview_comes_from_memory(client: Client) -> None:
-    body = fork(recorded())
+    body = fork(stored_run())
     assert [is_planned(client, body), is_planned(client, body)] == [True, False]
     assert preview(client, body).json() == preview(client, body).json()
     assert is_planned(client, fork(body["run"], "It is lost."))
 
 
 def test_repeated_experiment_preview_is_remembered(client: Client, limit: int) -> None:
-    body = {"run": recorded(), "axes": [], "policy": {"order": "reuse"}}
+    body = {"run": stored_run(), "axes": [], "policy": {"order": "reuse"}}
     answers = [preview(client, body, "experiments") for _ in range(limit + 2)]
     assert {answer.status_code for answer in answers} == {200}
     assert len({answer.content for answer in answers}) == 1
 
 
 def test_new_run_of_app_renews_previews(client: Client) -> None:
-    body = fork(recorded())
+    body = fork(stored_run())
     is_planned(client, body)
-    recorded("order-2")
+    stored_run("order-2")
     assert is_planned(client, body)
 
 
 def test_tool_decision_renews_previews(client: Client) -> None:
-    body = fork(recorded())
+    body = fork(stored_run())
     is_planned(client, body)
     services.decide({"get_order": True}, author="operator")
     assert is_planned(client, body)
 
 
 def test_configuration_renews_previews(client: Client, settings: Settings) -> None:
-    body = fork(recorded())
+    body = fork(stored_run())
     is_planned(client, body)
     settings.PROVIDERS = {"desk": PROVIDER}
     assert is_planned(client, body)
 
 
 def test_too_many_new_previews_are_refused(client: Client, limit: int) -> None:
-    run = recorded()
+    run = stored_run()
     answers = [preview(client, fork(run, f"Answer {number}.")) for number in range(limit + 1)]
     assert [answer.status_code for answer in answers] == [200, 200, 429]
     assert (answers[-1]["Retry-After"], answers[-1].json()["code"]) == ("60", "rate_limited")
@@ -100,7 +100,7 @@ def test_too_many_new_previews_are_refused(client: Client, limit: int) -> None:
 
 
 def test_bisection_previews_are_limited(client: Client, limit: int) -> None:
-    body = {"run": recorded(), "checks": [{"kind": "contains", "text": "refunded"}]}
+    body = {"run": stored_run(), "checks": [{"kind": "contains", "text": "refunded"}]}
     assert [preview(client, body, "bisections").status_code for _ in range(limit + 1)] == [200, 200, 429]
 
 

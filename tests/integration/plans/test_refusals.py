@@ -1,4 +1,4 @@
-"""Every refusal of a replay: its code, and the entry that caused it, in a preview and at launch."""
+"""Every refusal of a replay, with its code and entry, in a preview and at launch."""
 
 from dataclasses import replace
 from typing import Any
@@ -26,19 +26,21 @@ def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
-def refused(client: Client, run: str, entries: Any = (), policy: Any = None, fork: int | None = 3) -> tuple[str, str]:
-    """The first refusal of the preview, which a launch gives as well, and starts nothing."""
+def refusal_of(
+    client: Client, run: str, entries: Any = (), policy: Any = None, fork: int | None = 3
+) -> tuple[str, str]:
+    """First refusal of the preview; a launch returns the same and starts nothing."""
     body = {"run": run, "fork_step": fork, "overrides": {"overrides": list(entries)}, "policy": policy or {}}
-    previewed = client.post("/api/v1/replays/preview", body, content_type="application/json").json()
-    launched = client.post("/api/v1/replays", body, content_type="application/json").json()
-    found = previewed["refusals"][0] if "refusals" in previewed else previewed
-    assert (launched["code"], launched["where"], launched["detail"]) == (found["code"], found["where"], found["detail"])
+    preview = client.post("/api/v1/replays/preview", body, content_type="application/json").json()
+    launch = client.post("/api/v1/replays", body, content_type="application/json").json()
+    refusal = preview["refusals"][0] if "refusals" in preview else preview
+    assert (launch["code"], launch["where"], launch["detail"]) == (refusal["code"], refusal["where"], refusal["detail"])
     assert not ReplaySession.objects.exists()
-    return found["code"], found["where"]
+    return refusal["code"], refusal["where"]
 
 
 @pytest.mark.parametrize(
-    ("entries", "policy", "code", "where"),
+    ("entries", "policy", "code", "pointer"),
     [
         ([{"match": {"step": 2}, "output": "x"}], {}, "override_before_fork", f"{ENTRY}/match/step"),
         (
@@ -95,36 +97,34 @@ def refused(client: Client, run: str, entries: Any = (), policy: Any = None, for
         ([], {**LIVE_TOOLS, "order": "reexecute"}, "tool_review_required", "/policy/allow"),
     ],
 )
-def test_what_a_request_asks_for(
-    client: Client, settings: Any, entries: Any, policy: Any, code: str, where: str
-) -> None:
+def test_refused_requests(client: Client, settings: Any, entries: Any, policy: Any, code: str, pointer: str) -> None:
     with provider_server(openai_text("fine")) as server:
         settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": f"{server.base_url}/v1"}}
-        assert refused(client, str(record(order_desk()).run_id), entries, policy) == (code, where)
+        assert refusal_of(client, str(record(order_desk()).run_id), entries, policy) == (code, pointer)
 
 
-def test_a_run_that_is_still_recorded(client: Client) -> None:
+def test_unsealed_run_is_refused(client: Client) -> None:
     run = services.open_run(name="open", app="desk", source_run=None)
-    assert refused(client, str(run.id), fork=None) == ("source_not_sealed", "/run")
+    assert refusal_of(client, str(run.id), fork=None) == ("source_not_sealed", "/run")
 
 
 @pytest.mark.parametrize("metadata", [{"redaction": {"status": "failed"}}, {"redaction_status": "blocked"}])
-def test_a_run_whose_redaction_failed(client: Client, metadata: Any) -> None:
+def test_run_with_failed_redaction_is_refused(client: Client, metadata: Any) -> None:
     run = record(replace(order_desk(), metadata=metadata)).run_id
-    assert refused(client, str(run)) == ("privacy_blocked", "/run")
+    assert refusal_of(client, str(run)) == ("privacy_blocked", "/run")
 
 
-def test_a_payload_that_is_gone(client: Client) -> None:
+def test_missing_payload_is_refused(client: Client) -> None:
     run = record(order_desk()).run_id
     with services.retention():
         Artifact.objects.filter(sha256=Step.objects.get(run_id=run, sequence_no=9).input_ref).delete()
-    assert refused(client, str(run), [TEMPERATURE]) == ("artifact_missing", "/run")
+    assert refusal_of(client, str(run), [TEMPERATURE]) == ("artifact_missing", "/run")
     assert Run.objects.count() == 1
 
 
-def test_a_recording_without_any_content(client: Client) -> None:
-    """Reusing nothing would be called exact."""
+def test_recording_without_content_is_refused(client: Client) -> None:
+    """Without content, reuse would be labelled exact."""
     whole = order_desk()
     steps = tuple(replace(step, input=None, output=None) for step in whole.steps)
     run = record(replace(whole, steps=steps)).run_id
-    assert refused(client, str(run), fork=None) == ("artifact_missing", "/run")
+    assert refusal_of(client, str(run), fork=None) == ("artifact_missing", "/run")

@@ -1,7 +1,7 @@
-"""What Kurral, ReplayControl, Prela, Krabs and the replay-fork-diff document say or do, case by case.
+"""Behaviour of Kurral, ReplayControl, Prela, Krabs and the replay-fork-diff document, case by case.
 
-The cases in `tests/fixtures/cases` are written anew, in the words and by the rulings of this project where the
-systems contradict themselves or each other; each one drives the function that the product itself uses.
+The cases in `tests/fixtures/cases` are our own. Where the systems contradict themselves or each other, they follow
+this project's decisions. Each case drives the function that the product uses.
 
     area                        here   where the rest is
     determinism, replay type      17
@@ -70,25 +70,25 @@ Case = dict[str, Any]
 
 
 def cases(name: str) -> pytest.MarkDecorator:
-    """Every case of a file as a parameter, under its own words."""
-    found: list[Case] = json.loads((CASES / f"{name}.json").read_text("utf-8"))
-    return pytest.mark.parametrize("case", [pytest.param(case, id=case["case"]) for case in found])
+    """Parametrize a test with the cases of a file, named by their descriptions."""
+    loaded_cases: list[Case] = json.loads((CASES / f"{name}.json").read_text("utf-8"))
+    return pytest.mark.parametrize("case", [pytest.param(case, id=case["case"]) for case in loaded_cases])
 
 
-def config(given: Case) -> ModelConfig:
-    return ModelConfig(provider=given["provider"], model=given["model"], parameters=given["parameters"])
+def config(settings: Case) -> ModelConfig:
+    return ModelConfig(provider=settings["provider"], model=settings["model"], parameters=settings["parameters"])
 
 
 @cases("determinism")
 def test_determinism_and_replay_type(case: Case) -> None:
     pairs = [(config(case["recorded"]), config(case["current"]))] if case["current"] else []
-    found = assess(pairs, changed=case["changed"], threshold=case["threshold"])
-    assert (found.score, replay_type(found)) == (case["score"], case["type"])
-    assert (found.critical_changes, found.other_changes) == (case["critical"], case["other"])
+    determinism = assess(pairs, changed=case["changed"], threshold=case["threshold"])
+    assert (determinism.score, replay_type(determinism)) == (case["score"], case["type"])
+    assert (determinism.critical_changes, determinism.other_changes) == (case["critical"], case["other"])
 
 
 @cases("tool_matching")
-def test_which_recorded_call_answers(case: Case) -> None:
+def test_recorded_call_that_answers(case: Case) -> None:
     calls: resolution_tool_matching.RecordedCalls[int] = resolution_tool_matching.RecordedCalls()
     calls.add(1, "tool", case["recorded"])
     exact, similar = calls.exact("tool", case["request"]), calls.similar("tool", case["request"], 0.85)
@@ -99,24 +99,25 @@ def test_which_recorded_call_answers(case: Case) -> None:
         assert 0 < alike < 0.85
     else:
         assert alike == pytest.approx(case["similarity"], abs=1e-4)
-    if (match := exact or similar) is not None:  # it is used up by that
+    # It is used up by that
+    if (match := exact or similar) is not None:
         calls.use(match.call)
         assert calls.exact("tool", case["request"]) is calls.similar("tool", case["request"], 0.85) is None
 
 
 @cases("replay_control_keys")
-def test_the_key_of_a_call(case: Case) -> None:
+def test_key_of_call(case: Case) -> None:
     assert call_key(case["tool"], case["arguments"]) == case["key"]
 
 
-def test_which_calls_are_the_same_call() -> None:
+def test_calls_with_equal_keys() -> None:
     keys = {case["case"]: case["key"] for case in json.loads((CASES / "replay_control_keys.json").read_text("utf-8"))}
     assert keys['t {"z": 2, "a": 1}'] == keys['t {"a": 1, "z": 2}']
     assert len(set(keys.values())) == len(keys) - 1
 
 
 @cases("replay_control")
-def test_a_call_that_succeeded_is_not_made_again(case: Case) -> None:
+def test_successful_call_is_not_repeated(case: Case) -> None:
     spec = None if case["idempotent"] is None else ToolSpec(name="t", idempotent=case["idempotent"])
     turn, next_turn = ReplayControl(), ReplayControl()
     for outcome in case["history"]:
@@ -129,14 +130,15 @@ def test_a_call_that_succeeded_is_not_made_again(case: Case) -> None:
 
 
 @cases("replay_control_turns")
-def test_a_turn_of_calls(case: Case) -> None:
+def test_calls_of_one_turn(case: Case) -> None:
     turn = ReplayControl()
     for step, call in enumerate(case["calls"], 1):
         spec = None if case["idempotent"] is None else ToolSpec(name=call["tool"], idempotent=case["idempotent"])
         decision = turn.should_skip(call["tool"], call["arguments"], spec)
         assert decision.skip is call["skip"], step
         if call["skip"]:
-            assert 0 < (decision.step or 0) < step  # it names the success
+            # It names the success
+            assert 0 < (decision.step or 0) < step
         elif call["outcome"] == "success":
             turn.record_success(call["tool"], call["arguments"], spec, step=step)
         else:
@@ -145,17 +147,17 @@ def test_a_turn_of_calls(case: Case) -> None:
 
 
 @cases("side_effects")
-def test_what_a_tools_words_suggest(case: Case) -> None:
-    found = suggest(case["tool"], case["description"])
-    assert (found.safe, case["says"] in found.reason) == (case["safe"], True)
+def test_suggestion_from_tool_words(case: Case) -> None:
+    suggestion = suggest(case["tool"], case["description"])
+    assert (suggestion.safe, case["says"] in suggestion.reason) == (case["safe"], True)
 
 
 @cases("side_effect_files")
-def test_a_file_of_decisions(case: Case) -> None:
+def test_file_of_tool_decisions(case: Case) -> None:
     if "refused" in case:
-        with pytest.raises(InvalidReplay) as refused:
+        with pytest.raises(InvalidReplay) as refusal:
             side_effects_yaml.read(case["file"].encode())
-        assert refused.value.where == case["refused"]
+        assert refusal.value.where == case["refused"]
     else:
         assert side_effects_yaml.read(case["file"].encode()) == side_effects_yaml.ToolFile(
             tools=case["tools"], done=case["done"]
@@ -163,7 +165,7 @@ def test_a_file_of_decisions(case: Case) -> None:
 
 
 @cases("tool_accuracy")
-def test_how_well_the_tools_were_kept(case: Case) -> None:
+def test_tool_accuracy(case: Case) -> None:
     counts = ToolAccuracy(
         total_original=case["total"], used_original=case["used"], new=case["new"], unused=case["unused"]
     )
@@ -171,18 +173,18 @@ def test_how_well_the_tools_were_kept(case: Case) -> None:
 
 
 @cases("ars")
-def test_the_regression_score(case: Case) -> None:
-    found = regression_score(case["similarity"], case["accuracy"])
-    assert (found, reading(found)) == (case["ars"], case["reading"])
+def test_regression_score(case: Case) -> None:
+    score = regression_score(case["similarity"], case["accuracy"])
+    assert (score, reading(score)) == (case["ars"], case["reading"])
 
 
 @cases("similarity")
-def test_how_alike_two_texts_are(case: Case) -> None:
-    [found], [back] = (likeness.Lexical().compare([pair]) for pair in _both_ways(case))
-    assert found.method == case["method"]
+def test_similarity_of_two_texts(case: Case) -> None:
+    [forward], [backward] = (likeness.Lexical().compare([pair]) for pair in _both_ways(case))
+    assert forward.method == case["method"]
     if case["score"] is not None:
-        assert round(found.score, 4) == case["score"]
-    assert back.method == found.method
+        assert round(forward.score, 4) == case["score"]
+    assert backward.method == forward.method
 
 
 def _both_ways(case: Case) -> tuple[tuple[str, str], tuple[str, str]]:
@@ -190,51 +192,51 @@ def _both_ways(case: Case) -> tuple[tuple[str, str], tuple[str, str]]:
 
 
 @cases("similarity_readings")
-def test_what_a_similarity_means(case: Case) -> None:
+def test_meaning_of_similarity(case: Case) -> None:
     assert likeness.reading(case["score"]) == case["reading"]
 
 
 @cases("retries")
 @pytest.mark.parametrize("sdk", [openai, anthropic])
-def test_which_failures_are_tried_again(case: Case, sdk: Any) -> None:
+def test_failures_that_are_retried(case: Case, sdk: Any) -> None:
     request = httpx2.Request("POST", "http://127.0.0.1:9/v1")
     error = sdk.APIStatusError(
         "429 in a message says nothing", response=httpx2.Response(case["status"], request=request), body=None
     )
-    found = classify(error, Provider(name="desk", protocol="openai", base_url="http://127.0.0.1:9/v1"), "")
-    assert (found.code, found.retryable, found.status) == (case["code"], case["retryable"], case["status"])
+    failure = classify(error, Provider(name="desk", protocol="openai", base_url="http://127.0.0.1:9/v1"), "")
+    assert (failure.code, failure.retryable, failure.status) == (case["code"], case["retryable"], case["status"])
 
 
 @cases("back_off")
-def test_how_long_it_waits(case: Case) -> None:
+def test_retry_delays(case: Case) -> None:
     retries = Retries.model_validate(case["retries"])
     assert [back_off(retries, failures) for failures in range(1, retries.max + 1)] == case["delays"]
 
 
 @cases("costs")
-def test_what_tokens_cost(case: Case) -> None:
+def test_cost_of_tokens(case: Case) -> None:
     if "unknown" in case:
         assert _price(case["unknown"]) is None
     else:
         assert 0 < _price(case["cheaper"]) < _price(case["dearer"])
 
 
-def _price(given: list[Any]) -> Any:
-    provider, model, tokens_in, tokens_out = given
+def _price(rates: list[Any]) -> Any:
+    provider, model, tokens_in, tokens_out = rates
     return price(provider, model, tokens_in, tokens_out, 0, AT)
 
 
 @cases("providers")
-def test_who_serves_a_model_that_names_nobody(case: Case, monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+def test_provider_of_model_without_provider(case: Case, monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
     settings.PROVIDERS = {}
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.setenv(name, "k")
-    found = provider_for("", case["model"], None)
-    assert (found.name if found else None) == case["provider"]
+    provider = provider_for("", case["model"], None)
+    assert (provider.name if provider else None) == case["provider"]
 
 
 @cases("nesting")
-def test_however_deep_a_run_is_nested_it_is_replayed(case: Case) -> None:
+def test_deeply_nested_run_is_replayed(case: Case) -> None:
     agents = [
         RecordedStep(key=f"a{at}", type=StepType.AGENT, name="agent", parent=f"a{at - 1}" if at else None)
         for at in range(case["depth"])
@@ -249,14 +251,14 @@ def test_however_deep_a_run_is_nested_it_is_replayed(case: Case) -> None:
         output=2,
     )
     run = replace(order_desk(), steps=(*agents, call))
-    found = labels(Replay(run=run, fork=1, entries=[], policy=Policy()).execute())
-    assert set(found.values()) == {"exact source_output_reused"}
-    assert len(found) == case["depth"] + 1
+    labels_by_step = labels(Replay(run=run, fork=1, entries=[], policy=Policy()).execute())
+    assert set(labels_by_step.values()) == {"exact source_output_reused"}
+    assert len(labels_by_step) == case["depth"] + 1
 
 
 @dataclass
-class _Asked:
-    """A model that always answers the same, and what it was asked."""
+class _FixedModel:
+    """A model with one fixed answer, and its requests."""
 
     answer: str
     requests: dict[int, JSONObject] = field(default_factory=dict)
@@ -268,24 +270,25 @@ class _Asked:
 
 
 @cases("replays")
-def test_what_becomes_of_every_step(case: Case) -> None:
+def test_outcome_of_every_step(case: Case) -> None:
     run = order_desk(parameters=case["parameters"])
-    asked = _Asked(case["answer"] or "")
+    environment = _FixedModel(case["answer"] or "")
     fork = Replay(run=run, fork=case["fork"], entries=case["overrides"], policy=Policy.model_validate(case["policy"]))
     before = dict(fork.payloads)
-    events = fork.execute(asked if case["answer"] else None)
-    found = labels(events)
-    assert {no: found[int(no)] for no in case["labels"]} == case["labels"]
-    before_fork = {no for no in found if no < case["fork"] and fork.graph.by_no[no].type not in CONTAINERS}
-    assert all(found[no] == "exact source_output_reused" for no in before_fork)
-    assert fork.payloads == before  # the source is never touched
+    events = fork.execute(environment if case["answer"] else None)
+    labels_by_step = labels(events)
+    assert {no: labels_by_step[int(no)] for no in case["labels"]} == case["labels"]
+    before_fork = {no for no in labels_by_step if no < case["fork"] and fork.graph.by_no[no].type not in CONTAINERS}
+    assert all(labels_by_step[no] == "exact source_output_reused" for no in before_fork)
+    # The source is never touched
+    assert fork.payloads == before
     assert case.get("new", []) == _new(events)
     if "request" in case:
-        _check_request(asked.requests[case["request"]["step"]], case["request"])
+        _check_request(environment.requests[case["request"]["step"]], case["request"])
 
 
 def _new(events: list[Event]) -> list[list[str]]:
-    """The calls that the recording does not have, and what became of them."""
+    """New calls and their outcomes."""
     return [
         [event.call.callee, f"{event.answer.label} {event.answer.reason}"]
         for event in events
@@ -304,24 +307,24 @@ def _check_request(request: JSONObject, expected: Case) -> None:
 
 
 @cases("retrievals")
-def test_what_becomes_of_a_retrieval(case: Case) -> None:
-    model: Model = _Asked("new")
+def test_outcome_of_retrieval(case: Case) -> None:
+    model: Model = _FixedModel("new")
     fork = Replay(run=library(), fork=1, entries=case["overrides"], policy=Policy())
     if "refused" in case:
         assert [refusal.code for refusal in fork.plan().refusals] == [case["refused"]]
         return
     events = fork.execute(model)
-    found = labels(events)
-    assert {no: found[int(no)] for no in case["labels"]} == case["labels"]
+    labels_by_step = labels(events)
+    assert {no: labels_by_step[int(no)] for no in case["labels"]} == case["labels"]
     if "documents" in case:
         output = next(event.answer.output for event in events if isinstance(event, StepResolved) and event.call.no == 1)
         assert isinstance(output, dict)
         assert [document["id"] for document in output["documents"]] == case["documents"]  # type: ignore[union-attr, index, call-overload]  # documents of the fixture
 
 
-def test_where_the_rest_is_exists() -> None:
-    """The table above names files that are there."""
+def test_referenced_tests_exist() -> None:
+    """The table above names existing files."""
     assert __doc__ is not None
-    named = {word.strip(",;:.") for word in __doc__.split() if word.startswith("test_")}
-    there = {path.stem for path in Path(__file__).parents[2].rglob("test_*.py")}
-    assert named - there == set()
+    referenced_names = {word.strip(",;:.") for word in __doc__.split() if word.startswith("test_")}
+    existing_names = {path.stem for path in Path(__file__).parents[2].rglob("test_*.py")}
+    assert referenced_names - existing_names == set()

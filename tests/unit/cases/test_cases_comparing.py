@@ -1,4 +1,4 @@
-"""What the systems say of comparing two runs, case by case; see `test_cases`."""
+"""Comparison of two runs as other systems define it, case by case; see `test_cases`."""
 
 from dataclasses import replace
 from typing import Any
@@ -25,13 +25,13 @@ from tests.support.comparing import (
 )
 from tests.unit.cases.test_cases import Case, cases
 
-ASKED = [user("Where is the parcel?")]
+QUESTION = [user("Where is the parcel?")]
 ANSWER = said("It is on its way.")
 
 
 def _side(change: Case, store: Store) -> Side:
-    """An agent with one model step that has the columns and payloads of the case."""
-    side = side_of([agent(), model(ASKED, ANSWER)], store)
+    """An agent with one model step that has the case's columns and payloads."""
+    side = side_of([agent(), model(QUESTION, ANSWER)], store)
     columns: dict[str, Any] = {
         f"{name}_ref" if name in {"input", "output"} else name: store.save(value)
         if name in {"input", "output"}
@@ -45,32 +45,37 @@ def _side(change: Case, store: Store) -> Side:
 def _report(case: Case) -> DiffReport:
     store = Store()
     base, candidate = _side(case["base"], store), _side(case["candidate"], store)
-    steps = [replace(one, origin=other.origin) for one, other in zip(candidate.steps, base.steps, strict=True)]
+    steps = [
+        replace(step, origin=base_step.origin) for step, base_step in zip(candidate.steps, base.steps, strict=True)
+    ]
     return compared(base, replace(candidate, steps=steps, run=replace(candidate.run, source_run=base.run.id)), store)
 
 
 @cases("comparing")
-def test_what_counts_as_a_difference(case: Case) -> None:
+def test_differences(case: Case) -> None:
     report = _report(case)
     [_, pair] = report.pairs
     assert sorted(pair.changes) == case["changed"]
     assert report.deltas.spans_with_differences == (1 if case["changed"] else 0)
     items = [item for name in type(report.sections).model_fields for item in getattr(report.sections, name).items]
-    assert all(item.base or item.candidate for item in items)  # each names its steps
+    # Each names its steps
+    assert all(item.base or item.candidate for item in items)
 
 
 @cases("ranks")
-def test_how_documents_moved(case: Case) -> None:
+def test_movement_of_documents(case: Case) -> None:
     base, candidate = (rank_documents([{"id": name} for name in case[side]]) for side in ("base", "candidate"))
     changes = compare(base, candidate).changes
-    moved = [[change.document, change.base_rank, change.candidate_rank] for change in changes if change.op == "moved"]
-    assert sorted(moved) == case["moved"]
+    rank_changes = [
+        [change.document, change.base_rank, change.candidate_rank] for change in changes if change.op == "moved"
+    ]
+    assert sorted(rank_changes) == case["moved"]
     for op in ("added", "removed"):
         assert [change.document for change in changes if change.op == op] == case[op]
 
 
 @cases("causes")
-def test_which_change_comes_first(case: Case) -> None:
+def test_order_of_changes(case: Case) -> None:
     base = refund_run(prompt=PROMPT, amount=42, result={"state": "refused"}, status="ok", final=REFUSED)
     change = case["change"]
     candidate = refund_run(
@@ -81,12 +86,12 @@ def test_which_change_comes_first(case: Case) -> None:
         final=ACCEPTED,
         model_name=change.get("model", "m1"),
     )
-    found = diff_of(base, candidate, derived=True).attribution
-    assert found.primary is not None
-    assert found.primary.category == case["cause"]
+    attribution = diff_of(base, candidate, derived=True).attribution
+    assert attribution.primary is not None
+    assert attribution.primary.category == case["cause"]
 
 
-def test_a_step_that_one_side_lacks_is_told_as_such_on_either_side() -> None:
+def test_step_on_one_side_only() -> None:
     short: list[Given] = [agent(), output("done")]
     longer = [agent(), tool("get", "c1", {"id": 1}, {"n": 1}), output("done")]
     for base, candidate, relation in ((longer, short, "removed"), (short, longer, "added")):
@@ -94,7 +99,7 @@ def test_a_step_that_one_side_lacks_is_told_as_such_on_either_side() -> None:
         assert (pair.relation, pair.base is None) == (relation, relation == "added")
 
 
-def test_steps_of_one_name_are_counted_one_by_one_and_in_their_order() -> None:
+def test_steps_with_equal_names_pair_in_order() -> None:
     def three(answers: str) -> list[Given]:
         return [agent(), *(model([user(f"question {n}")], said(f"{answers} {n}")) for n in range(3))]
 

@@ -1,4 +1,4 @@
-"""What Krabs says of hooks, case by case; see `test_cases`."""
+"""Hooks as Krabs defines them, case by case; see `test_cases`."""
 
 from replay.hooks.registry import Ask, Hook, HookFailure, Registry, matches
 from tests.unit.cases.test_cases import Case, cases
@@ -16,7 +16,7 @@ def _answering(answer: JSONValue) -> Ask:
 
 
 @cases("hook_priorities")
-def test_which_answer_counts(case: Case) -> None:
+def test_winning_hook_answer(case: Case) -> None:
     hooks = [
         Hook(name=f"hook {place}", ask=_answering(answer), gate=case["gate"])
         for place, answer in enumerate(case["answers"])
@@ -27,21 +27,22 @@ def test_which_answer_counts(case: Case) -> None:
 
 
 @cases("hook_matching")
-def test_which_tools_a_matcher_is_for(case: Case) -> None:
-    asked: list[JSONObject] = []
+def test_tools_of_matcher(case: Case) -> None:
+    calls: list[JSONObject] = []
 
     def ask(envelope: JSONObject) -> JSONValue:
-        asked.append(envelope)
+        calls.append(envelope)
         return None
 
     registry = Registry(hooks=(Hook(name="hook", ask=ask, matcher=case["matcher"]),))
     assert matches(case["matcher"], case["tool"]) is case["matches"]
     registry.fire(HookEvent.PRE_TOOL_USE, {}, tool=case["tool"])
-    assert bool(asked) is case["matches"]
-    registry.fire(HookEvent.TURN_START, {})  # a matcher speaks of tools only
-    assert len(asked) == 1 + case["matches"]
+    assert bool(calls) is case["matches"]
+    # A matcher speaks of tools only
+    registry.fire(HookEvent.TURN_START, {})
+    assert len(calls) == 1 + case["matches"]
 
 
 @cases("hook_events")
-def test_what_events_are_called(case: Case) -> None:
+def test_names_of_events(case: Case) -> None:
     assert str(HookEvent[case["event"]]) == case["value"]

@@ -1,4 +1,4 @@
-"""What a change may reach without a trace, and what is then claimed."""
+"""Reach of changes through content of unknown origin, and the resulting labels."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -27,14 +27,14 @@ ROUTES = ("billing", "tech_support", "lost in transit", "REFUND", "needs a human
 
 
 def _model(key: str, *messages: tuple[str, str], says: str, name: str = "") -> RecordedStep:
-    said: list[JSONValue] = [{"role": role, "content": text} for role, text in messages]
+    recorded_messages: list[JSONValue] = [{"role": role, "content": text} for role, text in messages]
     return RecordedStep(
         key=key,
         type=StepType.MODEL,
         name=name or key,
         provider="p",
         model="m",
-        input={"messages": said},
+        input={"messages": recorded_messages},
         output={"message": {"role": "assistant", "content": says}},
     )
 
@@ -44,18 +44,18 @@ def _run(*steps: RecordedStep) -> RecordedRun:
 
 
 def _plan(run: RecordedRun, answer: JSONValue) -> Plan:
-    """The plan of a fork in which the first step answers something else."""
-    loaded, payloads = graph_of(run)
+    """Plan of a fork whose first step has another answer."""
+    graph, payloads = graph_of(run)
     entry: JSONObject = {"match": {"step": 1}, "output": answer}
-    profile: AppliedProfile = apply_profile(OverrideProfile.model_validate({"overrides": [entry]}), loaded)
+    profile: AppliedProfile = apply_profile(OverrideProfile.model_validate({"overrides": [entry]}), graph)
     sources = Sources(
         payload=payloads.__getitem__, cached=lambda *_: None, provider=lambda *_: None, price=lambda *_: None
     )
-    return plan(loaded, profile, Policy(), sources)
+    return plan(graph, profile, Policy(), sources)
 
 
-def _step(planned: Plan, no: int) -> PlannedStep:
-    return next(step for step in planned.steps if step.sequence_no == no)
+def _step(plan: Plan, no: int) -> PlannedStep:
+    return next(step for step in plan.steps if step.sequence_no == no)
 
 
 def _router(text: str, answer: str = "billing") -> RecordedRun:
@@ -66,9 +66,9 @@ def _router(text: str, answer: str = "billing") -> RecordedRun:
 
 
 def test_value_in_the_next_request_is_replaced() -> None:
-    planned = _plan(_router("Answer as the BILLING desk."), "shipping")
-    assert _step(planned, 2).differs == ["messages"]
-    assert _step(planned, 2).because == [1]
+    plan = _plan(_router("Answer as the BILLING desk."), "shipping")
+    assert _step(plan, 2).differs == ["messages"]
+    assert _step(plan, 2).because == [1]
 
 
 def test_unexplained_request_is_assumed_unaffected() -> None:
@@ -78,15 +78,15 @@ def test_unexplained_request_is_assumed_unaffected() -> None:
 
 
 def test_unchanged_replay_stays_exact() -> None:
-    planned = _plan(_router("Answer in the tone of the department."), "billing")
-    assert planned.counts.exact == 2
-    assert planned.assumed == 0
+    plan = _plan(_router("Answer in the tone of the department."), "billing")
+    assert plan.counts.exact == 2
+    assert plan.assumed == 0
 
 
 def test_assumed_steps_are_counted_and_named() -> None:
-    planned = _plan(_router("Answer in the tone of the department."), "shipping")
-    assert planned.assumed == 1
-    assert any("1 step is assumed unaffected" in warning for warning in planned.warnings)
+    plan = _plan(_router("Answer in the tone of the department."), "shipping")
+    assert plan.assumed == 1
+    assert any("1 step is assumed unaffected" in warning for warning in plan.warnings)
 
 
 def test_content_from_before_the_change_is_explained() -> None:
@@ -119,27 +119,27 @@ def test_recorded_times_clear_parallel_steps() -> None:
 
 
 @pytest.mark.parametrize(
-    ("other", "same", "label"),
+    ("other_answer", "same", "label"),
     [("shipping", True, "exact"), ("shipping", False, "simulated"), ("Billing!", True, "simulated")],
 )
-def test_other_runs_show_what_is_configuration(other: str, same: bool, label: str) -> None:
+def test_other_runs_show_what_is_configuration(other_answer: str, same: bool, label: str) -> None:
     run = _router("Answer in the tone of the department.")
-    loaded, payloads = graph_of(run)
-    (item,) = loaded.by_no[2].unexplained
-    payloads["other"] = {"message": {"role": "assistant", "content": other}}
+    graph, payloads = graph_of(run)
+    (item,) = graph.by_no[2].unexplained
+    payloads["other"] = {"message": {"role": "assistant", "content": other_answer}}
     contents = frozenset({("model", "answer", item.digest)}) if same else frozenset()
     witness = Witness(outputs={1: "other"}, contents=contents)
-    node = loaded.by_no[2]
+    node = graph.by_no[2]
     change = Change(
-        node=loaded.by_no[1],
-        original=payloads[loaded.by_no[1].output_ref],
+        node=graph.by_no[1],
+        original=payloads[graph.by_no[1].output_ref],
         current={"message": {"role": "assistant", "content": "legal"}},
     )
-    found = is_configuration(node, item, change, (witness,), payloads.__getitem__)
-    assert found is (label == "exact")
+    is_found = is_configuration(node, item, change, (witness,), payloads.__getitem__)
+    assert is_found is (label == "exact")
 
 
-def test_ambiguous_source_is_not_known() -> None:
+def test_ambiguous_source_is_unknown() -> None:
     run = _run(
         _model("one", ("user", "Which queue is this for?"), says="billing"),
         _model("two", ("user", "Which queue is this for?"), says="billing"),
@@ -148,7 +148,7 @@ def test_ambiguous_source_is_not_known() -> None:
     assert "its new value is unknown" in _step(_plan(run, "shipping"), 3).note
 
 
-def test_value_that_cannot_be_derived_is_not_exact() -> None:
+def test_underivable_value_is_not_exact() -> None:
     run = _router("Look at ticket TCK-20931.", answer="I opened TCK-20931 for you.")
     step = _step(_plan(run, "I cannot open tickets today."), 2)
     assert step.label == "simulated"
@@ -171,8 +171,8 @@ _WAYS = st.sampled_from(
 
 @settings(max_examples=120, deadline=None)
 @given(st.sampled_from(ROUTES), st.sampled_from(ROUTES), _WAYS)
-def test_no_way_of_using_an_answer_stays_exact(before: str, after: str, way: object) -> None:
-    """Whatever code makes of an answer: with another answer the request is not claimed to be the recorded one."""
+def test_every_use_of_answer_is_not_exact(before: str, after: str, way: object) -> None:
+    """Whatever code does with an answer, a changed answer leaves no request labelled exact."""
     assert callable(way)
     if before == after:
         return

@@ -1,4 +1,4 @@
-"""Profiles larger than anybody writes by hand: what is wrong with them is said shortly, and soon."""
+"""Very large profiles are checked quickly, with a limited number of refusals."""
 
 from typing import Any
 from uuid import uuid4
@@ -12,7 +12,7 @@ from replay.overrides.profile import OverrideProfile
 from traces.core.vocabulary import StepType
 
 
-def applied(entries: list[dict[str, Any]], steps: int, fork: int = 1) -> AppliedProfile:
+def apply_entries(entries: list[dict[str, Any]], steps: int, fork: int = 1) -> AppliedProfile:
     nodes = tuple(
         Node(id=uuid4(), no=number, type=StepType.MODEL, name=f"m{number % 7}", model="m1")
         for number in range(fork, fork + steps)
@@ -20,11 +20,11 @@ def applied(entries: list[dict[str, Any]], steps: int, fork: int = 1) -> Applied
     return apply_profile(OverrideProfile.model_validate({"overrides": entries}), Graph(fork=fork, nodes=nodes))
 
 
-def test_a_profile_with_an_entry_for_each_step_of_a_long_run_applies() -> None:
+def test_entry_for_each_step_applies() -> None:
     entries = [{"match": {"step": number}, "output": number} for number in range(5, 10_005)]
-    found = applied(entries, 10_000, fork=5)
-    assert not found.refusals
-    assert [(edits.entries, edits.output) for edits in found.by_step.values()][-1][0] == (9_999,)
+    profile = apply_entries(entries, 10_000, fork=5)
+    assert not profile.refusals
+    assert [(edits.entries, edits.output) for edits in profile.by_step.values()][-1][0] == (9_999,)
 
 
 @pytest.mark.parametrize(
@@ -35,16 +35,16 @@ def test_a_profile_with_an_entry_for_each_step_of_a_long_run_applies() -> None:
         (lambda number: {"match": {"step": 1 + number % 4}, "output": 1}, "override_before_fork"),
     ],
 )
-def test_no_more_is_refused_than_one_reads(entry: Any, code: str) -> None:
-    found = applied([entry(number) for number in range(1_000)], 50, fork=5)
-    assert {refusal.code for refusal in found.refusals} == {code}
-    assert len(found.refusals) == 100
+def test_number_of_refusals_is_limited(entry: Any, code: str) -> None:
+    profile = apply_entries([entry(number) for number in range(1_000)], 50, fork=5)
+    assert {refusal.code for refusal in profile.refusals} == {code}
+    assert len(profile.refusals) == 100
 
 
-def test_entries_that_each_change_everything_are_too_many_together() -> None:
+def test_too_many_changed_steps_are_refused() -> None:
     insert = {"match": {"type": "model"}, "messages": [{"op": "insert", "index": 0, "content": "x"}]}
-    found = applied([insert] * 1_001, 100)
-    [refusal] = found.refusals
+    profile = apply_entries([insert] * 1_001, 100)
+    [refusal] = profile.refusals
     assert (refusal.code, refusal.where) == ("validation_error", "/overrides/overrides/1000/match")
 
 
@@ -59,11 +59,11 @@ def test_entries_that_each_change_everything_are_too_many_together() -> None:
         {"match": {"type": "model"}, "messages": [{"op": "delete", "index": 2**31}]},
     ],
 )
-def test_what_no_store_holds_is_refused(entry: dict[str, Any]) -> None:
+def test_unstorable_values_are_refused(entry: dict[str, Any]) -> None:
     with pytest.raises(pydantic.ValidationError):
         OverrideProfile.model_validate({"overrides": [entry]})
 
 
-def test_a_profile_has_so_many_entries_at_most() -> None:
+def test_number_of_entries_is_limited() -> None:
     with pytest.raises(pydantic.ValidationError):
         OverrideProfile.model_validate({"overrides": [{"match": {"step": 1}, "output": 1}] * 10_001})

@@ -1,4 +1,4 @@
-"""Statuses: what may follow what, and that code names them instead of spelling them."""
+"""Transitions of statuses, and code that names statuses instead of spelling them."""
 
 import ast
 from collections.abc import Iterator
@@ -51,14 +51,14 @@ _ONLY_STATUSES: Final = {str(status) for status in SessionStatus if "_" in statu
 _FIELDS: Final = ("status", "verdict", "session_status")
 
 
-def test_that_the_groups_of_sessions_cover_every_status() -> None:
+def test_session_groups_cover_every_status() -> None:
     assert set(SessionStatus) == FINAL_STATUSES | OPEN_STATUSES
     assert COMPLETED | FAILED | {SessionStatus.CANCELLED} == FINAL_STATUSES
     assert ACTIVE_STATUSES | {SessionStatus.AWAITING_OPERATOR} == OPEN_STATUSES
 
 
-def test_that_no_status_is_spelled_in_code() -> None:
-    assert [place for path in _sources() for place in _spelled(path.read_text(), path)] == []
+def test_code_spells_no_status() -> None:
+    assert [place for path in _sources() for place in _spelled_statuses(path.read_text(), path)] == []
 
 
 @pytest.mark.parametrize(
@@ -78,15 +78,15 @@ def test_that_no_status_is_spelled_in_code() -> None:
         'field(status=CharField(default="intended"))',
     ],
 )
-def test_that_a_spelled_status_is_found(code: str) -> None:
-    assert list(_spelled(code, Path("x.py")))
+def test_spelled_status_is_found(code: str) -> None:
+    assert list(_spelled_statuses(code, Path("x.py")))
 
 
 @pytest.mark.parametrize(
     "code", ['phase == "failed"', '"""The replay is completed_exact."""', 'said = "the run failed"']
 )
-def test_that_other_words_are_let_be(code: str) -> None:
-    assert not list(_spelled(code, Path("x.py")))
+def test_other_words_are_ignored(code: str) -> None:
+    assert not list(_spelled_statuses(code, Path("x.py")))
 
 
 def _sources() -> Iterator[Path]:
@@ -98,23 +98,23 @@ def _sources() -> Iterator[Path]:
 
 
 def _declares(code: str) -> bool:
-    """Whether a module is one of those that state statuses."""
+    """True if a module declares statuses."""
     return "(Status):\n" in code
 
 
-def _spelled(code: str, path: Path) -> Iterator[str]:
-    """Where a string of code is a status."""
+def _spelled_statuses(code: str, path: Path) -> Iterator[str]:
+    """Locations of status strings in code."""
     tree = ast.parse(code)
     texts = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and id(node) not in texts and node.value in _ONLY_STATUSES:
             yield f"{path}:{node.lineno} {node.value!r}"
-        for value in _stated(node):
+        for value in _compared_values(node):
             yield from (f"{path}:{word.lineno} {word.value!r}" for word in _constants(value) if _is_word(word))
 
 
-def _stated(node: ast.AST) -> Iterator[ast.expr]:
-    """The values that code compares with a status, or gives to one."""
+def _compared_values(node: ast.AST) -> Iterator[ast.expr]:
+    """Values that code compares with a status or assigns to one."""
     match node:
         case ast.Compare(left=left, comparators=others) if any(map(_is_status, (left, *others))):
             yield from (left, *others)
@@ -133,7 +133,7 @@ def _stated(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def _constants(value: ast.expr) -> Iterator[ast.Constant]:
-    """The strings that an expression may be, or may contain; keys of what it looks up are none."""
+    """Strings that an expression may evaluate to or contain, except lookup keys."""
     match value:
         case ast.Constant():
             yield value
@@ -148,7 +148,7 @@ def _constants(value: ast.expr) -> Iterator[ast.Constant]:
         case ast.Subscript(value=ast.Name(id="Literal"), slice=inside):
             yield from _constants(inside)
         case ast.Call(args=args, keywords=keywords):
-            for part in (*args, *(each.value for each in keywords if each.arg == "default")):
+            for part in (*args, *(keyword.value for keyword in keywords if keyword.arg == "default")):
                 yield from _constants(part)
 
 
@@ -174,5 +174,5 @@ def _holds_status(node: ast.expr) -> bool:
 
 
 def _names_status(name: str) -> bool:
-    """Whether a keyword is a status, or the look-up of one."""
+    """True if a keyword is a status or a lookup of one."""
     return name.removesuffix("__in").rpartition("__")[2] in _FIELDS

@@ -1,21 +1,21 @@
-"""What a replay says about itself, in sentences."""
+"""Sentences about a replay."""
 
 from replay.core import wording
 from traces.core.json_types import JSONValue
 
 
-def test_a_call_with_other_arguments_names_what_changed() -> None:
+def test_changed_arguments_are_named() -> None:
     before: JSONValue = {"order": "A-1", "amount": 4200}
-    said = wording.changed_arguments(8, "issue_refund", before, {"order": "A-1", "amount": 42})
-    assert said == "Step 8: issue_refund was called with amount 42 instead of 4200."
+    text = wording.changed_arguments(8, "issue_refund", before, {"order": "A-1", "amount": 42})
+    assert text == "Step 8: issue_refund was called with amount 42 instead of 4200."
 
 
-def test_arguments_that_come_and_go_are_named() -> None:
-    said = wording.changed_arguments(8, "find", {"limit": 5}, {"query": "boots"})
-    assert said == 'Step 8: find was called with new query "boots"; no limit instead of 5.'
+def test_new_and_missing_arguments_are_named() -> None:
+    text = wording.changed_arguments(8, "find", {"limit": 5}, {"query": "boots"})
+    assert text == 'Step 8: find was called with new query "boots"; no limit instead of 5.'
 
 
-def test_steps_are_counted_and_run_together() -> None:
+def test_step_list_joins_ranges() -> None:
     assert wording.step_list([10]) == "step 10"
     assert wording.step_list([3, 4]) == "steps 3, 4"
     assert wording.step_list([3, 5, 6, 7, 9]) == "steps 3, 5 to 7 and 9"
@@ -24,12 +24,12 @@ def test_steps_are_counted_and_run_together() -> None:
     assert wording.unreached_steps([8, 9, 10]) == ["Steps 8 to 10 were no longer reached."]
 
 
-def test_a_step_that_left_the_plan_says_how() -> None:
-    said = wording.deviation(5, "exact", "live_model_call")
-    assert said == "Step 5 was planned to keep its recorded answer, but was answered live."
+def test_deviation_from_plan() -> None:
+    text = wording.deviation(5, "exact", "live_model_call")
+    assert text == "Step 5 was planned to keep its recorded answer, but was answered live."
 
 
-def test_new_calls_are_named_with_what_becomes_of_them() -> None:
+def test_new_calls_name_their_outcome() -> None:
     assert wording.new_calls([("get_order", "live_tool_call")]) == ("1 new call is made: get_order goes live.")
     many = [("send_email", "side_effect_blocked"), ("get_order", "duplicate_suppressed"), *[("look", "")] * 5]
     assert wording.new_calls(many) == (

@@ -1,4 +1,4 @@
-"""Agents and searches that answer calls though no tool step stands around them: they are resolved like calls."""
+"""Agents and searches that answer calls without a tool step are resolved like calls."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -11,10 +11,10 @@ from replay.overrides.policy import Policy, ToolRules
 from tests.support.agent_runs import (
     ANSWER,
     BUILDER,
-    FOUND,
     HEIGHT,
     ORIGIN,
     RESEARCH,
+    SEARCH,
     Asks,
     Says,
     Shape,
@@ -22,130 +22,151 @@ from tests.support.agent_runs import (
     agent_run,
 )
 from tests.unit.replay.engine.test_replayer import labels, replay
-from tests.unit.replay.loops.test_subagents import BOTH, OTHER, Went, calls, changed, number, results, says, script
+from tests.unit.replay.loops.test_subagents import (
+    BOTH_SHAPES,
+    BRIDGE_CALL,
+    ReplayOutcome,
+    calls,
+    final_answer,
+    number,
+    replay_answers,
+    results,
+    script,
+)
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
 
-AGENT = replace(RESEARCH, by=StepType.AGENT)
-SECOND = replace(ORIGIN, by=StepType.AGENT)
+AGENT = replace(RESEARCH, answering_type=StepType.AGENT)
+SECOND = replace(ORIGIN, answering_type=StepType.AGENT)
 BRIDGE = Asks("research", {"task": "find out how wide the bridge is"})
-CURT = replace(AGENT, inside=((HEIGHT,), Says("Yes.")))
+CURT = replace(AGENT, turns=((HEIGHT,), Says("Yes.")))
 
 
-def last_results(went: Went) -> list[JSONValue]:
-    return [content for _, content in results(went.asked(went.models[-1]))]
+def last_results(outcome: ReplayOutcome) -> list[JSONValue]:
+    return [content for _, content in results(outcome.messages_of(outcome.models[-1]))]
 
 
-def within(run: RecordedRun) -> list[int]:
-    """The numbers of the first agent that a model called, and of what it holds."""
+def first_agent_steps(run: RecordedRun) -> list[int]:
+    """Numbers of the first called agent and its steps."""
     first = next(at for at, step in enumerate(run.steps, 1) if step.name == "researcher")
-    held = {run.steps[first - 1].key}
-    found = [first]
+    keys = {run.steps[first - 1].key}
+    numbers = [first]
     for at, step in enumerate(run.steps, 1):
-        if step.parent in held:
-            held.add(step.key)
-            found.append(at)
-    return found
+        if step.parent in keys:
+            keys.add(step.key)
+            numbers.append(at)
+    return numbers
 
 
-@BOTH
-def test_an_agent_without_a_tool_step_runs_again_for_another_task(shape: Shape) -> None:
+@BOTH_SHAPES
+def test_implicit_agent_reruns_for_new_task(shape: Shape) -> None:
     run = agent_run(((AGENT,), ANSWER), shape=shape)
-    went = changed(run, 0, calls(BRIDGE), calls(OTHER), says("It is 9 metres wide."), says("9 metres."))
-    assert went.asked(went.models[1])[-1]["content"] == "Task: find out how wide the bridge is"
-    assert last_results(went) == ["It is 9 metres wide."]
-    assert went.tools == ["measure simulated"]  # inside; the agent itself is no tool call
-    assert labels(went.events)[within(run)[0]] == "simulated derived"
-    assert any("find out how wide the bridge is" in text for text in went.said)
+    outcome = replay_answers(
+        run, 0, calls(BRIDGE), calls(BRIDGE_CALL), final_answer("It is 9 metres wide."), final_answer("9 metres.")
+    )
+    assert outcome.messages_of(outcome.models[1])[-1]["content"] == "Task: find out how wide the bridge is"
+    assert last_results(outcome) == ["It is 9 metres wide."]
+    # Inside; the agent itself is no tool call
+    assert outcome.tools == ["measure simulated"]
+    assert labels(outcome.events)[first_agent_steps(run)[0]] == "simulated derived"
+    assert any("find out how wide the bridge is" in text for text in outcome.divergences)
 
 
-@BOTH
-def test_an_agent_that_is_called_as_before_keeps_its_answer(shape: Shape) -> None:
+@BOTH_SHAPES
+def test_implicit_agent_with_same_task_is_reused(shape: Shape) -> None:
     run = agent_run(((AGENT, HEIGHT), ANSWER), shape=shape)
-    went = changed(run, 0, calls(RESEARCH, OTHER), says("300 metres."))
-    assert {labels(went.events)[no] for no in within(run)} == {"exact source_output_reused"}
-    assert last_results(went)[0] == "I found out that it is 300 metres high."
-    assert went.gone == [number(run, StepType.TOOL, 1)]
+    outcome = replay_answers(run, 0, calls(RESEARCH, BRIDGE_CALL), final_answer("300 metres."))
+    assert {labels(outcome.events)[no] for no in first_agent_steps(run)} == {"exact source_output_reused"}
+    assert last_results(outcome)[0] == "I found out that it is 300 metres high."
+    assert outcome.skipped_steps == [number(run, StepType.TOOL, 1)]
 
 
-@BOTH
-def test_an_agent_that_nobody_calls_any_more_is_gone_with_all_that_it_holds(shape: Shape) -> None:
+@BOTH_SHAPES
+def test_uncalled_agent_is_skipped_whole(shape: Shape) -> None:
     run = agent_run(((AGENT,), ANSWER), shape=shape)
-    went = changed(run, 0, says("I know: 300 metres."))
-    assert set(within(run)) <= set(went.gone)
-    assert len(went.models) == 1
+    outcome = replay_answers(run, 0, final_answer("I know: 300 metres."))
+    assert set(first_agent_steps(run)) <= set(outcome.skipped_steps)
+    assert len(outcome.models) == 1
 
 
-@BOTH
-@pytest.mark.parametrize("which", [0, 1])
-def test_of_two_agents_at_once_one_is_given_another_task(shape: Shape, which: int) -> None:
-    run = agent_run(((AGENT, SECOND), ANSWER), shape=shape, interleaved=True)
-    asked = [RESEARCH, ORIGIN]
-    asked[which] = BRIDGE
-    went = changed(run, 0, calls(*asked), says("It is 9 metres wide."), says("Done."))
-    contents = last_results(went)
-    assert contents[which] == "It is 9 metres wide."
+@BOTH_SHAPES
+@pytest.mark.parametrize("index", [0, 1])
+def test_one_of_two_parallel_agents_reruns(shape: Shape, index: int) -> None:
+    run = agent_run(((AGENT, SECOND), ANSWER), shape=shape, is_interleaved=True)
+    requests = [RESEARCH, ORIGIN]
+    requests[index] = BRIDGE
+    outcome = replay_answers(run, 0, calls(*requests), final_answer("It is 9 metres wide."), final_answer("Done."))
+    contents = last_results(outcome)
+    assert contents[index] == "It is 9 metres wide."
     assert (
-        contents[1 - which]
-        == ("I found out that it is 300 metres high.", "I found out that Ada Example built it.")[1 - which]
+        contents[1 - index]
+        == ("I found out that it is 300 metres high.", "I found out that Ada Example built it.")[1 - index]
     )
 
 
-@BOTH
-def test_words_too_short_to_be_found_again_reach_the_caller_all_the_same(shape: Shape) -> None:
+@BOTH_SHAPES
+def test_short_answer_reaches_caller(shape: Shape) -> None:
     run = agent_run(((CURT,), ANSWER), shape=shape)
-    went = changed(run, 2, says("No."), says("It is not."))
-    assert last_results(went) == ["No."]
-    assert len(went.models) == 2
+    outcome = replay_answers(run, 2, final_answer("No."), final_answer("It is not."))
+    assert last_results(outcome) == ["No."]
+    assert len(outcome.models) == 2
 
 
-def test_an_answer_given_by_hand_for_an_agent_is_its_result() -> None:
+def test_override_of_agent_is_its_result() -> None:
     run = agent_run(((AGENT,), ANSWER))
-    fork = replay({"match": {"step": within(run)[0]}, "output": {"text": "Nobody knows."}}, run=with_output(run))
-    went = Went(fork, fork.execute(script(says("I cannot say."))))
-    assert last_results(went) == ["Nobody knows."]
+    fork = replay(
+        {"match": {"step": first_agent_steps(run)[0]}, "output": {"text": "Nobody knows."}}, run=with_output(run)
+    )
+    outcome = ReplayOutcome(fork, fork.execute(script(final_answer("I cannot say."))))
+    assert last_results(outcome) == ["Nobody knows."]
 
 
 def with_output(run: RecordedRun) -> RecordedRun:
-    """The run with what its called agent says written down beside the agent as well."""
-    said: JSONValue = {"text": "I found out that it is 300 metres high."}
-    steps = [replace(step, output=said) if step.name == "researcher" else step for step in run.steps]
+    """The run with an output recorded for its called agent."""
+    text: JSONValue = {"text": "I found out that it is 300 metres high."}
+    steps = [replace(step, output=text) if step.name == "researcher" else step for step in run.steps]
     return replace(run, steps=tuple(steps))
 
 
 @pytest.mark.parametrize(
-    ("policy", "why"),
+    ("policy", "reason"),
     [
         (Policy(allow=[]), "the policy allows no live model calls"),
         (Policy(tools=ToolRules(block=["research"])), ""),
     ],
 )
-def test_an_agent_is_not_run_again_where_that_is_not_allowed(policy: Policy, why: str) -> None:
+def test_forbidden_rerun_skips_agent(policy: Policy, reason: str) -> None:
     run = agent_run(((AGENT,), ANSWER))
-    other: JSONValue = {"id": "x", "name": BRIDGE.tool, "arguments": BRIDGE.arguments}
-    what_if: JSONValue = {"match": {"step": 2}, "output": {"content": None, "tool_calls": [other]}}
+    other_call: JSONValue = {"id": "x", "name": BRIDGE.tool, "arguments": BRIDGE.arguments}
+    what_if: JSONValue = {"match": {"step": 2}, "output": {"content": None, "tool_calls": [other_call]}}
     fork = replay(what_if, run=run, policy=policy)
-    went = Went(fork, fork.execute(script(says("So be it."))))
-    assert set(within(run)) <= set(went.gone)
-    assert went.tools == ["research simulated"]
-    assert sum(why in text for text in went.said if "sub-agent" in text) == (1 if why else 0)
+    outcome = ReplayOutcome(fork, fork.execute(script(final_answer("So be it."))))
+    assert set(first_agent_steps(run)) <= set(outcome.skipped_steps)
+    assert outcome.tools == ["research simulated"]
+    assert sum(reason in text for text in outcome.divergences if "sub-agent" in text) == (1 if reason else 0)
 
 
-def test_a_blocked_tool_that_is_an_agent_is_denied_and_not_run_for_another_task() -> None:
+def test_blocked_agent_tool_is_denied() -> None:
     run = agent_run(((RESEARCH,), ANSWER))
-    went = changed(run, 0, calls(BRIDGE), says("So be it."), policy=Policy(tools=ToolRules(block=["research"])))
-    denied = [event.answer for event in went.events if isinstance(event, StepResolved) and event.call.type == "tool"]
-    assert [answer.status for answer in denied] == ["denied"]
-    assert len(went.models) == 2
+    outcome = replay_answers(
+        run, 0, calls(BRIDGE), final_answer("So be it."), policy=Policy(tools=ToolRules(block=["research"]))
+    )
+    denials = [
+        event.answer for event in outcome.events if isinstance(event, StepResolved) and event.call.type == "tool"
+    ]
+    assert [answer.status for answer in denials] == ["denied"]
+    assert len(outcome.models) == 2
 
 
-def searched(*answers: JSONObject, turns: Sequence[Turn] = ((FOUND,), ANSWER), library: bool = True) -> Went:
-    """What happens when the first model step answers so, where a search answered it in the recording."""
+def search_again(
+    *answers: JSONObject, turns: Sequence[Turn] = ((SEARCH,), ANSWER), library: bool = True
+) -> ReplayOutcome:
+    """Outcome if the first model step gives these answers, where the recording has a search."""
     run = agent_run(turns)
     entry: JSONValue = {"match": {"step": 2}, "model": {"temperature": 1}}
     fork = replay(entry, run=run, policy=Policy(allow=["model", "retrieval"]))
-    return Went(fork, fork.execute(script(*answers), _catalogue if library else None))
+    return ReplayOutcome(fork, fork.execute(script(*answers), _catalogue if library else None))
 
 
 def _catalogue(call: Call) -> list[JSONValue]:
@@ -153,73 +174,77 @@ def _catalogue(call: Call) -> list[JSONValue]:
     return [{"id": "n", "content": f"All about {call.input['query']}."}]
 
 
-def test_a_search_that_is_asked_for_as_before_keeps_its_documents() -> None:
-    went = searched(calls(FOUND, OTHER), says("9 euros."))
-    assert labels(went.events)[3] == "exact source_output_reused"
-    assert last_results(went)[0] == "Tickets are 9 euros.\nClosed."
+def test_search_with_same_query_is_reused() -> None:
+    outcome = search_again(calls(SEARCH, BRIDGE_CALL), final_answer("9 euros."))
+    assert labels(outcome.events)[3] == "exact source_output_reused"
+    assert last_results(outcome)[0] == "Tickets are 9 euros.\nClosed."
 
 
 @pytest.mark.parametrize("library", [True, False])
-def test_a_search_that_a_model_asks_for_in_other_words_is_made_again(library: bool) -> None:
-    other = Asks("search", {"query": "tickets for the bridge"})
-    went = searched(calls(other), says("Nine euros."), library=library)
+def test_search_with_new_query_runs_again(library: bool) -> None:
+    other_call = Asks("search", {"query": "tickets for the bridge"})
+    outcome = search_again(calls(other_call), final_answer("Nine euros."), library=library)
     expected = "live_retrieval" if library else "simulation_policy_fallback"
-    assert labels(went.events)[3] == f"simulated {expected}"
-    said = "All about tickets for the bridge." if library else "[Forkpoint] No answer for this retrieval step"
-    assert str(last_results(went)[0]).startswith(said)
-    assert went.tools == []
+    assert labels(outcome.events)[3] == f"simulated {expected}"
+    text = "All about tickets for the bridge." if library else "[Forkpoint] No answer for this retrieval step"
+    assert str(last_results(outcome)[0]).startswith(text)
+    assert outcome.tools == []
 
 
-def test_documents_too_short_to_be_found_again_reach_the_model_all_the_same() -> None:
-    curt = replace(FOUND, result=["9.", "No."])
+def test_short_documents_reach_model() -> None:
+    curt = replace(SEARCH, result=["9.", "No."])
     run = agent_run(((curt,), ANSWER))
     fork = replay({"match": {"step": 3}, "retrieval": {"documents": [{"id": "x", "content": "8."}]}}, run=run)
-    went = Went(fork, fork.execute(script(says("8 euros."))))
-    assert last_results(went) == ["8."]
+    outcome = ReplayOutcome(fork, fork.execute(script(final_answer("8 euros."))))
+    assert last_results(outcome) == ["8."]
 
 
 SIGNS: Sequence[tuple[str, Callable[[RecordedRun], RecordedRun]]] = (
     ("its task", lambda run: run),
-    ("its name", lambda run: _with(run, name="research", task="anything")),
-    ("its words", lambda run: _with(run, name="somebody", task="anything")),
+    ("its name", lambda run: _with_task(run, name="research", task="anything")),
+    ("its words", lambda run: _with_task(run, name="somebody", task="anything")),
 )
 
 
 @pytest.mark.parametrize("change", [change for _, change in SIGNS], ids=[sign for sign, _ in SIGNS])
-def test_which_call_an_agent_answers_is_known_by(change: Callable[[RecordedRun], RecordedRun]) -> None:
-    went = changed(change(agent_run(((AGENT,), ANSWER))), 0, says("I know."))
-    assert set(within(agent_run(((AGENT,), ANSWER)))) <= set(went.gone)
+def test_evidence_for_call_of_agent(change: Callable[[RecordedRun], RecordedRun]) -> None:
+    outcome = replay_answers(change(agent_run(((AGENT,), ANSWER))), 0, final_answer("I know."))
+    assert set(first_agent_steps(agent_run(((AGENT,), ANSWER)))) <= set(outcome.skipped_steps)
 
 
-def _with(run: RecordedRun, *, name: str, task: str) -> RecordedRun:
-    """The run with another name of the called agent, whose task is written down nowhere."""
+def _with_task(run: RecordedRun, *, name: str, task: str) -> RecordedRun:
+    """The run with another name of the called agent and without its task."""
     steps = []
     for step in run.steps:
         if step.name == "researcher":
             step = replace(step, name=name, input={"task": task})
         if isinstance(step.input, dict) and isinstance(messages := step.input.get("messages"), list):
-            told: list[JSONValue] = [
+            user_messages: list[JSONValue] = [
                 {**message, "content": task} if str(message.get("content")).startswith("Task:") else message
                 for message in messages
                 if isinstance(message, dict)
             ]
-            given: JSONObject = {**step.input, "messages": told}
-            step = replace(step, input=given)
+            input: JSONObject = {**step.input, "messages": user_messages}
+            step = replace(step, input=input)
         steps.append(step)
     return replace(run, steps=tuple(steps))
 
 
-def test_an_agent_that_shows_no_sign_of_a_call_is_not_taken_for_its_answer() -> None:
-    run = _with(agent_run(((replace(AGENT, inside=(Says("Something else."),)),), ANSWER)), name="clerk", task="tidy up")
-    went = changed(replace(run, steps=tuple(map(_without_words, run.steps))), 0, calls(BUILDER), says("Done."))
-    assert within(agent_run(((AGENT,), ANSWER)))[0] not in went.gone
+def test_agent_without_evidence_answers_no_call() -> None:
+    run = _with_task(
+        agent_run(((replace(AGENT, turns=(Says("Something else."),)),), ANSWER)), name="clerk", task="tidy up"
+    )
+    outcome = replay_answers(
+        replace(run, steps=tuple(map(_without_words, run.steps))), 0, calls(BUILDER), final_answer("Done.")
+    )
+    assert first_agent_steps(agent_run(((AGENT,), ANSWER)))[0] not in outcome.skipped_steps
 
 
 def _without_words(step: RecordedStep) -> RecordedStep:
-    """A step whose request holds nothing of what the agent said."""
-    given = step.input if isinstance(step.input, dict) else {}
-    messages = given.get("messages")
+    """A step whose request does not contain the agent's answer."""
+    input = step.input if isinstance(step.input, dict) else {}
+    messages = input.get("messages")
     if not isinstance(messages, list) or step.key != "main.1":
         return step
     result: JSONObject = {"role": "tool", "content": "?", "tool_call_id": "call_main.0.0"}
-    return replace(step, input={**given, "messages": [*messages[:-1], result]})
+    return replace(step, input={**input, "messages": [*messages[:-1], result]})

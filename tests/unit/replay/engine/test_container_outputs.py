@@ -7,7 +7,7 @@ from uuid import UUID
 from replay.core.calls import CachedAnswer
 from replay.engine.replayer import Replayer
 from tests.support.agent_runs import ANSWER, HEIGHT, RESEARCH, Says, agent_run
-from tests.unit.replay.engine.test_replayer import MemoryEnvironment, labels, replay, resolved
+from tests.unit.replay.engine.test_replayer import MemoryEnvironment, labels, replay, resolved_step
 from tests.unit.replay.loops.test_subagents import number
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
@@ -27,7 +27,7 @@ class CacheEnvironment(MemoryEnvironment):
 
 def reported_verdict() -> RecordedRun:
     """A run whose report repeats the verdict of an agent; no model said the score."""
-    agent = replace(RESEARCH, by=StepType.AGENT, inside=((HEIGHT,), Says("Yes.")))
+    agent = replace(RESEARCH, answering_type=StepType.AGENT, turns=((HEIGHT,), Says("Yes.")))
     run = agent_run(((agent,), ANSWER))
     steps = [replace(step, output=VERDICT) if step.name == "researcher" else step for step in run.steps]
     researcher = next(step.key for step in steps if step.name == "researcher")
@@ -39,7 +39,7 @@ def reported_verdict() -> RecordedRun:
 
 def two_verdicts() -> RecordedRun:
     """An agent that hands over its first answer, while its output is the second; a report repeats the first."""
-    agent = replace(RESEARCH, by=StepType.AGENT, inside=(Says("Yes."),))
+    agent = replace(RESEARCH, answering_type=StepType.AGENT, turns=(Says("Yes."),))
     run = agent_run(((agent,), ANSWER))
     researcher, first = (run.steps[number(run, type, 1) - 1] for type in (StepType.AGENT, StepType.MODEL))
     second = replace(first, key="second", output={"message": {"role": "assistant", "content": "300 metres."}})
@@ -59,22 +59,22 @@ def two_verdicts() -> RecordedRun:
     return replace(run, steps=(*steps, report))
 
 
-def test_handed_result_is_no_stronger_than_its_container() -> None:
+def test_result_is_no_stronger_than_container() -> None:
     run = reported_verdict()
     entry: JSONValue = {"match": {"step": number(run, StepType.MODEL, 2)}, "model": {"temperature": 1}}
     fork = replay(entry, run=run)
     events = list(Replayer(fork.context(CacheEnvironment(payloads=fork.payloads))).run())
-    assert resolved(events, len(run.steps)).answer.output == {"text": "No.", "score": 7}
+    assert resolved_step(events, len(run.steps)).answer.output == {"text": "No.", "score": 7}
     by_step = labels(events)
     assert by_step[number(run, StepType.MODEL, 2)].startswith("cached")
     assert by_step[number(run, StepType.AGENT, 1)] == "simulated assumed_unaffected"
     assert by_step[len(run.steps)] == "simulated assumed_unaffected"
 
 
-def test_handed_result_is_no_stronger_than_its_origin() -> None:
+def test_result_is_no_stronger_than_origin() -> None:
     run = two_verdicts()
     events = replay({"match": {"step": number(run, StepType.MODEL, 1)}, "output": "No."}, run=run).execute()
-    assert resolved(events, len(run.steps)).answer.output == {"text": "No."}
+    assert resolved_step(events, len(run.steps)).answer.output == {"text": "No."}
     by_step = labels(events)
     assert by_step[number(run, StepType.AGENT, 1)] == "exact derived"
     assert by_step[len(run.steps)] == "simulated simulation_operator_override"

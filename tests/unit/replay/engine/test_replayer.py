@@ -1,4 +1,4 @@
-"""The engine without a database: plans and executions of one walk, on runs made by hand and at random."""
+"""The replayer without a database: plans and executions of handmade and generated runs."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ Library = Callable[[Call], list[JSONValue]]
 
 @dataclass
 class MemoryEnvironment:
-    """Everything in memory; `model` answers live calls, and without one nothing is configured."""
+    """In-memory environment; `model` answers live calls, and without one no provider is configured."""
 
     payloads: dict[str, JSONValue]
     model: Model | None = None
@@ -96,7 +96,7 @@ class Replay:
         self.profile = apply_profile(OverrideProfile.model_validate({"overrides": self.entries}), self.graph)
 
     def plan(self, *, live: bool = False) -> Plan:
-        """What is planned; `live`: a provider is there to ask."""
+        """Plan of the fork; with `live`, a provider is configured."""
 
         def price(provider: str, model: str, tokens_in: int | None, tokens_out: int | None) -> float | None:
             return None
@@ -110,7 +110,7 @@ class Replay:
         return plan(self.graph, self.profile, self.policy, sources)
 
     def context(self, world: ReplayEnvironment) -> ReplayContext:
-        """What a replay of this fork is made from; `world` answers."""
+        """Context of a replay of this fork in an environment."""
         return ReplayContext(graph=self.graph, profile=self.profile, policy=self.policy, environment=world)
 
     def execute(self, model: Model | None = None, library: Library | None = None) -> list[Event]:
@@ -123,41 +123,41 @@ def replay(*entries: JSONValue, run: RecordedRun | None = None, fork: int = 1, p
 
 
 def labels(events: list[Event]) -> dict[int, str]:
-    """By source step: its label and reason, or that it is gone."""
-    found: dict[int, str] = {}
+    """Label and reason by source step; `unreached` for skipped ones."""
+    labels_by_step: dict[int, str] = {}
     for event in events:
         match event:
             case StepsReused():
-                found.update(dict.fromkeys(range(event.first, event.last + 1), "exact source_output_reused"))
-                found.update(dict.fromkeys(event.assumptions, "simulated assumed_unaffected"))
+                labels_by_step.update(dict.fromkeys(range(event.first, event.last + 1), "exact source_output_reused"))
+                labels_by_step.update(dict.fromkeys(event.assumptions, "simulated assumed_unaffected"))
             case StepResolved() if (node := event.call.node or event.answer.source) is not None:
-                found[node.no] = f"{event.answer.label} {event.answer.reason or ''}"
+                labels_by_step[node.no] = f"{event.answer.label} {event.answer.reason or ''}"
             case StepSkipped():
-                found[event.node.no] = "unreached"
+                labels_by_step[event.node.no] = "unreached"
             case ContainerClosed():
-                found[event.node.no] = f"{event.label} {event.reason}"
+                labels_by_step[event.node.no] = f"{event.label} {event.reason}"
             case _:
                 pass
-    return found
+    return labels_by_step
 
 
-def planned(of: Plan) -> dict[int, str]:
+def planned_labels(plan: Plan) -> dict[int, str]:
     return {
         step.sequence_no: "unreached" if step.action == "unreached" else f"{step.label} {step.reason}"
-        for step in of.steps
+        for step in plan.steps
     }
 
 
-def resolved(events: list[Event], no: int) -> StepResolved:
+def resolved_step(events: list[Event], no: int) -> StepResolved:
     return next(event for event in events if isinstance(event, StepResolved) and event.call.no == no)
 
 
 WRONG: JSONValue = {"match": {"step": 4}, "tool": {"output": {"status": "not found"}}}
 
 
-def test_a_placeholder_keeps_the_recorded_structure() -> None:
-    found = labels(replay(WRONG).execute())
-    assert found == {
+def test_placeholder_keeps_recorded_structure() -> None:
+    labels_by_step = labels(replay(WRONG).execute())
+    assert labels_by_step == {
         1: "simulated derived",
         2: "simulated derived",
         3: "exact source_output_reused",
@@ -171,34 +171,36 @@ def test_a_placeholder_keeps_the_recorded_structure() -> None:
     }
 
 
-def test_an_answer_equal_to_the_recorded_one_stops_the_change() -> None:
-    recorded: dict[str, JSONValue] = {}
+def test_equal_answer_stops_change() -> None:
+    payloads: dict[str, JSONValue] = {}
 
     def same(call: Call) -> JSONObject:
         assert call.node is not None
-        output = recorded[call.node.output_ref]
+        output = payloads[call.node.output_ref]
         assert isinstance(output, dict)
         message = output["message"]
         assert isinstance(message, dict)
         return message
 
     fork = replay({"match": {"step": 9}, "model": {"temperature": 1}})
-    recorded.update(fork.payloads)
-    found = labels(fork.execute(same))
-    assert {no: label for no, label in found.items() if not label.startswith("exact")} == {
+    payloads.update(fork.payloads)
+    labels_by_step = labels(fork.execute(same))
+    assert {no: label for no, label in labels_by_step.items() if not label.startswith("exact")} == {
         1: "simulated derived",
         8: "simulated derived",
         9: "simulated live_model_call",
     }
 
 
-def test_a_call_of_which_no_arguments_are_recorded_stays_where_the_same_is_asked_for() -> None:
+def test_call_without_recorded_arguments_is_reused() -> None:
     run = order_desk()
     bare = [replace(step, input=None) if step.type is StepType.TOOL else step for step in run.steps]
     fork = replay({"match": {"step": 3}, "model": {"temperature": 1}}, run=replace(run, steps=tuple(bare)))
-    asked: JSONValue = {"id": "other", "name": "get_order", "arguments": {"order_id": "A-1"}}
-    found = labels(fork.execute(lambda call: {"content": "Let me see.", "tool_calls": [asked]} if call.no == 3 else {}))
-    assert found[4] == "exact source_output_reused"
+    request: JSONValue = {"id": "other", "name": "get_order", "arguments": {"order_id": "A-1"}}
+    labels_by_step = labels(
+        fork.execute(lambda call: {"content": "Let me see.", "tool_calls": [request]} if call.no == 3 else {})
+    )
+    assert labels_by_step[4] == "exact source_output_reused"
 
 
 def test_zero_and_empty_are_values() -> None:
@@ -206,29 +208,29 @@ def test_zero_and_empty_are_values() -> None:
         {"match": {"step": 9}, "model": {"temperature": 0, "max_tokens": 0, "stop": []}},
         run=order_desk(parameters={"temperature": 0.7}),
     ).execute()
-    input = resolved(events, 9).call.input
+    input = resolved_step(events, 9).call.input
     assert isinstance(input, dict)
     assert input["parameters"] == {"temperature": 0, "max_tokens": 0, "stop": []}
 
 
-def test_a_system_prompt_stays_in_the_history_of_later_calls() -> None:
+def test_system_prompt_stays_in_history() -> None:
     events = replay({"match": {"step": 3}, "prompt": {"system": "Be brief."}}).execute()
     for no in (3, 5, 7, 9):
-        input = resolved(events, no).call.input
+        input = resolved_step(events, no).call.input
         assert isinstance(input, dict)
         messages = input["messages"]
         assert isinstance(messages, list)
         assert messages[0] == {"role": "system", "content": "Be brief."}
 
 
-def test_messages_are_edited_by_their_recorded_index() -> None:
+def test_message_edits_use_recorded_index() -> None:
     edits: JSONValue = [
         {"op": "delete", "index": 0},
         {"op": "insert", "index": 1, "role": "system", "content": "first"},
         {"op": "replace", "index": 1, "content": "Where is A-2?"},
         {"op": "insert", "index": 2, "content": "last"},
     ]
-    input = resolved(replay({"match": {"step": 3}, "messages": edits}).execute(), 3).call.input
+    input = resolved_step(replay({"match": {"step": 3}, "messages": edits}).execute(), 3).call.input
     assert isinstance(input, dict)
     assert input["messages"] == [
         {"role": "system", "content": "first"},
@@ -237,8 +239,8 @@ def test_messages_are_edited_by_their_recorded_index() -> None:
     ]
 
 
-def test_a_tool_result_is_put_into_the_message_in_which_it_was_read() -> None:
-    input = resolved(replay({"match": {"step": 4}, "tool": {"output": ORDERS["A-2"]}}).execute(), 5).call.input
+def test_tool_result_replaces_its_message() -> None:
+    input = resolved_step(replay({"match": {"step": 4}, "tool": {"output": ORDERS["A-2"]}}).execute(), 5).call.input
     assert isinstance(input, dict)
     messages = input["messages"]
     assert isinstance(messages, list)
@@ -249,19 +251,19 @@ def test_a_tool_result_is_put_into_the_message_in_which_it_was_read() -> None:
     }
 
 
-def test_the_plan_says_how_the_loop_was_recognised() -> None:
+def test_plan_describes_recognised_loop() -> None:
     assert replay(WRONG).plan().loop == (
         "Agent loop of 3 model steps whose messages extend each other under step 2, steps 3 to 7"
     )
 
 
-def test_reexecute_resolves_every_model_step_anew() -> None:
-    found = labels(replay(policy=Policy(order="reexecute")).execute(lambda call: {"content": "new"}))
-    assert found[3] == "simulated live_model_call"
-    assert found[9] == "simulated live_model_call"
+def test_reexecute_calls_every_model() -> None:
+    labels_by_step = labels(replay(policy=Policy(order="reexecute")).execute(lambda call: {"content": "new"}))
+    assert labels_by_step[3] == "simulated live_model_call"
+    assert labels_by_step[9] == "simulated live_model_call"
 
 
-def test_reexecution_needs_something_that_executes() -> None:
+def test_reexecution_needs_live_calls() -> None:
     policy = Policy(order="reexecute")
     (refusal,) = replay(policy=policy).plan().refusals
     assert (refusal.code, refusal.where, refusal.step) == ("policy_conflict", "/policy/order", 3)
@@ -270,15 +272,17 @@ def test_reexecution_needs_something_that_executes() -> None:
     assert "Steps 4 and 6 cannot be executed again; recorded or cached output is reused." in partly.warnings
 
 
-def test_strict_plans_name_the_failing_step() -> None:
-    given: JSONValue = {"match": {"step": 4}, "tool": {"output": {"status": "not found"}}}
+def test_strict_plan_names_failing_step() -> None:
+    override: JSONValue = {"match": {"step": 4}, "tool": {"output": {"status": "not found"}}}
     for fallback in ("simulate", "fail"):
         policy = Policy(strict=True, allow=[], fallback=fallback)
-        (refusal,) = [each for each in replay(given, policy=policy).plan().refusals if each.where == "/policy/strict"]
+        (refusal,) = [
+            refusal for refusal in replay(override, policy=policy).plan().refusals if refusal.where == "/policy/strict"
+        ]
         assert refusal.step == 4
 
 
-def test_strict_plans_see_new_calls() -> None:
+def test_strict_plan_refuses_new_calls() -> None:
     call = Call(no=8, parent=None, type=StepType.TOOL, name="refund", input={})
     answer = Answer(action="simulate", label=Label.SIMULATED, reason=Reason.SIDE_EFFECT_BLOCKED)
     event = StepResolved(call=call, answer=answer)
@@ -308,8 +312,8 @@ def forks(draw: st.DrawFn) -> Replay:
     conversation: list[Any] = draw(conversations)
     run = order_desk(conversation)
     fork = draw(st.integers(1, len(run.steps)))
-    chosen = draw(st.lists(st.integers(fork, len(run.steps)), min_size=0, max_size=3, unique=True))
-    entries: list[JSONValue] = [_entry(draw, no, run.steps[no - 1].type) for no in chosen]
+    numbers_chosen = draw(st.lists(st.integers(fork, len(run.steps)), min_size=0, max_size=3, unique=True))
+    entries: list[JSONValue] = [_entry(draw, no, run.steps[no - 1].type) for no in numbers_chosen]
     return Replay(run=run, fork=fork, entries=entries, policy=Policy())
 
 
@@ -329,67 +333,71 @@ def _entry(draw: st.DrawFn, no: int, type: StepType) -> JSONValue:
 
 @settings(max_examples=150, deadline=None)
 @given(forks())
-def test_execution_labels_every_step_as_planned(fork: Replay) -> None:
-    assert labels(fork.execute()) == planned(fork.plan())
+def test_execution_labels_steps_as_planned(fork: Replay) -> None:
+    assert labels(fork.execute()) == planned_labels(fork.plan())
 
 
 @settings(max_examples=150, deadline=None)
 @given(forks(), st.lists(st.one_of(texts, asks), min_size=1, max_size=6))
-def test_every_source_step_is_accounted_for_once_and_numbers_have_no_gap(fork: Replay, said: list[str | Asks]) -> None:
-    waiting = list(said)
+def test_every_step_counts_once_without_gaps(fork: Replay, answers: list[str | Asks]) -> None:
+    waiting = list(answers)
 
     def model(call: Call) -> JSONObject:
         answer = waiting.pop(0) if waiting else "enough"
         if isinstance(answer, str):
             return {"content": answer}
-        asked: JSONObject = {"id": f"live{len(waiting)}", "name": answer.tool, "arguments": answer.arguments}
-        return {"content": None, "tool_calls": [asked]}
+        request: JSONObject = {"id": f"live{len(waiting)}", "name": answer.tool, "arguments": answer.arguments}
+        return {"content": None, "tool_calls": [request]}
 
     numbers: list[int] = []
-    seen: list[int] = []
+    seen_numbers: list[int] = []
     for event in fork.execute(model):
         match event:
             case StepsReused():
                 numbers += range(event.first + event.offset, event.last + event.offset + 1)
-                seen += range(event.first, event.last + 1)
+                seen_numbers += range(event.first, event.last + 1)
             case StepResolved():
                 numbers.append(event.call.no)
                 node = event.answer.source or event.call.node
-                seen += [] if node is None else [node.no]
+                seen_numbers += [] if node is None else [node.no]
             case StepSkipped():
-                seen.append(event.node.no)
+                seen_numbers.append(event.node.no)
             case _:
                 pass
     assert numbers == list(range(fork.fork, fork.fork + len(numbers)))
-    repeated = [no for no in seen if seen.count(no) > 1]
-    assert set(seen) == {node.no for node in fork.graph.nodes}
-    assert all(fork.graph.by_no[no].type is StepType.TOOL for no in repeated)  # an idempotent tool answers again
+    repeated_numbers = [no for no in seen_numbers if seen_numbers.count(no) > 1]
+    assert set(seen_numbers) == {node.no for node in fork.graph.nodes}
+    assert all(
+        fork.graph.by_no[no].type is StepType.TOOL
+        for no in repeated_numbers
+        # An idempotent tool answers again
+    )
 
 
 @settings(max_examples=100, deadline=None)
 @given(forks())
-def test_what_no_change_can_reach_is_exact(fork: Replay) -> None:
+def test_unreachable_steps_are_exact(fork: Replay) -> None:
     graph: Graph = fork.graph
     changed = graph.reachable(fork.profile.by_step)
     containers = {node.no for node in graph.nodes if node.type in {StepType.AGENT, StepType.TURN}}
-    found = labels(fork.execute())
-    ended = any(label == "unreached" for label in found.values())
+    labels_by_step = labels(fork.execute())
+    has_skipped = any(label == "unreached" for label in labels_by_step.values())
     for node in graph.nodes:
-        if node.no not in changed | containers and not ended:
-            assert found[node.no] in {"exact source_output_reused", "simulated assumed_unaffected"}
+        if node.no not in changed | containers and not has_skipped:
+            assert labels_by_step[node.no] in {"exact source_output_reused", "simulated assumed_unaffected"}
 
 
 @pytest.mark.parametrize(("name", "now"), [("desk", "desk"), ("m1", "m2")])
-def test_a_step_that_is_named_after_its_model_is_named_after_the_one_that_is_asked(name: str, now: str) -> None:
+def test_step_named_by_model_is_renamed(name: str, now: str) -> None:
     run = order_desk()
     steps = (replace(step, name=name) if step.type is StepType.MODEL else step for step in run.steps)
-    other: JSONValue = {"match": {"type": "model"}, "model": {"model": "m2"}}
-    events = replay(other, run=replace(run, steps=tuple(steps))).execute()
-    assert (resolved(events, 3).call.name, resolved(events, 3).call.model) == (now, "m2")
+    sampling: JSONValue = {"match": {"type": "model"}, "model": {"model": "m2"}}
+    events = replay(sampling, run=replace(run, steps=tuple(steps))).execute()
+    assert (resolved_step(events, 3).call.name, resolved_step(events, 3).call.model) == (now, "m2")
 
 
 @pytest.mark.parametrize("fork", range(1, 11))
-def test_without_a_change_every_fork_is_exact(fork: int) -> None:
+def test_fork_without_changes_is_exact(fork: int) -> None:
     events = replay(fork=fork).execute()
     assert events == [StepsReused(first=fork, last=10, offset=0)]
     assert len(CONVERSATION) == 2

@@ -1,8 +1,8 @@
-"""Changed documents and prompts reach the requests that were made from them."""
+"""Changed documents and prompts reach the requests that contain them."""
 
 from replay.core.events import Event
 from replay.overrides.policy import Policy
-from tests.unit.replay.engine.test_replayer import Replay, labels, resolved
+from tests.unit.replay.engine.test_replayer import Replay, labels, resolved_step
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
@@ -55,46 +55,46 @@ def changed(entry: JSONValue) -> list[Event]:
     return Replay(run=library(), fork=1, entries=[entry], policy=Policy()).execute(lambda call: {"content": "new"})
 
 
-def asked(events: list[Event]) -> JSONValue:
-    input = resolved(events, 3).call.input
+def model_messages(events: list[Event]) -> JSONValue:
+    input = resolved_step(events, 3).call.input
     assert isinstance(input, dict)
     return input["messages"]
 
 
-def test_fewer_documents_are_cut_from_the_recorded_list_and_leave_the_prompt() -> None:
+def test_lower_top_k_cuts_documents() -> None:
     events = changed({"match": {"type": "retrieval"}, "retrieval": {"top_k": 1}})
-    retrieval = resolved(events, 1).answer
+    retrieval = resolved_step(events, 1).answer
     assert retrieval.output == {"documents": DOCUMENTS[:1]}
     assert labels(events) == {
         1: "simulated simulation_operator_override",
         2: "simulated simulation_operator_override",
         3: "simulated live_model_call",
     }
-    assert "freight carrier" not in str(asked(events))
-    assert "fourteen days" in str(asked(events))
+    assert "freight carrier" not in str(model_messages(events))
+    assert "fourteen days" in str(model_messages(events))
 
 
-def test_more_documents_than_recorded_have_no_answer() -> None:
+def test_higher_top_k_has_no_answer() -> None:
     events = changed({"match": {"type": "retrieval"}, "retrieval": {"top_k": 9}})
     assert labels(events)[1] == "simulated simulation_policy_fallback"
 
 
-def test_given_documents_take_the_places_of_the_recorded_ones() -> None:
+def test_override_documents_replace_recorded_ones() -> None:
     new: JSONValue = [{"id": "z", "content": "Nothing is ever refunded at all in this shop."}]
     events = changed({"match": {"step": 1}, "retrieval": {"documents": new}})
-    assert "Nothing is ever refunded" in str(asked(events))
-    assert "Gift cards" not in str(asked(events))
+    assert "Nothing is ever refunded" in str(model_messages(events))
+    assert "Gift cards" not in str(model_messages(events))
 
 
-def test_a_template_is_rendered_again_and_its_text_reaches_the_model() -> None:
+def test_rendered_template_reaches_model() -> None:
     events = changed({"match": {"type": "prompt"}, "prompt": {"template": "{rules}\nBe kind, {role}!"}})
     text = f"{rules(DOCUMENTS)}\nBe kind, a clerk!"
-    assert resolved(events, 2).answer.output == {"text": text}
-    assert asked(events) == [{"role": "user", "content": text}]
+    assert resolved_step(events, 2).answer.output == {"text": text}
+    assert model_messages(events) == [{"role": "user", "content": text}]
 
 
-def test_a_variable_is_put_into_the_recorded_template() -> None:
+def test_variable_fills_recorded_template() -> None:
     variables: JSONValue = {"rules": rules(DOCUMENTS), "role": "a judge"}
     events = changed({"match": {"type": "prompt"}, "prompt": {"variables": variables}})
-    assert "Answer as a judge." in str(asked(events))
+    assert "Answer as a judge." in str(model_messages(events))
     assert labels(events)[1] == "exact source_output_reused"

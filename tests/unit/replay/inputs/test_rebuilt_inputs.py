@@ -1,4 +1,4 @@
-"""Rebuilt inputs hold what the steps before them say now."""
+"""Rebuilt inputs contain the current outputs of earlier steps."""
 
 from uuid import UUID
 
@@ -9,7 +9,7 @@ from traces.core.json_types import JSONValue
 from traces.core.vocabulary import EdgeKind, StepType
 
 
-def said(no: int, before: str, after: str) -> Change:
+def change(no: int, before: str, after: str) -> Change:
     node = Node(no=no, id=UUID(int=no), type=StepType.MODEL, name="mapper")
     return Change(
         node=node,
@@ -18,17 +18,20 @@ def said(no: int, before: str, after: str) -> Change:
     )
 
 
-def test_two_answers_that_changed_places_change_places_in_a_text_made_of_both() -> None:
-    red, blue = "The team red counted 17.", "The team blue counted 11."
-    assert replace_outputs(f"{red}\n{blue}", [said(1, red, blue), said(2, blue, red)]) == f"{blue}\n{red}"
+def test_swapped_answers_swap_in_text() -> None:
+    first, second = "The team red counted 17.", "The team blue counted 11."
+    assert (
+        replace_outputs(f"{first}\n{second}", [change(1, first, second), change(2, second, first)])
+        == f"{second}\n{first}"
+    )
 
 
-def test_what_was_put_into_a_text_is_not_replaced_again() -> None:
-    changes = [said(1, "first answer", "second answer"), said(2, "second answer", "third answer")]
+def test_replacement_is_not_replaced_again() -> None:
+    changes = [change(1, "first answer", "second answer"), change(2, "second answer", "third answer")]
     assert replace_outputs("It was: first answer", changes) == "It was: second answer"
 
 
-def test_of_several_that_said_the_same_only_the_one_that_changed_is_replaced() -> None:
+def test_only_changed_one_of_equal_texts_is_replaced() -> None:
     same = "Nothing is wrong with this part."
     nodes = tuple(
         Node(no=no, id=UUID(int=no), type=StepType.MODEL, name="reviewer", output_ref="same") for no in (1, 2, 3)
@@ -36,7 +39,7 @@ def test_of_several_that_said_the_same_only_the_one_that_changed_is_replaced() -
     graph = Graph(fork=1, nodes=nodes)
     links = [Link(producer=no, kind=EdgeKind.TEXT, consumer_path="/messages/0/content") for no in (3, 1, 2)]
     messages: list[JSONValue] = [{"role": "user", "content": "\n".join([same, same, same])}]
-    changed = said(2, same, "This part is wrong.")
+    changed = change(2, same, "This part is wrong.")
     incoming = [(link, changed) for link in with_ordinals(graph, links) if link.producer == 2]
     [message] = flat(rebuild_slots(messages, None, incoming))
     assert isinstance(message, dict)

@@ -1,4 +1,4 @@
-"""Places to look at in one run: what is found, where, and what is left alone."""
+"""Places worth a look in one run: kinds, positions, and cases without a place."""
 
 import time
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ from traces.payloads.splitter import split
 ORDER: JSONObject = {"id": "W-4410", "total": 120, "items": ["lamp", "desk"]}
 
 
-def found(run: RecordedRun, kind: PlaceKind) -> list[Place]:
+def places_of(run: RecordedRun, kind: PlaceKind) -> list[Place]:
     return [place for place in inspect(steps_of(run), is_write=looks_like_write) if place.kind is kind]
 
 
@@ -48,9 +48,9 @@ def kinds(steps: Sequence[StepContent]) -> list[tuple[PlaceKind, int | None, tup
 # ---- errors
 
 
-def test_failed_step_names_what_led_to_it() -> None:
+def test_failed_step_names_its_producers() -> None:
     run = desk(Asks("get_order", {"id": "W-4410"}, "no such order", StepStatus.ERROR), Says("I cannot find it."))
-    [place] = found(run, PlaceKind.FAILED_STEP)
+    [place] = places_of(run, PlaceKind.FAILED_STEP)
     steps = steps_of(run)
     tool = next(step for step in steps if step.type is StepType.TOOL)
     asking = next(step for step in steps if step.type is StepType.MODEL)
@@ -75,9 +75,9 @@ def test_failed_step_names_what_led_to_it() -> None:
     ],
 )
 def test_result_that_reports_error(result: JSONValue, path: str) -> None:
-    reported = reported_error(result)
-    assert reported is not None
-    assert reported[0] == path
+    report = reported_error(result)
+    assert report is not None
+    assert report[0] == path
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_result_without_error(result: JSONValue) -> None:
 
 def test_hidden_error_of_ended_step() -> None:
     run = desk(Asks("get_order", {"id": "W-4410"}, "Error: order not found"), Says("I cannot find it."))
-    [place] = found(run, PlaceKind.HIDDEN_ERROR)
+    [place] = places_of(run, PlaceKind.HIDDEN_ERROR)
     assert place.text == "Error: order not found"
 
 
@@ -129,7 +129,7 @@ def test_loop_of_other_calls_keeps_repeats() -> None:
 
 def test_claim_without_support() -> None:
     run = desk(Asks("get_order", {"id": "W-4410"}, ORDER), Says("There are 37 lamps in the order W-4410."))
-    [place] = found(run, PlaceKind.UNSUPPORTED_CLAIM)
+    [place] = places_of(run, PlaceKind.UNSUPPORTED_CLAIM)
     assert place.path == "/message/content"
     assert "states 37," in place.title
     assert "37 lamps" in place.text
@@ -153,20 +153,20 @@ def test_claim_without_support() -> None:
 def test_supported_value_is_no_claim(answer: str) -> None:
     order: JSONObject = {**ORDER, "account": "55667788", "date": "2025-03-14", "time": "09:30"}
     run = desk(Asks("get_order", {"id": "W-4410"}, order), Says(answer))
-    assert not found(run, PlaceKind.UNSUPPORTED_CLAIM)
+    assert not places_of(run, PlaceKind.UNSUPPORTED_CLAIM)
 
 
 def test_sum_of_listed_prices_is_supported() -> None:
     items: JSONValue = [{"price": 12.35}, {"price": 7.40}, {"price": 100.11}]
-    supported = desk(Asks("get_order", {"id": "W-4410"}, {"items": items}), Says("In all that is 119.86 euros."))
+    supported_run = desk(Asks("get_order", {"id": "W-4410"}, {"items": items}), Says("In all that is 119.86 euros."))
     wrong = desk(Asks("get_order", {"id": "W-4410"}, {"items": items}), Says("In all that is 121.86 euros."))
-    assert not found(supported, PlaceKind.UNSUPPORTED_CLAIM)
-    assert found(wrong, PlaceKind.UNSUPPORTED_CLAIM)
+    assert not places_of(supported_run, PlaceKind.UNSUPPORTED_CLAIM)
+    assert places_of(wrong, PlaceKind.UNSUPPORTED_CLAIM)
 
 
 def test_own_words_support_nothing() -> None:
     run = order_desk([("Hello", (Says("You have 37 points."),)), ("Sure?", (Says("Yes, 37 points."),))])
-    [place] = found(run, PlaceKind.UNSUPPORTED_CLAIM)
+    [place] = places_of(run, PlaceKind.UNSUPPORTED_CLAIM)
     assert "states 37," in place.title
 
 
@@ -176,15 +176,15 @@ def test_write_with_unsupported_value() -> None:
         Asks("cancel_order", {"id": "W-4411", "reason": "The order W-4411 came late again"}, "ok"),
         Says("Done."),
     )
-    [claim] = found(run, PlaceKind.UNSUPPORTED_CLAIM)
-    [write] = found(run, PlaceKind.WRITE_FROM_CLAIM)
+    [claim] = places_of(run, PlaceKind.UNSUPPORTED_CLAIM)
+    [write] = places_of(run, PlaceKind.WRITE_FROM_CLAIM)
     assert (write.path, write.related) == ("/id", (claim.step,))
     assert claim.path == "/message/tool_calls/0/arguments/id"
 
 
 def test_reading_with_unsupported_value_is_no_write() -> None:
     run = desk(Asks("get_order", {"id": "W-4411"}, ORDER), Says("Done."))
-    assert not found(run, PlaceKind.WRITE_FROM_CLAIM)
+    assert not places_of(run, PlaceKind.WRITE_FROM_CLAIM)
 
 
 @pytest.mark.parametrize(("tool", "writes"), [("cancel_order", True), ("get_order", False), ("sendMail", True)])
@@ -194,9 +194,9 @@ def test_tool_that_looks_like_write(tool: str, writes: bool) -> None:
 
 @given(st.text())
 def test_tokens_of_any_text(text: str) -> None:
-    for token, written in tokens(text):
+    for token, spelling in tokens(text):
         assert token
-        assert written
+        assert spelling
 
 
 # ---- contents
@@ -206,7 +206,7 @@ def test_missing_part_hides_only_itself() -> None:
     message: JSONObject = {"role": "user", "content": "Where is W-4410?"}
     parts = split({"messages": [message]})
     answer = split({"message": {"role": "assistant", "content": "It is W-4410, in box 77."}})
-    kept = {digest: orjson.loads(data) for digest, data in {**parts.parts, **answer.parts}.items()}
+    stored_parts = {digest: orjson.loads(data) for digest, data in {**parts.parts, **answer.parts}.items()}
     row = {
         **dict.fromkeys(("tool_name", "error", "signature"), ""),
         **{"sequence_no": 1, "type": "model", "name": "m", "status": "ok"},
@@ -215,10 +215,12 @@ def test_missing_part_hides_only_itself() -> None:
 
     def read() -> list[StepContent]:
         refs = [parts.digest, answer.digest]
-        return contents([row], closure(refs, lambda wanted: {ref: kept[ref] for ref in wanted if ref in kept}), {})
+        return contents(
+            [row], closure(refs, lambda digests: {ref: stored_parts[ref] for ref in digests if ref in stored_parts}), {}
+        )
 
     whole = read()
-    del kept[parts.digest]
+    del stored_parts[parts.digest]
     part = read()
     assert whole[0].new_inputs
     assert not part[0].new_inputs
@@ -230,9 +232,9 @@ def test_long_run_is_inspected_quickly() -> None:
     steps: list[StepContent] = []
     for no in range(1, 10_001, 2):
         price = f"{no}.{no % 90 + 10}"
-        said: JSONObject = {"message": {"role": "assistant", "content": f"Order W-{no} costs {price} euros."}}
-        asked: JSONObject = {"role": "user", "content": f"What about the order W-{no} of {price} euros?"}
-        steps.append(StepContent(no=no, type=StepType.MODEL, name="m", new_inputs=[asked], output=said))
+        answer: JSONObject = {"message": {"role": "assistant", "content": f"Order W-{no} costs {price} euros."}}
+        question: JSONObject = {"role": "user", "content": f"What about the order W-{no} of {price} euros?"}
+        steps.append(StepContent(no=no, type=StepType.MODEL, name="m", new_inputs=[question], output=answer))
         steps.append(call(no + 1, "get_order", f"s{no}", {"id": f"W-{no}", "total": no}))
     began = time.process_time()
     inspect(steps, is_write=looks_like_write)

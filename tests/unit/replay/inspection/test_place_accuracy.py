@@ -1,4 +1,4 @@
-"""What is known of how much each kind of place helps."""
+"""Measured accuracy of places."""
 
 import pytest
 from scipy import stats

@@ -1,4 +1,4 @@
-"""ReplayControl, to the letter."""
+"""ReplayControl follows its specification exactly."""
 
 import hashlib
 
@@ -39,25 +39,25 @@ def history(outcomes: list[str], spec: ToolSpec | None) -> ReplayControl:
         (None, ["failure"], False),
     ],
 )
-def test_the_decision_rules(idempotent: bool | None, outcomes: list[str], skip: bool) -> None:
+def test_decision_rules(idempotent: bool | None, outcomes: list[str], skip: bool) -> None:
     spec = None if idempotent is None else ToolSpec(name="web_search", idempotent=idempotent)
     decision = history(outcomes, spec).should_skip("web_search", ARGUMENTS, spec)
     assert decision.skip is skip
     assert decision.reason == ("duplicate" if skip else "")
 
 
-def test_a_denial_names_the_step_that_succeeded() -> None:
+def test_denial_names_successful_step() -> None:
     assert history(["failure", "success", "success"], None).should_skip("web_search", ARGUMENTS).step == 2
 
 
-def test_the_key_is_the_md5_of_name_and_sorted_arguments() -> None:
+def test_key_is_md5_of_call() -> None:
     expected = hashlib.md5(b'send:{"a": 1, "b": "\\u00e9"}', usedforsecurity=False).hexdigest()
     assert call_key("send", {"b": "é", "a": 1}) == expected
 
 
-def test_equal_numbers_of_different_types_are_different_calls() -> None:
-    one: list[JSONValue] = [1, 1.0, "1", True]
-    assert len({call_key("t", {"n": value}) for value in one}) == 4
+def test_number_types_distinguish_calls() -> None:
+    equal_values: list[JSONValue] = [1, 1.0, "1", True]
+    assert len({call_key("t", {"n": value}) for value in equal_values}) == 4
 
 
 def test_history_counts_distinct_calls() -> None:

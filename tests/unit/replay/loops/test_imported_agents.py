@@ -1,4 +1,4 @@
-"""Agents as the importers shape them: their loops are recognised and followed."""
+"""Loops of imported agents are recognised and followed."""
 
 import json
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.agent_runs import Asks
-from tests.unit.replay.loops.test_subagents import calls, changed, number, results, says
+from tests.unit.replay.loops.test_subagents import calls, final_answer, number, replay_answers, results
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepType
 from traces.importers import registry
@@ -15,14 +15,14 @@ from traces.importers.files.source import Source
 AT = "2026-03-01T10:00:{:02}.000Z"
 
 
-def imported(format: str, data: Any) -> RecordedRun:
+def import_run(format: str, data: Any) -> RecordedRun:
     text = data if isinstance(data, str) else json.dumps(data)
     (run,) = registry.get_importer(format).runs([Source(name="run", data=text.encode())])
     return run
 
 
 def claude_session() -> RecordedRun:
-    """A session that gives two tasks to sub-agents at once; their lines interleave."""
+    """A session with two parallel sub-agents whose lines interleave."""
     use = [
         {"type": "tool_use", "id": f"t{at}", "name": "Task", "input": {"prompt": task, "description": task[:9]}}
         for at, task in enumerate(("count the red books", "count the blue books"))
@@ -45,7 +45,7 @@ def claude_session() -> RecordedRun:
         _line("u2", "a1", "user", results),
         _line("a2", "u2", "assistant", [{"type": "text", "text": "Eight books."}], id="m6"),
     ]
-    return imported("claude-code", "\n".join(json.dumps(line) for line in lines))
+    return import_run("claude-code", "\n".join(json.dumps(line) for line in lines))
 
 
 def _uses(call: str, command: str) -> dict[str, Any]:
@@ -74,11 +74,11 @@ def _line(
 
 
 def graph_run(*, a_node_each: bool) -> RecordedRun:
-    """A LangGraph run: nodes hold the steps; two tools run at once, in one node or in a node each."""
-    asked = [_asks("c1", "weather", "Oslo"), _asks("c2", "weather", "Rome")]
-    told = [_tool_message("c1", "Oslo is cold."), _tool_message("c2", "Rome is warm.")]
+    """A LangGraph run: nodes contain the steps; two parallel tools share a node or have one each."""
+    calls_made = [_asks("c1", "weather", "Oslo"), _asks("c2", "weather", "Rome")]
+    result_messages = [_tool_message("c1", "Oslo is cold."), _tool_message("c2", "Rome is warm.")]
     question = {"type": "human", "content": "Where is it warmer, in Oslo or in Rome?"}
-    first = {"type": "ai", "content": "", "tool_calls": asked}
+    first = {"type": "ai", "content": "", "tool_calls": calls_made}
     last = {"type": "ai", "content": "It is warmer in Rome."}
     second_node = "tools-2" if a_node_each else "tools-1"
     runs = [
@@ -93,10 +93,10 @@ def graph_run(*, a_node_each: bool) -> RecordedRun:
         _run("tool-2", second_node, "weather", "tool", 6, 7, tool=("c2", "Rome", "Rome is warm.")),
         _run("agent-2", "root", "agent", "chain", 10, 14),
         _run("prompt-2", "agent-2", "ChatPromptTemplate", "prompt", 10, 10),
-        _run("llm-2", "agent-2", "ChatOpenAI", "llm", 11, 12, inputs=[question, first, *told], output=last),
+        _run("llm-2", "agent-2", "ChatOpenAI", "llm", 11, 12, inputs=[question, first, *result_messages], output=last),
         _run("should-2", "agent-2", "should_continue", "chain", 13, 13),
     ]
-    return imported("langsmith", {"post": runs})
+    return import_run("langsmith", {"post": runs})
 
 
 def _asks(call: str, tool: str, city: str) -> dict[str, Any]:
@@ -119,12 +119,12 @@ def _run(
     output: Any = None,
     tool: tuple[str, str, str] | None = None,
 ) -> dict[str, Any]:
-    given: dict[str, Any] = {}
-    made: dict[str, Any] = {}
+    inputs_json: dict[str, Any] = {}
+    outputs_json: dict[str, Any] = {}
     if inputs is not None:
-        given, made = {"messages": [inputs], "model": "m1"}, {"generations": [[{"message": output}]]}
+        inputs_json, outputs_json = {"messages": [inputs], "model": "m1"}, {"generations": [[{"message": output}]]}
     if tool is not None:
-        given, made = {"city": tool[1]}, {"output": tool[2], "tool_call_id": tool[0]}
+        inputs_json, outputs_json = {"city": tool[1]}, {"output": tool[2], "tool_call_id": tool[0]}
     return {
         "id": key,
         "trace_id": "root",
@@ -133,48 +133,57 @@ def _run(
         "run_type": kind,
         "start_time": AT.format(start),
         "end_time": AT.format(end),
-        "inputs": given,
-        "outputs": made,
+        "inputs": inputs_json,
+        "outputs": outputs_json,
     }
 
 
-def test_a_claude_code_task_holds_its_sub_agent() -> None:
+def test_claude_task_contains_sub_agent() -> None:
     run = claude_session()
     tasks = [step.key for step in run.steps if step.tool_name == "Task"]
     assert [step.parent for step in run.steps if step.name == "sub-agent"] == tasks
 
 
-@pytest.mark.parametrize("which", [0, 1])
-def test_another_answer_of_a_claude_code_sub_agent_reaches_the_session(which: int) -> None:
+@pytest.mark.parametrize("index", [0, 1])
+def test_claude_sub_agent_answer_reaches_session(index: int) -> None:
     run = claude_session()
-    place = 1 + 2 * which  # the session's own model step comes first, then two of each sub-agent
-    went = changed(run, place, calls(Asks("Bash", {"command": "ls all"})), says("There are nine."), says("So nine."))
-    contents = [str(content) for _, content in results(went.asked(went.models[-1]))]
-    assert "There are nine." in contents[which]
-    assert "There are nine." not in contents[1 - which]
-    assert number(run, StepType.TOOL, 0) not in went.gone
+    # The session's own model step comes first, then two of each sub-agent
+    place = 1 + 2 * index
+    outcome = replay_answers(
+        run,
+        place,
+        calls(Asks("Bash", {"command": "ls all"})),
+        final_answer("There are nine."),
+        final_answer("So nine."),
+    )
+    contents = [str(content) for _, content in results(outcome.messages_of(outcome.models[-1]))]
+    assert "There are nine." in contents[index]
+    assert "There are nine." not in contents[1 - index]
+    assert number(run, StepType.TOOL, 0) not in outcome.skipped_steps
 
 
-def test_a_claude_code_sub_agent_is_given_another_task() -> None:
+def test_claude_sub_agent_gets_new_task() -> None:
     run = claude_session()
     green = Asks("Task", {"prompt": "find every green book there is", "description": "green"})
     blue = Asks("Task", {"prompt": "count the blue books", "description": "count the"})
-    went = changed(run, 0, calls(green, blue), says("There is one green book."), says("Six books."))
-    assert went.asked(went.models[1])[-1]["content"] == "find every green book there is"
-    assert "There is one green book." in str(results(went.asked(went.models[-1]))[0][1])
+    outcome = replay_answers(
+        run, 0, calls(green, blue), final_answer("There is one green book."), final_answer("Six books.")
+    )
+    assert outcome.messages_of(outcome.models[1])[-1]["content"] == "find every green book there is"
+    assert "There is one green book." in str(results(outcome.messages_of(outcome.models[-1]))[0][1])
 
 
 @pytest.mark.parametrize("a_node_each", [False, True])
-def test_the_loop_of_a_graph_is_followed_through_its_nodes(a_node_each: bool) -> None:
+def test_graph_loop_is_followed_through_nodes(a_node_each: bool) -> None:
     run = graph_run(a_node_each=a_node_each)
     oslo, rome = Asks("weather", {"city": "Oslo"}), Asks("weather", {"city": "Rome"})
     bergen = Asks("weather", {"city": "Bergen"})
-    went = changed(run, 0, calls(rome, bergen), calls(oslo), says("Rome."))
-    assert not any("not followed" in text for text in went.said)
-    assert [tool.split()[:2] for tool in went.tools] == [
+    outcome = replay_answers(run, 0, calls(rome, bergen), calls(oslo), final_answer("Rome."))
+    assert not any("not followed" in text for text in outcome.divergences)
+    assert [tool.split()[:2] for tool in outcome.tools] == [
         ["weather", "exact"],
         ["weather", "simulated"],
         ["weather", "exact"],
     ]
-    assert [identity for identity, _ in results(went.asked(went.models[1]))] == ["c2", "live1"]
-    assert went.gone == []
+    assert [identity for identity, _ in results(outcome.messages_of(outcome.models[1]))] == ["c2", "live1"]
+    assert outcome.skipped_steps == []

@@ -10,7 +10,7 @@ from replay.core.calls import Call
 from replay.overrides.edits import merge_settings
 from replay.overrides.profile import OverrideProfile
 from tests.support.replay_runs import ORDERS, TOOLS, order_desk
-from tests.unit.replay.engine.test_replayer import Replay, replay, resolved
+from tests.unit.replay.engine.test_replayer import Replay, replay, resolved_step
 from traces.core.json_types import JSONObject, JSONValue
 
 PARAMETERS: JSONObject = {"temperature": 0.5, "max_completion_tokens": 9, "tool_choice": "auto"}
@@ -20,7 +20,7 @@ MODELS: dict[str, Any] = {"type": "model"}
 def asked(*entries: JSONValue, no: int = 3) -> dict[str, Any]:
     """Return the model request of a step."""
     run = order_desk(parameters=PARAMETERS)
-    input = resolved(replay(*entries, run=run).execute(), no).call.input
+    input = resolved_step(replay(*entries, run=run).execute(), no).call.input
     assert isinstance(input, dict)
     return dict(input)
 
@@ -74,20 +74,20 @@ def test_whole_message_keeps_its_calls() -> None:
 
 
 def called(*entries: JSONValue, no: int = 4, **more: Any) -> Call:
-    return resolved(replay(*entries, **more).execute(), no).call
+    return resolved_step(replay(*entries, **more).execute(), no).call
 
 
 def test_argument_override_changes_the_call() -> None:
     """The new call is not recorded and the tool does not run; the output of the recorded call is no answer."""
     entry: JSONValue = {"match": {"step": 4}, "arguments": {"order_id": "A-2"}}
     made = replay(entry).execute()
-    call, answer = resolved(made, 4).call, resolved(made, 4).answer
+    call, answer = resolved_step(made, 4).call, resolved_step(made, 4).answer
     assert (call.input, call.differs, call.changed) == ({"order_id": "A-2"}, ("arguments",), True)
     assert answer.detail["blocked"]
     same: JSONValue = {"match": {"step": 4}, "arguments": {"order_id": "A-1"}}
     assert not called(same).changed
     both: JSONValue = {**entry, "tool": {"output": ORDERS["A-2"]}} if isinstance(entry, dict) else None
-    assert resolved(replay(both).execute(), 4).answer.output == ORDERS["A-2"]
+    assert resolved_step(replay(both).execute(), 4).answer.output == ORDERS["A-2"]
 
 
 def test_plan_lists_changed_tools_and_arguments() -> None:

@@ -10,14 +10,16 @@ BASE: JSONObject = {"temperature": 0.0, "seed": 42}
 
 
 def config(model: str = "gpt-4", provider: str = "openai", **parameters: float | None) -> ModelConfig:
-    given: JSONObject = {**BASE, **parameters}
+    settings: JSONObject = {**BASE, **parameters}
     return ModelConfig(
-        provider=provider, model=model, parameters={name: value for name, value in given.items() if value is not None}
+        provider=provider,
+        model=model,
+        parameters={name: value for name, value in settings.items() if value is not None},
     )
 
 
 @pytest.mark.parametrize(
-    ("recorded", "current", "expected", "kind"),
+    ("base", "current", "expected", "kind"),
     [
         (config(), config(), 1.0, "A"),
         (config(), config(temperature=0.5), 0.875, "A"),
@@ -34,38 +36,36 @@ def config(model: str = "gpt-4", provider: str = "openai", **parameters: float |
         (config(temperature=0.0, seed=0), config(temperature=0.0, seed=0), 1.0, "A"),
     ],
 )
-def test_the_score_is_the_mean_of_four_factors(
-    recorded: ModelConfig, current: ModelConfig, expected: float, kind: str
-) -> None:
-    found = assess([(recorded, current)])
-    assert found.score == pytest.approx(expected)
-    assert score(factors(recorded, current)) == pytest.approx(expected)
-    assert replay_type(found) == kind
+def test_score_is_mean_of_four_factors(base: ModelConfig, current: ModelConfig, expected: float, kind: str) -> None:
+    determinism = assess([(base, current)])
+    assert determinism.score == pytest.approx(expected)
+    assert score(factors(base, current)) == pytest.approx(expected)
+    assert replay_type(determinism) == kind
 
 
-def test_at_the_threshold_it_is_still_an_a_replay() -> None:
+def test_score_at_threshold_is_type_a() -> None:
     pair = (config(), config(temperature=0.5))
     assert replay_type(assess([pair], threshold=0.875)) == "A"
     assert replay_type(assess([pair], threshold=0.9)) == "B"
 
 
 @pytest.mark.parametrize("change", ["tools", "prompt"])
-def test_a_critical_change_makes_a_b_replay_whatever_the_score(change: str) -> None:
-    found = assess([(config(), config())], changed=[change, "messages"])
-    assert (found.score, found.critical_changes, found.other_changes) == (1.0, [change], ["messages"])
-    assert replay_type(found) == "B"
+def test_critical_change_is_type_b(change: str) -> None:
+    determinism = assess([(config(), config())], changed=[change, "messages"])
+    assert (determinism.score, determinism.critical_changes, determinism.other_changes) == (1.0, [change], ["messages"])
+    assert replay_type(determinism) == "B"
 
 
-def test_other_changes_are_listed_and_stay_a() -> None:
-    found = assess([(config(), config(max_tokens=5))], changed=["variables"])
-    assert found.other_changes == ["variables", "max_tokens"]
-    assert replay_type(found) == "A"
+def test_other_changes_stay_type_a() -> None:
+    determinism = assess([(config(), config(max_tokens=5))], changed=["variables"])
+    assert determinism.other_changes == ["variables", "max_tokens"]
+    assert replay_type(determinism) == "A"
 
 
-def test_nothing_to_compare_with_is_unknown_and_not_one() -> None:
-    found = assess([])
-    assert (found.score, found.factors) == (None, {})
+def test_score_without_pairs_is_unknown() -> None:
+    determinism = assess([])
+    assert (determinism.score, determinism.factors) == (None, {})
 
 
-def test_the_least_alike_pair_decides() -> None:
+def test_least_similar_pair_decides() -> None:
     assert assess([(config(), config()), (config(), config(seed=1))]).score == 0.75

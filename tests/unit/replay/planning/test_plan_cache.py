@@ -1,4 +1,4 @@
-"""Plans kept in memory: bounded by weight and by age."""
+"""Plans in memory, limited by weight and by age."""
 
 from replay.planning.plan_cache import PlanCache
 

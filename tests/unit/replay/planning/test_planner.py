@@ -1,4 +1,4 @@
-"""Plan = what happens: on generated forks of generated runs, of every shape, with every kind of change and policy."""
+"""Plans match executions, on generated forks of every shape, with every kind of change and policy."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from replay.core.calls import Call
 from replay.core.events import Divergence, Event, StepResolved, StepSkipped, StepsReused
 from replay.overrides.policy import Policy
 from tests.support.agent_runs import Asks, Says, Turn, agent_run
-from tests.unit.replay.engine.test_replayer import Replay, labels, planned
+from tests.unit.replay.engine.test_replayer import Replay, labels, planned_labels
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import EdgeKind, StepType
@@ -23,8 +23,8 @@ results = st.one_of(texts, st.fixed_dictionaries({"text": texts, "found": st.int
 plain = st.builds(Asks, st.sampled_from(["look_up", "measure"]), arguments, results)
 
 
-def _talk(asked: st.SearchStrategy[Asks], most: int) -> st.SearchStrategy[Sequence[Turn]]:
-    batches = st.lists(st.lists(asked, min_size=1, max_size=3), max_size=most)
+def _talk(requests: st.SearchStrategy[Asks], most: int) -> st.SearchStrategy[Sequence[Turn]]:
+    batches = st.lists(st.lists(requests, min_size=1, max_size=3), max_size=most)
     return st.tuples(batches, st.builds(Says, texts)).map(lambda pair: (*pair[0], pair[1]))
 
 
@@ -41,17 +41,17 @@ searches = st.builds(
     st.just("search"),
     st.fixed_dictionaries({"query": texts}),
     st.lists(texts, max_size=2),
-    by=st.just(StepType.RETRIEVAL),
+    answering_type=st.just(StepType.RETRIEVAL),
 )
 runs = st.builds(
     agent_run,
     _talk(st.one_of(plain, agents, searches), 3),
     shape=st.sampled_from(["flat", "nodes"]),
-    interleaved=st.booleans(),
+    is_interleaved=st.booleans(),
     task=texts,
     documents=st.lists(texts, max_size=3),
-    prompted=st.booleans(),
-    searched=st.booleans(),
+    has_prompts=st.booleans(),
+    has_searches=st.booleans(),
 )
 policies = st.builds(
     Policy,
@@ -68,13 +68,13 @@ def forks(draw: st.DrawFn) -> Replay:
     """A fork of a generated run at any step, with up to three changes after it."""
     run: RecordedRun = draw(runs)
     fork = draw(st.integers(1, len(run.steps)))
-    chosen = draw(st.lists(st.integers(fork, len(run.steps)), max_size=3, unique=True))
-    entries = [draw(_change(no, run.steps[no - 1])) for no in chosen]
+    numbers = draw(st.lists(st.integers(fork, len(run.steps)), max_size=3, unique=True))
+    entries = [draw(_change(no, run.steps[no - 1])) for no in numbers]
     return Replay(run=run, fork=fork, entries=entries, policy=draw(policies))
 
 
 def _change(no: int, step: RecordedStep) -> st.SearchStrategy[JSONValue]:
-    """Any override that fits a step."""
+    """Any override that applies to a step."""
     kinds: list[st.SearchStrategy[Any]] = [st.builds(lambda text: {"output": text}, texts)]
     match step.type:
         case StepType.MODEL:
@@ -98,33 +98,34 @@ def _of_model() -> st.SearchStrategy[Any]:
 
 
 def _asking() -> st.SearchStrategy[Any]:
-    """A what-if answer that asks for tools, recorded ones among them by chance."""
+    """An output override that requests tool calls, some of them recorded."""
 
-    def said(asked: list[Asks]) -> JSONObject:
+    def requests_output(requests: list[Asks]) -> JSONObject:
         calls: list[JSONValue] = [
-            {"id": f"if{at}", "name": one.tool, "arguments": one.arguments} for at, one in enumerate(asked)
+            {"id": f"if{at}", "name": request.tool, "arguments": request.arguments}
+            for at, request in enumerate(requests)
         ]
         return {"output": {"content": None, "tool_calls": calls}}
 
-    return st.builds(said, st.lists(st.one_of(plain, agents, searches), min_size=1, max_size=3))
+    return st.builds(requests_output, st.lists(st.one_of(plain, agents, searches), min_size=1, max_size=3))
 
 
-def alike(fork: Replay) -> Any:
-    """A model that asks for what was recorded, and says everything in other words."""
+def same_calls(fork: Replay) -> Any:
+    """A model that requests the recorded calls and changes every text."""
     count = iter(range(10_000))
 
     def answer(call: Call) -> JSONObject:
-        recorded = fork.payloads[call.node.output_ref] if call.node is not None else None
-        message = ModelAnswer(recorded).message
+        recorded_output = fork.payloads[call.node.output_ref] if call.node is not None else None
+        message = ModelAnswer(recorded_output).message
         return {**message, "content": f"in the words of answer {next(count)}"}
 
     return answer
 
 
-def _underived(events: Sequence[Event]) -> set[int]:
-    """The steps for whose input nobody can say what the new answers make of it."""
-    resolved = (event for event in events if isinstance(event, StepResolved) and event.call.unknown_producers)
-    return {event.call.node.no for event in resolved if event.call.node is not None}
+def _steps_with_unknown_input(events: Sequence[Event]) -> set[int]:
+    """Steps whose input contains an unknown part."""
+    incomplete = (event for event in events if isinstance(event, StepResolved) and event.call.unknown_producers)
+    return {event.call.node.no for event in incomplete if event.call.node is not None}
 
 
 many = settings(max_examples=170, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -132,73 +133,75 @@ many = settings(max_examples=170, deadline=None, suppress_health_check=[HealthCh
 
 @many
 @given(forks())
-def test_without_live_answers_every_step_is_labelled_as_planned(fork: Replay) -> None:
-    assert labels(fork.execute()) == planned(fork.plan())
+def test_labels_without_live_answers_match_plan(fork: Replay) -> None:
+    assert labels(fork.execute()) == planned_labels(fork.plan())
 
 
 @many
 @given(forks())
-def test_live_answers_that_ask_for_the_same_leave_every_label_as_planned(fork: Replay) -> None:
-    events = list(fork.execute(alike(fork)))
-    # Where an answer given by hand used up what a later one asks for, the replay leaves the recording, and says so.
-    said = next((at for at, event in enumerate(events) if isinstance(event, Divergence)), None)
-    expected = planned(fork.plan(live=True))
-    # Whether a value that code passed on is still in an answer, and which of two agents that said the same a text came
-    # from, only the answers show.
+def test_labels_with_same_calls_match_plan(fork: Replay) -> None:
+    events = list(fork.execute(same_calls(fork)))
+    # If an overridden answer used a call that a later one requests, the replay diverges and reports it.
+    divergence_index = next((at for at, event in enumerate(events) if isinstance(event, Divergence)), None)
+    expected = planned_labels(fork.plan(live=True))
+    # Only the answers show whether they still contain a passed-on value, and which of two equal answers it came from.
     passed_on = {no for no, links in fork.graph.links.items() if any(link.kind is EdgeKind.VALUE for link in links)}
-    open_ends = fork.graph.reachable(passed_on | _underived(events))
-    open_ends |= {around.no for no in open_ends for around in fork.graph.ancestors(fork.graph.by_no[no])}
-    if said is None:
+    open_ends = fork.graph.reachable(passed_on | _steps_with_unknown_input(events))
+    open_ends |= {ancestor.no for no in open_ends for ancestor in fork.graph.ancestors(fork.graph.by_no[no])}
+    if divergence_index is None:
         assert {no: label for no, label in labels(events).items() if no not in open_ends} == {
             no: label for no, label in expected.items() if no not in open_ends
         }
     else:
-        left_out = open_ends | fork.graph.children.keys()  # what holds others has its label only at the end
-        before = {no: label for no, label in labels(events[:said]).items() if no not in left_out}
+        # What holds others has its label only at the end
+        left_out = open_ends | fork.graph.children.keys()
+        before = {no: label for no, label in labels(events[:divergence_index]).items() if no not in left_out}
         assert before.items() <= expected.items()
 
 
 @many
 @given(forks(), st.lists(st.one_of(texts, st.lists(st.one_of(plain, agents), min_size=1, max_size=3)), max_size=8))
-def test_whatever_models_say_every_source_step_is_accounted_for_once(
-    fork: Replay, said: list[str | list[Asks]]
-) -> None:
-    waiting = list(said)
+def test_every_source_step_counts_once(fork: Replay, answers: list[str | list[Asks]]) -> None:
+    waiting = list(answers)
 
     def model(call: Call) -> JSONObject:
         answer = waiting.pop(0) if waiting else "enough"
         if isinstance(answer, str):
             return {"content": answer}
         calls: list[JSONValue] = [
-            {"id": f"live{len(waiting)}.{at}", "name": one.tool, "arguments": one.arguments}
-            for at, one in enumerate(answer)
+            {"id": f"live{len(waiting)}.{at}", "name": request.tool, "arguments": request.arguments}
+            for at, request in enumerate(answer)
         ]
         return {"content": None, "tool_calls": calls}
 
     events = list(fork.execute(model))
     assert all("signature" in event.answer.detail for event in events if isinstance(event, StepResolved))
-    numbers, seen = accounted(events)
+    numbers, seen_numbers = count_steps(events)
     assert numbers == list(range(fork.fork, fork.fork + len(numbers)))
-    repeated = [no for no in seen if seen.count(no) > 1]
-    assert set(seen) == {node.no for node in fork.graph.nodes}
-    assert all(fork.graph.by_no[no].type is StepType.TOOL for no in repeated)  # an idempotent tool answers again
+    repeated_numbers = [no for no in seen_numbers if seen_numbers.count(no) > 1]
+    assert set(seen_numbers) == {node.no for node in fork.graph.nodes}
+    assert all(
+        fork.graph.by_no[no].type is StepType.TOOL
+        for no in repeated_numbers
+        # An idempotent tool answers again
+    )
 
 
-def accounted(events: list[Event]) -> tuple[list[int], list[int]]:
-    """The numbers of the derived steps in order, and the source steps that they are or that are gone."""
+def count_steps(events: list[Event]) -> tuple[list[int], list[int]]:
+    """Numbers of the derived steps in order, and the source steps that they replace or skip."""
     numbers: list[int] = []
-    seen: list[int] = []
+    seen_numbers: list[int] = []
     for event in events:
         match event:
             case StepsReused():
                 numbers += range(event.first + event.offset, event.last + event.offset + 1)
-                seen += range(event.first, event.last + 1)
+                seen_numbers += range(event.first, event.last + 1)
             case StepResolved():
                 numbers.append(event.call.no)
                 node = event.answer.source or event.call.node
-                seen += [] if node is None else [node.no]
+                seen_numbers += [] if node is None else [node.no]
             case StepSkipped():
-                seen.append(event.node.no)
+                seen_numbers.append(event.node.no)
             case _:
                 pass
-    return numbers, seen
+    return numbers, seen_numbers

@@ -1,4 +1,4 @@
-"""Plans that only ask the models otherwise share one walk, and say what each of them would say alone."""
+"""Plans that differ only in model requests share one run of the engine and equal separate plans."""
 
 from dataclasses import replace
 from typing import Any
@@ -12,7 +12,7 @@ from replay.overrides.policy import Policy
 from replay.overrides.profile import OverrideProfile
 from replay.planning import planner
 from replay.planning.plan_environment import Sources
-from tests.support.agent_runs import NESTED, agent_run
+from tests.support.agent_runs import SUB_AGENT, agent_run
 from tests.unit.replay.engine.test_replayer import Replay, replay
 from traces.core.json_types import JSONValue
 
@@ -29,64 +29,64 @@ CELLS: list[list[JSONValue]] = [
 PRICES = {"dear": 1.0, "cheap": 0.25, "m1": None}
 
 
-def sources(of: Replay) -> Sources:
+def sources(fork: Replay) -> Sources:
     return Sources(
-        payload=of.payloads.__getitem__,
+        payload=fork.payloads.__getitem__,
         cached=lambda signature, exclude: None,
         provider=lambda provider, model, override: None if model == "unserved" else "desk",
         price=lambda provider, model, tokens_in, tokens_out: PRICES[model],
     )
 
 
-def planned(of: Replay, entries: list[JSONValue], policy: Policy, looked_up: Sources) -> Any:
-    profile = apply_profile(OverrideProfile.model_validate({"overrides": entries}), of.graph)
-    return planner.plan(of.graph, profile, policy, looked_up, brief=True).model_dump()
+def plan_as_json(fork: Replay, entries: list[JSONValue], policy: Policy, lookups: Sources) -> Any:
+    profile = apply_profile(OverrideProfile.model_validate({"overrides": entries}), fork.graph)
+    return planner.plan(fork.graph, profile, policy, lookups, brief=True).model_dump()
 
 
 @pytest.mark.parametrize("order", ["reexecute", "reuse"])
 @pytest.mark.parametrize("strict", [False, True])
-def test_shared_plans_say_what_each_would_say_alone(order: Any, strict: bool) -> None:
-    of, policy = replay(run=agent_run(NESTED)), Policy(order=order, strict=strict)
-    shared = sources(of)
+def test_shared_plans_equal_separate_plans(order: Any, strict: bool) -> None:
+    fork, policy = replay(run=agent_run(SUB_AGENT)), Policy(order=order, strict=strict)
+    shared_sources = sources(fork)
     for entries in (*CELLS, *reversed(CELLS)):
-        assert planned(of, entries, policy, shared) == planned(of, entries, policy, sources(of))
+        assert plan_as_json(fork, entries, policy, shared_sources) == plan_as_json(fork, entries, policy, sources(fork))
 
 
 @pytest.mark.parametrize("order", ["reexecute", "reuse"])
 @pytest.mark.parametrize("entries", CELLS)
-def test_brief_plans_say_the_same_as_full_ones(order: Any, entries: list[JSONValue]) -> None:
-    of, policy = replay(run=agent_run(NESTED)), Policy(order=order)
-    profile = apply_profile(OverrideProfile.model_validate({"overrides": entries}), of.graph)
-    full = planner.plan(of.graph, profile, policy, sources(of), list_reused=False).model_dump()
-    brief = planned(of, entries, policy, sources(of))
+def test_brief_plans_equal_full_ones(order: Any, entries: list[JSONValue]) -> None:
+    fork, policy = replay(run=agent_run(SUB_AGENT)), Policy(order=order)
+    profile = apply_profile(OverrideProfile.model_validate({"overrides": entries}), fork.graph)
+    full = planner.plan(fork.graph, profile, policy, sources(fork), list_reused=False).model_dump()
+    brief = plan_as_json(fork, entries, policy, sources(fork))
     for step in (*full["steps"], *brief["steps"]):
         step |= {"note": "", "because": [], "differs": []}
     assert brief == full
 
 
-def test_plans_that_only_ask_models_otherwise_walk_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plans_with_model_edits_share_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
     walks: list[UUID] = []
     run = Replayer.run
 
-    def counted(replayer: Replayer) -> Any:
+    def count_runs(replayer: Replayer) -> Any:
         walks.append(replayer.context.graph.nodes[0].id)
         return run(replayer)
 
-    monkeypatch.setattr(Replayer, "run", counted)
-    of = replay(run=agent_run(NESTED))
-    shared = sources(of)
+    monkeypatch.setattr(Replayer, "run", count_runs)
+    fork = replay(run=agent_run(SUB_AGENT))
+    shared_sources = sources(fork)
     for entries in CELLS[:3]:
-        planned(of, entries, Policy(order="reexecute"), shared)
+        plan_as_json(fork, entries, Policy(order="reexecute"), shared_sources)
     assert len(walks) == 1
     for entries in CELLS[3:]:
-        planned(of, entries, Policy(order="reexecute"), shared)
+        plan_as_json(fork, entries, Policy(order="reexecute"), shared_sources)
     assert len(walks) == 4  # the deleted message is in a request that is asked anyway
 
 
-def test_a_model_step_without_its_request_shares_nothing() -> None:
-    run = agent_run(NESTED)
+def test_step_without_request_is_not_shared() -> None:
+    run = agent_run(SUB_AGENT)
     steps = [replace(step, input=None) if step.key == "main.0" else step for step in run.steps]
-    of, policy = replay(run=replace(run, steps=tuple(steps))), Policy(order="reexecute")
-    shared = sources(of)
+    fork, policy = replay(run=replace(run, steps=tuple(steps))), Policy(order="reexecute")
+    shared_sources = sources(fork)
     for entries in CELLS[:3]:
-        assert planned(of, entries, policy, shared) == planned(of, entries, policy, sources(of))
+        assert plan_as_json(fork, entries, policy, shared_sources) == plan_as_json(fork, entries, policy, sources(fork))

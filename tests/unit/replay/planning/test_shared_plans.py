@@ -1,4 +1,4 @@
-"""Plans of one source that share a walk say what each of them says alone, whatever the run and the overrides are."""
+"""Plans of one source that share a run of the engine equal separate plans, for any run and overrides."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
@@ -21,7 +21,7 @@ from replay.planning import plan_environment, planner
 from replay.planning.plan_environment import Sources
 from replay.planning.unrecorded_requests import StoredRequests
 from tests.bench.recordings import desk
-from tests.support.agent_runs import NESTED, PARALLEL, TEAM, agent_run
+from tests.support.agent_runs import PARALLEL, SUB_AGENT, TEAM, agent_run
 from tests.support.recordings import conversation
 from tests.support.replay_runs import order_desk
 from tests.unit.replay.engine.test_replayer import Replay, conversations, replay, texts
@@ -36,32 +36,32 @@ TOOLS: JSONValue = {"type": "tool"}
 
 
 class Archive:
-    """What other runs hold: answers to all requests whose signatures end with one of some digits."""
+    """Other runs with answers to all requests whose signatures end with given digits."""
 
-    def __init__(self, of: Replay, digits: str) -> None:
-        self.of = of
+    def __init__(self, fork: Replay, digits: str) -> None:
+        self.fork = fork
         self.digits = digits
-        self.own = {node.signature for node in of.graph.nodes}
+        self.own = {node.signature for node in fork.graph.nodes}
 
-    def cached(self, signed: str, exclude: Collection[UUID]) -> CachedAnswer | None:
-        if signed[-1] not in self.digits:
+    def cached(self, signature: str, exclude: Collection[UUID]) -> CachedAnswer | None:
+        if signature[-1] not in self.digits:
             return None
-        refs = (node.output_ref for node in self.of.graph.nodes if node.type is StepType.MODEL and node.output_ref)
+        refs = (node.output_ref for node in self.fork.graph.nodes if node.type is StepType.MODEL and node.output_ref)
         ref = next(refs)
         return CachedAnswer(
-            output_ref=ref, output=self.of.payloads[ref], status=StepStatus.OK, location={"run": "other"}
+            output_ref=ref, output=self.fork.payloads[ref], status=StepStatus.OK, location={"run": "other"}
         )
 
     def is_any_recorded(self, signatures: Iterable[str]) -> bool:
-        return any(signed in self.own or signed[-1] in self.digits for signed in signatures)
+        return any(key in self.own or key[-1] in self.digits for key in signatures)
 
     def roots(self, refs: Collection[str]) -> Mapping[str, JSONValue]:
-        inputs = {ref: self.of.payloads[ref] for ref in refs}
+        inputs = {ref: self.fork.payloads[ref] for ref in refs}
         return {ref: Splitter().cut(value) for ref, value in inputs.items() if isinstance(value, dict)}
 
     @property
     def sources(self) -> Sources:
-        payload = self.of.payloads.__getitem__
+        payload = self.fork.payloads.__getitem__
         return Sources(
             payload=payload,
             cached=self.cached,
@@ -71,22 +71,24 @@ class Archive:
         )
 
 
-def planned(of: Replay, entries: list[JSONValue], policy: Policy, sources: Sources, *, brief: bool) -> JSONObject:
-    profile = apply_profile(OverrideProfile.model_validate({"overrides": entries}), of.graph)
-    plan = planner.plan(of.graph, profile, policy, sources, brief=brief, list_reused=False).model_dump()
+def plan_as_json(
+    fork: Replay, entries: list[JSONValue], policy: Policy, sources: Sources, *, brief: bool
+) -> JSONObject:
+    profile = apply_profile(OverrideProfile.model_validate({"overrides": entries}), fork.graph)
+    plan = planner.plan(fork.graph, profile, policy, sources, brief=brief, list_reused=False).model_dump()
     for step in plan["steps"]:
         step |= {"note": "", "because": [], "differs": [], "typed": []}
     return plan
 
 
 def flat(run: RecordedRun) -> RecordedRun:
-    """The same models and tools without what holds them."""
+    """The same models and tools without containers."""
     steps = (replace(step, parent=None) for step in run.steps if step.type in (StepType.MODEL, StepType.TOOL))
     return replace(run, steps=tuple(steps))
 
 
 desks = st.builds(order_desk, conversations)
-agents = st.builds(agent_run, st.sampled_from([NESTED, PARALLEL, TEAM]), shape=st.sampled_from(["flat", "nodes"]))
+agents = st.builds(agent_run, st.sampled_from([SUB_AGENT, PARALLEL, TEAM]), shape=st.sampled_from(["flat", "nodes"]))
 apart = st.builds(desk, st.integers(2, 4), st.just("apart"))
 runs = st.one_of(desks, agents, desks.map(flat), apart, st.builds(conversation, st.integers(2, 5)))
 matched_models = st.one_of(st.just(MODELS), st.integers(1, 9).map(lambda no: {"step": no}))
@@ -98,14 +100,14 @@ edits = st.sampled_from(
         {"op": "insert", "index": 1, "content": "Wait."},
     ]
 )
-edited = st.one_of(
+edited_values = st.one_of(
     st.builds(lambda value: {"model": {"temperature": value}}, st.sampled_from([0.0, 0.5, 1.0])),
     st.builds(lambda value: {"model": {"model": value}}, st.sampled_from(["m1", "dear", "unserved"])),
     st.builds(lambda value: {"prompt": {"system": value}}, texts),
     st.builds(lambda value: {"messages": [value]}, edits),
     st.builds(lambda value: {"output": value}, texts),
 )
-model_entries = st.builds(lambda match, sets: {"match": match, **sets}, matched_models, edited)
+model_entries = st.builds(lambda match, sets: {"match": match, **sets}, matched_models, edited_values)
 outputs = st.one_of(texts, st.sampled_from([{"id": "A-1", "status": "found"}, "The tower is 300 metres high.", None]))
 tool_entries = st.fixed_dictionaries({"match": matched_tools, "tool": st.fixed_dictionaries({"output": outputs})})
 orders = st.sampled_from(["reuse", "reexecute"])
@@ -116,20 +118,20 @@ cells = st.lists(st.lists(st.one_of(model_entries, tool_entries), max_size=2), m
 @given(runs, cells, orders, st.sampled_from(["", "01", "02468ace"]))
 def test_shared_plans_equal_lone_plans(run: RecordedRun, cells: list[list[JSONValue]], order: Any, digits: str) -> None:
     archive, policy = Archive(replay(run=run), digits), Policy(order=order)
-    shared = archive.sources
+    shared_sources = archive.sources
     for entries in cells:
-        alone = planned(archive.of, entries, policy, archive.sources, brief=False)
-        assert planned(archive.of, entries, policy, shared, brief=True) == alone
+        alone = plan_as_json(archive.fork, entries, policy, archive.sources, brief=False)
+        assert plan_as_json(archive.fork, entries, policy, shared_sources, brief=True) == alone
 
 
 @pytest.mark.parametrize("digits", ["01", "01234567"])
-def test_plans_that_share_find_recorded_answers(digits: str) -> None:
+def test_shared_plans_find_recorded_answers(digits: str) -> None:
     archive = Archive(replay(run=desk(4, "apart")), digits)
-    shared, cached = archive.sources, 0
+    shared_sources, cached = archive.sources, 0
     for temperature in range(1, 10):
         entries: list[JSONValue] = [{"match": MODELS, "model": {"temperature": temperature / 10}}]
-        alone: Any = planned(archive.of, entries, Policy(), archive.sources, brief=False)
-        assert planned(archive.of, entries, Policy(), shared, brief=True) == alone
+        alone: Any = plan_as_json(archive.fork, entries, Policy(), archive.sources, brief=False)
+        assert plan_as_json(archive.fork, entries, Policy(), shared_sources, brief=True) == alone
         cached += alone["actions"]["cache"]
     assert cached
 
@@ -138,71 +140,75 @@ def test_plans_that_share_find_recorded_answers(digits: str) -> None:
 def test_edited_requests_are_signed_as_sent(run: RecordedRun, temperature: float, system: Any, tools: Any) -> None:
     model = {"temperature": temperature, "parameters": {"logit_bias": {"a": 1.0}}, "model": "dear"}
     entry: dict[str, Any] = {"match": MODELS, "model": model if tools is None else {**model, "tools": tools}}
-    of = replay({**entry, "prompt": {"system": system}} if system is not None else entry, run=run)
-    sent: list[str] = []
-    signed: list[str] = []
+    fork = replay({**entry, "prompt": {"system": system}} if system is not None else entry, run=run)
+    sent_signatures: list[str] = []
+    stored_signatures: list[str] = []
 
     def is_any_recorded(signatures: Iterable[str]) -> bool:
-        signed.extend(signatures)
+        stored_signatures.extend(signatures)
         return False
 
     requests = StoredRequests(
-        payload=of.payloads.__getitem__, roots=Archive(of, "").roots, is_any_recorded=is_any_recorded
+        payload=fork.payloads.__getitem__, roots=Archive(fork, "").roots, is_any_recorded=is_any_recorded
     )
-    models = [node for node in of.graph.nodes if node.type is StepType.MODEL]
-    assert requests.are_new([(node, of.profile.edits_of(node)) for node in models])
+    models = [node for node in fork.graph.nodes if node.type is StepType.MODEL]
+    assert requests.are_new([(node, fork.profile.edits_of(node)) for node in models])
     for node in models:
-        context = of.context(plan_environment.PlanEnvironment(Archive(of, "").sources))
+        context = fork.context(plan_environment.PlanEnvironment(Archive(fork, "").sources))
         calls = replay_parts(context, NO_HOOKS).calls
-        edits, recorded = of.profile.edits_of(node), context.recorded_request(node)
-        messages = [message for slot in calls.messages(node, recorded, edits)[1] for message in slot]
-        input = apply_model_settings({**recorded, "messages": messages}, edits.model)
-        sent.append(signature(type=node.type, name=node.name, input=input, provider=node.provider, model="dear"))
-    assert signed == sent
+        edits, request = fork.profile.edits_of(node), context.recorded_request(node)
+        messages = [message for slot in calls.messages(node, request, edits)[1] for message in slot]
+        input = apply_model_settings({**request, "messages": messages}, edits.model)
+        sent_signatures.append(
+            signature(type=node.type, name=node.name, input=input, provider=node.provider, model="dear")
+        )
+    assert stored_signatures == sent_signatures
 
 
 @pytest.mark.parametrize("order", ["reuse", "reexecute"])
-def test_plans_share_one_walk(monkeypatch: pytest.MonkeyPatch, order: Any) -> None:
+def test_plans_share_one_run(monkeypatch: pytest.MonkeyPatch, order: Any) -> None:
     walks: list[Replayer] = []
     run = Replayer.run
 
-    def counted(replayer: Replayer) -> Any:
+    def count_runs(replayer: Replayer) -> Any:
         walks.append(replayer)
         return run(replayer)
 
-    monkeypatch.setattr(Replayer, "run", counted)
+    monkeypatch.setattr(Replayer, "run", count_runs)
     archive = Archive(replay(run=flat(order_desk())), "")
-    shared = archive.sources
+    shared_sources = archive.sources
     for temperature in (0.1, 0.2, 0.3):
         entries: list[JSONValue] = [{"match": MODELS, "model": {"temperature": temperature}}]
-        planned(archive.of, entries, Policy(order=order), shared, brief=True)
+        plan_as_json(archive.fork, entries, Policy(order=order), shared_sources, brief=True)
     assert len(walks) == 1
 
 
-def test_plans_whose_edited_requests_hold_a_given_output_look_each_up() -> None:
-    """What the first plan found for its request says nothing of the others, which are edited otherwise."""
-    lost: JSONValue = {"match": {"step": 2}, "tool": {"output": "Lost."}}
-    assert_alone([lost, {"match": {"step": 3}, "model": {"temperature": number / 10}}] for number in range(10))
+def test_requests_with_overridden_output_are_looked_up() -> None:
+    """The lookup of one plan's request does not apply to the other plans' requests."""
+    loss: JSONValue = {"match": {"step": 2}, "tool": {"output": "Lost."}}
+    assert_alone([loss, {"match": {"step": 3}, "model": {"temperature": number / 10}}] for number in range(10))
 
 
-def test_plans_that_give_other_outputs_look_each_request_up() -> None:
-    """The requests of steps that nobody edits hold the given outputs."""
+def test_other_outputs_look_up_each_request() -> None:
+    """Requests without edits contain the overridden outputs."""
     warm: JSONValue = {"match": {"step": 4}, "model": {"temperature": 0.5}}
     assert_alone([{"match": {"step": 2}, "tool": {"output": f"Lost {number}."}}, warm] for number in range(10))
 
 
-def test_plans_in_which_a_loop_goes_another_way_are_made_alone() -> None:
-    """An answer from another run asks for other tools, and what then is asked depends on all that is set."""
-    lost: JSONValue = {"match": {"step": 2}, "tool": {"output": "Lost."}}
-    assert_alone([lost, {"match": {"step": 5}, "model": {"temperature": number / 10}}] for number in range(10))
+def test_diverging_plans_are_not_shared() -> None:
+    """A cached answer requests other tools, and the later requests depend on the whole profile."""
+    loss: JSONValue = {"match": {"step": 2}, "tool": {"output": "Lost."}}
+    assert_alone([loss, {"match": {"step": 5}, "model": {"temperature": number / 10}}] for number in range(10))
 
 
 def assert_alone(cells: Iterable[list[JSONValue]]) -> None:
-    """Plans that may share say what each says alone, where half of all requests were answered in another run."""
-    told, policy = [list(cell) for cell in cells], Policy()
+    """Assert that shared plans equal separate ones when other runs contain half of all requests."""
+    cell_lists, policy = [list(cell) for cell in cells], Policy()
     for digits in ("01234567", "89abcdef", "02468ace"):
         for run in (flat(order_desk()), desk(4, "apart")):
             archive = Archive(replay(run=run), digits)
-            shared = archive.sources
-            alone = [planned(archive.of, cell, policy, archive.sources, brief=False) for cell in told]
-            assert [planned(archive.of, cell, policy, shared, brief=True) for cell in told] == alone
+            shared_sources = archive.sources
+            alone = [plan_as_json(archive.fork, cell, policy, archive.sources, brief=False) for cell in cell_lists]
+            assert [
+                plan_as_json(archive.fork, cell, policy, shared_sources, brief=True) for cell in cell_lists
+            ] == alone

@@ -1,4 +1,4 @@
-"""Which recorded tool call answers a new one."""
+"""Recorded tool calls that answer new ones."""
 
 from typing import Final
 from uuid import uuid4
@@ -16,7 +16,7 @@ from traces.core.vocabulary import Reason, StepType
 
 
 @pytest.mark.parametrize(
-    ("recorded", "current", "expected"),
+    ("base", "current", "expected"),
     [
         (
             {"location": "San Francisco, CA", "units": "metric"},
@@ -33,12 +33,12 @@ from traces.core.vocabulary import Reason, StepType
         ({}, {}, 1.0),
     ],
 )
-def test_similar_calls(recorded: JSONValue, current: JSONValue, expected: float) -> None:
-    assert similarity(recorded, current) == pytest.approx(expected, abs=1e-4)
+def test_similar_calls(base: JSONValue, current: JSONValue, expected: float) -> None:
+    assert similarity(base, current) == pytest.approx(expected, abs=1e-4)
 
 
 @pytest.mark.parametrize(
-    ("recorded", "current"),
+    ("base", "current"),
     [
         ({"amount": 100}, {"amount": 900}),
         ({"amount": 100}, {"amount": 1000}),
@@ -65,29 +65,29 @@ def test_similar_calls(recorded: JSONValue, current: JSONValue, expected: float)
         ({"q": ["one thing here", "x"]}, {"q": ["one thing here"]}),
     ],
 )
-def test_what_must_be_equal_never_matches_when_it_is_not(recorded: JSONValue, current: JSONValue) -> None:
-    assert similarity(recorded, current) == 0.0
+def test_rigid_values_must_be_equal(base: JSONValue, current: JSONValue) -> None:
+    assert similarity(base, current) == 0.0
 
 
-def test_the_lowest_argument_decides() -> None:
+def test_least_similar_argument_decides() -> None:
     before: JSONObject = {"a": "exactly the same text", "b": "San Francisco, CA"}
     after: JSONObject = {"a": "exactly the same text", "b": "San Francisco"}
     assert similarity(before, after) == pytest.approx(0.8667, abs=1e-4)
 
 
-def test_repeated_calls_keep_their_sequence_of_answers() -> None:
+def test_repeated_calls_keep_answer_order() -> None:
     calls: RecordedCalls[int] = RecordedCalls()
     for number in range(3):
         calls.add(number, "get", {"id": 1})
-    seen = []
+    answers = []
     while (match := calls.exact("get", {"id": 1})) is not None:
         calls.use(match.call)
-        seen.append(match.call)
+        answers.append(match.call)
     last = calls.used_up("get", {"id": 1})
-    assert (seen, last is not None and last.call, calls.unused_calls()) == ([0, 1, 2], 2, [])
+    assert (answers, last is not None and last.call, calls.unused_calls()) == ([0, 1, 2], 2, [])
 
 
-def test_a_semantic_match_uses_the_recorded_call_up() -> None:
+def test_semantic_match_uses_recorded_call() -> None:
     calls: RecordedCalls[str] = RecordedCalls()
     calls.add("a", "ask", {"q": "what is the capital of the united kingdom"})
     question: JSONObject = {"q": "what is the capital of the united kingdon"}
@@ -104,27 +104,27 @@ ALIKE: Final = 26 / 30
 
 
 @pytest.mark.parametrize(("threshold", "hit"), [(ALIKE, True), (ALIKE + 0.001, False), (0.0, True)])
-def test_a_threshold_is_reached_by_what_equals_it_and_by_nothing_less(threshold: float, hit: bool) -> None:
+def test_threshold_is_inclusive(threshold: float, hit: bool) -> None:
     calls: RecordedCalls[str] = RecordedCalls()
     calls.add("a", "weather", LONGER)
     assert (calls.similar("weather", SHORTER, threshold) is not None) == hit
     for more in ("", "\nthe same words"):
-        found = most_alike(f"san francisco{more}", [f"san francisco, ca{more}"], threshold)
-        assert (found is not None) == hit
+        match = most_alike(f"san francisco{more}", [f"san francisco, ca{more}"], threshold)
+        assert (match is not None) == hit
     node = Node(no=1, id=uuid4(), type=StepType.TOOL, name="weather", input_ref="in", output_ref="out")
     call = Call(no=1, parent=None, type=StepType.TOOL, name="weather", input=SHORTER, node=node, changed=True)
     chain = ResolverChain(Policy(semantic_threshold=threshold), MemoryEnvironment({"in": LONGER, "out": "foggy"}))
     assert (chain.resolve(call).reason is Reason.CACHE_SEMANTIC) == hit
 
 
-def test_another_tool_never_matches() -> None:
+def test_other_tool_never_matches() -> None:
     calls: RecordedCalls[str] = RecordedCalls()
     calls.add("a", "search", {"q": "some free text"})
     assert calls.exact("lookup", {"q": "some free text"}) is None
     assert calls.similar("lookup", {"q": "some free text"}, 0.1) is None
 
 
-def test_the_best_match_wins_and_of_equals_the_earliest() -> None:
+def test_best_and_earliest_match_wins() -> None:
     calls: RecordedCalls[int] = RecordedCalls()
     for number, text in enumerate(
         ["lost parcels refund ruling", "lost parcel refund rules", "lost parcel refund rules"]

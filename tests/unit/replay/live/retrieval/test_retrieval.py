@@ -13,7 +13,7 @@ from replay.live.retrieval import chroma, pgvector, qdrant
 from replay.live.retrieval.filters import UnknownFilter, conditions
 from replay.live.retrieval.types import Embedding, Pgvector
 from replay.overrides.policy import Policy
-from tests.unit.replay.engine.test_replayer import Replay, labels, resolved
+from tests.unit.replay.engine.test_replayer import Replay, labels, resolved_step
 from tests.unit.replay.inputs.test_documents import library
 from traces.core.json_types import JSONValue
 
@@ -126,7 +126,7 @@ def test_new_search_reaches_the_prompt() -> None:
         lambda call: {"content": "yes"}, lambda call: [{"id": "n", "content": "Everything is refunded at once."}]
     )
     assert labels(events)[1] == "simulated live_retrieval"
-    assert "refunded at once" in str(resolved(events, 3).call.input)
+    assert "refunded at once" in str(resolved_step(events, 3).call.input)
 
 
 def test_policy_decides_about_new_searches() -> None:
