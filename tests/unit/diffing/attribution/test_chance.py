@@ -9,17 +9,17 @@ from diffing.attribution.declared_config import declared_changes, repeats
 from diffing.compare.run_side import RunFacts
 from diffing.schemas.report import Attribution
 from tests.support.comparing import (
-    Given,
+    StepSpec,
     Store,
     agent,
-    answered,
-    asked,
-    compared,
+    assistant,
+    assistant_call,
     model,
     output,
-    said,
+    report_of,
     side_of,
     system,
+    tool_message,
     user,
 )
 from tests.support.comparing import tool as called
@@ -30,8 +30,8 @@ from traces.core.vocabulary import StepType
 POLICY = "You are the airline's desk."
 
 
-def turn(text: str) -> Given:
-    return Given(type=StepType.TURN, name=text, parent=1, input={"messages": [user(text)]})
+def turn(text: str) -> StepSpec:
+    return StepSpec(type=StepType.TURN, name=text, parent=1, input={"messages": [user(text)]})
 
 
 def talk(
@@ -42,19 +42,19 @@ def talk(
     model_name: str = "m1",
     flights: JSONValue = "HAT110",
     final: str = "Booked HAT110.",
-) -> list[Given]:
+) -> list[StepSpec]:
     """A user asks, is asked back, answers; the agent looks flights up and books one."""
     opening = [system(policy), user(first)]
-    asked_back = [*opening, said("When?"), user(second)]
-    call = asked("c1", "find_flights", to="OSL")
+    asked_back = [*opening, assistant("When?"), user(second)]
+    call = assistant_call("c1", "find_flights", to="OSL")
     return [
         agent(),
         turn(first),
-        model(opening, said("When?"), model=model_name),
+        model(opening, assistant("When?"), model=model_name),
         turn(second),
         model(asked_back, call, model=model_name),
         called("find_flights", "c1", {"to": "OSL"}, flights),
-        model([*asked_back, call, answered("c1", flights)], said(final), model=model_name),
+        model([*asked_back, call, tool_message("c1", flights)], assistant(final), model=model_name),
         output(final),
     ]
 
@@ -65,17 +65,20 @@ def trial(number: int, **more: JSONValue) -> JSONObject:
 
 
 def attributed(
-    base: Sequence[Given], candidate: Sequence[Given], one: JSONObject | None = None, other: JSONObject | None = None
+    base: Sequence[StepSpec],
+    candidate: Sequence[StepSpec],
+    one: JSONObject | None = None,
+    other: JSONObject | None = None,
 ) -> Attribution:
     store = Store()
     sides = [
         replace(side, run=replace(side.run, metadata=metadata or {}))
         for side, metadata in ((side_of(base, store), one), (side_of(candidate, store), other))
     ]
-    return compared(sides[0], sides[1], store).attribution
+    return report_of(sides[0], sides[1], store).attribution
 
 
-def otherwise() -> list[Given]:
+def otherwise() -> list[StepSpec]:
     """Another try: the user puts it otherwise, and the agent books another flight."""
     return talk(first="Hello, I need a flight to Oslo.", final="Booked HAT200.")
 
@@ -107,7 +110,7 @@ def test_the_same_without_a_declaration_is_a_difference_of_what_the_user_said() 
     ],
     ids=["prompt", "model", "world", "world, after the user"],
 )
-def test_what_the_recordings_show_wins_over_the_declaration(changed: Callable[[], list[Given]]) -> None:
+def test_what_the_recordings_show_wins_over_the_declaration(changed: Callable[[], list[StepSpec]]) -> None:
     found = attributed(talk(), changed(), trial(0), trial(2))
     assert found.verdict != "noise"
 
@@ -115,8 +118,8 @@ def test_what_the_recordings_show_wins_over_the_declaration(changed: Callable[[]
 def test_a_task_that_is_given_once_is_no_draw() -> None:
     """Who changes the task's text under one task id changed something."""
 
-    def run(task: str, final: str) -> list[Given]:
-        return [agent(), turn(task), model([user(task)], said(final)), output(final)]
+    def run(task: str, final: str) -> list[StepSpec]:
+        return [agent(), turn(task), model([user(task)], assistant(final)), output(final)]
 
     found = attributed(run("Sum up chapter 1.", "It began."), run("Sum up chapter 2.", "It ended."), trial(0), trial(1))
     assert found.verdict == "cause"
@@ -139,11 +142,11 @@ def test_another_answer_to_an_unrecorded_request_is_not_called_chance() -> None:
 
 
 def test_steps_that_were_not_compared_may_hold_the_cause(monkeypatch: pytest.MonkeyPatch) -> None:
-    def run(times: int, word: str) -> list[Given]:
+    def run(times: int, word: str) -> list[StepSpec]:
         history, steps = [user("Count.")], [agent()]
         for number in range(times):
-            steps.append(model(history, said(f"{word} {number}")))
-            history = [*history, said(f"{word} {number}")]
+            steps.append(model(history, assistant(f"{word} {number}")))
+            history = [*history, assistant(f"{word} {number}")]
         return [*steps, output(f"{word} {times - 1}")]
 
     assert attributed(run(4, "one"), run(4, "two")).verdict == "noise"

@@ -17,16 +17,16 @@ from tests.support.comparing import (
     NOW,
     PROMPT,
     REFUSED,
-    Given,
+    StepSpec,
     Store,
     agent,
+    assistant,
     diff_of,
     failing_refund,
     fixed_refund,
     model,
     output,
     refund_run,
-    said,
     side_of,
     system,
     tool,
@@ -40,7 +40,7 @@ from traces.core.vocabulary import Reason, StepType
 BLOCKED = "[Forkpoint] Tool 'issue_refund' blocked (side effect, no cache available)"
 
 
-def blocked_refund() -> list[Given]:
+def blocked_refund() -> list[StepSpec]:
     """The fixed prompt, where the replay did not run the refund."""
     final = f"I am sorry: {BLOCKED}"
     given = refund_run(prompt=PROMPT + FIX, amount=42, result=BLOCKED, status="ok", final=final)
@@ -48,7 +48,7 @@ def blocked_refund() -> list[Given]:
     return given
 
 
-def declaring(base: list[Given], candidate: list[Given], *configs: str) -> DiffReport:
+def declaring(base: list[StepSpec], candidate: list[StepSpec], *configs: str) -> DiffReport:
     """Two recordings that name their configurations."""
     store = Store()
     sides = [
@@ -79,7 +79,7 @@ def test_a_placeholder_is_nobodys_answer(turned: bool) -> None:
 
 
 def test_an_answer_with_many_other_fields_is_not_named_by_one_of_them() -> None:
-    def run(order: JSONObject, final: str) -> list[Given]:
+    def run(order: JSONObject, final: str) -> list[StepSpec]:
         given = refund_run(prompt=PROMPT, amount=42, result={"state": "accepted"}, status="ok", final=final)
         given[2] = replace(given[2], output=order)
         asked = cast(JSONObject, given[3].input)
@@ -116,9 +116,9 @@ def test_two_recordings_name_what_else_differs() -> None:
 
 
 def test_without_a_recorded_flow_no_effect_is_claimed() -> None:
-    def run(result: JSONObject | None, status: str, final: str) -> list[Given]:
+    def run(result: JSONObject | None, status: str, final: str) -> list[StepSpec]:
         looked = tool("lookup", "", {"x": 1}, result, status=status)
-        return [agent(), looked, Given(type=StepType.OUTPUT, name="output", parent=1, output={"text": final})]
+        return [agent(), looked, StepSpec(type=StepType.OUTPUT, name="output", parent=1, output={"text": final})]
 
     slow = diff_of(run({"eta": 2}, "ok", "It comes on Monday."), run(None, "timeout", "Please try again.")).attribution
     assert slow.sentence.startswith("Suspected, not proved: lookup timing out instead of returning {eta}. The answer")
@@ -126,8 +126,8 @@ def test_without_a_recorded_flow_no_effect_is_claimed() -> None:
 
 
 def test_declared_configurations_come_before_a_users_wording() -> None:
-    def run(asked: str, answer: str) -> list[Given]:
-        return [agent(), model([user(asked)], said(answer)), output(answer)]
+    def run(asked: str, answer: str) -> list[StepSpec]:
+        return [agent(), model([user(asked)], assistant(answer)), output(answer)]
 
     report = declaring(run("Hello, refund it", "Done."), run("Hi, refund it", "Not possible."), "base", "policy_v2")
     assert report.attribution.sentence.startswith(
@@ -137,8 +137,8 @@ def test_declared_configurations_come_before_a_users_wording() -> None:
 
 
 def test_declared_configurations_do_not_hide_a_recorded_change_of_the_model() -> None:
-    def run(name: str, answer: str) -> list[Given]:
-        return [agent(), model([system("Be kind."), user("Refund it")], said(answer), model=name), output(answer)]
+    def run(name: str, answer: str) -> list[StepSpec]:
+        return [agent(), model([system("Be kind."), user("Refund it")], assistant(answer), model=name), output(answer)]
 
     report = declaring(run("m1", "Done."), run("m2", "Not possible."), "base", "other")
     assert report.attribution.sentence.startswith("Suspected, not proved: switching the model from m1 to m2 changed")
@@ -146,7 +146,7 @@ def test_declared_configurations_do_not_hide_a_recorded_change_of_the_model() ->
 
 def test_an_answer_that_somebody_typed_in_needs_no_experiment() -> None:
     candidate = failing_refund()
-    candidate[5] = replace(candidate[5], output={"message": said(ACCEPTED)}, reason=Reason.OPERATOR_OVERRIDE)
+    candidate[5] = replace(candidate[5], output={"message": assistant(ACCEPTED)}, reason=Reason.OPERATOR_OVERRIDE)
     candidate[6] = output(ACCEPTED)
     found = diff_of(failing_refund(), candidate, derived=True).attribution
     assert found.sentence.startswith("The output of step 6 (model chat) was set by hand, so the outcome differs by")
@@ -154,8 +154,8 @@ def test_an_answer_that_somebody_typed_in_needs_no_experiment() -> None:
 
 
 def test_a_model_is_not_said_to_have_been_asked_the_same_where_it_was_not() -> None:
-    def run(name: str, asked: str, answer: str) -> list[Given]:
-        return [agent(), model([user(asked)], said(answer), model=name), output(answer)]
+    def run(name: str, asked: str, answer: str) -> list[StepSpec]:
+        return [agent(), model([user(asked)], assistant(answer), model=name), output(answer)]
 
     reasons = [
         " ".join(diff_of(run("m1", "Go", "No."), run("m2", asked, "Yes, of course.")).attribution.evidence)
@@ -204,8 +204,8 @@ def test_what_replays_prove_is_not_told_with_the_doubts_of_before(derived: bool)
 
 
 def test_a_step_replayed_with_another_model_has_that_models_name() -> None:
-    def run(name: str) -> list[Given]:
-        call = model([user("Go")], said(f"By {name}."), model=name)
+    def run(name: str) -> list[StepSpec]:
+        call = model([user("Go")], assistant(f"By {name}."), model=name)
         return [agent(), replace(call, name="m1"), output(f"By {name}.")]
 
     for one, other in (("m1", "m2"), ("m2", "m1")):
@@ -214,9 +214,9 @@ def test_a_step_replayed_with_another_model_has_that_models_name() -> None:
 
 
 def test_other_documents_are_counted_by_what_became_of_them() -> None:
-    def run(*texts: str) -> list[Given]:
+    def run(*texts: str) -> list[StepSpec]:
         found: list[JSONValue] = [{"id": f"d{at}", "content": text} for at, text in enumerate(texts)]
-        asked = Given(
+        asked = StepSpec(
             type=StepType.RETRIEVAL,
             name="policies",
             parent=1,
@@ -224,7 +224,7 @@ def test_other_documents_are_counted_by_what_became_of_them() -> None:
             output={"documents": found},
             reason=Reason.OPERATOR_OVERRIDE,
         )
-        return [agent(), asked, model([user(" ".join(texts))], said(texts[0])), output(texts[0])]
+        return [agent(), asked, model([user(" ".join(texts))], assistant(texts[0])), output(texts[0])]
 
     base = run("Return it within 14 days.", "Pay by card only, please.", "Ship it in a week or so.")
     found = diff_of(base, run("Return it within 30 days."), derived=True).attribution
@@ -233,8 +233,8 @@ def test_other_documents_are_counted_by_what_became_of_them() -> None:
 
 
 def test_sections_with_nothing_to_compare_say_so() -> None:
-    def run(kind: str) -> list[Given]:
-        steps = [model([user(f"{kind} {n}")], said(f"{kind} says {n}")) for n in range(2)]
+    def run(kind: str) -> list[StepSpec]:
+        steps = [model([user(f"{kind} {n}")], assistant(f"{kind} says {n}")) for n in range(2)]
         return [agent(), *(steps if kind == "a" else [tool(kind, "", {"x": 1}, {"y": 2})]), output(kind)]
 
     report = diff_of(run("a"), run("b"))
@@ -247,15 +247,15 @@ def test_sections_with_nothing_to_compare_say_so() -> None:
     ("template", "says"), [("Use {rule}.", "the prompt variables of"), ("By {rule}.", "a different template")]
 )
 def test_other_variables_are_not_called_another_template(template: str, says: str) -> None:
-    def run(used: str, rule: str, answer: str) -> list[Given]:
-        filled = Given(
+    def run(used: str, rule: str, answer: str) -> list[StepSpec]:
+        filled = StepSpec(
             type=StepType.PROMPT,
             name="ask",
             parent=1,
             input={"template": used, "variables": {"rule": rule}},
             output={"text": used.replace("{rule}", rule)},
         )
-        asked = model([user(used.replace("{rule}", rule))], said(answer))
+        asked = model([user(used.replace("{rule}", rule))], assistant(answer))
         return [agent(), tool("rules", "c1", {"x": 1}, {"r": rule}), filled, asked, output(answer)]
 
     base = run("Use {rule}.", "14", "Within 14 days, as always.")

@@ -8,7 +8,19 @@ from diffing.attribution.difference_origins import Origin, Words
 from diffing.attribution.reasoning import Reasoning
 from diffing.attribution.unexplained_changes import Atom
 from diffing.attribution.verdict import atom_phrase
-from tests.support.comparing import Given, agent, answered, asked, diff_of, model, output, said, system, tool, user
+from tests.support.comparing import (
+    StepSpec,
+    agent,
+    assistant,
+    assistant_call,
+    diff_of,
+    model,
+    output,
+    system,
+    tool,
+    tool_message,
+    user,
+)
 from tests.unit.replay.proofs.changes.test_roots import examine_runs
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import StepType
@@ -16,7 +28,7 @@ from traces.core.vocabulary import StepType
 TABLE = {"billing": "Desk 4 owns invoices.", "technical": "Desk 9 owns devices."}  # the agent's code looks it up
 
 
-def reasoned(base: list[Given], candidate: list[Given]) -> Reasoning:
+def reasoned(base: list[StepSpec], candidate: list[StepSpec]) -> Reasoning:
     return examine_runs(base, candidate).reasoning
 
 
@@ -24,12 +36,12 @@ def open_atoms(found: Reasoning) -> list[Atom]:
     return [atom for atom in (found.primary, *found.rivals, *found.later) if atom is not None]
 
 
-def routed(rule: str, word: str, answer: str, *, specialist: str = "You answer customers.") -> list[Given]:
+def routed(rule: str, word: str, answer: str, *, specialist: str = "You answer customers.") -> list[StepSpec]:
     """A router whose answer reaches the specialist only through a table in the agent's code."""
     return [
         agent(),
-        model([system(f"Sort the ticket. {rule}"), user("My screen is broken.")], said(word)),
-        model([system(specialist), user(TABLE[word])], said(answer)),
+        model([system(f"Sort the ticket. {rule}"), user("My screen is broken.")], assistant(word)),
+        model([system(specialist), user(TABLE[word])], assistant(answer)),
         output(answer),
     ]
 
@@ -67,14 +79,14 @@ def test_step_called_by_code_is_an_effect() -> None:
     assert [atom.origin for atom in derived] == [Origin.DERIVED]
 
 
-def talk(*, first: str, second: str, answers: tuple[str, str], temperature: float = 0.0) -> list[Given]:
+def talk(*, first: str, second: str, answers: tuple[str, str], temperature: float = 0.0) -> list[StepSpec]:
     """Two turns of one conversation."""
     begun = [system("Be kind."), user(first)]
-    going_on = [*begun, said(answers[0]), user(second)]
+    going_on = [*begun, assistant(answers[0]), user(second)]
     return [
         agent(),
-        model(begun, said(answers[0]), temperature=temperature),
-        model(going_on, said(answers[1]), temperature=temperature),
+        model(begun, assistant(answers[0]), temperature=temperature),
+        model(going_on, assistant(answers[1]), temperature=temperature),
         output(answers[1]),
     ]
 
@@ -95,18 +107,18 @@ def test_later_user_message_after_equal_answers_is_exogenous() -> None:
     assert [atom.origin for atom in open_atoms(reasoned(base, candidate))] == [Origin.EXOGENOUS]
 
 
-def searched(prompt: str, note: str, content: str, answer: str, *, query: str = "fees") -> list[Given]:
+def searched(prompt: str, note: str, content: str, answer: str, *, query: str = "fees") -> list[StepSpec]:
     """A note, then a search with a query of its own, then an answer from what was found."""
     document: JSONObject = {"id": "d1", "content": content}
-    search = Given(
+    search = StepSpec(
         type=StepType.RETRIEVAL, name="search", parent=1, input={"query": query}, output={"documents": [document]}
     )
     asked_with = [system("Answer."), user(f"{note} {content}")]
     return [
         agent(),
-        model([system(prompt), user("Note it.")], said(note)),
+        model([system(prompt), user("Note it.")], assistant(note)),
         search,
-        model(asked_with, said(answer)),
+        model(asked_with, assistant(answer)),
         output(answer),
     ]
 
@@ -122,17 +134,17 @@ def test_documents_of_the_same_query_are_listed_after_a_changed_answer() -> None
 def test_tool_answer_may_follow_from_an_earlier_call(amount: int, origin: Origin) -> None:
     """A balance that differs for the same call, after the same or another payment."""
 
-    def run(prompt: str, amount: int, balance: str, answer: str) -> list[Given]:
+    def run(prompt: str, amount: int, balance: str, answer: str) -> list[StepSpec]:
         first = [system(prompt), user("Pay and tell me the balance.")]
-        paid = [*first, asked("c1", "pay", amount=amount), answered("c1", "paid")]
-        checked = [*paid, asked("c2", "balance"), answered("c2", balance)]
+        paid = [*first, assistant_call("c1", "pay", amount=amount), tool_message("c1", "paid")]
+        checked = [*paid, assistant_call("c2", "balance"), tool_message("c2", balance)]
         return [
             agent(),
-            model(first, asked("c1", "pay", amount=amount)),
+            model(first, assistant_call("c1", "pay", amount=amount)),
             tool("pay", "c1", {"amount": amount}, "paid"),
-            model(paid, asked("c2", "balance")),
+            model(paid, assistant_call("c2", "balance")),
             tool("balance", "c2", {}, balance),
-            model(checked, said(answer)),
+            model(checked, assistant(answer)),
             output(answer),
         ]
 
@@ -162,14 +174,19 @@ def test_agent_of_another_name_was_chosen_by_code() -> None:
 
 
 def test_messages_that_a_context_window_dropped_are_named_as_that() -> None:
-    def forgetting(window: int, answer: str) -> list[Given]:
-        talk: list[JSONObject] = [user("I hold a card."), said("Noted."), user("Move my seat."), said("Which one?")]
+    def forgetting(window: int, answer: str) -> list[StepSpec]:
+        talk: list[JSONObject] = [
+            user("I hold a card."),
+            assistant("Noted."),
+            user("Move my seat."),
+            assistant("Which one?"),
+        ]
         third = [*talk, user("The one at the window.")][-window:]
         return [
             agent(),
             model([system("Be kind."), talk[0]], talk[1]),
             model([system("Be kind."), *talk[:3]], talk[3]),
-            model([system("Be kind."), *third], said(answer)),
+            model([system("Be kind."), *third], assistant(answer)),
             output(answer),
         ]
 
@@ -187,12 +204,12 @@ def test_model_names_that_were_not_recorded_are_named_as_missing() -> None:
 
 
 def test_message_that_differs_beside_a_repeated_one_is_its_own_change() -> None:
-    def talk(second: str, third: str, answer: str) -> list[Given]:
+    def talk(second: str, third: str, answer: str) -> list[StepSpec]:
         """The agent forgets its beginning before the third question, so the history shows in no link."""
         return [
             agent(),
-            model([system("Help."), user("Hello."), said("Yes?"), user(second)], said("Fine.")),
-            model([system("Help."), user(second), said("Fine."), user(third)], said(answer)),
+            model([system("Help."), user("Hello."), assistant("Yes?"), user(second)], assistant("Fine.")),
+            model([system("Help."), user(second), assistant("Fine."), user(third)], assistant(answer)),
             output(answer),
         ]
 
@@ -204,11 +221,11 @@ def test_message_that_differs_beside_a_repeated_one_is_its_own_change() -> None:
 
 
 def test_prompt_that_differs_beside_a_value_of_an_answer_is_a_change() -> None:
-    def desk(signature: str, reply: str) -> list[Given]:
+    def desk(signature: str, reply: str) -> list[StepSpec]:
         return [
             agent(),
-            model([system(f"Name the queue.{signature}"), user("Broken.")], said(f"The code is 4170.{signature}")),
-            model([system(f"You answer. For 4170 say: {reply}"), user("Broken.")], said(reply)),
+            model([system(f"Name the queue.{signature}"), user("Broken.")], assistant(f"The code is 4170.{signature}")),
+            model([system(f"You answer. For 4170 say: {reply}"), user("Broken.")], assistant(reply)),
             output(reply),
         ]
 
@@ -217,12 +234,12 @@ def test_prompt_that_differs_beside_a_value_of_an_answer_is_a_change() -> None:
 
 
 def test_steps_that_code_adds_carry_an_effect() -> None:
-    def drafts(rule: str, verdict: str, *answers: str) -> list[Given]:
+    def drafts(rule: str, verdict: str, *answers: str) -> list[StepSpec]:
         written = [
-            replace(model([system("Write."), user(f"Draft {at}")], said(text)), name="author")
+            replace(model([system("Write."), user(f"Draft {at}")], assistant(text)), name="author")
             for at, text in enumerate(answers)
         ]
-        critic = replace(model([system(f"Criticise.{rule}"), user("Is it good?")], said(verdict)), name="critic")
+        critic = replace(model([system(f"Criticise.{rule}"), user("Is it good?")], assistant(verdict)), name="critic")
         return [agent(), written[0], critic, *written[1:], output(answers[-1])]
 
     found = reasoned(drafts("", "ACCEPT", "A speech."), drafts(" Ask for a poem.", "REVISE", "A speech.", "A poem."))
@@ -234,12 +251,12 @@ def test_page_that_code_chose_by_an_answer_is_an_effect() -> None:
     """What is handed on stands in the result, and which part of it is, the judge's answer decides."""
     pages = {"one": "Rule: abroad means twenty days.", "two": "Memo: people have thirty days."}
 
-    def run(rule: str, mark: str, page: str, note: str) -> list[Given]:
+    def run(rule: str, mark: str, page: str, note: str) -> list[StepSpec]:
         found: JSONObject = {**pages, "note": note}
         asked = [system(f"Judge.{rule}"), user("Which page fits the question best?")]
         told = [system("You answer."), user(f"{note} {pages[page]}")]
         search = tool("search", "", {"query": "abroad"}, found)
-        return [agent(), search, model(asked, said(mark)), model(told, said(page)), output(page)]
+        return [agent(), search, model(asked, assistant(mark)), model(told, assistant(page)), output(page)]
 
     base = run("", "40 points", "one", "Printed in early spring.")
     found = reasoned(base, run(" Prefer memos.", "73 points", "two", "Printed in late autumn."))
@@ -250,11 +267,11 @@ def test_page_that_code_chose_by_an_answer_is_an_effect() -> None:
 def test_value_from_an_output_that_no_flow_leads_from_is_an_effect() -> None:
     """The peak is traced, and the number of beds is too short to be; that it is copied both runs show."""
 
-    def run(beds: int, polite: str, answer: str) -> list[Given]:
-        chosen = model([system("Choose."), user("A peak, please.")], said(f"{polite}Take Rigi-4170."))
+    def run(beds: int, polite: str, answer: str) -> list[StepSpec]:
+        chosen = model([system("Choose."), user("A peak, please.")], assistant(f"{polite}Take Rigi-4170."))
         told = [system("Invite."), user(f"Peak: Rigi-4170\nBeds: {beds}")]
         huts = tool("huts", "", {"at": "north"}, {"beds": beds})
-        return [agent(), chosen, huts, model(told, said(answer)), output(answer)]
+        return [agent(), chosen, huts, model(told, assistant(answer)), output(answer)]
 
     found = reasoned(run(20, "", "We sleep there."), run(10, "Sure. ", "We come back."))
     origins = {atom.pair.step.sequence_no: atom.origin for atom in found.atoms}
@@ -272,10 +289,10 @@ def test_number_before_a_comma_is_the_same_number(text: str, *, taken: bool) -> 
 def test_call_that_nobody_recorded_asking_for_is_no_cause_before_the_task() -> None:
     """The recording has the tool first and one model step at its end: what it was asked stands behind the call."""
 
-    def logged(task: str, place: str, answer: str) -> list[Given]:
+    def logged(task: str, place: str, answer: str) -> list[StepSpec]:
         called = replace(tool("weather", "", {"place": place}, {"is": answer}), call_id="")
         desk = replace(agent(), input={"task": task})
-        return [desk, called, model([system("Help."), user(task)], said(answer)), output(answer)]
+        return [desk, called, model([system("Help."), user(task)], assistant(answer)), output(answer)]
 
     found = reasoned(logged("Weather in Bern?", "Bern", "Sun."), logged("Weather in Chur?", "Chur", "Rain."))
     assert found.primary is not None

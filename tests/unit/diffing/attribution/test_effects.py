@@ -2,35 +2,35 @@
 
 from dataclasses import replace
 
-from tests.support.comparing import Given, agent, diff_of, model, output, said, system, tool, user
+from tests.support.comparing import StepSpec, agent, assistant, diff_of, model, output, system, tool, user
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Reason, StepType
 
 QUESTION = "How long may I keep it?"
 
 
-def rendered_run(days: int, *, reason: Reason | None = None) -> list[Given]:
+def rendered_run(days: int, *, reason: Reason | None = None) -> list[StepSpec]:
     """A question answered from a document that a prompt step renders into the system prompt."""
     document = f"Unused goods can be returned within {days} days."
     prompt = f"Answer from the policies. {document}"
     answer = f"You may keep it for {days} days."
     given = [
         agent(),
-        Given(
+        StepSpec(
             type=StepType.RETRIEVAL,
             name="policies",
             parent=1,
             input={"query": QUESTION},
             output={"documents": [{"id": "returns", "content": document}]},
         ),
-        Given(
+        StepSpec(
             type=StepType.PROMPT,
             name="desk.system",
             parent=1,
             input={"template": "Answer from the policies. {{policies}}", "variables": {"policies": document}},
             output={"text": prompt},
         ),
-        model([system(prompt), user(QUESTION)], said(answer)),
+        model([system(prompt), user(QUESTION)], assistant(answer)),
         output(answer),
     ]
     return [replace(step, reason=reason) if reason and step.type in _CARRIED else step for step in given]
@@ -49,15 +49,15 @@ def test_a_prompt_rendered_from_another_document_is_no_second_cause() -> None:
 
 
 def test_a_changed_template_is_one_cause_with_the_request_that_it_renders_to() -> None:
-    def run(words: str, answer: str) -> list[Given]:
-        prompt = Given(
+    def run(words: str, answer: str) -> list[StepSpec]:
+        prompt = StepSpec(
             type=StepType.PROMPT,
             name="desk.system",
             parent=1,
             input={"template": words, "variables": {}},
             output={"text": words},
         )
-        return [agent(), prompt, model([system(words), user(QUESTION)], said(answer)), output(answer)]
+        return [agent(), prompt, model([system(words), user(QUESTION)], assistant(answer)), output(answer)]
 
     base = run("Answer briefly, in German.", "Vierzehn Tage.")
     candidate = run("Answer briefly, in French.", "Quatorze jours.")
@@ -68,17 +68,17 @@ def test_a_changed_template_is_one_cause_with_the_request_that_it_renders_to() -
 
 
 def test_an_answer_that_the_output_repeats_is_one_cause() -> None:
-    base = [agent(), model([user(QUESTION)], said("For 14 days, alas.")), output("For 14 days, alas.")]
-    candidate = [agent(), model([user(QUESTION)], said("As long as you like.")), output("As long as you like.")]
+    base = [agent(), model([user(QUESTION)], assistant("For 14 days, alas.")), output("For 14 days, alas.")]
+    candidate = [agent(), model([user(QUESTION)], assistant("As long as you like.")), output("As long as you like.")]
     candidate[1:] = [replace(step, reason=Reason.OPERATOR_OVERRIDE) for step in candidate[1:]]
     found = diff_of(base, candidate, derived=True).attribution
     assert (found.confidence, found.alternatives) == ("medium", [])
 
 
-def searched(query: str, model_name: str, answer: str) -> list[Given]:
+def searched(query: str, model_name: str, answer: str) -> list[StepSpec]:
     """A recording of an agent of which only the last model call is there."""
     found: JSONObject = {"title": f"All about {query}"}
-    asked_with = model([user("Search it."), {"role": "user", "content": str(found["title"])}], said(answer))
+    asked_with = model([user("Search it."), {"role": "user", "content": str(found["title"])}], assistant(answer))
     return [agent(), tool("search", "c1", {"q": query}, found), replace(asked_with, model=model_name)]
 
 
@@ -92,12 +92,12 @@ def test_another_model_is_suspected_before_the_calls_that_it_may_have_chosen() -
     assert "no recorded change before it explains why" in call.description
 
 
-def looked_up(result: str, answer: str) -> list[Given]:
+def looked_up(result: str, answer: str) -> list[StepSpec]:
     """A recording whose request does not hold what the tool answered."""
     return [
         agent(),
         tool("order_lookup", "c1", {"order": "A-1"}, {"state": result}),
-        model([user("Where is order A-1?")], said(answer)),
+        model([user("Where is order A-1?")], assistant(answer)),
     ]
 
 
@@ -113,7 +113,11 @@ def test_a_tools_other_answer_is_suspected_where_a_recording_does_not_say_where_
 
 
 def test_runs_that_have_nothing_in_common_have_no_cause() -> None:
-    base = [agent(), model([user("Refund A-1.")], said("It is refunded.")), tool("refund", "c1", {"id": "A-1"}, {})]
+    base = [
+        agent(),
+        model([user("Refund A-1.")], assistant("It is refunded.")),
+        tool("refund", "c1", {"id": "A-1"}, {}),
+    ]
     listing = tool("bash", "c2", {"command": "ls"}, {"files": 2})
     candidate = [agent(), listing, replace(listing, input={"command": "ls /tmp"}), output("There are two files.")]
     found = diff_of([*base, output("It is refunded.")], candidate).attribution

@@ -11,53 +11,53 @@ from tests.support.comparing import (
     FIX,
     PROMPT,
     REFUSED,
-    Given,
+    StepSpec,
     Store,
     agent,
-    answered,
-    asked,
-    compared,
+    assistant,
+    assistant_call,
     diff_of,
     failing_refund,
     fixed_refund,
     model,
     output,
     refund_run,
-    said,
+    report_of,
     side_of,
     system,
     tool,
+    tool_message,
     user,
 )
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Reason, StepType
 
 
-def retrieval_run(*documents: str, answer: str, top_k: int = 2, note: str = "") -> list[Given]:
+def retrieval_run(*documents: str, answer: str, top_k: int = 2, note: str = "") -> list[StepSpec]:
     """A question answered from documents."""
     found: list[JSONObject] = [{"id": name, "content": f"{name} says: {name} applies."} for name in documents]
     context = " ".join(str(item["content"]) for item in found)
     return [
         agent(),
-        Given(
+        StepSpec(
             type=StepType.RETRIEVAL,
             name="search_policies",
             parent=1,
             input={"query": "refunds", "top_k": top_k},
             output={"documents": [*found]},
         ),
-        model([system(f"Answer from the policies.{note}"), user(f"Refund? {context}")], said(answer)),
+        model([system(f"Answer from the policies.{note}"), user(f"Refund? {context}")], assistant(answer)),
         output(answer),
     ]
 
 
-def overridden_refund() -> list[Given]:
+def overridden_refund() -> list[StepSpec]:
     """The failing refund with the tool's answer replaced by an operator."""
     given = failing_refund()
     result: JSONObject = {"state": "accepted"}
     before = cast(list[JSONObject], cast(JSONObject, given[5].input)["messages"])
     given[4] = replace(given[4], output=result, status="ok", reason=Reason.OPERATOR_OVERRIDE)
-    given[5] = model([*before[:-1], answered("c2", result)], said(ACCEPTED))
+    given[5] = model([*before[:-1], tool_message("c2", result)], assistant(ACCEPTED))
     given[6] = output(ACCEPTED)
     return given
 
@@ -136,8 +136,8 @@ def test_of_two_changes_the_rules_choose_and_the_other_stays_an_alternative() ->
 
 
 def test_two_changes_of_one_kind_are_inconclusive() -> None:
-    def run(prompt: str, tools: list[JSONObject], answer: str) -> list[Given]:
-        asked_for = model([system(prompt), user("Refund?")], said(answer))
+    def run(prompt: str, tools: list[JSONObject], answer: str) -> list[StepSpec]:
+        asked_for = model([system(prompt), user("Refund?")], assistant(answer))
         given = cast(JSONObject, asked_for.input)
         return [agent(), replace(asked_for, input={**given, "tools": [*tools]}), output(answer)]
 
@@ -151,22 +151,22 @@ def test_two_changes_of_one_kind_are_inconclusive() -> None:
 
 def test_another_answer_to_the_same_request_is_noise() -> None:
     found = diff_of(
-        [agent(), model([user("Hi")], said("Hello there.")), output("Hello there.")],
-        [agent(), model([user("Hi")], said("Good day to you.")), output("Good day to you.")],
+        [agent(), model([user("Hi")], assistant("Hello there.")), output("Hello there.")],
+        [agent(), model([user("Hi")], assistant("Good day to you.")), output("Good day to you.")],
     ).attribution
     assert (found.verdict, found.confidence) == ("noise", "noise")
     assert "answered the same request differently" in found.sentence
     assert "four times unchanged" in found.cheapest_experiment
 
 
-def looked_up(orders: tuple[str, ...], final: str) -> list[Given]:
+def looked_up(orders: tuple[str, ...], final: str) -> list[StepSpec]:
     """Orders looked up one after another."""
     history, given = [system("Compare orders."), user("Which of A-1 and A-2 is the better one?")], [agent()]
     for order in orders:
-        call, result = asked(f"c-{order}", "get_order", order_id=order), {"id": order}
+        call, result = assistant_call(f"c-{order}", "get_order", order_id=order), {"id": order}
         given += [model(history, call), tool("get_order", f"c-{order}", {"order_id": order}, dict(result))]
-        history = [*history, call, answered(f"c-{order}", dict(result))]
-    return [*given, model(history, said(final)), output(final)]
+        history = [*history, call, tool_message(f"c-{order}", dict(result))]
+    return [*given, model(history, assistant(final)), output(final)]
 
 
 @pytest.mark.parametrize("orders", [("A-2", "A-1"), ("A-2",)])
@@ -215,13 +215,16 @@ def test_equal_runs_have_no_difference() -> None:
 
 
 def test_other_call_ids_alone_are_no_difference() -> None:
-    def run(key: str) -> list[Given]:
+    def run(key: str) -> list[StepSpec]:
         first = [user("Where is A-1?")]
         return [
             agent(),
-            model(first, asked(key, "get_order", id="A-1")),
+            model(first, assistant_call(key, "get_order", id="A-1")),
             tool("get_order", key, {"id": "A-1"}, {"state": "shipped"}),
-            model([*first, asked(key, "get_order", id="A-1"), answered(key, {"state": "shipped"})], said("Shipped.")),
+            model(
+                [*first, assistant_call(key, "get_order", id="A-1"), tool_message(key, {"state": "shipped"})],
+                assistant("Shipped."),
+            ),
             output("Shipped."),
         ]
 
@@ -249,8 +252,8 @@ def test_a_retrieval_setting_is_named() -> None:
 
 
 def test_what_the_user_said_is_upstream() -> None:
-    base = [agent(), model([user("Refund A-1")], said("Done: A-1.")), output("Done: A-1.")]
-    candidate = [agent(), model([user("Refund A-2")], said("Done: A-2.")), output("Done: A-2.")]
+    base = [agent(), model([user("Refund A-1")], assistant("Done: A-1.")), output("Done: A-1.")]
+    candidate = [agent(), model([user("Refund A-2")], assistant("Done: A-2.")), output("Done: A-2.")]
     found = diff_of(base, candidate).attribution
     assert found.primary is not None
     assert found.primary.category == "upstream"
@@ -258,12 +261,12 @@ def test_what_the_user_said_is_upstream() -> None:
 
 
 def test_what_a_user_says_after_another_answer_is_no_cause_and_not_ruled_out() -> None:
-    def run(answer: str, reaction: str, final: str) -> list[Given]:
+    def run(answer: str, reaction: str, final: str) -> list[StepSpec]:
         first = [user("Refund A-1")]
         return [
             agent(),
-            model(first, said(answer)),
-            model([*first, said(answer), user(reaction)], said(final)),
+            model(first, assistant(answer)),
+            model([*first, assistant(answer), user(reaction)], assistant(final)),
             output(final),
         ]
 
@@ -279,11 +282,11 @@ def test_what_a_user_says_after_another_answer_is_no_cause_and_not_ruled_out() -
 
 
 def test_steps_without_recorded_flow_are_ordered_and_it_is_said() -> None:
-    def run(state: str, final: str) -> list[Given]:
+    def run(state: str, final: str) -> list[StepSpec]:
         return [
             agent(),
             tool("a", "c1", {"x": 1}, {"s": state}),
-            Given(type=StepType.OUTPUT, name="output", parent=1, input={"q": 1}, output={"text": final}),
+            StepSpec(type=StepType.OUTPUT, name="output", parent=1, input={"q": 1}, output={"text": final}),
         ]
 
     found = diff_of(run("on", "It is on now."), run("of", "Nothing to see.")).attribution
@@ -295,7 +298,7 @@ def test_a_payload_that_is_gone_is_named_and_the_rest_compared() -> None:
     store = Store()
     base, candidate = side_of(failing_refund(), store), side_of(fixed_refund(), store)
     del store.values[base.steps[4].output_ref]
-    report = compared(base, candidate, store)
+    report = report_of(base, candidate, store)
     assert any(
         "missing" in gap.reason and gap.base and gap.base.sequence_no == 5 for gap in report.sections.tool.unavailable
     )
@@ -303,7 +306,9 @@ def test_a_payload_that_is_gone_is_named_and_the_rest_compared() -> None:
 
 
 def test_requests_without_a_system_prompt_are_said_to_have_none() -> None:
-    report = diff_of([agent(), model([user("Hi")], said("Hello."))], [agent(), model([user("Hi")], said("Hello."))])
+    report = diff_of(
+        [agent(), model([user("Hi")], assistant("Hello."))], [agent(), model([user("Hi")], assistant("Hello."))]
+    )
     assert [gap.what for gap in report.sections.prompt.unavailable] == ["system prompt"]
 
 
@@ -321,10 +326,11 @@ def test_swapping_the_sides_swaps_the_report(derived: bool) -> None:
 
 
 def test_a_switched_model_stands_behind_the_calls_that_only_it_made() -> None:
-    def run(model_name: str, *answers: str) -> list[Given]:
+    def run(model_name: str, *answers: str) -> list[StepSpec]:
         request = [user("Where is it?")]
         steps = [
-            model([*request, *map(said, answers[:n])], said(text), model=model_name) for n, text in enumerate(answers)
+            model([*request, *map(assistant, answers[:n])], assistant(text), model=model_name)
+            for n, text in enumerate(answers)
         ]
         return [agent(), *steps, output(answers[-1])]
 
@@ -345,7 +351,7 @@ def test_a_sentence_ends_once() -> None:
 
 
 def test_a_cause_is_not_told_again_as_its_effect() -> None:
-    def run(place: str, final: str) -> list[Given]:
+    def run(place: str, final: str) -> list[StepSpec]:
         return [agent(), tool("search", "c1", {"input": place}, f"Here is all about {place}."), output(final)]
 
     found = diff_of(run("Bern", "Bern it is."), run("Oslo", "Oslo it is.")).attribution
@@ -353,16 +359,16 @@ def test_a_cause_is_not_told_again_as_its_effect() -> None:
 
 
 def test_a_template_and_its_variables_are_one_prompt() -> None:
-    def run(template: str, city: str, final: str) -> list[Given]:
+    def run(template: str, city: str, final: str) -> list[StepSpec]:
         rendered = template.replace("{city}", city)
-        prompt = Given(
+        prompt = StepSpec(
             type=StepType.PROMPT,
             name="ask",
             parent=1,
             input={"template": template, "variables": {"city": city}},
             output={"text": rendered},
         )
-        return [agent(), prompt, model([user(rendered)], said(final)), output(final)]
+        return [agent(), prompt, model([user(rendered)], assistant(final)), output(final)]
 
     base = run("What is the weather like in {city} today?", "Bern", "It rains in Bern.")
     found = diff_of(base, run("What is the time in {city} just now?", "Oslo", "Noon."), derived=True).attribution
@@ -373,8 +379,8 @@ def test_a_template_and_its_variables_are_one_prompt() -> None:
 
 
 def test_what_identifies_a_request_is_no_parameter() -> None:
-    def asked_by(user_id: str, temperature: float) -> list[Given]:
-        call = model([user("Hi")], said("Hello."), user=user_id, request_id=user_id, temperature=temperature)
+    def asked_by(user_id: str, temperature: float) -> list[StepSpec]:
+        call = model([user("Hi")], assistant("Hello."), user=user_id, request_id=user_id, temperature=temperature)
         return [agent(), call, output("Hello.")]
 
     [changed] = diff_of(asked_by("ada", 0.0), asked_by("eve", 1.0)).sections.model.items

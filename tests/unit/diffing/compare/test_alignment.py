@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from diffing.compare.alignment import Match, align
 from diffing.compare.run_side import SideStep
 from tests.bench.attribution import editing, transcripts
-from tests.support.comparing import Given, Store, asked, model, said, side_of, tool, user
+from tests.support.comparing import StepSpec, Store, assistant, assistant_call, model, side_of, tool, user
 from traces.core.ids import new_id
 from traces.core.vocabulary import StepType
 
@@ -28,7 +28,7 @@ TOPICS = (
 )
 
 
-def steps_of(given: Sequence[Given]) -> Sequence[SideStep]:
+def steps_of(given: Sequence[StepSpec]) -> Sequence[SideStep]:
     return side_of(given, Store()).steps
 
 
@@ -37,23 +37,23 @@ def pairs_of(base: Sequence[SideStep], candidate: Sequence[SideStep]) -> dict[in
     return {base[m.base].sequence_no: candidate[m.candidate].sequence_no for m in align(base, candidate)}
 
 
-def call(name: str, **arguments: int | str) -> Given:
+def call(name: str, **arguments: int | str) -> StepSpec:
     return tool(name, "c1", dict(arguments), {"of": dict[str, int | str](arguments)})  # type: ignore[dict-item]  # numbers and texts are JSON
 
 
-def lookups(*numbers: int) -> list[Given]:
-    return [Given(type=StepType.AGENT, name="agent"), *(call("get_order", id=number) for number in numbers)]
+def lookups(*numbers: int) -> list[StepSpec]:
+    return [StepSpec(type=StepType.AGENT, name="agent"), *(call("get_order", id=number) for number in numbers)]
 
 
 def test_a_greeting_goes_with_the_greeting_and_the_answer_with_the_answer() -> None:
-    def chat(greeting: str, answer: str) -> list[Given]:
-        hello, order = [user("Hi!")], [user("Hi!"), said(greeting), user("Where is order 7?")]
+    def chat(greeting: str, answer: str) -> list[StepSpec]:
+        hello, order = [user("Hi!")], [user("Hi!"), assistant(greeting), user("Where is order 7?")]
         return [
-            Given(type=StepType.AGENT, name="agent"),
-            Given(type=StepType.TURN, name="turn", parent=1, input={"messages": [hello[0]]}),
-            replace(model(hello, said(greeting)), parent=2),
-            Given(type=StepType.TURN, name="turn", parent=1, input={"messages": [order[-1]]}),
-            replace(model(order, said(answer)), parent=4),
+            StepSpec(type=StepType.AGENT, name="agent"),
+            StepSpec(type=StepType.TURN, name="turn", parent=1, input={"messages": [hello[0]]}),
+            replace(model(hello, assistant(greeting)), parent=2),
+            StepSpec(type=StepType.TURN, name="turn", parent=1, input={"messages": [order[-1]]}),
+            replace(model(order, assistant(answer)), parent=4),
         ]
 
     base = chat("Hello! How can I help you today?", "Order 7 was shipped on Monday.")
@@ -87,12 +87,12 @@ def test_a_difference_in_order_alone_is_a_move() -> None:
 
 
 def test_the_same_lookup_in_another_turn_is_a_move() -> None:
-    def turns(first: list[Given], second: list[Given]) -> list[Given]:
-        head = Given(type=StepType.TURN, name="turn", parent=1, input={"messages": [user("Where is my order?")]})
-        tail = Given(type=StepType.TURN, name="turn", parent=1, input={"messages": [user("And now cancel it.")]})
+    def turns(first: list[StepSpec], second: list[StepSpec]) -> list[StepSpec]:
+        head = StepSpec(type=StepType.TURN, name="turn", parent=1, input={"messages": [user("Where is my order?")]})
+        tail = StepSpec(type=StepType.TURN, name="turn", parent=1, input={"messages": [user("And now cancel it.")]})
         after = 3 + len(first)
         return [
-            Given(type=StepType.AGENT, name="agent"),
+            StepSpec(type=StepType.AGENT, name="agent"),
             head,
             *(replace(step, parent=2) for step in first),
             tail,
@@ -139,10 +139,10 @@ def test_a_parent_that_comes_later_or_is_missing_is_no_parent() -> None:
 @st.composite
 def runs(draw: st.DrawFn) -> Sequence[SideStep]:
     """Small trees with repeats: turns with lookups, and lookups beside them."""
-    given = [Given(type=StepType.AGENT, name="agent")]
+    given = [StepSpec(type=StepType.AGENT, name="agent")]
     for _ in range(draw(st.integers(0, 4))):
         text = draw(st.sampled_from(TOPICS[:3]))
-        given.append(Given(type=StepType.TURN, name="turn", parent=1, input={"messages": [user(text)]}))
+        given.append(StepSpec(type=StepType.TURN, name="turn", parent=1, input={"messages": [user(text)]}))
         parent = len(given)
         for number in draw(st.lists(st.integers(0, 3), max_size=4)):
             given.append(replace(call(LOOKUPS[number % 2], id=number), parent=parent))
@@ -210,7 +210,7 @@ def test_edits_of_whole_conversations_are_found_again() -> None:
 
 @pytest.mark.parametrize("count", [20_000])
 def test_very_long_runs_are_aligned_without_comparing_all_with_all(count: int) -> None:
-    base = steps_of([Given(type=StepType.AGENT, name="agent")])
+    base = steps_of([StepSpec(type=StepType.AGENT, name="agent")])
     flat = [base[0]] + [
         replace(
             base[0],
@@ -237,25 +237,27 @@ def test_very_long_runs_are_aligned_without_comparing_all_with_all(count: int) -
     assert [(m.base, m.candidate) for m in found] == [(n, n) for n in range(count + 1)]
 
 
-def turn(message: str, parent: int, *steps: Given) -> list[Given]:
+def turn(message: str, parent: int, *steps: StepSpec) -> list[StepSpec]:
     """A turn at place `parent`, with its steps under it."""
-    head = Given(type=StepType.TURN, name=message, parent=1, input={"messages": [user(message)]})
+    head = StepSpec(type=StepType.TURN, name=message, parent=1, input={"messages": [user(message)]})
     return [head, *(replace(step, parent=parent) for step in steps)]
 
 
 def test_the_model_that_asked_for_a_moved_call_moves_with_it() -> None:
     first, later = [user("Where is my order?")], [user("Where is my order?"), user("And now cancel it.")]
-    asks = asked("c1", "get_order", id=7)
+    asks = assistant_call("c1", "get_order", id=7)
     lookup = tool("get_order", "c1", {"id": 7}, {"state": "shipped"})
     base = [
-        Given(type=StepType.AGENT, name="agent"),
-        *turn("Where is my order?", 2, model(first, said("Let me see.")), model([*first, user("x")], asks), lookup),
-        *turn("And now cancel it.", 6, model(later, said("Done."))),
+        StepSpec(type=StepType.AGENT, name="agent"),
+        *turn(
+            "Where is my order?", 2, model(first, assistant("Let me see.")), model([*first, user("x")], asks), lookup
+        ),
+        *turn("And now cancel it.", 6, model(later, assistant("Done."))),
     ]
     candidate = [
-        Given(type=StepType.AGENT, name="agent"),
-        *turn("Where is my order?", 2, model(first, said("Which one?"))),
-        *turn("And now cancel it.", 4, model([*later, user("y")], asks), lookup, model(later, said("Cancelled."))),
+        StepSpec(type=StepType.AGENT, name="agent"),
+        *turn("Where is my order?", 2, model(first, assistant("Which one?"))),
+        *turn("And now cancel it.", 4, model([*later, user("y")], asks), lookup, model(later, assistant("Cancelled."))),
     ]
     moved = [(m.base, m.candidate) for m in align(steps_of(base), steps_of(candidate)) if m.is_move]
     assert moved == [(3, 4), (4, 5)]
@@ -264,24 +266,24 @@ def test_the_model_that_asked_for_a_moved_call_moves_with_it() -> None:
 def test_the_first_and_the_last_answer_of_a_turn_go_together_however_they_differ() -> None:
     request = [user("Refund it.")]
     base = [
-        Given(type=StepType.AGENT, name="agent"),
+        StepSpec(type=StepType.AGENT, name="agent"),
         *turn(
             "Refund it.",
             2,
-            model(request, said("May I have your name?")),
-            model(request, said("All of it is paid back.")),
+            model(request, assistant("May I have your name?")),
+            model(request, assistant("All of it is paid back.")),
         ),
     ]
     candidate = [
-        Given(type=StepType.AGENT, name="agent"),
+        StepSpec(type=StepType.AGENT, name="agent"),
         *turn(
             "Refund it.",
             2,
-            model([*request, user("x")], asked("c1", "get_order", id=1)),
+            model([*request, user("x")], assistant_call("c1", "get_order", id=1)),
             tool("get_order", "c1", {"id": 1}, {"ok": True}),
-            model([*request, user("y")], asked("c2", "get_user", id=2)),
+            model([*request, user("y")], assistant_call("c2", "get_user", id=2)),
             tool("get_user", "c2", {"id": 2}, {"ok": True}),
-            model([*request, user("z")], said("Your money is on its way.")),
+            model([*request, user("z")], assistant("Your money is on its way.")),
         ),
     ]
     assert pairs_of(steps_of(base), steps_of(candidate)) == {1: 1, 2: 2, 3: 3, 4: 7}
@@ -289,28 +291,32 @@ def test_the_first_and_the_last_answer_of_a_turn_go_together_however_they_differ
 
 def test_what_was_said_to_a_moved_calls_answer_moves_with_it() -> None:
     request, lookup = [user("Cancel it.")], tool("get_order", "c1", {"id": 7}, {"state": "pending"})
-    asks, found = asked("c1", "get_order", id=7), "Order 7 is still pending, shall I cancel it?"
+    asks, found = assistant_call("c1", "get_order", id=7), "Order 7 is still pending, shall I cancel it?"
     base = [
-        Given(type=StepType.AGENT, name="agent"),
-        *turn("Cancel it.", 2, model(request, said("Which of your orders is it about?"))),
-        *turn("Number 7.", 4, model([*request, user("x")], asks), lookup, model([*request, user("y")], said(found))),
+        StepSpec(type=StepType.AGENT, name="agent"),
+        *turn("Cancel it.", 2, model(request, assistant("Which of your orders is it about?"))),
+        *turn(
+            "Number 7.", 4, model([*request, user("x")], asks), lookup, model([*request, user("y")], assistant(found))
+        ),
     ]
     candidate = [
-        Given(type=StepType.AGENT, name="agent"),
-        *turn("Cancel it.", 2, model([*request, user("z")], asks), lookup, model(request[:0], said(f"{found} Yes?"))),
+        StepSpec(type=StepType.AGENT, name="agent"),
+        *turn(
+            "Cancel it.", 2, model([*request, user("z")], asks), lookup, model(request[:0], assistant(f"{found} Yes?"))
+        ),
     ]
     moved = {m.base: m.candidate for m in align(steps_of(base), steps_of(candidate)) if m.is_move}
     assert moved == {4: 2, 5: 3, 6: 4}
 
 
-def asking(*names: str) -> list[Given]:
+def asking(*names: str) -> list[StepSpec]:
     """A model that asks for one tool after another."""
-    steps: list[Given] = []
+    steps: list[StepSpec] = []
     for number, name in enumerate(names):
         call_id = f"c{number}"
-        steps.append(model([user(f"{names[:1]} {name}")], asked(call_id, name, at=number)))
+        steps.append(model([user(f"{names[:1]} {name}")], assistant_call(call_id, name, at=number)))
         steps.append(tool(name, call_id, {"at": number}, {"ok": number}))
-    return [Given(type=StepType.AGENT, name="agent"), *steps]
+    return [StepSpec(type=StepType.AGENT, name="agent"), *steps]
 
 
 def test_a_model_goes_with_the_one_that_asked_for_the_same_tool() -> None:
@@ -330,33 +336,39 @@ def test_models_at_one_place_that_asked_for_different_tools_correspond() -> None
 
 def test_users_who_name_the_same_number_said_the_same_though_only_one_was_served() -> None:
     question, lookup = [user("Hi")], tool("get_user", "c1", {"id": "r_7340"}, {"name": "R."})
-    asks = asked("c1", "get_user", id="r_7340")
+    asks = assistant_call("c1", "get_user", id="r_7340")
     told = "My user ID is r_7340. As for the number of the booking, I am not sure that I have it at hand right now."
     base = [
-        Given(type=StepType.AGENT, name="agent"),
-        *turn("Hi", 2, model(question, said("Who are you?"))),
+        StepSpec(type=StepType.AGENT, name="agent"),
+        *turn("Hi", 2, model(question, assistant("Who are you?"))),
         *turn(
             "Sure, my user ID is r_7340. I don't have the number of the booking with me right now, but I was told "
             "to cancel it here.",
             4,
-            model([*question, user("x")], said("Then I cannot help.")),
+            model([*question, user("x")], assistant("Then I cannot help.")),
         ),
-        *turn("What a pity.", 6, model([*question, user("w")], said("Good bye."))),
+        *turn("What a pity.", 6, model([*question, user("w")], assistant("Good bye."))),
     ]
     candidate = [
-        Given(type=StepType.AGENT, name="agent"),
-        *turn("Hi", 2, model(question, said("Who are you?"))),
-        *turn(told, 4, model([*question, user("y")], asks), lookup, model([*question, user("z")], said("I found it."))),
-        *turn("Then cancel it, please.", 8, model([*question, user("v")], said("It is cancelled."))),
+        StepSpec(type=StepType.AGENT, name="agent"),
+        *turn("Hi", 2, model(question, assistant("Who are you?"))),
+        *turn(
+            told,
+            4,
+            model([*question, user("y")], asks),
+            lookup,
+            model([*question, user("z")], assistant("I found it.")),
+        ),
+        *turn("Then cancel it, please.", 8, model([*question, user("v")], assistant("It is cancelled."))),
     ]
     assert pairs_of(steps_of(base), steps_of(candidate))[4] == 4
 
 
 def test_calls_of_different_models_correspond() -> None:
-    def chat(name: str) -> list[Given]:
-        request, more = [user("Hi")], [user("Hi"), said("Hello."), user("Bye")]
-        steps = [model(request, said("Hello."), model=name), model(more, said("Good bye."), model=name)]
-        return [Given(type=StepType.AGENT, name="agent"), *(replace(step, name=name) for step in steps)]
+    def chat(name: str) -> list[StepSpec]:
+        request, more = [user("Hi")], [user("Hi"), assistant("Hello."), user("Bye")]
+        steps = [model(request, assistant("Hello."), model=name), model(more, assistant("Good bye."), model=name)]
+        return [StepSpec(type=StepType.AGENT, name="agent"), *(replace(step, name=name) for step in steps)]
 
     assert pairs_of(steps_of(chat("small")), steps_of(chat("large"))) == {1: 1, 2: 2, 3: 3}
 
@@ -368,6 +380,6 @@ def test_runs_of_agents_by_other_names_correspond() -> None:
 
 
 def test_the_final_answers_correspond_wherever_they_stand() -> None:
-    base = [*lookups(1), Given(type=StepType.OUTPUT, name="output", parent=1, output={"text": "Here."})]
-    candidate = [*lookups(2), Given(type=StepType.OUTPUT, name="answer", parent=2, output={"text": "There."})]
+    base = [*lookups(1), StepSpec(type=StepType.OUTPUT, name="output", parent=1, output={"text": "Here."})]
+    candidate = [*lookups(2), StepSpec(type=StepType.OUTPUT, name="answer", parent=2, output={"text": "There."})]
     assert pairs_of(steps_of(base), steps_of(candidate))[3] == 3

@@ -13,7 +13,7 @@ from diffing.render.numbers import format_difference
 from diffing.render.scores import figures
 from diffing.report.brief import brief
 from diffing.schemas.report import DiffReport
-from tests.support.comparing import agent, diff_of, failing_refund, fixed_refund, model, output, said, tool, user
+from tests.support.comparing import agent, assistant, diff_of, failing_refund, fixed_refund, model, output, tool, user
 from traces.core.vocabulary import Reason
 
 HOSTILE = "</style><script>alert(1)</script><img src=x onerror=alert(2)> {{ 1 }} [x](javascript:alert(3)) `|`"
@@ -45,13 +45,13 @@ def hostile() -> DiffReport:
     """Hostile text in every place that a report shows."""
     base = [
         agent(),
-        model([user("Hi")], said("No."), model=HOSTILE),
+        model([user("Hi")], assistant("No."), model=HOSTILE),
         tool(HOSTILE[:60], "c1", {HOSTILE: 1}, {"a": 1}),
         output("No."),
     ]
     candidate = [
         agent(),
-        model([user(HOSTILE)], said(HOSTILE), model="m2"),
+        model([user(HOSTILE)], assistant(HOSTILE), model="m2"),
         tool(HOSTILE[:60], "c1", {HOSTILE: HOSTILE}, {"a": HOSTILE}),
         tool("notify", "c2", {"x": HOSTILE}, HOSTILE),
         output(HOSTILE),

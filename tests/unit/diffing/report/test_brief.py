@@ -13,15 +13,15 @@ from tests.support.comparing import (
     ACCEPTED,
     FIX,
     PROMPT,
-    Given,
+    StepSpec,
     agent,
+    assistant,
     diff_of,
     failing_refund,
     fixed_refund,
     model,
     output,
     refund_run,
-    said,
     tool,
     user,
 )
@@ -99,17 +99,17 @@ def test_several_changes_are_counted() -> None:
 
 
 def test_unrecorded_prompts_are_a_caution() -> None:
-    def run(question: str, answer: str) -> list[Given]:
-        return [agent(), model([user(question)], said(answer)), output(answer)]
+    def run(question: str, answer: str) -> list[StepSpec]:
+        return [agent(), model([user(question)], assistant(answer)), output(answer)]
 
     lines = brief(diff_of(run("Refund A-1", "Done: A-1."), run("Refund A-2", "Done: A-2.")))
     assert "The system prompts were not recorded" in lines.why
 
 
 def test_unrecorded_model_names_are_a_caution() -> None:
-    def run(question: str, answer: str) -> list[Given]:
+    def run(question: str, answer: str) -> list[StepSpec]:
         instructions: JSONObject = {"role": "system", "content": "Be brief."}
-        return [agent(), model([instructions, user(question)], said(answer), model=""), output(answer)]
+        return [agent(), model([instructions, user(question)], assistant(answer), model=""), output(answer)]
 
     lines = brief(diff_of(run("Refund A-1", "Done: A-1."), run("Refund A-2", "Done: A-2.")))
     assert "The model names were not recorded, so differences in them are not visible here." in lines.why
@@ -211,8 +211,8 @@ def test_inconclusive_proof_gives_its_rule() -> None:
 
 
 def test_check_that_did_not_run_has_not_passed() -> None:
-    def with_check(steps: list[Given], **check: str) -> list[Given]:
-        return [*steps, Given(type=StepType.VALIDATOR, name="limits", parent=1, input={}, output="no", **check)]  # type: ignore[arg-type]  # texts only
+    def with_check(steps: list[StepSpec], **check: str) -> list[StepSpec]:
+        return [*steps, StepSpec(type=StepType.VALIDATOR, name="limits", parent=1, input={}, output="no", **check)]  # type: ignore[arg-type]  # texts only
 
     base = with_check(failing_refund(), status="error")
     candidate = with_check(fixed_refund(), reason=Reason.POLICY_FALLBACK)
@@ -235,9 +235,9 @@ def test_recorded_task_verdicts_are_shown() -> None:
 
 
 def test_later_cause_is_not_called_first() -> None:
-    def run(query: str, name: str, answer: str) -> list[Given]:
+    def run(query: str, name: str, answer: str) -> list[StepSpec]:
         lookup = tool("search", "c1", {"input": query}, "Here it is, all of it.")
-        return [agent(), lookup, model([user("Go on")], said(answer), model=name), output(answer)]
+        return [agent(), lookup, model([user("Go on")], assistant(answer), model=name), output(answer)]
 
     report = diff_of(run("Bern", "m1", "It rains over there."), run("bern", "m2", "Noon, and cloudless."))
     assert report.attribution.primary is not None
@@ -248,7 +248,7 @@ def test_later_cause_is_not_called_first() -> None:
 
 def test_manual_answer_leaves_nothing_to_explain() -> None:
     candidate = failing_refund()
-    candidate[5] = replace(candidate[5], output={"message": said(ACCEPTED)}, reason=Reason.OPERATOR_OVERRIDE)
+    candidate[5] = replace(candidate[5], output={"message": assistant(ACCEPTED)}, reason=Reason.OPERATOR_OVERRIDE)
     candidate[6] = output(ACCEPTED)
     lines = brief(diff_of(failing_refund(), candidate, derived=True))
     assert lines.why.startswith("The answer was set by hand")

@@ -7,7 +7,19 @@ import pytest
 from diffing.compare.run_side import Side, SideStep
 from diffing.report.scores import determinism, reading, regression_score, tool_accuracy
 from diffing.schemas.report import DiffReport, ToolAccuracy
-from tests.support.comparing import Given, Store, agent, compared, diff_of, model, output, said, side_of, tool, user
+from tests.support.comparing import (
+    StepSpec,
+    Store,
+    agent,
+    assistant,
+    diff_of,
+    model,
+    output,
+    report_of,
+    side_of,
+    tool,
+    user,
+)
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import StepType
 
@@ -44,16 +56,16 @@ def test_readings(ars: float, words: str) -> None:
     assert reading(ars) == words
 
 
-def turns(*answers: str) -> list[Given]:
+def turns(*answers: str) -> list[StepSpec]:
     return [
         agent(),
         *(
-            Given(
+            StepSpec(
                 type=StepType.TURN,
                 name="turn",
                 parent=1,
                 input={"messages": [user(f"question {n}")]},
-                output={"message": said(answer)},
+                output={"message": assistant(answer)},
             )
             for n, answer in enumerate(answers)
         ),
@@ -69,7 +81,7 @@ def test_equal_answers_need_no_method() -> None:
     assert (scores.ars, scores.ars_reading, scores.similarity_method) == (1.0, "excellent", "identical")
 
 
-def calls(*arguments: int) -> list[Given]:
+def calls(*arguments: int) -> list[StepSpec]:
     return [agent(), *(tool("get", "c1", {"id": n}, {"n": n}) for n in arguments), output("done")]
 
 
@@ -90,7 +102,7 @@ def test_a_semantic_hit_used_its_original() -> None:
 
 def test_configuration_score() -> None:
     def step(name: str) -> SideStep:
-        return side_of([model([user("Hi")], said("Hello"), model=name)], Store()).steps[0]
+        return side_of([model([user("Hi")], assistant("Hello"), model=name)], Store()).steps[0]
 
     base: JSONObject = {"parameters": {"temperature": 0.0, "seed": 42}}
     warmer: JSONObject = {"parameters": {"temperature": 0.5, "seed": 42}}
@@ -109,9 +121,9 @@ def timed(side: Side, duration: float, cost: float) -> Side:
 def test_small_differences_of_time_and_cost_do_not_count() -> None:
     store = Store()
     base, candidate = side_of(calls(1), store), side_of(calls(1), store)
-    slow = compared(timed(base, 100, 0.01), timed(candidate, 110, 0.01005), store)
-    slower = compared(timed(base, 100, 0.01), timed(candidate, 111, 0.0102), store)
-    from_nothing = compared(timed(base, 0, 0.01), timed(candidate, 500, 0.01), store)
+    slow = report_of(timed(base, 100, 0.01), timed(candidate, 110, 0.01005), store)
+    slower = report_of(timed(base, 100, 0.01), timed(candidate, 111, 0.0102), store)
+    from_nothing = report_of(timed(base, 0, 0.01), timed(candidate, 500, 0.01), store)
     assert (slow.deltas.duration_changes, slow.deltas.cost_changes) == (0, 0)
     assert (slower.deltas.duration_changes, slower.deltas.cost_changes) == (3, 3)
     assert from_nothing.deltas.duration_changes == 3
@@ -119,15 +131,15 @@ def test_small_differences_of_time_and_cost_do_not_count() -> None:
 
 
 def test_a_turn_without_an_output_of_its_own_answers_with_its_last_model_step() -> None:
-    def run(text: str, *, recorded: bool) -> list[Given]:
-        head = Given(
+    def run(text: str, *, recorded: bool) -> list[StepSpec]:
+        head = StepSpec(
             type=StepType.TURN,
             name="turn",
             parent=1,
             input={"messages": [user("Where is it?")]},
-            output={"message": said(text)} if recorded else None,
+            output={"message": assistant(text)} if recorded else None,
         )
-        return [agent(), head, replace(model([user("Where is it?")], said(text)), parent=2)]
+        return [agent(), head, replace(model([user("Where is it?")], assistant(text)), parent=2)]
 
     scores = diff_of(run("In Bern.", recorded=True), run("In Bern.", recorded=False)).scores
     assert scores.output_similarity == 1.0
@@ -137,6 +149,6 @@ def test_scores_that_came_with_a_file_stand_beside_ours() -> None:
     store = Store()
     base, candidate = side_of(calls(1), store), side_of(calls(1), store)
     told = replace(candidate, run=replace(candidate.run, metadata={"imported_scores": {"ars": 0.825}}))
-    report = compared(base, told, store)
+    report = report_of(base, told, store)
     assert report.scores.imported == {"candidate": {"ars": 0.825}}
     assert not report.sections.run.items

@@ -5,7 +5,19 @@ from typing import Any
 from replay.proofs.changes.atoms import Changes
 from replay.proofs.changes.overrides import RunPair
 from replay.proofs.changes.roots import roots
-from tests.support.comparing import PROMPT, Given, agent, answered, asked, model, output, said, system, tool, user
+from tests.support.comparing import (
+    PROMPT,
+    StepSpec,
+    agent,
+    assistant,
+    assistant_call,
+    model,
+    output,
+    system,
+    tool,
+    tool_message,
+    user,
+)
 from tests.unit.replay.proofs.changes.test_roots import changes_of, dump_profile, examine_runs, profile
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import StepType
@@ -15,7 +27,7 @@ PAY: JSONObject = {"name": "issue_refund", "description": "Pays money back."}
 MODELS = {"match": {"type": "model"}}
 
 
-def separate(base: list[Given], candidate: list[Given]) -> Changes:
+def separate(base: list[StepSpec], candidate: list[StepSpec]) -> Changes:
     examination = examine_runs(base, candidate)
     by_id = {change.atom.id: change for change in roots(examination)}
     return Changes(
@@ -25,10 +37,12 @@ def separate(base: list[Given], candidate: list[Given]) -> Changes:
     )
 
 
-def run(answer: str, *, prompt: str | None = PROMPT, **request: Any) -> list[Given]:
+def run(answer: str, *, prompt: str | None = PROMPT, **request: Any) -> list[StepSpec]:
     """One answer of a model to a request with these fields."""
     input: JSONObject = {"messages": [*([system(prompt)] if prompt else []), user("Hello?")], **request}
-    call = Given(type=StepType.MODEL, name="chat", parent=1, model="m1", input=input, output={"message": said(answer)})
+    call = StepSpec(
+        type=StepType.MODEL, name="chat", parent=1, model="m1", input=input, output={"message": assistant(answer)}
+    )
     return [agent(), call, output(answer)]
 
 
@@ -94,20 +108,20 @@ def test_system_prompt_of_one_run_is_removable() -> None:
 
 
 def test_system_messages_are_edited_separately() -> None:
-    def two(second: str, answer: str) -> list[Given]:
-        return [agent(), model([system(PROMPT), system(second), user("Hello?")], said(answer)), output(answer)]
+    def two(second: str, answer: str) -> list[StepSpec]:
+        return [agent(), model([system(PROMPT), system(second), user("Hello?")], assistant(answer)), output(answer)]
 
     applied_entries, _ = ways(separate(two("Be kind.", "No."), two("Be brief.", "Yes.")))
     edit = {"op": "replace", "index": 1, "role": "system", "content": "Be brief."}
     assert applied_entries == [{"match": {"step": 2}, "messages": [edit]}]
 
 
-def examples(*messages: JSONObject, answer: str) -> list[Given]:
-    return [agent(), model([system(PROMPT), *messages, user("Hello?")], said(answer)), output(answer)]
+def examples(*messages: JSONObject, answer: str) -> list[StepSpec]:
+    return [agent(), model([system(PROMPT), *messages, user("Hello?")], assistant(answer)), output(answer)]
 
 
 def test_call_and_result_are_one_change() -> None:
-    messages = [asked("c1", "get_order", id="A-1"), answered("c1", "lost")]
+    messages = [assistant_call("c1", "get_order", id="A-1"), tool_message("c1", "lost")]
     changes = separate(examples(answer="No."), examples(*messages, answer="Yes."))
     [change] = changes.changes.values()
     applied_entries, reverted_entries = ways(changes)
@@ -127,10 +141,10 @@ def test_call_and_result_are_one_change() -> None:
 
 
 def test_earlier_edits_are_repeated_at_later_steps() -> None:
-    def talk(first: str, second: str, answer: str) -> list[Given]:
+    def talk(first: str, second: str, answer: str) -> list[StepSpec]:
         opening = [system(PROMPT), user(first)]
-        continuation = [*opening, said("Yes?"), user("Where is it?"), system(second)]
-        return [agent(), model(opening, said("Yes?")), model(continuation, said(answer)), output(answer)]
+        continuation = [*opening, assistant("Yes?"), user("Where is it?"), system(second)]
+        return [agent(), model(opening, assistant("Yes?")), model(continuation, assistant(answer)), output(answer)]
 
     changes = separate(talk("Hello?", "Be kind.", "No."), talk("Hi!", "Be brief.", "Yes."))
     applied_entries, _ = ways(changes)
@@ -138,12 +152,12 @@ def test_earlier_edits_are_repeated_at_later_steps() -> None:
     assert edits == {2: ["Hi!"], 3: ["Hi!", "Be brief."]}
 
 
-def code_calls_tool(arguments: JSONObject, result: str, answer: str) -> list[Given]:
+def code_calls_tool(arguments: JSONObject, result: str, answer: str) -> list[StepSpec]:
     """The agent's code calls a tool and passes the result to the model."""
     return [
         agent(),
         tool("lookup", "", arguments, result),
-        model([system(PROMPT), user(f"It says: {result}")], said(answer)),
+        model([system(PROMPT), user(f"It says: {result}")], assistant(answer)),
         output(answer),
     ]
 
@@ -161,10 +175,10 @@ def test_changed_tool_arguments_are_overridden() -> None:
     assert dump_profile(changes, first.id) == [{"match": {"step": 2}, "arguments": {"id": 2, "deep": False}}]
 
 
-def search_runs(*texts: str, answer: str) -> list[Given]:
+def search_runs(*texts: str, answer: str) -> list[StepSpec]:
     """Puts the results of each search into a message of its own."""
     steps = [
-        Given(
+        StepSpec(
             type=StepType.RETRIEVAL,
             name=f"library {at}",
             parent=1,
@@ -174,7 +188,7 @@ def search_runs(*texts: str, answer: str) -> list[Given]:
         for at, text in enumerate(texts)
     ]
     messages = [user(f"Context: {text}") for text in texts]
-    return [agent(), *steps, model([system(PROMPT), *messages, user("How long?")], said(answer)), output(answer)]
+    return [agent(), *steps, model([system(PROMPT), *messages, user("How long?")], assistant(answer)), output(answer)]
 
 
 RULES = "Refunds take fourteen days after the parcel was lost."
@@ -193,10 +207,14 @@ def test_unpaired_step_is_tested_by_its_output() -> None:
 
 
 def test_unpaired_steps_with_one_target_are_joined() -> None:
-    def joined_message(*atoms: str, answer: str) -> list[Given]:
+    def joined_message(*atoms: str, answer: str) -> list[StepSpec]:
         steps = search_runs(*atoms, answer=answer)
         content = "Context: " + "\n".join(atoms)
-        return [*steps[:-2], model([system(PROMPT), user(content), user("How long?")], said(answer)), output(answer)]
+        return [
+            *steps[:-2],
+            model([system(PROMPT), user(content), user("How long?")], assistant(answer)),
+            output(answer),
+        ]
 
     third = "Parcels that weigh more than thirty kilos are sent by freight."
     changes = separate(joined_message(RULES, answer="No."), joined_message(RULES, LAMP_RULES, third, answer="Yes."))
@@ -214,8 +232,10 @@ def test_unpaired_step_without_data_flow_is_untestable() -> None:
 
 
 def test_unpaired_step_used_by_code_is_untestable() -> None:
-    def with_validator(*texts: str, answer: str) -> list[Given]:
-        check = Given(type=StepType.VALIDATOR, name="guard", parent=1, input={"texts": [*texts]}, output={"ok": True})
+    def with_validator(*texts: str, answer: str) -> list[StepSpec]:
+        check = StepSpec(
+            type=StepType.VALIDATOR, name="guard", parent=1, input={"texts": [*texts]}, output={"ok": True}
+        )
         steps = search_runs(*texts, answer=answer)
         return [*steps[:-1], check, steps[-1]]
 
@@ -225,16 +245,16 @@ def test_unpaired_step_used_by_code_is_untestable() -> None:
 
 
 def test_unpaired_turn_is_untestable_without_its_messages() -> None:
-    def talk(*turns: str, answer: str) -> list[Given]:
+    def talk(*turns: str, answer: str) -> list[StepSpec]:
         history = [system(PROMPT), user("Hello?")]
-        steps = [agent(), model(list(history), said("Good morning to you, what can I do for you today?"))]
-        history.append(said("Good morning to you, what can I do for you today?"))
+        steps = [agent(), model(list(history), assistant("Good morning to you, what can I do for you today?"))]
+        history.append(assistant("Good morning to you, what can I do for you today?"))
         for turn in turns:
             history.append(user(turn))
-            steps.append(model(list(history), said(f"I have heard that you say this to me: {turn}")))
-            history.append(said(f"I have heard that you say this to me: {turn}"))
+            steps.append(model(list(history), assistant(f"I have heard that you say this to me: {turn}")))
+            history.append(assistant(f"I have heard that you say this to me: {turn}"))
         history.append(user("Where is it?"))
-        return [*steps, model(list(history), said(answer)), output(answer)]
+        return [*steps, model(list(history), assistant(answer)), output(answer)]
 
     changes = separate(talk(answer="No."), talk("It is blue and broken.", answer="Yes."))
     [reason] = [change.atom.why_not for change in changes.changes.values() if change.atom.category == "structure"]

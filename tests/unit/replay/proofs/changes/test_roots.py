@@ -11,19 +11,19 @@ from replay.proofs.counterfactual.coupling import Coupling, RecordedAnswer
 from tests.support.comparing import (
     FIX,
     PROMPT,
-    Given,
+    StepSpec,
     Store,
     agent,
-    answered,
-    asked,
+    assistant,
+    assistant_call,
     failing_refund,
     fixed_refund,
     model,
     output,
-    said,
     side_of,
     system,
     tool,
+    tool_message,
     user,
 )
 from traces.core.ids import new_id
@@ -91,7 +91,7 @@ def test_parts_mix_the_two_values() -> None:
     assert dump_profile(changes) == [before]
 
 
-def examine_runs(base: list[Given], candidate: list[Given]) -> Examination:
+def examine_runs(base: list[StepSpec], candidate: list[StepSpec]) -> Examination:
     store = Store()
     return examine(
         side_of(base, store),
@@ -100,7 +100,7 @@ def examine_runs(base: list[Given], candidate: list[Given]) -> Examination:
     )
 
 
-def separate(base: list[Given], candidate: list[Given]) -> Changes:
+def separate(base: list[StepSpec], candidate: list[StepSpec]) -> Changes:
     return Changes(changes={change.atom.id: change for change in roots(examine_runs(base, candidate))}, lattice=False)
 
 
@@ -114,12 +114,14 @@ def test_roots_turn_one_recording_into_the_other() -> None:
     assert dump_profile(changes, side="candidate") == [{**entry, "prompt": {"system": PROMPT}}]
 
 
-def run(*, question: str = "Where is it?", temperature: float = 0.0, state: str = "lost", answer: str) -> list[Given]:
+def run(
+    *, question: str = "Where is it?", temperature: float = 0.0, state: str = "lost", answer: str
+) -> list[StepSpec]:
     messages = [system(PROMPT), user(question)]
     return [
         agent(),
         tool("get_order", "c0", {"id": 1}, {"state": state}),
-        model(messages, said(answer), temperature=temperature),
+        model(messages, assistant(answer), temperature=temperature),
         output(answer),
     ]
 
@@ -157,10 +159,10 @@ def test_unused_tool_answer_is_certified() -> None:
 
 
 def test_change_without_a_different_answer_is_inert() -> None:
-    def two(note: str, temperature: float, answer: str) -> list[Given]:
+    def two(note: str, temperature: float, answer: str) -> list[StepSpec]:
         first = [system(PROMPT), user("First?")]
-        prompt = Given(type=StepType.PROMPT, name="p", parent=1, input={"template": note}, output={"text": "same"})
-        return [agent(), prompt, model(first, said(answer), temperature=temperature), output(answer)]
+        prompt = StepSpec(type=StepType.PROMPT, name="p", parent=1, input={"template": note}, output={"text": "same"})
+        return [agent(), prompt, model(first, assistant(answer), temperature=temperature), output(answer)]
 
     atoms = {change.atom.category: change.atom for change in roots(examine_runs(two("a", 0, "x"), two("b", 1, "y")))}
     certificate = atoms["prompt"].certificate
@@ -194,20 +196,20 @@ def test_message_is_edited_at_its_first_step() -> None:
     """The base books, then answers; the candidate refuses at once. Both had the days in an earlier message."""
 
     hello = [system("Grant leave."), user("I want to be away.")]
-    first = [agent(), model(hello, said("How many days?"))]
+    first = [agent(), model(hello, assistant("How many days?"))]
 
     def with_days(days: int) -> list[JSONObject]:
-        return [*hello, said("How many days?"), user(f"I want {days} days.")]
+        return [*hello, assistant("How many days?"), user(f"I want {days} days.")]
 
-    after_booking = [*with_days(6), asked("c1", "book", days=6), answered("c1", "booked")]
+    after_booking = [*with_days(6), assistant_call("c1", "book", days=6), tool_message("c1", "booked")]
     base = [
         *first,
         model(with_days(6), after_booking[4]),
         tool("book", "c1", {"days": 6}, "booked"),
-        model(after_booking, said("You have 6 days off.")),
+        model(after_booking, assistant("You have 6 days off.")),
         output("You have 6 days off."),
     ]
-    candidate = [*first, model(with_days(10), said("You have no days off.")), output("You have no days off.")]
+    candidate = [*first, model(with_days(10), assistant("You have no days off.")), output("You have no days off.")]
     store = Store()
 
     def load(refs: Collection[str]) -> dict[str, JSONValue]:
