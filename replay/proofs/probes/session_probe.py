@@ -61,9 +61,9 @@ class ProbeExecution(Execution):
         return linked_graph
 
     def environment(
-        self, checkpoints: Checkpoints, journal: AttemptJournal, payloads: Payloads, committed: Mapping[int, Step]
+        self, checkpoints: Checkpoints, journal: AttemptJournal, payloads: Payloads, committed_steps: Mapping[int, Step]
     ) -> LiveEnvironment:
-        return _ProbeEnvironment(checkpoints, journal, payloads, committed, self._coupling)
+        return _ProbeEnvironment(checkpoints, journal, payloads, committed_steps, self._coupling)
 
     def inspect(self, event: Event) -> None:
         if self._monitor is None:
@@ -80,10 +80,10 @@ class _ProbeEnvironment(LiveEnvironment):
         checkpoints: Checkpoints,
         journal: AttemptJournal,
         payloads: Payloads,
-        committed: Mapping[int, Step],
+        committed_steps: Mapping[int, Step],
         coupling: Coupling,
     ) -> None:
-        super().__init__(checkpoints, journal, payloads, committed)
+        super().__init__(checkpoints, journal, payloads, committed_steps)
         self._coupling = coupling
 
     def cached(self, signature: str, *, exclude: Collection[UUID]) -> CachedAnswer | None:
