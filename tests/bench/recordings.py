@@ -1,6 +1,6 @@
 """Large recordings: an order desk that works off one customer after another."""
 
-from tests.support.recordings import SYSTEM, answers, asks, model_step, says, tool_step, user
+from tests.support.recordings import SYSTEM, assistant, assistant_call, model_step, tool_message, tool_step, user
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
@@ -22,13 +22,13 @@ def desk(customers: int, external_id: str, *, changed_every: int = 0) -> Recorde
 def _served(number: int, status: str) -> tuple[RecordedStep, ...]:
     order, call_id = f"A-{number:06}", f"call-{number}"
     asked: list[JSONValue] = [SYSTEM, user(f"Where is my order {order}? I am waiting since week {number % 53}.")]
-    call = asks(call_id, order)
+    call = assistant_call(call_id, order)
     result: JSONObject = {"order_id": order, "status": status, "carrier": f"Carrier {number % 17}"}
-    told: list[JSONValue] = [*asked, call, answers(call_id, f'{{"order_id":"{order}","status":"{status}"}}')]
+    told: list[JSONValue] = [*asked, call, tool_message(call_id, f'{{"order_id":"{order}","status":"{status}"}}')]
     return (
         model_step(f"ask-{number}", asked, call),
         tool_step(f"look-{number}", call_id, order, result),
-        model_step(f"tell-{number}", told, says(f"Your order {order} is {status}.")),
+        model_step(f"tell-{number}", told, assistant(f"Your order {order} is {status}.")),
     )
 
 
@@ -60,7 +60,9 @@ def searches(count: int, external_id: str) -> RecordedRun:
 def questions(count: int, external_id: str) -> RecordedRun:
     """So many questions to a model that have nothing to do with each other."""
     steps = [
-        model_step(f"q-{number}", [SYSTEM, user(f"Where is my order {number}?")], says(f"Order {number} is shipped."))
+        model_step(
+            f"q-{number}", [SYSTEM, user(f"Where is my order {number}?")], assistant(f"Order {number} is shipped.")
+        )
         for number in range(count)
     ]
     return RecordedRun(external_id=external_id, name="Questions", app="bench", format="bench", steps=tuple(steps))
@@ -86,5 +88,5 @@ def answers_in_prose(count: int, external_id: str, *, changed_every: int = 0) ->
         changed = changed_every and number % changed_every == 0
         text = (_SAID_OTHERWISE if changed else _SAID).format(day=f"{_DAYS[number % 5]} of week {number}")
         asked: list[JSONValue] = [SYSTEM, user(f"Where is order A-{number:06}?")]
-        steps.append(model_step(f"tell-{number}", asked, says(text)))
+        steps.append(model_step(f"tell-{number}", asked, assistant(text)))
     return RecordedRun(external_id=external_id, name="A day in prose", app="bench", format="bench", steps=tuple(steps))

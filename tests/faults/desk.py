@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from tests.support.replay_runs import Asks, Says, order_desk
+from tests.support.replay_runs import Reply, ToolCall, order_desk
 from tests.support.servers.provider_server import Exchange, openai_chunk, provider_server
 from traces.core.recorded_run import RecordedRun
 
@@ -84,8 +84,10 @@ def recording(session: int) -> RecordedRun:
         (
             f"Customer {session} turn {turn}?",
             (
-                Asks(_tool(turn), {"order": _order(session, turn)}, {"order": _order(session, turn), "done": "before"}),
-                Says(f"Recorded answer {turn}."),
+                ToolCall(
+                    _tool(turn), {"order": _order(session, turn)}, {"order": _order(session, turn), "done": "before"}
+                ),
+                Reply(f"Recorded answer {turn}."),
             ),
         )
         for turn in range(1, TURNS + 1)

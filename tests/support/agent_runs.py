@@ -14,7 +14,7 @@ TOOLS: JSONValue = [{"name": "look_up"}, {"name": "measure"}, {"name": "research
 
 
 @dataclass(frozen=True)
-class Asks:
+class ToolCall:
     """One call; `turns` are those of the agent that answers it, if any.
 
     `answering_type` is the type of the step that answers: recorders write agents and searches without a tool step.
@@ -28,11 +28,11 @@ class Asks:
 
 
 @dataclass(frozen=True)
-class Says:
+class Reply:
     text: str
 
 
-Turn = Sequence[Asks] | Says
+Turn = Sequence[ToolCall] | Reply
 
 
 @dataclass
@@ -61,8 +61,8 @@ class _Agent:
             self._model(f"{self.key}.{number}", turn)
 
     def _model(self, key: str, turn: Turn) -> None:
-        message: JSONObject = {"role": "assistant", "content": turn.text if isinstance(turn, Says) else None}
-        if isinstance(turn, Says):
+        message: JSONObject = {"role": "assistant", "content": turn.text if isinstance(turn, Reply) else None}
+        if isinstance(turn, Reply):
             self.last_text = turn.text
         else:
             message["tool_calls"] = [
@@ -97,7 +97,7 @@ class _Agent:
             )
         )
         self.history.append(message)
-        if not isinstance(turn, Says):
+        if not isinstance(turn, Reply):
             self._calls(key, turn)
 
     def _container(self, key: str, name: str) -> str | None:
@@ -106,7 +106,7 @@ class _Agent:
         self.steps.append(RecordedStep(key=f"{key}.{name}", type=StepType.AGENT, name=name, parent=self.parent))
         return f"{key}.{name}"
 
-    def _calls(self, key: str, turn_calls: Sequence[Asks]) -> None:
+    def _calls(self, key: str, turn_calls: Sequence[ToolCall]) -> None:
         parent = self._container(key, "tools")
         groups: list[list[RecordedStep]] = []
         for at, call in enumerate(turn_calls):
@@ -137,7 +137,7 @@ class _Agent:
 
 
 def _answering(
-    call: Asks, key: str, parent: str | None, call_id: str, shape: Shape
+    call: ToolCall, key: str, parent: str | None, call_id: str, shape: Shape
 ) -> tuple[JSONValue, list[RecordedStep]]:
     """Result of a call, and the steps that answer it."""
     if call.answering_type is StepType.RETRIEVAL:
@@ -159,7 +159,7 @@ def _answering(
     return result, [step, *steps]
 
 
-def _search(call: Asks, key: str, parent: str | None) -> tuple[JSONValue, list[RecordedStep]]:
+def _search(call: ToolCall, key: str, parent: str | None) -> tuple[JSONValue, list[RecordedStep]]:
     """A retrieval without a call id; the result contains the documents' texts."""
     texts = [str(text) for text in call.result] if isinstance(call.result, list) else []
     documents: list[JSONValue] = [{"id": str(at), "content": text} for at, text in enumerate(texts)]
@@ -174,7 +174,7 @@ def _search(call: Asks, key: str, parent: str | None) -> tuple[JSONValue, list[R
     return "\n".join(texts), [step]
 
 
-def _sub_agent(tool: str, parent: str | None, call: Asks, shape: Shape) -> tuple[str, list[RecordedStep]]:
+def _sub_agent(tool: str, parent: str | None, call: ToolCall, shape: Shape) -> tuple[str, list[RecordedStep]]:
     """Last answer of an agent that answers a call, and its steps."""
     task = str(call.arguments["task"])
     agent = RecordedStep(
@@ -248,22 +248,22 @@ def agent_run(
     )
 
 
-HEIGHT = Asks("measure", {"what": "the tower"}, "The tower is 300 metres high.")
-BUILDER = Asks("look_up", {"who": "built the tower"}, "The tower was built by Ada Example.")
-AGE = Asks("look_up", {"when": "the tower was built"}, "It was built in 1889.")
-ANSWER = Says("The tower is 300 metres high, and Ada Example built it.")
+HEIGHT = ToolCall("measure", {"what": "the tower"}, "The tower is 300 metres high.")
+BUILDER = ToolCall("look_up", {"who": "built the tower"}, "The tower was built by Ada Example.")
+AGE = ToolCall("look_up", {"when": "the tower was built"}, "It was built in 1889.")
+ANSWER = Reply("The tower is 300 metres high, and Ada Example built it.")
 PARALLEL: Sequence[Turn] = ((HEIGHT, BUILDER), ANSWER)
-RESEARCH = Asks(
+RESEARCH = ToolCall(
     "research",
     {"task": "find out how high the tower is"},
-    turns=((HEIGHT,), Says("I found out that it is 300 metres high.")),
+    turns=((HEIGHT,), Reply("I found out that it is 300 metres high.")),
 )
-ORIGIN = Asks(
+ORIGIN = ToolCall(
     "research",
     {"task": "find out who has built the tower"},
-    turns=((BUILDER,), Says("I found out that Ada Example built it.")),
+    turns=((BUILDER,), Reply("I found out that Ada Example built it.")),
 )
-SEARCH = Asks(
+SEARCH = ToolCall(
     "search", {"query": "tickets for the tower"}, ["Tickets are 9 euros.", "Closed."], answering_type=StepType.RETRIEVAL
 )
 SUB_AGENT: Sequence[Turn] = ((RESEARCH,), ANSWER)

@@ -1,4 +1,4 @@
-"""The command `forkpoint`, run as a script runs it."""
+"""The command `forkpoint`, run as from a script."""
 
 import json
 import os
@@ -14,7 +14,7 @@ COMMAND = [sys.executable, "-c", "from cockpit.cli import main; main()"]
 
 
 @dataclass(frozen=True)
-class Said:
+class CommandResult:
     code: int
     out: str
     err: str
@@ -24,27 +24,27 @@ class Said:
         return json.loads(self.out)
 
 
-# Starting Python and Django takes longer than most commands: one process runs them one after the other.
+# Starting Python and Django takes longer than most commands, so one process runs many.
 COMMAND_LOOP = """
 import contextlib, io, json, sys
 from cockpit.cli import main
 for line in sys.stdin:
-    asked = json.loads(line)
+    request = json.loads(line)
     out, err, code = io.StringIO(), io.StringIO(), 0
-    sys.argv, given = ["forkpoint", *asked["arguments"]], sys.stdin
-    sys.stdin = io.StringIO(asked["input"])
+    sys.argv, stdin = ["forkpoint", *request["arguments"]], sys.stdin
+    sys.stdin = io.StringIO(request["input"])
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             main()
-        except SystemExit as left:
-            code = int(left.code or 0)
-    sys.stdin = given
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+    sys.stdin = stdin
     print(json.dumps([code, out.getvalue(), err.getvalue()]), flush=True)
 """
 
 
-class Warm:
-    """A process that runs the command line again and again, each time as a fresh command."""
+class WarmShell:
+    """One process that runs commands one after the other, each as a new command."""
 
     def __init__(self, shell: "Shell") -> None:
         self.shell = shell
@@ -56,15 +56,15 @@ class Warm:
             text=True,
         )
 
-    def __call__(self, *arguments: str | Path, input: str = "", **environment: str) -> Said:
+    def __call__(self, *arguments: str | Path, input: str = "", **environment: str) -> CommandResult:
         if environment:
             return self.shell(*arguments, input=input, **environment)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        asked = {"arguments": [str(each) for each in arguments], "input": input}
-        self._process.stdin.write(json.dumps(asked) + "\n")
+        request = {"arguments": [str(argument) for argument in arguments], "input": input}
+        self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
-        return Said(*json.loads(self._process.stdout.readline()))
+        return CommandResult(*json.loads(self._process.stdout.readline()))
 
     def close(self) -> None:
         for pipe in (self._process.stdin, self._process.stdout):
@@ -75,18 +75,18 @@ class Warm:
 
 @dataclass(frozen=True)
 class Shell:
-    """Each command in a process of its own."""
+    """Runs each command in its own process."""
 
     home: Path
 
     @property
     def environment(self) -> dict[str, str]:
-        kept = {key: value for key, value in os.environ.items() if not key.startswith(("FORKPOINT_", "COVERAGE"))}
-        kept = {key: value for key, value in kept.items() if key not in {"DATABASE_URL", "REDIS_URL"}}
-        return {**kept, "FORKPOINT_HOME": str(self.home)}
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith(("FORKPOINT_", "COVERAGE"))}
+        inherited = {key: value for key, value in inherited.items() if key not in {"DATABASE_URL", "REDIS_URL"}}
+        return {**inherited, "FORKPOINT_HOME": str(self.home)}
 
-    def __call__(self, *arguments: str | Path, input: str | None = None, **environment: str) -> Said:
-        done = subprocess.run(
+    def __call__(self, *arguments: str | Path, input: str | None = None, **environment: str) -> CommandResult:
+        process = subprocess.run(
             [*COMMAND, *map(str, arguments)],
             env={**self.environment, **environment},
             input=input,
@@ -95,4 +95,4 @@ class Shell:
             timeout=patience_s(120),
             check=False,
         )
-        return Said(done.returncode, done.stdout, done.stderr)
+        return CommandResult(process.returncode, process.stdout, process.stderr)

@@ -163,18 +163,18 @@ def refund_run(
     ]
 
 
-REFUSED = "I am sorry, I could not issue the refund because it is over the limit."
-ACCEPTED = "I have refunded 42.00 EUR to your card."
+REJECTION = "I am sorry, I could not issue the refund because it is over the limit."
+CONFIRMATION = "I have refunded 42.00 EUR to your card."
 PROMPT = "You are the order desk. Refund returned orders."
 FIX = " Amounts of issue_refund are in euros."
 
 
 def failing_refund() -> list[StepSpec]:
-    return refund_run(prompt=PROMPT, amount=4200, result={"state": "refused"}, status="error", final=REFUSED)
+    return refund_run(prompt=PROMPT, amount=4200, result={"state": "refused"}, status="error", final=REJECTION)
 
 
 def fixed_refund() -> list[StepSpec]:
-    return refund_run(prompt=PROMPT + FIX, amount=42, result={"state": "accepted"}, status="ok", final=ACCEPTED)
+    return refund_run(prompt=PROMPT + FIX, amount=42, result={"state": "accepted"}, status="ok", final=CONFIRMATION)
 
 
 def _step(number: int, step: StepSpec, store: Store) -> SideStep:

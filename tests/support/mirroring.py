@@ -1,4 +1,4 @@
-"""A report with its sides swapped: what has to be true of every diff, in a form that can be compared."""
+"""Comparable summary of a report, to check that swapping the sides mirrors the report."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -8,19 +8,19 @@ from diffing.schemas.report import DiffReport, SectionItem
 from diffing.schemas.terms import StepRef
 from traces.core.canonical import digest
 
-_FLIPPED = {"added": "removed", "removed": "added"}
+_SWAPPED_OPERATIONS = {"added": "removed", "removed": "added"}
 _SECTIONS = ("prompt", "retrieval", "tool", "model", "output", "run")
 
 
 def essence(report: DiffReport, *, swapped: bool = False) -> dict[str, Any]:
-    """What a report says; `swapped` says it as the report of the other direction should have said it."""
-    turn = _turned if swapped else _straight
+    """Summarise a report. `swapped` gives the expected summary of the report with swapped sides."""
+    orient = _swap_sides if swapped else _same_sides
     sign = -1 if swapped else 1
-    deltas, found = report.deltas, report.attribution
+    deltas, attribution = report.deltas, report.attribution
     return {
         "pairs": Counter(
             (
-                *turn(_no(pair.base), _no(pair.candidate)),
+                *orient(_no(pair.base), _no(pair.candidate)),
                 _op(pair.relation, swapped),
                 pair.found_by,
                 pair.confidence,
@@ -39,40 +39,41 @@ def essence(report: DiffReport, *, swapped: bool = False) -> dict[str, Any]:
         ],
         "counts": (deltas.spans_with_differences, deltas.output_changes, deltas.token_changes, deltas.cost_changes),
         "similarity": (report.scores.output_similarity, report.scores.determinism),
-        "verdict": (found.verdict, found.confidence),
+        "verdict": (attribution.verdict, attribution.confidence),
         "causes": Counter(
-            (cause.category, *turn(_no(cause.base), _no(cause.candidate)))
-            for cause in (*([found.primary] if found.primary else []), *found.alternatives)
+            (cause.category, *orient(_no(cause.base), _no(cause.candidate)))
+            for cause in (*([attribution.primary] if attribution.primary else []), *attribution.alternatives)
         ),
     }
 
 
 def is_empty(report: DiffReport) -> bool:
-    """Whether it says that nothing differs at all."""
+    """Return whether a report shows no difference at all."""
     items = [item for name in _SECTIONS for item in getattr(report.sections, name).items]
-    same = all(pair.relation == "same" and not pair.changes for pair in report.pairs)
-    return same and not items and report.attribution.verdict == "no_difference" and report.deltas.steps == 0
+    unchanged = all(pair.relation == "same" and not pair.changes for pair in report.pairs)
+    return unchanged and not items and report.attribution.verdict == "no_difference" and report.deltas.steps == 0
 
 
 def _items(items: Iterable[SectionItem], swapped: bool) -> Counter[Any]:
-    turn = _turned if swapped else _straight
+    orient = _swap_sides if swapped else _same_sides
     return Counter(
         (
             item.kind,
             _op(item.relation, swapped),
-            *turn(_no(item.base), _no(item.candidate)),
+            *orient(_no(item.base), _no(item.candidate)),
             item.similarity,
             frozenset(
-                (_op(each.op, swapped), *turn(digest(each.base), digest(each.candidate))) for each in item.values
+                (_op(change.op, swapped), *orient(digest(change.base), digest(change.candidate)))
+                for change in item.values
             ),
             frozenset(
-                (_op(each.op, swapped), each.document, *turn(each.base_rank, each.candidate_rank))
-                for each in (item.ranks.changes if item.ranks else ())
+                (_op(change.op, swapped), change.document, *orient(change.base_rank, change.candidate_rank))
+                for change in (item.ranks.changes if item.ranks else ())
             ),
             (item.ranks.rbo, item.ranks.kendall_tau) if item.ranks else None,
             frozenset(
-                (_op(each.op, swapped), each.role, *turn(each.base_index, each.candidate_index))
-                for each in item.messages
+                (_op(change.op, swapped), change.role, *orient(change.base_index, change.candidate_index))
+                for change in item.messages
             ),
         )
         for item in items
@@ -80,19 +81,19 @@ def _items(items: Iterable[SectionItem], swapped: bool) -> Counter[Any]:
 
 
 def _op(name: str, swapped: bool) -> str:
-    return _FLIPPED.get(name, name) if swapped else name
+    return _SWAPPED_OPERATIONS.get(name, name) if swapped else name
 
 
 def _no(step: StepRef | None) -> int | None:
     return None if step is None else step.sequence_no
 
 
-def _straight(one: Any, other: Any) -> tuple[Any, Any]:
-    return one, other
+def _same_sides(base: Any, candidate: Any) -> tuple[Any, Any]:
+    return base, candidate
 
 
-def _turned(one: Any, other: Any) -> tuple[Any, Any]:
-    return other, one
+def _swap_sides(base: Any, candidate: Any) -> tuple[Any, Any]:
+    return candidate, base
 
 
 _Turn = Callable[[Any, Any], tuple[Any, Any]]

@@ -1,4 +1,4 @@
-"""Waits whose limits grow with the load of the machine: what is late on a busy machine is not broken."""
+"""Waits whose limits grow with the machine's load, so that a busy machine fails no test."""
 
 import os
 import time
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def patience_s(quiet_s: float) -> float:
-    """Return how long to wait now for what takes at most `quiet_s` seconds on a machine with a core to spare."""
+    """Return the current limit for something that takes at most `quiet_s` seconds on an idle core."""
     return quiet_s * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
@@ -19,16 +19,16 @@ def patience_ms(quiet_ms: float) -> float:
     return 1000 * patience_s(quiet_ms / 1000)
 
 
-def wait_until(look: Callable[[], T | None], quiet_s: float, problem: Callable[[], str] = lambda: "") -> T:
-    """Call `look` until it returns something true, and return that.
+def wait_until(check: Callable[[], T | None], quiet_s: float, problem: Callable[[], str] = lambda: "") -> T:
+    """Call `check` until it returns a true value, and return it.
 
-    Raises AssertionError with `problem()` when it takes too long. The limit is computed on every look,
-    because the load average lags behind the load.
+    Raises AssertionError with `problem()` at the limit. The limit is computed at every check, because the load
+    average lags behind the load.
     """
     started = time.monotonic()
-    while not (result := look()):
-        waited = time.monotonic() - started
-        if waited > patience_s(quiet_s):
-            raise AssertionError(f"not there after {waited:.0f} s. {problem()}")
+    while not (result := check()):
+        elapsed_s = time.monotonic() - started
+        if elapsed_s > patience_s(quiet_s):
+            raise AssertionError(f"no result after {elapsed_s:.0f} s. {problem()}")
         time.sleep(POLL_S)
     return result

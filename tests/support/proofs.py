@@ -20,8 +20,8 @@ from cockpit.demo.local_model import server as local_model_server
 from replay import tasks
 from replay.live import providers
 from replay.models import ProofProbe
-from tests.support.queues import held
-from tests.support.replay_runs import Says, order_desk
+from tests.support.queues import capture_tasks
+from tests.support.replay_runs import Reply, order_desk
 from tests.support.servers.provider_server import Exchange, openai_chunk, provider_server
 from traces.core.vocabulary import StepType
 from traces.models import Run
@@ -54,7 +54,7 @@ def no_queue(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     queue: list[tuple[str, str]] = []
 
     names = (tasks.execute.name, tasks.prove.name, tasks.compare.name)
-    held(monkeypatch, *names, into=lambda name, key: queue.append((name, key)))
+    capture_tasks(monkeypatch, *names, callback=lambda name, key: queue.append((name, key)))
     return queue
 
 
@@ -149,7 +149,7 @@ def rule_desk(client: Client, no_queue: list[tuple[str, str]], settings: Setting
         exchange.send(openai_chunk(finish="stop", usage=usage, model=model))
         exchange.send("[DONE]")
 
-    conversation = (("What about order A-1?", (Says("It is lost."),)),)
+    conversation = (("What about order A-1?", (Reply("It is lost."),)),)
     with provider_server(respond) as server:
         settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": f"{server.base_url}/v1"}}
         yield RuleDesk(client, no_queue, UUID(str(record(order_desk(conversation)).run_id)), rule, substitutes)

@@ -1,4 +1,4 @@
-"""Work that tests do themselves, in the place of a worker."""
+"""Capture queued tasks, so that tests run them in place of a worker."""
 
 from collections.abc import Callable
 from uuid import UUID
@@ -8,18 +8,20 @@ import pytest
 from traces import enqueue
 
 
-def held(monkeypatch: pytest.MonkeyPatch, *tasks: str, into: Callable[[str, str], object] | None = None) -> list[str]:
-    """Queue none of these tasks, by name, or nothing at all; what would be queued is in the list, and told `into`."""
-    really, queued = enqueue.send, list[str]()
+def capture_tasks(
+    monkeypatch: pytest.MonkeyPatch, *tasks: str, callback: Callable[[str, str], object] | None = None
+) -> list[str]:
+    """Capture these tasks, or all, instead of queueing them; list their ids and pass each to `callback`."""
+    send_task, captured_ids = enqueue.send, list[str]()
 
     def send(task: str, *ids: UUID | str) -> bool:
         if tasks and task not in tasks:
-            return really(task, *ids)
+            return send_task(task, *ids)
         for id in map(str, ids):
-            queued.append(id)
-            if into is not None:
-                into(task, id)
+            captured_ids.append(id)
+            if callback is not None:
+                callback(task, id)
         return True
 
     monkeypatch.setattr(enqueue, "send", send)
-    return queued
+    return captured_ids

@@ -18,16 +18,16 @@ def user(text: str) -> JSONObject:
     return {"role": "user", "content": text}
 
 
-def says(text: str) -> JSONObject:
+def assistant(text: str) -> JSONObject:
     return {"role": "assistant", "content": text}
 
 
-def asks(call_id: str, order: str) -> JSONObject:
+def assistant_call(call_id: str, order: str) -> JSONObject:
     call: JSONObject = {"id": call_id, "name": "get_order", "arguments": {"order_id": order}}
     return {"role": "assistant", "content": None, "tool_calls": [call]}
 
 
-def answers(call_id: str, text: str) -> JSONObject:
+def tool_message(call_id: str, text: str) -> JSONObject:
     return {"role": "tool", "tool_call_id": call_id, "content": text}
 
 
@@ -59,11 +59,11 @@ def tool_step(key: str, call_id: str, order: str, output: JSONValue, **columns: 
 
 def order_run(external_id: str = "order-1", **columns: Any) -> RecordedRun:
     """A customer asks, the model looks the order up and answers: agent, model, tool, model, output."""
-    question, call = user("Where is my order A-1042?"), asks("call-1", "A-1042")
+    question, call = user("Where is my order A-1042?"), assistant_call("call-1", "A-1042")
     order: JSONObject = {"order_id": "A-1042", "status": "shipped", "carrier": "Northwind Parcels"}
     history: list[JSONValue] = [SYSTEM, question]
-    later: list[JSONValue] = [*history, call, answers("call-1", '{"order_id":"A-1042","status":"shipped"}')]
-    answer = says("Your order A-1042 has been shipped with Northwind Parcels.")
+    later: list[JSONValue] = [*history, call, tool_message("call-1", '{"order_id":"A-1042","status":"shipped"}')]
+    answer = assistant("Your order A-1042 has been shipped with Northwind Parcels.")
     steps = (
         RecordedStep(key="agent", type=StepType.AGENT, name="order desk", input={"task": "Where is my order A-1042?"}),
         model_step("ask", history, call, parent="agent", tokens_in=40, tokens_out=9, cost_usd=Decimal("0.001")),
@@ -98,12 +98,12 @@ def conversation(turns: int, external_id: str = "long", words: int = 12) -> Reco
         order = f"A-{turn * 7919 % 100_003:06}"
         history.append(user(f"Question {turn}: what about order {order}? " + _filler(turn, words)))
         if turn % 2:
-            call = asks(f"call-{turn}", order)
+            call = assistant_call(f"call-{turn}", order)
             steps.append(model_step(f"ask-{turn}", list(history), call))
             result: JSONObject = {"order_id": order, "status": "shipped", "note": _filler(turn + 1, words)}
             steps.append(tool_step(f"look-{turn}", f"call-{turn}", order, result))
-            history += [call, answers(f"call-{turn}", f"order {order} is shipped. {_filler(turn + 1, words)}")]
-        answer = says(f"Answer {turn}: order {order} is on its way. " + _filler(turn + 2, words))
+            history += [call, tool_message(f"call-{turn}", f"order {order} is shipped. {_filler(turn + 1, words)}")]
+        answer = assistant(f"Answer {turn}: order {order} is on its way. " + _filler(turn + 2, words))
         steps.append(model_step(f"tell-{turn}", list(history), answer))
         history.append(answer)
     return RecordedRun(external_id=external_id, name="A long talk", app="desk", format="test", steps=tuple(steps))

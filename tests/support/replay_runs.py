@@ -26,7 +26,7 @@ POLICY = "Lost parcels are refunded in full within fourteen days after the loss 
 
 
 @dataclass(frozen=True)
-class Asks:
+class ToolCall:
     """A model's turn that requests one tool call."""
 
     tool: str
@@ -36,23 +36,23 @@ class Asks:
 
 
 @dataclass(frozen=True)
-class Says:
+class Reply:
     """A model's turn that ends with an answer."""
 
     text: str
 
 
-Turn = Asks | Says
+Turn = ToolCall | Reply
 CONVERSATION: tuple[tuple[str, tuple[Turn, ...]], ...] = (
     (
         "Where is my order A-1?",
         (
-            Asks("get_order", {"order_id": "A-1"}, ORDERS["A-1"]),
-            Asks("search_policy", {"query": "what happens with lost parcels"}, POLICY),
-            Says("Your order A-1 was lost by northern parcels, and you get a full refund."),
+            ToolCall("get_order", {"order_id": "A-1"}, ORDERS["A-1"]),
+            ToolCall("search_policy", {"query": "what happens with lost parcels"}, POLICY),
+            Reply("Your order A-1 was lost by northern parcels, and you get a full refund."),
         ),
     ),
-    ("Thank you, that is all.", (Says("You are welcome, have a pleasant afternoon."),)),
+    ("Thank you, that is all.", (Reply("You are welcome, have a pleasant afternoon."),)),
 )
 
 
@@ -83,8 +83,8 @@ class _Recorder:
         self.steps.insert(at, step)
 
     def model_step(self, key: str, parent: str, turn: Turn) -> None:
-        message: JSONObject = {"role": "assistant", "content": turn.text if isinstance(turn, Says) else None}
-        if isinstance(turn, Asks):
+        message: JSONObject = {"role": "assistant", "content": turn.text if isinstance(turn, Reply) else None}
+        if isinstance(turn, ToolCall):
             message["tool_calls"] = [{"id": f"call_{key}", "name": turn.tool, "arguments": turn.arguments}]
         else:
             self.last_text = turn.text
@@ -103,10 +103,10 @@ class _Recorder:
             )
         )
         self.history.append(message)
-        if isinstance(turn, Asks):
+        if isinstance(turn, ToolCall):
             self.tool_step(key, parent, turn)
 
-    def tool_step(self, key: str, parent: str, turn: Asks) -> None:
+    def tool_step(self, key: str, parent: str, turn: ToolCall) -> None:
         self.steps.append(
             RecordedStep(
                 key=f"{key}.tool",

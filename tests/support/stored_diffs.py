@@ -13,7 +13,7 @@ from traces.models import Run
 from traces.runs import services as traces
 
 
-def recorded(given: Sequence[StepSpec], name: str = "run") -> Run:
+def store_run(given: Sequence[StepSpec], name: str = "run") -> Run:
     """A run as an importer would have stored it."""
     steps = tuple(
         RecordedStep(
@@ -34,7 +34,7 @@ def recorded(given: Sequence[StepSpec], name: str = "run") -> Run:
     return Run.objects.get(id=traces.record(run).run_id)
 
 
-def shared(diff_id: UUID, **body: Any) -> tuple[str, UUID]:
+def share_diff(diff_id: UUID, **body: Any) -> tuple[str, UUID]:
     """The token and the id of a new link."""
     answer = Client().post(f"/api/v1/diffs/{diff_id}/shares", body, content_type="application/json")
     assert answer.status_code == 201, answer.content

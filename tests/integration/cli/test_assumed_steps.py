@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from forkpoint.recorder import Recorder
-from tests.support.command_line import Shell, Warm
+from tests.support.command_line import Shell, WarmShell
 
 pytestmark = pytest.mark.own_store
 ANSWERS = {"overrides": [{"match": {"step": 1}, "output": "It arrives today."}]}
@@ -32,24 +32,24 @@ def _record(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def forkpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
+def forkpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WarmShell]:
     folder = tmp_path_factory.mktemp("recordings")
     _record(folder)
     shell = Shell(tmp_path_factory.mktemp("home"))
     said = shell("import", folder, "--json")
     assert said.code == 0, said.err
-    warm = Warm(shell)
+    warm = WarmShell(shell)
     yield warm
     warm.close()
 
 
-def test_plans_name_assumed_steps_and_typed_messages(forkpoint: Warm) -> None:
+def test_plans_name_assumed_steps_and_typed_messages(forkpoint: WarmShell) -> None:
     said = forkpoint("replay", "last", "--overrides", "-", "--preview", input=json.dumps(ANSWERS)).out
     assert "1 step assumed unaffected" in said
     assert "1 step with messages typed after a changed answer" in said
 
 
-def test_replays_name_assumed_steps(forkpoint: Warm) -> None:
+def test_replays_name_assumed_steps(forkpoint: WarmShell) -> None:
     run = forkpoint("runs", "--json").json["runs"][0]["id"]
     assert "1 step assumed unaffected" in forkpoint("replay", run, "--overrides", "-", input=json.dumps(ANSWERS)).out
     assert forkpoint("replay", run, "--overrides", "-", "--strict", input=json.dumps(ANSWERS)).code == 5

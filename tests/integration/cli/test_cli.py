@@ -9,7 +9,7 @@ import pytest
 
 from cockpit.demo.agent.record import RECORDINGS
 from cockpit.demo.agent.scenarios import REFUND
-from tests.support.command_line import Shell, Warm
+from tests.support.command_line import Shell, WarmShell
 from tests.support.servers.langfuse_server import KEYS, langfuse_server
 
 pytestmark = pytest.mark.own_store
@@ -19,30 +19,30 @@ OVERRIDES = {"overrides": [{"match": {"type": "model"}, "prompt": {"system": MEN
 
 
 @pytest.fixture(scope="module")
-def forkpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
+def forkpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WarmShell]:
     """The command on a store of its own, with the demo's recordings in it."""
     shell = Shell(tmp_path_factory.mktemp("home"))
     said = shell("import", RECORDINGS, "--json")
     assert said.code == 0, said.err
-    warm = Warm(shell)
+    warm = WarmShell(shell)
     yield warm
     warm.close()
 
 
 @pytest.fixture(scope="module")
-def failed(forkpoint: Warm) -> str:
+def failed(forkpoint: WarmShell) -> str:
     runs = forkpoint("runs", "--json").json["runs"]
     return next(str(run["id"]) for run in runs if run["status"] == "failed")
 
 
 @pytest.fixture(scope="module")
-def fork(forkpoint: Warm, failed: str) -> Any:
+def fork(forkpoint: WarmShell, failed: str) -> Any:
     said = forkpoint("replay", failed, "--from", "5", "--overrides", "-", "--json", input=json.dumps(OVERRIDES))
     assert said.code == 0, said.err
     return said.json
 
 
-def test_import_names_every_run_and_importing_again_gives_the_same(forkpoint: Warm) -> None:
+def test_import_names_every_run_and_importing_again_gives_the_same(forkpoint: WarmShell) -> None:
     again = forkpoint("import", RECORDINGS, "--json").json
     assert again["skipped"] == []
     assert len(again["runs"]) == len(list(RECORDINGS.glob("*.jsonl")))
@@ -50,7 +50,7 @@ def test_import_names_every_run_and_importing_again_gives_the_same(forkpoint: Wa
     assert {run["id"] for run in again["runs"]} <= {run["id"] for run in forkpoint("runs", "--json").json["runs"]}
 
 
-def test_a_bad_file_is_skipped_with_its_path_and_reason(forkpoint: Warm, tmp_path: Path) -> None:
+def test_a_bad_file_is_skipped_with_its_path_and_reason(forkpoint: WarmShell, tmp_path: Path) -> None:
     (tmp_path / "good.json").write_text('[{"role":"user","content":"hi"},{"role":"assistant","content":"yes"}]')
     (tmp_path / "inner").mkdir()
     (tmp_path / "inner" / "bad.json").write_text("{nonsense")
@@ -67,7 +67,7 @@ def test_a_bad_file_is_skipped_with_its_path_and_reason(forkpoint: Warm, tmp_pat
     assert forkpoint("import", tmp_path / "missing").code == 2
 
 
-def test_show_gives_whole_payloads(forkpoint: Warm, failed: str) -> None:
+def test_show_gives_whole_payloads(forkpoint: WarmShell, failed: str) -> None:
     others = [run["id"] for run in forkpoint("runs", "--json", "--limit", "100").json["runs"] if run["id"] != failed]
     length = next(n for n in range(8, 37) if not any(other.startswith(failed[:n]) for other in others))
     shown = forkpoint("show", failed[:length], "--json").json
@@ -83,11 +83,11 @@ def test_show_gives_whole_payloads(forkpoint: Warm, failed: str) -> None:
     assert len(holding) < len(shown["steps"])
 
 
-def test_a_file_stands_for_the_run_in_it(forkpoint: Warm, failed: str) -> None:
+def test_a_file_stands_for_the_run_in_it(forkpoint: WarmShell, failed: str) -> None:
     assert forkpoint("show", FAILED, "--json").json["run"]["id"] == failed
 
 
-def test_people_see_a_table(forkpoint: Warm, failed: str) -> None:
+def test_people_see_a_table(forkpoint: WarmShell, failed: str) -> None:
     listed = forkpoint("runs", "--limit", "50")
     assert failed in listed.out
     assert "✕" in listed.out
@@ -95,7 +95,7 @@ def test_people_see_a_table(forkpoint: Warm, failed: str) -> None:
     assert "issue_refund(A-1042, 4200, damaged)" in shown.out
 
 
-def test_judged_runs_are_found_by_outcome(forkpoint: Warm, failed: str) -> None:
+def test_judged_runs_are_found_by_outcome(forkpoint: WarmShell, failed: str) -> None:
     judged = forkpoint("judge", failed, "fail", "--text", "refused a fair refund")
     assert judged.out.split() == ["outcome", "failed", "verdict:", "refused", "a", "fair", "refund"]
     assert failed in [run["id"] for run in forkpoint("runs", "--outcome", "failed", "--json").json["runs"]]
@@ -105,7 +105,7 @@ def test_judged_runs_are_found_by_outcome(forkpoint: Warm, failed: str) -> None:
     assert forkpoint("runs", "--outcome", "green").code == 2
 
 
-def test_preview_shows_the_plan_and_runs_nothing(forkpoint: Warm, failed: str, tmp_path: Path) -> None:
+def test_preview_shows_the_plan_and_runs_nothing(forkpoint: WarmShell, failed: str, tmp_path: Path) -> None:
     (tmp_path / "overrides.json").write_text(json.dumps(OVERRIDES))
     before = forkpoint("runs", "--json", "--limit", "100").json["runs"]
     asked = ("replay", failed, "--from", "5", "--overrides", tmp_path / "overrides.json", "--preview")
@@ -126,7 +126,7 @@ def test_replay_follows_the_session_to_its_end(fork: Any) -> None:
     assert all(step["source_step"] for step in fork["steps"] if step["label"] == "exact")
 
 
-def test_strict_fails_the_gate(forkpoint: Warm, failed: str) -> None:
+def test_strict_fails_the_gate(forkpoint: WarmShell, failed: str) -> None:
     said = forkpoint(
         "replay", failed, "--from", "5", "--overrides", "-", "--strict", "--json", input=json.dumps(OVERRIDES)
     )
@@ -134,7 +134,7 @@ def test_strict_fails_the_gate(forkpoint: Warm, failed: str) -> None:
     assert said.json["session"]["status"] == "failed_validation"
 
 
-def test_an_unchanged_replay_is_exact(forkpoint: Warm, failed: str) -> None:
+def test_an_unchanged_replay_is_exact(forkpoint: WarmShell, failed: str) -> None:
     said = forkpoint("replay", failed, "--strict", "--json")
     assert said.code == 0
     assert said.json["session"]["status"] == "completed_exact"
@@ -149,14 +149,14 @@ def test_an_unchanged_replay_is_exact(forkpoint: Warm, failed: str) -> None:
         ("5", 2),
     ],
 )
-def test_bad_overrides_are_bad_input(forkpoint: Warm, failed: str, overrides: str, code: int) -> None:
+def test_bad_overrides_are_bad_input(forkpoint: WarmShell, failed: str, overrides: str, code: int) -> None:
     said = forkpoint("replay", failed, "--from", "5", "--overrides", "-", "--json", input=overrides)
     assert said.code == code
     assert said.json["error"]["detail"]
     assert "error:" in said.err
 
 
-def test_diff_in_every_form(forkpoint: Warm, failed: str, fork: Any, tmp_path: Path) -> None:
+def test_diff_in_every_form(forkpoint: WarmShell, failed: str, fork: Any, tmp_path: Path) -> None:
     derived = fork["run"]["id"]
     report = forkpoint("diff", failed, derived, "--json").json
     assert set(report["sections"]) == {"prompt", "retrieval", "tool", "model", "output", "run"}
@@ -172,7 +172,7 @@ def test_diff_in_every_form(forkpoint: Warm, failed: str, fork: Any, tmp_path: P
     assert forkpoint("diff", failed, derived, "--format", "pdf").code == 2
 
 
-def test_share_prints_a_link_that_expires(forkpoint: Warm, failed: str, fork: Any) -> None:
+def test_share_prints_a_link_that_expires(forkpoint: WarmShell, failed: str, fork: Any) -> None:
     report = forkpoint("diff", failed, fork["run"]["id"], "--json").json
     shared = forkpoint("share", report["id"], "--expires", "7d", "--json").json
     assert shared["url"].startswith("http://127.0.0.1:8700/share/")
@@ -182,13 +182,13 @@ def test_share_prints_a_link_that_expires(forkpoint: Warm, failed: str, fork: An
     assert forkpoint("share", "ffffffff").code == 4
 
 
-def test_a_share_link_is_for_whom_it_says(forkpoint: Warm, failed: str, fork: Any) -> None:
+def test_a_share_link_is_for_whom_it_says(forkpoint: WarmShell, failed: str, fork: Any) -> None:
     report = forkpoint("diff", failed, fork["run"]["id"], "--json").json
     assert forkpoint("share", report["id"], "--for", "Ada", "--for", "Eve", "--views", "3", "--json").code == 0
     assert forkpoint("share", report["id"], "--for", "Ada", "--signed-in").code == 2
 
 
-def test_bisect_prices_and_finds_the_step(forkpoint: Warm, failed: str, tmp_path: Path) -> None:
+def test_bisect_prices_and_finds_the_step(forkpoint: WarmShell, failed: str, tmp_path: Path) -> None:
     """The small model takes cents for euros at its third call; the large one does not, if it comes in time."""
     change = tmp_path / "large.json"
     change.write_text(json.dumps([{"match": {"type": "model"}, "model": {"model": "desk-large-1"}}]))
@@ -204,7 +204,7 @@ def test_bisect_prices_and_finds_the_step(forkpoint: Warm, failed: str, tmp_path
     assert forkpoint("bisect", failed, "--check", "status:failed").code == 2  # it does not fail this one
 
 
-def test_prove_prices_proves_and_gates(forkpoint: Warm, failed: str, fork: Any) -> None:
+def test_prove_prices_proves_and_gates(forkpoint: WarmShell, failed: str, fork: Any) -> None:
     runs = (failed, fork["run"]["id"])
     plan = forkpoint("prove", *runs, "--preview", "--json")
     assert (plan.code, plan.json["plan"]["refusals"], plan.json["plan"]["sampled"]) == (0, [], True)
@@ -223,14 +223,14 @@ def test_prove_prices_proves_and_gates(forkpoint: Warm, failed: str, fork: Any) 
     assert forkpoint("prove", *runs, "--question", "check").code == 2
 
 
-def test_tree_lists_forks_under_their_source(forkpoint: Warm, failed: str, fork: Any) -> None:
+def test_tree_lists_forks_under_their_source(forkpoint: WarmShell, failed: str, fork: Any) -> None:
     found = forkpoint("tree", fork["run"]["id"], "--json").json
     assert found["runs"][0]["id"] == failed
     assert fork["run"]["id"] in {run["id"] for run in found["runs"]}
     assert fork["run"]["id"] in forkpoint("tree", failed).out
 
 
-def test_places_of_a_failed_run(forkpoint: Warm, failed: str) -> None:
+def test_places_of_a_failed_run(forkpoint: WarmShell, failed: str) -> None:
     found = forkpoint("places", failed, "--json").json
     shown = forkpoint("places", failed).out
     assert found["places"]
@@ -238,7 +238,7 @@ def test_places_of_a_failed_run(forkpoint: Warm, failed: str) -> None:
     assert "None of them is a proven cause." in shown
 
 
-def test_what_is_not_there_is_not_found(forkpoint: Warm, failed: str) -> None:
+def test_what_is_not_there_is_not_found(forkpoint: WarmShell, failed: str) -> None:
     said = forkpoint("show", "nothing", "--json")
     assert said.code == 4
     assert said.json["error"]["code"] == "not_found"
@@ -248,13 +248,13 @@ def test_what_is_not_there_is_not_found(forkpoint: Warm, failed: str) -> None:
         assert (said.code, said.out) == (4, ""), command
 
 
-def test_a_server_that_is_not_there_is_unavailable(forkpoint: Warm) -> None:
+def test_a_server_that_is_not_there_is_unavailable(forkpoint: WarmShell) -> None:
     assert forkpoint("runs", "--url", "http://127.0.0.1:9").code == 6
     assert forkpoint("runs", FORKPOINT_URL="http://127.0.0.1:9").code == 6
     assert forkpoint("runs", "--url", "nonsense").code == 2
 
 
-def test_check_prints_the_configuration_without_secrets(forkpoint: Warm) -> None:
+def test_check_prints_the_configuration_without_secrets(forkpoint: WarmShell) -> None:
     providers = {"mine": {"protocol": "openai", "base_url": "http://127.0.0.1:1/v1", "api_key_env": "MY_KEY"}}
     table = {"url_env": "MY_LIBRARY", "table": "documents"}
     retrievers = {"library": {"pgvector": table, "embeddings": {"mini": {"local": "all-MiniLM-L6-v2"}}}}
@@ -269,7 +269,7 @@ def test_check_prints_the_configuration_without_secrets(forkpoint: Warm) -> None
     assert said.json["providers"][0]["key"] == "MY_KEY is set"
 
 
-def test_check_names_damaged_artifacts(forkpoint: Warm, tmp_path: Path) -> None:
+def test_check_names_damaged_artifacts(forkpoint: WarmShell, tmp_path: Path) -> None:
     words = " ".join(f"{number * 2654435761 % 2**32:08x}" for number in range(40_000))  # hardly compresses
     said = [{"role": "user", "content": words}, {"role": "assistant", "content": "Quite."}]
     (tmp_path / "long.json").write_text(json.dumps(said))
@@ -290,7 +290,7 @@ def test_check_names_damaged_artifacts(forkpoint: Warm, tmp_path: Path) -> None:
     assert (mended.code, mended.json["artifacts"]["lost"]) == (0, [])
 
 
-def test_export_sends_a_run_to_langfuse(forkpoint: Warm, failed: str) -> None:
+def test_export_sends_a_run_to_langfuse(forkpoint: WarmShell, failed: str) -> None:
     assert forkpoint("export", "langfuse", failed).code == 2  # none is configured
     with langfuse_server() as langfuse:
         targets = {"lf": {"langfuse": {"base_url": langfuse.base_url, "public_key": KEYS[0]}}}
@@ -301,7 +301,7 @@ def test_export_sends_a_run_to_langfuse(forkpoint: Warm, failed: str) -> None:
         assert len(langfuse.order) == export["events"]
 
 
-def test_bundles_carry_a_run_to_another_store(forkpoint: Warm, failed: str, tmp_path: Path) -> None:
+def test_bundles_carry_a_run_to_another_store(forkpoint: WarmShell, failed: str, tmp_path: Path) -> None:
     bundle = tmp_path / "run.zip"
     assert forkpoint("bundle", "export", failed, "-o", bundle, "--json").json["path"] == str(bundle)
     other = Shell(tmp_path / "other")
@@ -311,13 +311,13 @@ def test_bundles_carry_a_run_to_another_store(forkpoint: Warm, failed: str, tmp_
     assert [step["output"] for step in imported] == [step["output"] for step in exported]
 
 
-def test_tokens_are_made_on_this_machine(forkpoint: Warm) -> None:
+def test_tokens_are_made_on_this_machine(forkpoint: WarmShell) -> None:
     made = forkpoint("token", "create", "ci", "--role", "debugger", "--json").json
     assert made["token"].startswith("fp_")
     assert forkpoint("token", "create", "ci", "--role", "king").code == 2
 
 
-def test_what_is_stored_is_used_by_name_and_by_digest(forkpoint: Warm, failed: str, tmp_path: Path) -> None:
+def test_what_is_stored_is_used_by_name_and_by_digest(forkpoint: WarmShell, failed: str, tmp_path: Path) -> None:
     (tmp_path / "brief.json").write_text(json.dumps(OVERRIDES))
     saved = forkpoint("profiles", "save", "brief", tmp_path / "brief.json", "--json").json
     assert forkpoint("policies", "save", "short", "-", input='{"max_turns": 9}').code == 0
@@ -334,7 +334,7 @@ def test_what_is_stored_is_used_by_name_and_by_digest(forkpoint: Warm, failed: s
     assert forkpoint(*asked, "brief.json").code == 2
 
 
-def test_live_text_is_printed_as_it_comes(forkpoint: Warm, failed: str) -> None:
+def test_live_text_is_printed_as_it_comes(forkpoint: WarmShell, failed: str) -> None:
     asked = ("replay", failed, "--from", "5", "--system-prompt", "You are the order desk. Say it in a new way.")
     said = forkpoint(*asked, "--temperature", "0.3", "--stream")
     assert said.code == 0
@@ -348,7 +348,7 @@ def test_live_text_is_printed_as_it_comes(forkpoint: Warm, failed: str) -> None:
         assert step["output"]["message"]["content"] in said.out
 
 
-def test_a_calibration_names_what_differs_and_accepts_it(forkpoint: Warm, tmp_path: Path) -> None:
+def test_a_calibration_names_what_differs_and_accepts_it(forkpoint: WarmShell, tmp_path: Path) -> None:
     for name, request in (
         ("one", "0b6e1c1e-5d3f-4e0a-9a51-7b0f7a1d2c3e"),
         ("two", "9f0d2a34-11aa-4c1e-8f63-0d9b6c5e4f21"),
@@ -374,7 +374,7 @@ def test_a_calibration_names_what_differs_and_accepts_it(forkpoint: Warm, tmp_pa
     assert {rule["pointer"] for rule in found["accepted"]["rules"]} >= {"/trace_id"}
 
 
-def test_a_gate_fails_where_a_score_is_too_low(forkpoint: Warm, failed: str, fork: Any) -> None:
+def test_a_gate_fails_where_a_score_is_too_low(forkpoint: WarmShell, failed: str, fork: Any) -> None:
     derived = fork["run"]["id"]
     assert forkpoint("gate", failed, failed).code == 0
     strict = forkpoint("gate", failed, derived, "--min-ars", "1", "--min-tool-accuracy", "0", "--json")
@@ -383,7 +383,7 @@ def test_a_gate_fails_where_a_score_is_too_low(forkpoint: Warm, failed: str, for
     assert forkpoint("gate", failed, derived, "--min-tool-accuracy", "0").code == 0
 
 
-def test_the_review_of_tools_is_a_file_out_and_in(forkpoint: Warm, tmp_path: Path) -> None:
+def test_the_review_of_tools_is_a_file_out_and_in(forkpoint: WarmShell, tmp_path: Path) -> None:
     path = tmp_path / "side_effects.yaml"
     assert forkpoint("tools", "-o", path).code == 0
     assert "issue_refund: false" in path.read_text()

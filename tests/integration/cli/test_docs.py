@@ -15,7 +15,7 @@ import pytest
 from typer.main import get_command
 
 from cockpit.cli.app import app
-from tests.support.command_line import COMMAND_LOOP, Said, Shell
+from tests.support.command_line import COMMAND_LOOP, CommandResult, Shell
 
 pytestmark = pytest.mark.own_store
 ROOT = Path(__file__).parents[3]
@@ -61,12 +61,12 @@ class Reader:
             program, environment = sys.executable if name == "python" else name, {"PYTHONPATH": str(ROOT)}
             subprocess.run([program, *arguments], cwd=self.folder, check=True, env={**os.environ, **environment})
 
-    def _forkpoint(self, arguments: list[str]) -> Said:
+    def _forkpoint(self, arguments: list[str]) -> CommandResult:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps({"arguments": arguments, "input": ""}) + "\n")
         self._process.stdin.flush()
-        return Said(*json.loads(self._process.stdout.readline()))
+        return CommandResult(*json.loads(self._process.stdout.readline()))
 
     def leaves(self) -> None:
         for pipe in (self._process.stdin, self._process.stdout):

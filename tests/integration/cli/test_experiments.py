@@ -8,22 +8,22 @@ import pytest
 
 from cockpit.demo.agent.record import RECORDINGS
 from cockpit.demo.agent.scenarios import REFUND
-from tests.support.command_line import Shell, Warm
+from tests.support.command_line import Shell, WarmShell
 
 pytestmark = pytest.mark.own_store
 FAILED = RECORDINGS / f"{REFUND}.jsonl"
 
 
 @pytest.fixture
-def forkpoint(tmp_path: Path) -> Iterator[Warm]:
+def forkpoint(tmp_path: Path) -> Iterator[WarmShell]:
     shell = Shell(tmp_path / "home")
     assert shell("import", RECORDINGS, "--json").code == 0  # others hold what the tools answer
-    warm = Warm(shell)
+    warm = WarmShell(shell)
     yield warm
     warm.close()
 
 
-def test_models_are_priced_and_compared(forkpoint: Warm, tmp_path: Path) -> None:
+def test_models_are_priced_and_compared(forkpoint: WarmShell, tmp_path: Path) -> None:
     """The small model takes cents for euros, the large one does not."""
     values = [
         {"name": name, "overrides": [{"match": {"type": "model"}, "model": {"model": name}}]}

@@ -14,8 +14,8 @@ from django.test import Client
 from diffing.models import DiffReport, ShareLink
 from replay.execution import task_names
 from replay.models import Experiment, Proof, ReplaySession
-from tests.support.queues import held
-from tests.support.replay_runs import Asks, Says, order_desk
+from tests.support.queues import capture_tasks
+from tests.support.replay_runs import Reply, ToolCall, order_desk
 from traces.models import IgnoreList, RequestKey
 from traces.runs.services import record
 
@@ -25,12 +25,12 @@ PEOPLE = 5
 
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE, task_names.PROVE, task_names.SIGN_CALLS)
+    capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE, task_names.PROVE, task_names.SIGN_CALLS)
 
 
 def desk(request_id: str) -> UUID:
-    asks = Asks("get_order", {"order_id": "A-1", "request_id": request_id}, {"status": "on its way"})
-    return record(order_desk([("Where is it?", (asks, Says("On its way.")))], external_id=request_id)).run_id
+    asks = ToolCall("get_order", {"order_id": "A-1", "request_id": request_id}, {"status": "on its way"})
+    return record(order_desk([("Where is it?", (asks, Reply("On its way.")))], external_id=request_id)).run_id
 
 
 @pytest.fixture

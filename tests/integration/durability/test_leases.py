@@ -18,8 +18,8 @@ from replay.models import Attempt, ReplaySession
 from replay.sessions import prepare, queries, services
 from replay.tool_review import services as tool_review_services
 from tests.support.patience import wait_until
-from tests.support.queues import held
-from tests.support.replay_runs import Asks, Says, order_desk
+from tests.support.queues import capture_tasks
+from tests.support.replay_runs import Reply, ToolCall, order_desk
 from tests.support.servers.provider_server import Exchange, ProviderServer, openai_text, provider_server
 from traces.models import Run, Step
 from traces.runs.services import record
@@ -35,7 +35,7 @@ def _no_queue(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Iterator[N
     settings.TAKEOVER_S = TAKEOVER_S
     # Nothing answers there: for replays that are launched and not executed.
     settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": "http://127.0.0.1:9/v1"}}
-    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+    capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
     yield
     shutdown.reset()
 
@@ -52,7 +52,7 @@ def server(settings: Settings) -> Iterator[ProviderServer]:
 
 def launch(allow: str = "model", **retries: Any) -> ReplaySession:
     """Launch a session with one live model call at step 3, or one live tool call at step 4."""
-    turns = (Asks(ORDER, {"order_id": "A-1"}, {"status": "lost"}), Says("It is lost."))
+    turns = (ToolCall(ORDER, {"order_id": "A-1"}, {"status": "lost"}), Reply("It is lost."))
     run = Run.objects.get(id=record(order_desk([("Where is it?", turns)])).run_id)
     policy = {"allow": [allow], "order": "reexecute", "retries": {"max": 2, "initial_s": 0.01, **retries}}
     body: Any = {"run": str(run.id), "policy": policy}
@@ -306,7 +306,7 @@ def test_cancel_interrupts_hanging_tool(server: ProviderServer, settings: Settin
 
 
 def test_requeue_skips_queued_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    queued = held(monkeypatch, task_names.EXECUTE)
+    queued = capture_tasks(monkeypatch, task_names.EXECUTE)
     waiting = {str(launch().id) for _ in range(3)}
     queued.clear()
     assert services.requeue_unfinished(queue_length=3) == 0
@@ -317,7 +317,7 @@ def test_requeue_skips_queued_work(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_overdue_comparisons_are_requeued(server: ProviderServer, monkeypatch: pytest.MonkeyPatch) -> None:
     session = launch()
     runner.execute(session.id)  # and the worker ends before it queues the comparison
-    queued = held(monkeypatch, task_names.COMPARE)
+    queued = capture_tasks(monkeypatch, task_names.COMPARE)
     services.requeue_unfinished()
     assert queued == []  # it may be at work
     long_ago = datetime.now(UTC) - timedelta(seconds=5 * TAKEOVER_S)

@@ -12,8 +12,8 @@ from replay.execution import runner, task_names
 from replay.live import providers
 from replay.sessions import prepare, queries, services
 from replay.sessions.schemas import SessionView
-from tests.support.queues import held
-from tests.support.replay_runs import Says, order_desk
+from tests.support.queues import capture_tasks
+from tests.support.replay_runs import Reply, order_desk
 from tests.support.servers.provider_server import ProviderServer, openai_text, provider_server
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepType
@@ -28,7 +28,7 @@ PER_CALL = ESTIMATED - 4 * Decimal("0.00000125")  # four of the tokens were cach
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     """Disable the queue: the tests run sessions themselves."""
-    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+    capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def _counted() -> RecordedRun:
         "And mine?": "Sent.",
         "Bye!": "Ciao.",
     }
-    run = order_desk([(question, (Says(answer),)) for question, answer in talk.items()])
+    run = order_desk([(question, (Reply(answer),)) for question, answer in talk.items()])
     counted = {"provider": "openai", "model": "gpt-4o", "name": "gpt-4o", "tokens_in": 10, "tokens_out": 2}
     steps = [replace(step, **counted) if step.type is StepType.MODEL else step for step in run.steps]  # type: ignore[arg-type]
     return replace(run, steps=tuple(steps))

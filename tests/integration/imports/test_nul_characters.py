@@ -10,7 +10,7 @@ from django.test import Client
 
 from diffing import services as diffing
 from replay.execution import runner, task_names
-from tests.support.queues import held
+from tests.support.queues import capture_tasks
 from tests.support.recordings import order_run
 from traces.core.json_types import JSONObject
 from traces.models import Run
@@ -23,7 +23,7 @@ NUL = "\x00"
 
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+    capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 def record_with_nuls(**columns: Any) -> Run:

@@ -15,7 +15,7 @@ from replay.live.tools import configuration
 from replay.sessions import queries, services
 from tests.integration.live.test_local_tools import ROOT, install, mcp_over_http
 from tests.support.patience import wait_until
-from tests.support.queues import held
+from tests.support.queues import capture_tasks
 from tests.support.servers.live_tools import OTHER, configure, launch
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -30,7 +30,7 @@ __all__ = ["mcp_over_http"]
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     """Disable the queue: the tests run sessions themselves."""
-    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+    capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 def cancelled_while_it_hangs(begun: Callable[[], bool]) -> None:

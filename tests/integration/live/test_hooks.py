@@ -21,7 +21,7 @@ from replay.live import providers
 from replay.models import HookOutcome, ReplaySession
 from replay.sessions import prepare, queries, services
 from replay.sessions.schemas import SessionView
-from tests.support.queues import held
+from tests.support.queues import capture_tasks
 from tests.support.replay_runs import order_desk
 from tests.support.servers.provider_server import Exchange, ProviderServer, openai_chunk, provider_server
 from traces.models import Run, Step
@@ -39,7 +39,7 @@ OTHER = {
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Disable the queue, and close the senders after the test."""
-    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+    capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
     yield
     telemetry.close()
 

@@ -16,9 +16,9 @@ from replay.execution import runner, task_names
 from replay.langfuse import export_worker
 from replay.models import LangfuseExport
 from replay.sessions import prepare, services
-from tests.support.queues import held
-from tests.support.replay_runs import CONVERSATION, Asks, Says, order_desk
-from tests.support.servers.langfuse_server import KEYS, LangfuseServer, langfuse_server, wrong
+from tests.support.queues import capture_tasks
+from tests.support.replay_runs import CONVERSATION, Reply, ToolCall, order_desk
+from tests.support.servers.langfuse_server import KEYS, LangfuseServer, find_problem, langfuse_server
 from tests.support.servers.provider_server import Exchange
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def _by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run exports in the tests, without waits."""
-    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE, task_names.EXPORT_LANGFUSE)
+    capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE, task_names.EXPORT_LANGFUSE)
     monkeypatch.setattr(export_worker, "_FIRST_WAIT_S", 0.001)
 
 
@@ -52,7 +52,10 @@ def full_desk() -> RecordedRun:
     run = order_desk(
         (
             CONVERSATION[0],
-            ("And A-2?", (Asks("get_order", {"order_id": "A-2"}, {"error": "gone"}, StepStatus.ERROR), Says("Lost."))),
+            (
+                "And A-2?",
+                (ToolCall("get_order", {"order_id": "A-2"}, {"error": "gone"}, StepStatus.ERROR), Reply("Lost.")),
+            ),
         ),
         parameters={"temperature": 0.2, "stop": ["END"], "seed": 7, "logit_bias": {"5": 1}},
     )
@@ -282,7 +285,7 @@ def test_fake_server_matches_captured_payloads() -> None:
         for event in json.loads(file.read_text()).get("batch", []):
             if event["type"] == "trace-create":
                 seen += 1
-                assert not wrong(event), file
+                assert not find_problem(event), file
     assert seen or not fixture.exists()
 
 
@@ -292,7 +295,7 @@ def away(exchange: Exchange) -> bool:
 
 
 def test_waiting_exports_are_requeued_once(langfuse: LangfuseServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    put = held(monkeypatch, task_names.EXPORT_LANGFUSE)
+    put = capture_tasks(monkeypatch, task_names.EXPORT_LANGFUSE)
     export = export_worker.enqueue(recorded().id, "lf")
     assert put == [str(export.id)]
     assert export_worker.requeue_unfinished() == 0

@@ -16,7 +16,7 @@ from replay.models import Attempt, ReplaySession, SessionMessage
 from replay.sessions import prepare, queries, services
 from replay.sessions.schemas import OperatorAnswer, SessionView
 from replay.tool_review import services as tool_review_services
-from tests.support.queues import held
+from tests.support.queues import capture_tasks
 from tests.support.replay_runs import ORDERS, order_desk
 from tests.support.servers.provider_server import Exchange, ProviderServer, openai_chunk, provider_server
 from traces.errors import NotFound, ProblemError
@@ -32,7 +32,7 @@ Answer = Callable[[dict[str, Any]], dict[str, Any]]
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     """Disable the queue: the tests run sessions themselves."""
-    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+    capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 def says(text: str) -> dict[str, Any]:

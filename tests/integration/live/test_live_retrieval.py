@@ -16,7 +16,7 @@ from replay.live import retrieval
 from replay.models import Attempt, ReplaySession
 from replay.sessions import prepare, queries, services
 from replay.sessions.schemas import SessionView
-from tests.support.queues import held
+from tests.support.queues import capture_tasks
 from tests.support.servers import retrieval_stores as stores
 from tests.support.servers.provider_server import Exchange, ProviderServer, provider_server
 from tests.unit.replay.inputs.test_documents import library
@@ -34,7 +34,7 @@ NEW = [{"id": "n", "content": "Gift cards expire after three years.", "score": 0
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     """Disable the queue: the tests run sessions themselves."""
-    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+    capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 @pytest.fixture
@@ -211,8 +211,8 @@ def test_crash_repeats_only_open_searches(endpoint: ProviderServer, monkeypatch:
     with pytest.raises(KeyboardInterrupt):
         runner.execute(session)
     monkeypatch.setattr(retrieval, "run", really)
-    held = leases.Claim(session_id=session, owner=ReplaySession.objects.get(id=session).owner)
-    leases.release(held)
+    lease = leases.Claim(session_id=session, owner=ReplaySession.objects.get(id=session).owner)
+    leases.release(lease)
     runner.execute(session)
     view = queries.session_view(session)
     assert (step(view).reason, len(endpoint.seen)) == ("live_retrieval", 2)

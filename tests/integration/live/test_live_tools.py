@@ -15,7 +15,7 @@ from replay.models import Attempt, ReplaySession
 from replay.sessions import prepare, queries, services
 from replay.sessions.schemas import OperatorAnswer
 from replay.tool_review import services as tool_review_services
-from tests.support.queues import held
+from tests.support.queues import capture_tasks
 from tests.support.replay_runs import order_desk
 from tests.support.servers.live_tools import LIVE, OTHER, attempts, configure, launch, order_step, output, replay
 from tests.support.servers.provider_server import Exchange, ProviderServer, provider_server
@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[3]
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     """Disable the queue: the tests run sessions themselves."""
-    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+    capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from replay.live.tools import configuration
 from replay.models import Attempt
 from replay.tool_review import services
 from tests.support.patience import wait_until
-from tests.support.queues import held
+from tests.support.queues import capture_tasks
 from tests.support.servers.live_tools import OTHER, configure, order_step, output, replay
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[3]
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     """Disable the queue: the tests run sessions themselves."""
-    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+    capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 def lines(log: Path) -> list[dict[str, Any]]:

@@ -19,8 +19,8 @@ from replay.live.providers import calls
 from replay.models import Attempt, ReplaySession, SessionMessage
 from replay.sessions import prepare, queries, services
 from tests.support.patience import wait_until
-from tests.support.queues import held
-from tests.support.replay_runs import Says, order_desk
+from tests.support.queues import capture_tasks
+from tests.support.replay_runs import Reply, order_desk
 from tests.support.servers.provider_server import (
     Exchange,
     ProviderServer,
@@ -225,7 +225,7 @@ FAULTS: Final = (
 def _small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls, "_MOST_BYTES", 300_000)
     monkeypatch.setattr(calls, "_LONGEST_S", 1.5)
-    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+    capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 @pytest.fixture
@@ -240,7 +240,7 @@ def server(settings: Settings) -> Iterator[ProviderServer]:
 
 
 def launch(protocol: str, **policy: Any) -> ReplaySession:
-    run = Run.objects.get(id=record(order_desk([("Where is it?", (Says("Nobody knows."),))])).run_id)
+    run = Run.objects.get(id=record(order_desk([("Where is it?", (Reply("Nobody knows."),))])).run_id)
     entry = {"match": {"step": MODEL_STEP}, "model": {"provider": f"{protocol}-like", "model": "m1"}}
     given = {"retries": {"max": 1, "initial_s": 0.01}, "order": "reexecute", **policy}
     body: Any = {"run": str(run.id), "overrides": {"overrides": [entry]}, "policy": given}

@@ -20,7 +20,7 @@ from replay.live import providers
 from replay.models import TelemetryCount
 from replay.sessions import prepare, services
 from tests.integration.live.test_hooks import OTHER, model
-from tests.support.queues import held
+from tests.support.queues import capture_tasks
 from tests.support.replay_runs import order_desk
 from tests.support.servers.provider_server import Exchange, ProviderServer, provider_server
 from traces.core.json_types import JSONObject
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+    capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
     monkeypatch.setattr(telemetry, "_FIRST_WAIT_S", 0.005)
     yield
     telemetry.close()

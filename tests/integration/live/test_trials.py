@@ -17,7 +17,7 @@ from replay.models import Trial
 from replay.tool_review import services
 from replay.trials import runner
 from tests.support.patience import wait_until
-from tests.support.queues import held
+from tests.support.queues import capture_tasks
 from tests.support.servers.provider_server import ProviderServer, provider_server
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -27,7 +27,7 @@ FOUND = {"documents": [{"id": "a", "content": "Lost parcels are refunded.", "sco
 @pytest.fixture(autouse=True)
 def queued(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Disable the queue: the tests run trials themselves."""
-    return held(monkeypatch, task_names.TRY_OUT)
+    return capture_tasks(monkeypatch, task_names.TRY_OUT)
 
 
 @pytest.fixture

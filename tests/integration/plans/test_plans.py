@@ -16,8 +16,8 @@ from replay.live import providers
 from replay.models import ReplaySession
 from replay.sessions import prepare, queries, services
 from replay.sessions.schemas import SessionView
-from tests.support.agent_runs import Asks
-from tests.support.queues import held
+from tests.support.agent_runs import ToolCall
+from tests.support.queues import capture_tasks
 from tests.support.servers.provider_server import Exchange, ProviderServer, openai_chunk, provider_server
 from tests.unit.replay.engine.test_replayer import Replay
 from tests.unit.replay.planning.test_planner import agents, forks, plain, texts
@@ -38,7 +38,7 @@ few_examples = settings(
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     """Disable the queue; the tests run sessions themselves."""
-    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+    capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ answers = st.lists(st.one_of(texts, st.lists(st.one_of(plain, agents), min_size=
 @few_examples
 @given(forks(), answers)
 def test_changes_from_live_answers_are_reported(
-    server: ProviderServer, fork: Replay, answers: list[str | list[Asks]]
+    server: ProviderServer, fork: Replay, answers: list[str | list[ToolCall]]
 ) -> None:
     server.respond = _model(answers)
     session, view = run_session(fork, live=True)
@@ -110,7 +110,7 @@ def test_changes_from_live_answers_are_reported(
         assert view.divergences
 
 
-def _model(answers: list[str | list[Asks]]) -> Any:
+def _model(answers: list[str | list[ToolCall]]) -> Any:
     """A model that repeats these answers."""
     count = iter(range(10_000))
 

@@ -8,7 +8,7 @@ from django.test import Client
 
 from replay.execution import task_names
 from replay.models import ReplaySession
-from tests.support.queues import held
+from tests.support.queues import capture_tasks
 from tests.support.replay_runs import order_desk
 from tests.support.servers.provider_server import openai_text, provider_server
 from traces.models import Artifact, Run, Step
@@ -23,7 +23,7 @@ LIVE_TOOLS = {"allow": ["model", "tool"]}
 
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+    capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 def refusal_of(

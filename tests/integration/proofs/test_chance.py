@@ -8,7 +8,7 @@ from django.test import Client
 
 from replay import tasks
 from replay.execution import task_names
-from tests.support.queues import held
+from tests.support.queues import capture_tasks
 from traces.importers.files.source import Source
 from traces.importers.formats.chats import chat
 from traces.runs.services import record
@@ -48,7 +48,7 @@ def make_diff(client: Client, base: str, candidate: str) -> Any:
 
 
 def run_proof(client: Client, monkeypatch: pytest.MonkeyPatch, diff: str) -> Any:
-    queue = held(monkeypatch, task_names.PROVE)
+    queue = capture_tasks(monkeypatch, task_names.PROVE)
     proof = post(client, f"/diffs/{diff}/prove")
     for key in queue:
         tasks.prove(key)

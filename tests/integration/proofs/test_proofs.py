@@ -25,7 +25,7 @@ from tests.support.proofs import (
     system,
     work_off,
 )
-from tests.support.replay_runs import SYSTEM, Asks, Says, order_desk
+from tests.support.replay_runs import SYSTEM, Reply, ToolCall, order_desk
 from traces.call_index import ignore_lists
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
@@ -292,7 +292,7 @@ def test_copied_value_follows_a_new_answer(rule_desk: RuleDesk) -> None:
 
 def test_separate_recordings_are_proved(rule_desk: RuleDesk) -> None:
     rule_desk.rule.append(lambda call: "It is lost." if call.model == "m1" else "It is on its way.")
-    conversation = (("What about order A-1?", (Says("It is on its way."),)),)
+    conversation = (("What about order A-1?", (Reply("It is on its way."),)),)
     candidate = record(
         order_desk(conversation, external_id="desk-2", model="m2", parameters={"temperature": 0.5})
     ).run_id
@@ -306,8 +306,8 @@ def test_separate_recordings_are_proved(rule_desk: RuleDesk) -> None:
 
 def request_ids(name: str, at: str, model: str, answer: str) -> UUID:
     """A question about an order; the tool call has a different request id in every run."""
-    asks = Asks("get_order", {"order_id": "A-1", "request_id": at}, {"status": answer})
-    run = order_desk([("Where is it?", (asks, Says(f"It is {answer}.")))], external_id=name, model=model)
+    asks = ToolCall("get_order", {"order_id": "A-1", "request_id": at}, {"status": answer})
+    run = order_desk([("Where is it?", (asks, Reply(f"It is {answer}.")))], external_id=name, model=model)
     return UUID(str(record(run).run_id))
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from replay.proofs.subject.subject import Subject, subject_of
-from tests.support.replay_runs import Asks, Says, order_desk
+from tests.support.replay_runs import Reply, ToolCall, order_desk
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import StepStatus
 from traces.models import Run
@@ -14,7 +14,7 @@ ORDER: JSONObject = {"order_id": "A-1"}
 
 
 def store_run(name: str, result: str, status: StepStatus, answer: str) -> Run:
-    conversation = (("Where is my order A-1?", (Asks("get_order", ORDER, result, status), Says(answer))),)
+    conversation = (("Where is my order A-1?", (ToolCall("get_order", ORDER, result, status), Reply(answer))),)
     return Run.objects.get(id=record(order_desk(conversation, external_id=name)).run_id)
 
 

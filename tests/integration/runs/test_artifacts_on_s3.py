@@ -15,7 +15,7 @@ from replay.execution import runner, task_names
 from replay.sessions import queries, services
 from replay.sessions.schemas import ReplayRequest
 from tests.services.s3 import BUCKET, S3Server, s3_server
-from tests.support.queues import held
+from tests.support.queues import capture_tasks
 from tests.support.recordings import order_run
 from traces.errors import ArtifactCorrupt, StorageAway, StorageRefuses
 from traces.models import Artifact
@@ -109,7 +109,7 @@ def test_unavailable_server_is_reported_until_it_returns(s3: S3Server, client: C
 
 
 def test_replay_waits_for_unavailable_server(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+    capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
     run = order_run()
     steps = [replace(step, output={"pages": LARGE.hex()}) if step.key == "look" else step for step in run.steps]
     source_run = record(replace(run, steps=tuple(steps)))

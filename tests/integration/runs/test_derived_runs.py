@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from tests.support.recordings import conversation, order_run, says
+from tests.support.recordings import assistant, conversation, order_run
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Label, Reason, RunStatus, StepStatus, StepType
 from traces.errors import NotFound, RunSealed
@@ -70,7 +70,7 @@ def test_new_steps_get_new_edges() -> None:
     source = _source()
     run = _fork(source, 3)
     parameters = artifacts.payload(queries.find_step(source, 4).input_ref)
-    message = says("It left yesterday and arrives with Northwind Parcels tomorrow morning.")
+    message = assistant("It left yesterday and arrives with Northwind Parcels tomorrow morning.")
     output: JSONObject = {"message": message}
     services.append_steps(
         run.id,

@@ -8,7 +8,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from tests.support.replay_runs import Asks, Says, order_desk
+from tests.support.replay_runs import Reply, ToolCall, order_desk
 from traces.core.recorded_run import RecordedJudgement, RecordedRun
 from traces.core.vocabulary import JudgementKind, JudgementSource, StepStatus
 from traces.ingest.outcome_rules import Threshold
@@ -24,8 +24,8 @@ def reward(value: float) -> RecordedJudgement:
 
 
 def run(name: str, said: str, *, passed: bool, task: int = 1) -> RecordedRun:
-    lookup = Asks("get_order", {"id": "W-4410"}, "Error: no such order", StepStatus.OK)
-    talk = [("Where is my order W-4410?", (lookup, Says(said)))]
+    lookup = ToolCall("get_order", {"id": "W-4410"}, "Error: no such order", StepStatus.OK)
+    talk = [("Where is my order W-4410?", (lookup, Reply(said)))]
     whole = order_desk(talk)
     return replace(
         whole, external_id=name, name=name, metadata={"task_id": task}, judgements=(reward(1.0 if passed else 0.0),)
@@ -90,7 +90,7 @@ def test_damaged_content_is_counted(client: Client) -> None:
 def test_queries_do_not_grow_with_steps(client: Client) -> None:
     counts = []
     for turns in (2, 40):
-        talk = [(f"Question {at}?", (Says(f"Answer {at}{at}."),)) for at in range(turns)]
+        talk = [(f"Question {at}?", (Reply(f"Answer {at}{at}."),)) for at in range(turns)]
         run_id = record(replace(order_desk(talk), external_id=f"run {turns}")).run_id
         with CaptureQueriesContext(
             connection,

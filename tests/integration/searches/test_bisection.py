@@ -17,8 +17,8 @@ from replay.execution import runner, task_names
 from replay.live import providers
 from replay.models import Bisection, BisectionProbe
 from tests.support.patience import wait_until
-from tests.support.queues import held
-from tests.support.replay_runs import Says, order_desk
+from tests.support.queues import capture_tasks
+from tests.support.replay_runs import Reply, order_desk
 from tests.support.servers.provider_server import Exchange, openai_chunk, provider_server
 from traces.runs.services import open_run, record
 
@@ -29,12 +29,12 @@ CHECK = [{"kind": "contains", "text": "all is well"}]
 QUICK: dict[str, Any] = {"checks": CHECK, "reproduce": 1, "samples": 1, "confirm": 1}
 
 
-def conversation(bad: int | None) -> list[tuple[str, tuple[Says, ...]]]:
+def conversation(bad: int | None) -> list[tuple[str, tuple[Reply, ...]]]:
     """Turns of one answer each; the answer at `bad` breaks every later one."""
     texts = ["all is well" if bad is None or turn < bad else "it broke" for turn in range(TURNS)]
     if bad is not None:
         texts[bad] = "I delete the order"
-    return [(f"question {turn}", (Says(f"{text} {turn}"),)) for turn, text in enumerate(texts)]
+    return [(f"question {turn}", (Reply(f"{text} {turn}"),)) for turn, text in enumerate(texts)]
 
 
 def answers(exchange: Exchange) -> None:
@@ -59,8 +59,8 @@ def desk(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[E
 @pytest.fixture
 def queue(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Collects the sessions that would be queued; the test runs them itself."""
-    held(monkeypatch, task_names.COMPARE)
-    return held(monkeypatch, task_names.EXECUTE)
+    capture_tasks(monkeypatch, task_names.COMPARE)
+    return capture_tasks(monkeypatch, task_names.EXECUTE)
 
 
 def failing(bad: int = 3) -> str:

@@ -8,8 +8,8 @@ from django.test import Client
 from replay import tasks
 from replay.execution import runner, task_names
 from replay.sessions import prepare, queries, services
-from tests.support.queues import held
-from tests.support.replay_runs import Asks, Says, order_desk
+from tests.support.queues import capture_tasks
+from tests.support.replay_runs import Reply, ToolCall, order_desk
 from traces.call_index import ignore_lists
 from traces.models import Run, Step
 from traces.runs.services import open_run, record
@@ -20,14 +20,14 @@ FIRST_ID, SECOND_ID, THIRD_ID = (f"{n}b6e1c1e-5d3f-4e0a-9a51-7b0f7a1d2c3e" for n
 
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
-    held(monkeypatch, task_names.SIGN_CALLS, into=lambda task, list_id: tasks.sign_calls(list_id))
+    capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+    capture_tasks(monkeypatch, task_names.SIGN_CALLS, callback=lambda task, list_id: tasks.sign_calls(list_id))
 
 
 def desk(name: str, request_id: str, *, order: str = "A-1", answer: str = "on its way") -> Run:
     """A question about an order; every call has a different request id."""
-    asks = Asks("get_order", {"order_id": order, "request_id": request_id}, {"status": answer})
-    run = order_desk([("Where is my order?", (asks, Says(f"It is {answer}.")))], external_id=name)
+    asks = ToolCall("get_order", {"order_id": order, "request_id": request_id}, {"status": answer})
+    run = order_desk([("Where is my order?", (asks, Reply(f"It is {answer}.")))], external_id=name)
     return Run.objects.get(id=record(run).run_id)
 
 

@@ -25,8 +25,8 @@ from replay.sessions.services import requeue_unfinished
 from tests.services.sockets import open_socket
 from tests.support import proofs
 from tests.support.patience import wait_until
-from tests.support.queues import held
-from tests.support.replay_runs import Says, order_desk
+from tests.support.queues import capture_tasks
+from tests.support.replay_runs import Reply, order_desk
 from tests.support.servers.provider_server import Exchange, openai_chunk, provider_server
 from traces.core.json_types import JSONObject
 from traces.models import Judgement, RunOutcome
@@ -58,8 +58,8 @@ def wait_for_end(client: Client, experiment: str, *, with_results: bool = True) 
 @pytest.fixture
 def no_queue(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Collects the sessions that would be queued; the test runs them itself."""
-    held(monkeypatch, task_names.COMPARE)
-    return held(monkeypatch, task_names.EXECUTE)
+    capture_tasks(monkeypatch, task_names.COMPARE)
+    return capture_tasks(monkeypatch, task_names.EXECUTE)
 
 
 @pytest.fixture
@@ -159,7 +159,7 @@ def test_planning_queries_do_not_grow_with_the_run(desk: str) -> None:
     """Data for live calls is prefetched, whether or not an override names the step."""
     counts = []
     for turns in (10, 60):
-        conversation = [(f"Where is A-{at}?", [Says(f"It is lost, {at}.")]) for at in range(turns)]
+        conversation = [(f"Where is A-{at}?", [Reply(f"It is lost, {at}.")]) for at in range(turns)]
         run = str(record(order_desk(conversation, external_id=f"{turns} turns")).run_id)
         answer: JSONObject = {"message": {"role": "assistant", "content": "Gone."}}
         overrides: JSONObject = {"overrides": [{"match": {"step": 3}, "output": answer}]}
@@ -303,7 +303,7 @@ def test_watcher_sees_changes_once_in_order(client: Client, desk: str, no_queue:
     [({"cost_usd": "0.49"}, None), ({"cost_usd": "0.5"}, "budget_cost"), ({"live_calls": 2}, "budget_live_calls")],
 )
 def test_call_beyond_the_budget_is_refused(spending: dict[str, Any], code: str | None) -> None:
-    run = record(order_desk([("Where is A-1?", [Says("There.")])])).run_id
+    run = record(order_desk([("Where is A-1?", [Reply("There.")])])).run_id
     experiment = Experiment.objects.create(
         source_run_id=run, fork_sequence_no=1, request={}, parallel=2, max_cost_usd="0.5", max_live_calls=2, **spending
     )

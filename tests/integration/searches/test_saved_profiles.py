@@ -9,7 +9,7 @@ from django.test import Client
 
 from replay.execution import runner, task_names
 from replay.models import OverrideProfile
-from tests.support.queues import held
+from tests.support.queues import capture_tasks
 from tests.support.replay_runs import order_desk
 from tests.unit.replay.inputs.test_documents import library
 from traces.core.canonical import digest
@@ -23,7 +23,7 @@ STRICT: dict[str, Any] = {"order": "reexecute", "budget": {"max_cost_usd": 0.5}}
 
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+    capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 @pytest.fixture

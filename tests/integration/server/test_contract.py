@@ -15,8 +15,8 @@ from diffing import services
 from diffing.schemas.report import DiffOptions
 from replay.execution import task_names
 from tests.support.comparing import failing_refund, fixed_refund
-from tests.support.queues import held
-from tests.support.stored_diffs import recorded
+from tests.support.queues import capture_tasks
+from tests.support.stored_diffs import store_run
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
 EXAMPLES: Final = 1  # of each: enough for what is declared; a longer look is `schemathesis run`
@@ -32,10 +32,10 @@ IN_A_PROBLEM: Final = {"code", "detail", "where", "retryable", "request_id", "st
 
 @pytest.fixture(autouse=True)
 def _something_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    held(
+    capture_tasks(
         monkeypatch, task_names.EXECUTE, task_names.COMPARE, task_names.PROVE, task_names.SIGN_CALLS, task_names.TRY_OUT
     )
-    base, candidate = recorded(failing_refund()), recorded(fixed_refund())
+    base, candidate = store_run(failing_refund()), store_run(fixed_refund())
     services.diff(base_id=base.id, candidate_id=candidate.id, options=DiffOptions(similarity="lexical"))
 
 

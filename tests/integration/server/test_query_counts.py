@@ -28,7 +28,7 @@ from replay.models import (
 )
 from replay.sessions import prepare, services
 from replay.tool_review import services as tool_review_services
-from tests.support.queues import held
+from tests.support.queues import capture_tasks
 from tests.support.recordings import order_run
 from traces.call_index import ignore_lists
 from traces.core.recorded_run import RecordedRun, RecordedStep
@@ -68,7 +68,7 @@ WHAT_IF: Final = {"match": {"type": "tool"}, "tool": {"output": "none"}}
 
 @pytest.fixture
 def source(monkeypatch: pytest.MonkeyPatch) -> Run:
-    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE, task_names.SIGN_CALLS, task_names.PROVE)
+    capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE, task_names.SIGN_CALLS, task_names.PROVE)
     return Run.objects.get(id=record(order_run()).run_id)
 
 

@@ -11,7 +11,7 @@ from replay.sessions import prepare, queries, services
 from replay.sessions.schemas import SessionView
 from replay.store import graph_loader
 from replay.store.witness_loader import load_witnesses
-from tests.support.queues import held
+from tests.support.queues import capture_tasks
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
@@ -27,7 +27,7 @@ TONE = "Answer in the tone of the department."
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     """Disable the queue: the tests run sessions themselves."""
-    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+    capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 def _said(role: str, text: str) -> JSONObject:

@@ -9,8 +9,8 @@ import pytest
 from replay.execution import runner, task_names
 from replay.sessions import prepare, queries, services
 from replay.sessions.schemas import SessionView
-from tests.support.queues import held
-from tests.support.replay_runs import ORDERS, Asks, Says, order_desk
+from tests.support.queues import capture_tasks
+from tests.support.replay_runs import ORDERS, Reply, ToolCall, order_desk
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import RunStatus, StepStatus, StepType
 from traces.models import Run, Step
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     """Disable the queue: the tests run sessions themselves."""
-    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+    capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 def replayed(run: RecordedRun, fork: int, *overrides: dict[str, Any], **policy: Any) -> tuple[SessionView, list[Step]]:
@@ -93,7 +93,7 @@ def test_agent_with_skipped_check_is_unverified() -> None:
 
 def failing_run() -> RecordedRun:
     """A run whose agent and turn failed with their last tool call."""
-    run = order_desk([("Where is A-1?", (Asks("get_order", {"order_id": "A-1"}, "timed out", StepStatus.ERROR),))])
+    run = order_desk([("Where is A-1?", (ToolCall("get_order", {"order_id": "A-1"}, "timed out", StepStatus.ERROR),))])
     failed = [replace(step, status=StepStatus.ERROR) for step in run.steps[:2]]
     return replace(run, steps=(*failed, *run.steps[2:]), status=RunStatus.FAILED)
 
@@ -112,7 +112,7 @@ def test_containers_fail_with_the_replay() -> None:
 
 
 def test_interrupted_agents_are_not_exact() -> None:
-    run = order_desk([("Where is A-1?", (Asks("get_order", {"order_id": "A-1"}, "lost"), Says("It is lost.")))])
+    run = order_desk([("Where is A-1?", (ToolCall("get_order", {"order_id": "A-1"}, "lost"), Reply("It is lost.")))])
     entry = {"match": {"step": 4}, "tool": {"output": "found"}}
     view, steps = replayed(run, 4, entry, fallback="fail")
     assert view.status == "failed_execution"

@@ -8,7 +8,7 @@ from django.test import Client
 
 from replay.execution import runner, task_names
 from replay.models import OverrideProfile, ReplaySession
-from tests.support.queues import held
+from tests.support.queues import capture_tasks
 from tests.support.replay_runs import order_desk
 from traces.runs.services import record
 
@@ -18,7 +18,7 @@ HUGE = 1e300  # PostgreSQL writes out its 301 digits
 
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+    capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 @pytest.fixture

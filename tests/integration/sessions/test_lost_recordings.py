@@ -20,8 +20,8 @@ from replay.langfuse import run_reader as langfuse_reading
 from replay.sessions import prepare, queries, services
 from replay.sessions.schemas import SessionView
 from tests.support.lost_artifacts import LOSSES, lose
-from tests.support.queues import held
-from tests.support.replay_runs import CONVERSATION, Asks, Says, order_desk
+from tests.support.queues import capture_tasks
+from tests.support.replay_runs import CONVERSATION, Reply, ToolCall, order_desk
 from traces.core.recorded_run import RecordedRun
 from traces.models import Artifact, Run, Step
 from traces.payloads.lost_payloads import Loss
@@ -38,14 +38,14 @@ GOODBYE = {"match": {"step": 9}, "output": "Goodbye."}
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     """Disable the queue: the tests run sessions themselves."""
-    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+    capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 def large_desk() -> RecordedRun:
     """An order desk whose search returns a text that is stored as an artifact."""
     # Hardly compresses, and is another one in each test: damaged files stay.
     large = " ".join(uuid4().hex for _ in range(10_000))
-    turns = (Asks("search_policy", {"query": "all"}, large), Says("There are many policies."))
+    turns = (ToolCall("search_policy", {"query": "all"}, large), Reply("There are many policies."))
     return order_desk((("Which policies are there?", turns), *CONVERSATION), external_id="large")
 
 

@@ -7,7 +7,7 @@ import pytest
 from replay.execution import runner, task_names
 from replay.sessions import prepare, queries, services
 from tests.bench.recordings import desk
-from tests.support.queues import held
+from tests.support.queues import capture_tasks
 from traces.models import Edge
 from traces.runs.services import record
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_old_content_is_traced_to_origin(monkeypatch: pytest.MonkeyPatch) -> None:
-    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+    capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
     run, last = record(desk(220, "long")).run_id, 660
     said = "A colleague was told: Your order A-000001 is shipped. What about mine, which is late as well?"
     edit = {"op": "insert", "index": 2, "content": said}

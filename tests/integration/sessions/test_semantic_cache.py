@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from replay.store import call_cache
-from tests.support.replay_runs import Asks, Says, order_desk
+from tests.support.replay_runs import Reply, ToolCall, order_desk
 from traces.call_index import ignore_lists, tool_calls
 from traces.core.vocabulary import StepStatus
-from traces.models import Run, ToolCall
+from traces.models import Run
+from traces.models import ToolCall as ToolCallRow
 from traces.runs.services import record, retention
 from traces.signatures.ignore_rules import IgnoreRule
 
@@ -19,7 +20,7 @@ LOST = {"query": "what happens with lost parcels"}
 def recorded(
     external_id: str, arguments: Any, result: Any, *, app: str = "desk", status: StepStatus = StepStatus.OK
 ) -> Run:
-    talk = [("Help me.", (Asks("search_policy", arguments, result, status), Says("Here you are.")))]
+    talk = [("Help me.", (ToolCall("search_policy", arguments, result, status), Reply("Here you are.")))]
     return Run.objects.get(id=record(order_desk(talk, external_id=external_id, app=app)).run_id)
 
 
@@ -75,7 +76,7 @@ def test_calls_of_deleted_runs_are_no_hit() -> None:
     with retention():
         other.delete()
     assert answer(source, "what happens with lost parcel") is None
-    assert ToolCall.objects.count() == 1
+    assert ToolCallRow.objects.count() == 1
 
 
 LONG = " ".join(f"the parcel of customer {word} was lost on its way" for word in ("ada", "bo", "cy", "dee", "eve") * 12)
@@ -114,10 +115,10 @@ def test_ignored_fields_are_not_compared() -> None:
     assert hit is not None
     assert (hit.output, hit.location["run"]) == ("a refund", str(earlier.id))
     later = recorded("c", {**LOST, "request_id": "r-3"}, "a later refund")
-    held = ToolCall.objects.count()
+    held = ToolCallRow.objects.count()
     ignore_lists.current("desk")
     ignore_lists.current("desk")
-    assert ToolCall.objects.count() == held + 1  # each call once, however often the list is caught up with
+    assert ToolCallRow.objects.count() == held + 1  # each call once, however often the list is caught up with
     newest = call_cache.similar(source, "search_policy", asked, 0.85, ignore_lists.current("desk"))
     assert newest is not None
     assert newest.location["run"] == str(later.id)

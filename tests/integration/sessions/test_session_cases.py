@@ -11,7 +11,7 @@ from pytest_django import Settings
 from replay.execution import runner, task_names
 from replay.live import providers
 from replay.sessions import prepare, queries, services
-from tests.support.queues import held
+from tests.support.queues import capture_tasks
 from tests.support.replay_runs import order_desk
 from tests.support.servers.provider_server import Exchange, openai_chunk, provider_server
 from tests.unit.cases.test_cases import Case, cases
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+    capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 @contextmanager

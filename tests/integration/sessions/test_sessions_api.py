@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from replay.execution import runner, task_names
-from tests.support.queues import held
+from tests.support.queues import capture_tasks
 from tests.support.replay_runs import order_desk
 from traces.runs.services import record
 
@@ -17,7 +17,7 @@ KEPT = ("reuse", "exact", "source_output_reused")
 
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+    capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 @pytest.fixture

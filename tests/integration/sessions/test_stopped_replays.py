@@ -9,7 +9,7 @@ from replay.execution import runner, task_names
 from replay.models import ReplaySession
 from replay.sessions import prepare, queries, services
 from replay.sessions.schemas import ReplayRequest, SessionView
-from tests.support.queues import held
+from tests.support.queues import capture_tasks
 from tests.support.replay_runs import order_desk
 from traces.models import Run, Step
 from traces.runs.services import record
@@ -27,7 +27,7 @@ ASKS_MORE = {
 @pytest.fixture(autouse=True)
 def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     """Disable the queue: the tests run sessions themselves."""
-    held(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+    capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
 def asked(*entries: dict[str, Any], **policy: Any) -> ReplayRequest:

@@ -17,8 +17,8 @@ from replay import tasks
 from replay.control_replays import attach as control_replays_attach
 from replay.live import providers
 from replay.models import ReplaySession
-from tests.support.queues import held
-from tests.support.replay_runs import Says, order_desk
+from tests.support.queues import capture_tasks
+from tests.support.replay_runs import Reply, order_desk
 from tests.support.servers.provider_server import Exchange, openai_chunk, provider_server
 from traces.core.vocabulary import Label, Reason, RunStatus
 from traces.models import Run
@@ -27,7 +27,7 @@ from traces.runs.services import record
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MODELS: dict[str, Any] = {"type": "model"}
-TALK = [(f"question {turn}", (Says(f"answer {turn}"),)) for turn in range(3)]
+TALK = [(f"question {turn}", (Reply(f"answer {turn}"),)) for turn in range(3)]
 FIRST, SECOND, LAST = 3, 5, 7
 
 
@@ -47,7 +47,7 @@ def queue(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[
     """What would be queued; the test runs it itself."""
     queued: list[tuple[Any, str]] = []
     names = {task.name: task for task in (tasks.execute, tasks.compare)}
-    held(monkeypatch, *names, into=lambda name, id: queued.append((names[name], id)))
+    capture_tasks(monkeypatch, *names, callback=lambda name, id: queued.append((names[name], id)))
     with provider_server(answers) as running:
         settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": f"{running.base_url}/v1"}}
         yield queued

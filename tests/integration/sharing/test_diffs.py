@@ -18,8 +18,8 @@ from diffing.models import DiffReport
 from diffing.schemas.report import DiffList, DiffOptions, DiffPending, DiffStatus
 from diffing.schemas.report import DiffReport as Report
 from tests.support.comparing import agent, failing_refund, fixed_refund, output, tool
-from tests.support.queues import held
-from tests.support.stored_diffs import recorded, shared
+from tests.support.queues import capture_tasks
+from tests.support.stored_diffs import share_diff, store_run
 from traces.core.ids import new_id
 from traces.core.vocabulary import Label, Reason, RunStatus, StepStatus, StepType
 from traces.errors import RunInUse
@@ -57,19 +57,19 @@ def posted(base: Run, candidate: Run, similarity: str = "lexical") -> Any:
 
 @pytest.fixture
 def diff() -> DiffReport:
-    base, candidate = recorded(failing_refund()), recorded(fixed_refund())
+    base, candidate = store_run(failing_refund()), store_run(fixed_refund())
     return services.diff(base_id=base.id, candidate_id=candidate.id, options=LEXICAL)
 
 
 def test_loaded_steps_have_types_and_statuses() -> None:
     """Proofs compare them by identity."""
-    steps = queries.side(recorded(failing_refund()), links=False).steps
+    steps = queries.side(store_run(failing_refund()), links=False).steps
     assert all(isinstance(step.type, StepType) and isinstance(step.status, StepStatus) for step in steps)
     assert {step.status for step in steps} == {StepStatus.OK, StepStatus.ERROR}
 
 
 def test_two_runs_are_compared_and_the_verdict_is_a_sentence() -> None:
-    answer = posted(recorded(failing_refund(), "before"), recorded(fixed_refund(), "after"))
+    answer = posted(store_run(failing_refund(), "before"), store_run(fixed_refund(), "after"))
     assert answer.status_code == 200
     report = Report.model_validate_json(answer.content)
     assert (report.base.name, report.candidate.name) == ("before", "after")
@@ -79,7 +79,7 @@ def test_two_runs_are_compared_and_the_verdict_is_a_sentence() -> None:
 
 
 def test_asking_twice_gives_the_same_report() -> None:
-    base, candidate = recorded(failing_refund()), recorded(fixed_refund())
+    base, candidate = store_run(failing_refund()), store_run(fixed_refund())
     assert posted(base, candidate).content == posted(base, candidate).content
     assert DiffReport.objects.count() == 1
     assert posted(candidate, base).json()["id"] != posted(base, candidate).json()["id"]
@@ -95,7 +95,7 @@ def test_a_ready_report_is_never_computed_again(diff: DiffReport, monkeypatch: p
 
 
 def test_a_replay_is_aligned_by_lineage_over_forks_of_forks() -> None:
-    source = recorded(failing_refund())
+    source = store_run(failing_refund())
     once = forked(source, 7)
     twice = forked(once, 7)
     for base, candidate in ((source, once), (source, twice), (once, twice), (twice, source), (once, forked(source, 7))):
@@ -105,7 +105,7 @@ def test_a_replay_is_aligned_by_lineage_over_forks_of_forks() -> None:
 
 
 def test_a_run_that_is_still_recorded_is_refused() -> None:
-    base = recorded(failing_refund())
+    base = store_run(failing_refund())
     answer = posted(base, traces.open_run(name="now", app="desk"))
     assert (answer.status_code, answer.json()["code"], answer.json()["where"]) == (
         409,
@@ -115,7 +115,7 @@ def test_a_run_that_is_still_recorded_is_refused() -> None:
 
 
 def test_an_unknown_run_is_not_found() -> None:
-    base = recorded(failing_refund())
+    base = store_run(failing_refund())
     body = {"base": str(base.id), "candidate": str(new_id())}
     answer = Client().post("/api/v1/diffs", body, content_type="application/json")
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
@@ -137,7 +137,7 @@ def test_reports_come_as_json_markdown_and_html(diff: DiffReport) -> None:
 
 
 def test_the_list_shows_the_newest_and_those_of_one_run(diff: DiffReport) -> None:
-    other = services.diff(base_id=recorded(failing_refund()).id, candidate_id=diff.candidate_id, options=LEXICAL)
+    other = services.diff(base_id=store_run(failing_refund()).id, candidate_id=diff.candidate_id, options=LEXICAL)
     listed = DiffList.model_validate_json(Client().get("/api/v1/diffs").content).diffs
     assert [one.id for one in listed] == [other.id, diff.id]
     assert listed[0].sentence.startswith("Suspected, not proved: adding")
@@ -148,7 +148,7 @@ def test_the_list_shows_the_newest_and_those_of_one_run(diff: DiffReport) -> Non
 def test_the_number_of_queries_does_not_grow_with_the_runs() -> None:
     def long(count: int, changed: int) -> Run:
         calls = [tool("get", "c1", {"id": n}, {"n": -1 if n == changed else n}) for n in range(count)]
-        return recorded([agent(), *calls, output(f"done with {changed}")])
+        return store_run([agent(), *calls, output(f"done with {changed}")])
 
     def cost(count: int) -> int:
         base, candidate = long(count, -1), long(count, count // 2)
@@ -171,7 +171,7 @@ class TestWithEmbeddings:
     def _extra(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(embeddings, "is_installed", lambda: True)
         monkeypatch.setattr(embeddings, "encode", lambda texts: {text: [1.0, len(text) / 100] for text in texts})
-        self.queued = held(monkeypatch, "diffing.tasks.compute")
+        self.queued = capture_tasks(monkeypatch, "diffing.tasks.compute")
 
     def ask(self, on_commit: DjangoCaptureOnCommitCallbacks, base: Run, candidate: Run) -> Any:
         with on_commit(execute=True):
@@ -180,7 +180,7 @@ class TestWithEmbeddings:
     def test_the_answer_is_a_promise_until_the_worker_is_done(
         self, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
     ) -> None:
-        base, candidate = recorded(failing_refund()), recorded(fixed_refund())
+        base, candidate = store_run(failing_refund()), store_run(fixed_refund())
         answer = self.ask(django_capture_on_commit_callbacks, base, candidate)
         assert answer.status_code == 202
         promised = DiffPending.model_validate_json(answer.content)
@@ -196,7 +196,7 @@ class TestWithEmbeddings:
     def test_the_swapped_report_needs_no_embedding(
         self, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        base, candidate = recorded(failing_refund()), recorded(fixed_refund())
+        base, candidate = store_run(failing_refund()), store_run(fixed_refund())
         first, swapped = (
             self.ask(django_capture_on_commit_callbacks, *sides).json()["id"]
             for sides in ((base, candidate), (candidate, base))
@@ -211,7 +211,7 @@ class TestWithEmbeddings:
     def test_a_failure_is_told_and_asking_again_tries_again(
         self, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        base, candidate = recorded(failing_refund()), recorded(fixed_refund())
+        base, candidate = store_run(failing_refund()), store_run(fixed_refund())
         promised = self.ask(django_capture_on_commit_callbacks, base, candidate).json()["id"]
         with monkeypatch.context() as broken:
             broken.setattr(embeddings, "encode", lambda texts: 1 / 0)
@@ -231,7 +231,7 @@ class TestWithEmbeddings:
     def test_a_report_whose_worker_is_gone_is_given_to_another_one_once(
         self, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
     ) -> None:
-        base, candidate = recorded(failing_refund()), recorded(fixed_refund())
+        base, candidate = store_run(failing_refund()), store_run(fixed_refund())
         promised = self.ask(django_capture_on_commit_callbacks, base, candidate).json()["id"]
         assert services.requeue_unfinished() == 0  # it may still be at work
         DiffReport.objects.update(created_at="2020-01-01T00:00:00Z")
@@ -242,7 +242,7 @@ class TestWithEmbeddings:
         assert services.requeue_unfinished(waiting_for=timedelta(0)) == 0
 
     def test_declining_them_needs_no_worker(self) -> None:
-        assert posted(recorded(failing_refund()), recorded(fixed_refund())).status_code == 200
+        assert posted(store_run(failing_refund()), store_run(fixed_refund())).status_code == 200
         assert self.queued == []
 
 
@@ -260,7 +260,7 @@ class TestNothingChanges:
         ],
     )
     def test_plain_sql_is_refused(self, diff: DiffReport, statement: str, message: str) -> None:
-        _, link = shared(diff.id)
+        _, link = share_diff(diff.id)
         services.revoke(link)
         with pytest.raises(DatabaseError, match=message), transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(statement)

@@ -15,7 +15,7 @@ from diffing.content import embeddings
 from tests.services.workers import running_worker
 from tests.support.comparing import failing_refund, fixed_refund
 from tests.support.patience import wait_until
-from tests.support.stored_diffs import recorded
+from tests.support.stored_diffs import store_run
 from traces.models import Run
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -73,10 +73,10 @@ def compared(client: Client, base: Run, candidate: Run) -> dict[str, Any]:
 
 
 def test_similarity_is_computed_by_workers_that_load_the_model_once(noted: Path, client: Client) -> None:
-    runs = [recorded(failing_refund()), recorded(fixed_refund())]
+    runs = [store_run(failing_refund()), store_run(fixed_refund())]
     with running_worker():
         reports = [compared(client, *pair) for pair in (runs, runs[::-1])]
-        texts = [compared(client, recorded(failing_refund(), f"a{at}"), runs[1]) for at in range(3)]
+        texts = [compared(client, store_run(failing_refund(), f"a{at}"), runs[1]) for at in range(3)]
     assert {report["scores"]["similarity_method"] for report in (*reports, *texts)} == {"embeddings"}
     loads = Counter(noted.read_text().split())
     assert set(loads.values()) == {1}

@@ -13,8 +13,8 @@ from cockpit.http import tokens
 from diffing import queries, services
 from diffing.models import DiffReport, ShareLink
 from diffing.schemas.report import DiffOptions
-from tests.support.comparing import ACCEPTED, failing_refund, fixed_refund
-from tests.support.stored_diffs import recorded, shared
+from tests.support.comparing import CONFIRMATION, failing_refund, fixed_refund
+from tests.support.stored_diffs import share_diff, store_run
 from traces.core.ids import new_id
 
 pytestmark = pytest.mark.django_db
@@ -27,13 +27,13 @@ def _fresh_windows() -> None:
 
 @pytest.fixture
 def diff() -> DiffReport:
-    base, candidate = recorded(failing_refund()), recorded(fixed_refund())
+    base, candidate = store_run(failing_refund()), store_run(fixed_refund())
     return services.diff(base_id=base.id, candidate_id=candidate.id, options=DiffOptions(similarity="lexical"))
 
 
 class TestShareLinks:
     def test_the_token_opens_the_report_and_counts_the_view(self, diff: DiffReport) -> None:
-        token, link = shared(diff.id)
+        token, link = share_diff(diff.id)
         answer = Client().get(f"/api/v1/share/{token}")
         assert answer.content == queries.body(diff.id)
         assert answer["X-Robots-Tag"] == "noindex, nofollow"
@@ -49,20 +49,20 @@ class TestShareLinks:
         assert made.json()["url"].startswith("https://forkpoint.example.com/tool/share/fps_")
 
     def test_it_opens_as_one_html_file_too(self, diff: DiffReport) -> None:
-        token, _ = shared(diff.id)
-        assert ACCEPTED.encode() in Client().get(f"/api/v1/share/{token}", {"format": "html"}).content
+        token, _ = share_diff(diff.id)
+        assert CONFIRMATION.encode() in Client().get(f"/api/v1/share/{token}", {"format": "html"}).content
 
     def test_tokens_are_unguessable_and_kept_as_hashes(self, diff: DiffReport) -> None:
-        tokens = {shared(diff.id)[0] for _ in range(20)}
+        tokens = {share_diff(diff.id)[0] for _ in range(20)}
         assert len(tokens) == 20
         assert all(token.startswith("fps_") and (len(token) - 4) * 6 >= 190 for token in tokens)
         stored = "".join(str(value) for row in ShareLink.objects.values() for value in row.values())
         assert not any(token in stored or token[4:] in stored for token in tokens)
 
     def test_unknown_expired_and_revoked_links_are_one_answer(self, diff: DiffReport) -> None:
-        revoked, link = shared(diff.id)
+        revoked, link = share_diff(diff.id)
         assert Client().delete(f"/api/v1/shares/{link}").json()["revoked_at"]
-        expired, old = shared(diff.id, expires_in_s=60)
+        expired, old = share_diff(diff.id, expires_in_s=60)
         ShareLink.objects.filter(id=old).update(expires_at="2020-01-01T00:00:00Z")
         answers = [Client().get(f"/api/v1/share/{token}") for token in ("fps_nothing", revoked, expired)]
         assert [answer.status_code for answer in answers] == [404, 404, 404]
@@ -73,10 +73,10 @@ class TestShareLinks:
     def test_used_up_switched_off_and_foreign_links_are_the_same_answer(
         self, diff: DiffReport, settings: Settings
     ) -> None:
-        once, _ = shared(diff.id, max_views=1)
-        signed_in, _ = shared(diff.id, audience="signed_in")
-        named, _ = shared(diff.id, audience="people", people=["Ada"])
-        anyone, _ = shared(diff.id)
+        once, _ = share_diff(diff.id, max_views=1)
+        signed_in, _ = share_diff(diff.id, audience="signed_in")
+        named, _ = share_diff(diff.id, audience="people", people=["Ada"])
+        anyone, _ = share_diff(diff.id)
         assert Client().get(f"/api/v1/share/{once}").status_code == 200
         settings.LOGIN_REQUIRED = True
         stranger = Client(headers={"Authorization": f"Bearer {tokens.create(name='Bob', role='viewer')}"})
@@ -93,11 +93,11 @@ class TestShareLinks:
 
     def test_every_closed_link_takes_the_same_statements(self, diff: DiffReport) -> None:
         """So that the time an answer takes tells nothing either."""
-        revoked, link = shared(diff.id)
+        revoked, link = share_diff(diff.id)
         Client().delete(f"/api/v1/shares/{link}")
-        expired, _ = shared(diff.id, expires_in_s=60)
+        expired, _ = share_diff(diff.id, expires_in_s=60)
         ShareLink.objects.filter(expires_at__isnull=False).update(expires_at="2020-01-01T00:00:00Z")
-        used, _ = shared(diff.id, max_views=1)
+        used, _ = share_diff(diff.id, max_views=1)
         Client().get(f"/api/v1/share/{used}")
         made = []
         for token in ("fps_nothing", revoked, expired, used):
@@ -107,7 +107,7 @@ class TestShareLinks:
         assert made == [["SELECT", "UPDATE"]] * 4
 
     def test_a_link_for_named_people_opens_for_them(self, diff: DiffReport, settings: Settings) -> None:
-        token, _ = shared(diff.id, audience="people", people=["Ada", "Eve"])
+        token, _ = share_diff(diff.id, audience="people", people=["Ada", "Eve"])
         settings.LOGIN_REQUIRED = True
         ada = Client(headers={"Authorization": f"Bearer {tokens.create(name='Ada', role='viewer')}"})
         assert ada.get(f"/api/v1/share/{token}").status_code == 200
@@ -115,7 +115,7 @@ class TestShareLinks:
         assert (listed["audience"], listed["people"], listed["views"]) == ("people", ["Ada", "Eve"], 1)
 
     def test_the_last_view_is_given_once(self, diff: DiffReport) -> None:
-        token, link = shared(diff.id, max_views=3)
+        token, link = share_diff(diff.id, max_views=3)
         statuses = [Client().get(f"/api/v1/share/{token}").status_code for _ in range(5)]
         assert statuses == [200, 200, 200, 404, 404]
         assert ShareLink.objects.get(id=link).views == 3
@@ -126,7 +126,7 @@ class TestShareLinks:
     def test_a_link_that_closes_while_it_is_opened_stays_closed(
         self, diff: DiffReport, meanwhile: dict[str, Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        token, link = shared(diff.id, max_views=1)
+        token, link = share_diff(diff.id, max_views=1)
         found = queries.share_for(token, "")
         ShareLink.objects.filter(id=link).update(**meanwhile)
         monkeypatch.setattr(queries, "share_for", lambda *_: found)
@@ -150,11 +150,11 @@ class TestShareLinks:
         assert Client().get(path).json() == {"enabled": False, "shares": []}
 
     def test_a_link_with_time_left_opens(self, diff: DiffReport) -> None:
-        token, _ = shared(diff.id, expires_in_s=60)
+        token, _ = share_diff(diff.id, expires_in_s=60)
         assert Client().get(f"/api/v1/share/{token}").status_code == 200
 
     def test_it_needs_no_login_and_opens_nothing_else(self, diff: DiffReport, settings: Settings) -> None:
-        token, _ = shared(diff.id)
+        token, _ = share_diff(diff.id)
         settings.LOGIN_REQUIRED = True
         stranger = Client(headers={"Authorization": f"Bearer {token}"})
         assert stranger.get(f"/api/v1/share/{token}").status_code == 200
@@ -162,7 +162,7 @@ class TestShareLinks:
         assert {stranger.get(f"/api/v1/{path}").status_code for path in closed} == {401}
 
     def test_revoking_twice_keeps_the_first_time(self, diff: DiffReport) -> None:
-        _, link = shared(diff.id)
+        _, link = share_diff(diff.id)
         first = Client().delete(f"/api/v1/shares/{link}").json()["revoked_at"]
         assert Client().delete(f"/api/v1/shares/{link}").json()["revoked_at"] == first
         assert Client().delete(f"/api/v1/shares/{new_id()}").status_code == 404
@@ -175,7 +175,7 @@ class TestShareLinks:
         assert ("redis" in settings.CACHES["default"]["BACKEND"]) is not settings.EMBEDDED
 
     def test_guessing_is_slowed_down(self, diff: DiffReport) -> None:
-        token, _ = shared(diff.id)
+        token, _ = share_diff(diff.id)
         statuses = [Client().get(f"/api/v1/share/fps_{n}").status_code for n in range(121)]
         assert statuses[-1] == 429
         assert Client().get(f"/api/v1/share/{token}").status_code == 429

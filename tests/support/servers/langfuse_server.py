@@ -100,7 +100,7 @@ def _said(langfuse: LangfuseServer, exchange: Exchange) -> tuple[int, dict[str, 
 def _taken(langfuse: LangfuseServer, body: dict[str, Any]) -> dict[str, Any]:
     successes, errors = [], []
     for event in body["batch"]:
-        if problem := wrong(event):
+        if problem := find_problem(event):
             langfuse.refused.append(problem)
             errors.append({"id": event.get("id"), "status": 400, "message": "Invalid request data", "error": problem})
             continue
@@ -113,7 +113,7 @@ def _taken(langfuse: LangfuseServer, body: dict[str, Any]) -> dict[str, Any]:
     return {"successes": successes, "errors": errors}
 
 
-def wrong(event: dict[str, Any]) -> str:
+def find_problem(event: dict[str, Any]) -> str:
     """What is wrong with an envelope; empty when nothing is."""
     if event.keys() != {"id", "type", "timestamp", "body"}:
         return f"envelope has {sorted(event)}"

@@ -7,9 +7,9 @@ from diffing.compare.run_side import Side, SideStep
 from diffing.schemas.report import DiffReport
 from diffing.sequences.ranked_lists import compare, rank_documents
 from tests.support.comparing import (
-    ACCEPTED,
+    CONFIRMATION,
     PROMPT,
-    REFUSED,
+    REJECTION,
     StepSpec,
     Store,
     agent,
@@ -76,14 +76,14 @@ def test_movement_of_documents(case: Case) -> None:
 
 @cases("causes")
 def test_order_of_changes(case: Case) -> None:
-    base = refund_run(prompt=PROMPT, amount=42, result={"state": "refused"}, status="ok", final=REFUSED)
+    base = refund_run(prompt=PROMPT, amount=42, result={"state": "refused"}, status="ok", final=REJECTION)
     change = case["change"]
     candidate = refund_run(
         prompt=change.get("prompt", PROMPT),
         amount=42,
         result={"state": change.get("result", "refused")},
         status="ok",
-        final=ACCEPTED,
+        final=CONFIRMATION,
         model_name=change.get("model", "m1"),
     )
     attribution = diff_of(base, candidate, derived=True).attribution

@@ -12,11 +12,11 @@ from diffing.report.evidence import with_evidence
 from diffing.schemas.report import DiffOptions, DiffReport
 from diffing.sequences.text_diff import difference_excerpts
 from tests.support.comparing import (
-    ACCEPTED,
+    CONFIRMATION,
     FIX,
     NOW,
     PROMPT,
-    REFUSED,
+    REJECTION,
     StepSpec,
     Store,
     agent,
@@ -87,8 +87,8 @@ def test_an_answer_with_many_other_fields_is_not_named_by_one_of_them() -> None:
         given[3] = replace(given[3], input={"messages": [*messages[:-1], {**messages[-1], "content": order}]})
         return given
 
-    kept = run({"status": "delivered", "total": 42, "id": "A-1042", "customer": "Mira"}, ACCEPTED)
-    gone = run({"status": "cancelled"}, REFUSED)
+    kept = run({"status": "delivered", "total": 42, "id": "A-1042", "customer": "Mira"}, CONFIRMATION)
+    gone = run({"status": "cancelled"}, REJECTION)
     gone[2] = replace(gone[2], reason=Reason.OPERATOR_OVERRIDE)
     found = diff_of(kept, gone, derived=True).attribution
     assert found.primary is not None
@@ -99,7 +99,7 @@ def test_an_answer_with_many_other_fields_is_not_named_by_one_of_them() -> None:
 
 def test_changes_made_together_are_not_told_by_one_of_them() -> None:
     candidate = refund_run(
-        prompt=PROMPT + FIX, amount=42, result={"state": "accepted"}, status="ok", final=ACCEPTED, model_name="m2"
+        prompt=PROMPT + FIX, amount=42, result={"state": "accepted"}, status="ok", final=CONFIRMATION, model_name="m2"
     )
     sentence = diff_of(failing_refund(), candidate, derived=True).attribution.sentence
     assert sentence.startswith("2 changes were made together; which of them is the cause was not tested: adding “")
@@ -108,7 +108,7 @@ def test_changes_made_together_are_not_told_by_one_of_them() -> None:
 
 def test_two_recordings_name_what_else_differs() -> None:
     candidate = refund_run(
-        prompt=PROMPT + FIX, amount=42, result={"state": "accepted"}, status="ok", final=ACCEPTED, model_name="m2"
+        prompt=PROMPT + FIX, amount=42, result={"state": "accepted"}, status="ok", final=CONFIRMATION, model_name="m2"
     )
     sentence = diff_of(failing_refund(), candidate).attribution.sentence
     assert sentence.startswith("Suspected, not proved: adding “Amounts")
@@ -146,8 +146,8 @@ def test_declared_configurations_do_not_hide_a_recorded_change_of_the_model() ->
 
 def test_an_answer_that_somebody_typed_in_needs_no_experiment() -> None:
     candidate = failing_refund()
-    candidate[5] = replace(candidate[5], output={"message": assistant(ACCEPTED)}, reason=Reason.OPERATOR_OVERRIDE)
-    candidate[6] = output(ACCEPTED)
+    candidate[5] = replace(candidate[5], output={"message": assistant(CONFIRMATION)}, reason=Reason.OPERATOR_OVERRIDE)
+    candidate[6] = output(CONFIRMATION)
     found = diff_of(failing_refund(), candidate, derived=True).attribution
     assert found.sentence.startswith("The output of step 6 (model chat) was set by hand, so the outcome differs by")
     assert found.cheapest_experiment == ""
@@ -195,7 +195,7 @@ def test_equal_runs_with_placeholders_have_no_difference() -> None:
 @pytest.mark.parametrize("derived", [True, False])
 def test_what_replays_prove_is_not_told_with_the_doubts_of_before(derived: bool) -> None:
     candidate = refund_run(
-        prompt=PROMPT + FIX, amount=42, result={"state": "accepted"}, status="ok", final=ACCEPTED, model_name="m2"
+        prompt=PROMPT + FIX, amount=42, result={"state": "accepted"}, status="ok", final=CONFIRMATION, model_name="m2"
     )
     before = diff_of(failing_refund(), candidate, derived=derived)
     sentence = with_evidence(before, [evidence(before)]).attribution.sentence

@@ -7,10 +7,10 @@ import pytest
 
 from diffing.schemas.report import DiffReport
 from tests.support.comparing import (
-    ACCEPTED,
+    CONFIRMATION,
     FIX,
     PROMPT,
-    REFUSED,
+    REJECTION,
     StepSpec,
     Store,
     agent,
@@ -57,8 +57,8 @@ def overridden_refund() -> list[StepSpec]:
     result: JSONObject = {"state": "accepted"}
     before = cast(list[JSONObject], cast(JSONObject, given[5].input)["messages"])
     given[4] = replace(given[4], output=result, status="ok", reason=Reason.OPERATOR_OVERRIDE)
-    given[5] = model([*before[:-1], tool_message("c2", result)], assistant(ACCEPTED))
-    given[6] = output(ACCEPTED)
+    given[5] = model([*before[:-1], tool_message("c2", result)], assistant(CONFIRMATION))
+    given[6] = output(CONFIRMATION)
     return given
 
 
@@ -67,7 +67,7 @@ def test_a_fixed_prompt_is_named_with_what_it_changed_on_the_way() -> None:
     assert found.sentence == (
         "Adding “Amounts of issue_refund are in euros.” to the system prompt changed issue_refund's amount from 4200 "
         "to 42, so issue_refund succeeded instead of failing, "
-        f"and the answer is now “{ACCEPTED}” instead of “{REFUSED}”"
+        f"and the answer is now “{CONFIRMATION}” instead of “{REJECTION}”"
     )
     assert (found.verdict, found.confidence) == ("cause", "medium")
     assert found.primary is not None
@@ -109,14 +109,15 @@ def test_an_operators_tool_answer_is_a_known_cause() -> None:
     assert found.primary is not None
     assert (found.primary.category, found.confidence) == ("tool", "medium")
     assert found.sentence == (
-        f"Changing issue_refund's state from refused to accepted changed the answer from “{REFUSED}” to “{ACCEPTED}”"
+        "Changing issue_refund's state from refused to accepted changed the answer "
+        f"from “{REJECTION}” to “{CONFIRMATION}”"
     )
     assert any("The fork overrides the output" in line for line in found.evidence)
 
 
 def test_a_model_switch_alone_is_the_cause() -> None:
     candidate = refund_run(
-        prompt=PROMPT, amount=42, result={"state": "accepted"}, status="ok", final=ACCEPTED, model_name="m2"
+        prompt=PROMPT, amount=42, result={"state": "accepted"}, status="ok", final=CONFIRMATION, model_name="m2"
     )
     found = diff_of(failing_refund(), candidate, derived=True).attribution
     assert found.sentence.startswith("Switching the model from m1 to m2 changed issue_refund's amount from 4200 to 42")
@@ -125,7 +126,7 @@ def test_a_model_switch_alone_is_the_cause() -> None:
 
 def test_of_two_changes_the_rules_choose_and_the_other_stays_an_alternative() -> None:
     candidate = refund_run(
-        prompt=PROMPT + FIX, amount=42, result={"state": "accepted"}, status="ok", final=ACCEPTED, model_name="m2"
+        prompt=PROMPT + FIX, amount=42, result={"state": "accepted"}, status="ok", final=CONFIRMATION, model_name="m2"
     )
     found = diff_of(failing_refund(), candidate, derived=True).attribution
     assert found.primary is not None
@@ -194,7 +195,7 @@ def test_what_cannot_reach_the_answer_is_ruled_out_with_its_reason() -> None:
 
 
 def test_a_change_without_effect_on_the_answer_is_no_cause() -> None:
-    base = refund_run(prompt=PROMPT, amount=42, result={"state": "accepted"}, status="ok", final=ACCEPTED)
+    base = refund_run(prompt=PROMPT, amount=42, result={"state": "accepted"}, status="ok", final=CONFIRMATION)
     found = diff_of(base, fixed_refund(), derived=True).attribution
     assert (found.verdict, found.primary) == ("no_effect", None)
     assert found.sentence == (

@@ -142,7 +142,7 @@ def test_recorded_text_stays_text_in_markdown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "unit", "said"),
+    ("value", "unit", "text"),
     [
         (None, "", "unknown"),
         (0, "", "0"),
@@ -152,8 +152,8 @@ def test_recorded_text_stays_text_in_markdown() -> None:
         (5.0, "", "+5"),
     ],
 )
-def test_differences_carry_their_sign(value: float | None, unit: str, said: str) -> None:
-    assert format_difference(value, unit) == said
+def test_differences_carry_their_sign(value: float | None, unit: str, text: str) -> None:
+    assert format_difference(value, unit) == text
 
 
 def test_steps_that_differ_are_counted_in_one_way(refund: DiffReport) -> None:

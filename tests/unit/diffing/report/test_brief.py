@@ -10,7 +10,7 @@ from diffing.report.evidence import with_evidence
 from diffing.schemas.evidence import CheapestExperiment, NoiseGate
 from diffing.schemas.report import DiffReport
 from tests.support.comparing import (
-    ACCEPTED,
+    CONFIRMATION,
     FIX,
     PROMPT,
     StepSpec,
@@ -75,7 +75,7 @@ def test_run_compared_with_itself() -> None:
 
 
 def test_no_effect_names_changes_without_next_step() -> None:
-    base = refund_run(prompt=PROMPT, amount=42, result={"state": "accepted"}, status="ok", final=ACCEPTED)
+    base = refund_run(prompt=PROMPT, amount=42, result={"state": "accepted"}, status="ok", final=CONFIRMATION)
     lines = brief(diff_of(base, fixed_refund(), derived=True))
     assert lines.changed.startswith("Adding “Amounts of issue_refund are in euros.”")
     assert lines.confidence == "nothing to explain"
@@ -91,7 +91,7 @@ def test_placeholders_are_a_caution() -> None:
 
 def test_several_changes_are_counted() -> None:
     candidate = refund_run(
-        prompt=PROMPT + FIX, amount=42, result={"state": "accepted"}, status="ok", final=ACCEPTED, model_name="m2"
+        prompt=PROMPT + FIX, amount=42, result={"state": "accepted"}, status="ok", final=CONFIRMATION, model_name="m2"
     )
     lines = brief(diff_of(failing_refund(), candidate, derived=True))
     assert "; switching the model from m1 to m2." in lines.changed
@@ -141,7 +141,7 @@ def test_replays_are_the_reason(findings: dict[str, Any], reason: str, next_step
     lines = brief(with_evidence(report, [evidence(report, **findings)]))
     assert reason in lines.why
     # The conclusion of a proof does not quote the answer.
-    assert f"The answer is “{ACCEPTED}” instead of" in lines.changed
+    assert f"The answer is “{CONFIRMATION}” instead of" in lines.changed
     assert "4 replays (0 live), 9 steps re-executed" in lines.why
     assert next_step in lines.next
 
@@ -248,8 +248,8 @@ def test_later_cause_is_not_called_first() -> None:
 
 def test_manual_answer_leaves_nothing_to_explain() -> None:
     candidate = failing_refund()
-    candidate[5] = replace(candidate[5], output={"message": assistant(ACCEPTED)}, reason=Reason.OPERATOR_OVERRIDE)
-    candidate[6] = output(ACCEPTED)
+    candidate[5] = replace(candidate[5], output={"message": assistant(CONFIRMATION)}, reason=Reason.OPERATOR_OVERRIDE)
+    candidate[6] = output(CONFIRMATION)
     lines = brief(diff_of(failing_refund(), candidate, derived=True))
     assert lines.why.startswith("The answer was set by hand")
     assert lines.next == "Nothing is open."

@@ -15,9 +15,9 @@ from tests.support.agent_runs import (
     ORIGIN,
     RESEARCH,
     SEARCH,
-    Asks,
-    Says,
+    Reply,
     Shape,
+    ToolCall,
     Turn,
     agent_run,
 )
@@ -39,8 +39,8 @@ from traces.core.vocabulary import StepType
 
 AGENT = replace(RESEARCH, answering_type=StepType.AGENT)
 SECOND = replace(ORIGIN, answering_type=StepType.AGENT)
-BRIDGE = Asks("research", {"task": "find out how wide the bridge is"})
-CURT = replace(AGENT, turns=((HEIGHT,), Says("Yes.")))
+BRIDGE = ToolCall("research", {"task": "find out how wide the bridge is"})
+CURT = replace(AGENT, turns=((HEIGHT,), Reply("Yes.")))
 
 
 def last_results(outcome: ReplayOutcome) -> list[JSONValue]:
@@ -182,7 +182,7 @@ def test_search_with_same_query_is_reused() -> None:
 
 @pytest.mark.parametrize("library", [True, False])
 def test_search_with_new_query_runs_again(library: bool) -> None:
-    other_call = Asks("search", {"query": "tickets for the bridge"})
+    other_call = ToolCall("search", {"query": "tickets for the bridge"})
     outcome = search_again(calls(other_call), final_answer("Nine euros."), library=library)
     expected = "live_retrieval" if library else "simulation_policy_fallback"
     assert labels(outcome.events)[3] == f"simulated {expected}"
@@ -232,7 +232,7 @@ def _with_task(run: RecordedRun, *, name: str, task: str) -> RecordedRun:
 
 def test_agent_without_evidence_answers_no_call() -> None:
     run = _with_task(
-        agent_run(((replace(AGENT, turns=(Says("Something else."),)),), ANSWER)), name="clerk", task="tidy up"
+        agent_run(((replace(AGENT, turns=(Reply("Something else."),)),), ANSWER)), name="clerk", task="tidy up"
     )
     outcome = replay_answers(
         replace(run, steps=tuple(map(_without_words, run.steps))), 0, calls(BUILDER), final_answer("Done.")

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from replay.core.calls import CachedAnswer
 from replay.engine.replayer import Replayer
-from tests.support.agent_runs import ANSWER, HEIGHT, RESEARCH, Says, agent_run
+from tests.support.agent_runs import ANSWER, HEIGHT, RESEARCH, Reply, agent_run
 from tests.unit.replay.engine.test_replayer import MemoryEnvironment, labels, replay, resolved_step
 from tests.unit.replay.loops.test_subagents import number
 from traces.core.json_types import JSONObject, JSONValue
@@ -27,7 +27,7 @@ class CacheEnvironment(MemoryEnvironment):
 
 def reported_verdict() -> RecordedRun:
     """A run whose report repeats the verdict of an agent; no model said the score."""
-    agent = replace(RESEARCH, answering_type=StepType.AGENT, turns=((HEIGHT,), Says("Yes.")))
+    agent = replace(RESEARCH, answering_type=StepType.AGENT, turns=((HEIGHT,), Reply("Yes.")))
     run = agent_run(((agent,), ANSWER))
     steps = [replace(step, output=VERDICT) if step.name == "researcher" else step for step in run.steps]
     researcher = next(step.key for step in steps if step.name == "researcher")
@@ -39,7 +39,7 @@ def reported_verdict() -> RecordedRun:
 
 def two_verdicts() -> RecordedRun:
     """An agent that hands over its first answer, while its output is the second; a report repeats the first."""
-    agent = replace(RESEARCH, answering_type=StepType.AGENT, turns=(Says("Yes."),))
+    agent = replace(RESEARCH, answering_type=StepType.AGENT, turns=(Reply("Yes."),))
     run = agent_run(((agent,), ANSWER))
     researcher, first = (run.steps[number(run, type, 1) - 1] for type in (StepType.AGENT, StepType.MODEL))
     second = replace(first, key="second", output={"message": {"role": "assistant", "content": "300 metres."}})

@@ -22,7 +22,7 @@ from replay.overrides.profile import OverrideProfile
 from replay.planning import conflicts
 from replay.planning.plan_environment import Sources
 from replay.planning.planner import plan
-from tests.support.replay_runs import CONVERSATION, ORDERS, Asks, Says, graph_of, order_desk
+from tests.support.replay_runs import CONVERSATION, ORDERS, Reply, ToolCall, graph_of, order_desk
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import Label, Reason, StepType
@@ -295,11 +295,14 @@ words = st.sampled_from(["lost", "parcel", "refund", "monday", "carrier", "north
 texts = st.lists(words, min_size=3, max_size=12).map(" ".join)
 results = st.one_of(texts, st.sampled_from(list(ORDERS.values())), st.none(), st.integers(-9, 99999))
 asks = st.builds(
-    Asks, st.sampled_from(["get_order", "search_policy", "send_email"]), st.fixed_dictionaries({"q": texts}), results
+    ToolCall,
+    st.sampled_from(["get_order", "search_policy", "send_email"]),
+    st.fixed_dictionaries({"q": texts}),
+    results,
 )
 conversations = st.lists(
     st.tuples(
-        texts, st.tuples(st.lists(asks, max_size=3), st.builds(Says, texts)).map(lambda pair: (*pair[0], pair[1]))
+        texts, st.tuples(st.lists(asks, max_size=3), st.builds(Reply, texts)).map(lambda pair: (*pair[0], pair[1]))
     ),
     min_size=1,
     max_size=3,
@@ -339,7 +342,7 @@ def test_execution_labels_steps_as_planned(fork: Replay) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(forks(), st.lists(st.one_of(texts, asks), min_size=1, max_size=6))
-def test_every_step_counts_once_without_gaps(fork: Replay, answers: list[str | Asks]) -> None:
+def test_every_step_counts_once_without_gaps(fork: Replay, answers: list[str | ToolCall]) -> None:
     waiting = list(answers)
 
     def model(call: Call) -> JSONObject:

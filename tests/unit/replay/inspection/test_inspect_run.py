@@ -16,7 +16,7 @@ from replay.inspection.core.places import Place, PlaceKind, StepContent
 from replay.inspection.core.step_contents import closure, contents
 from replay.resolution.side_effects import looks_like_write
 from tests.bench.places.labelled import places, read, steps_of
-from tests.support.replay_runs import Asks, Says, Turn, order_desk
+from tests.support.replay_runs import Reply, ToolCall, Turn, order_desk
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
@@ -49,7 +49,7 @@ def kinds(steps: Sequence[StepContent]) -> list[tuple[PlaceKind, int | None, tup
 
 
 def test_failed_step_names_its_producers() -> None:
-    run = desk(Asks("get_order", {"id": "W-4410"}, "no such order", StepStatus.ERROR), Says("I cannot find it."))
+    run = desk(ToolCall("get_order", {"id": "W-4410"}, "no such order", StepStatus.ERROR), Reply("I cannot find it."))
     [place] = places_of(run, PlaceKind.FAILED_STEP)
     steps = steps_of(run)
     tool = next(step for step in steps if step.type is StepType.TOOL)
@@ -101,7 +101,7 @@ def test_result_without_error(result: JSONValue) -> None:
 
 
 def test_hidden_error_of_ended_step() -> None:
-    run = desk(Asks("get_order", {"id": "W-4410"}, "Error: order not found"), Says("I cannot find it."))
+    run = desk(ToolCall("get_order", {"id": "W-4410"}, "Error: order not found"), Reply("I cannot find it."))
     [place] = places_of(run, PlaceKind.HIDDEN_ERROR)
     assert place.text == "Error: order not found"
 
@@ -128,7 +128,7 @@ def test_loop_of_other_calls_keeps_repeats() -> None:
 
 
 def test_claim_without_support() -> None:
-    run = desk(Asks("get_order", {"id": "W-4410"}, ORDER), Says("There are 37 lamps in the order W-4410."))
+    run = desk(ToolCall("get_order", {"id": "W-4410"}, ORDER), Reply("There are 37 lamps in the order W-4410."))
     [place] = places_of(run, PlaceKind.UNSUPPORTED_CLAIM)
     assert place.path == "/message/content"
     assert "states 37," in place.title
@@ -152,29 +152,31 @@ def test_claim_without_support() -> None:
 )
 def test_supported_value_is_no_claim(answer: str) -> None:
     order: JSONObject = {**ORDER, "account": "55667788", "date": "2025-03-14", "time": "09:30"}
-    run = desk(Asks("get_order", {"id": "W-4410"}, order), Says(answer))
+    run = desk(ToolCall("get_order", {"id": "W-4410"}, order), Reply(answer))
     assert not places_of(run, PlaceKind.UNSUPPORTED_CLAIM)
 
 
 def test_sum_of_listed_prices_is_supported() -> None:
     items: JSONValue = [{"price": 12.35}, {"price": 7.40}, {"price": 100.11}]
-    supported_run = desk(Asks("get_order", {"id": "W-4410"}, {"items": items}), Says("In all that is 119.86 euros."))
-    wrong = desk(Asks("get_order", {"id": "W-4410"}, {"items": items}), Says("In all that is 121.86 euros."))
+    supported_run = desk(
+        ToolCall("get_order", {"id": "W-4410"}, {"items": items}), Reply("In all that is 119.86 euros.")
+    )
+    wrong = desk(ToolCall("get_order", {"id": "W-4410"}, {"items": items}), Reply("In all that is 121.86 euros."))
     assert not places_of(supported_run, PlaceKind.UNSUPPORTED_CLAIM)
     assert places_of(wrong, PlaceKind.UNSUPPORTED_CLAIM)
 
 
 def test_own_words_support_nothing() -> None:
-    run = order_desk([("Hello", (Says("You have 37 points."),)), ("Sure?", (Says("Yes, 37 points."),))])
+    run = order_desk([("Hello", (Reply("You have 37 points."),)), ("Sure?", (Reply("Yes, 37 points."),))])
     [place] = places_of(run, PlaceKind.UNSUPPORTED_CLAIM)
     assert "states 37," in place.title
 
 
 def test_write_with_unsupported_value() -> None:
     run = desk(
-        Asks("get_order", {"id": "W-4410"}, ORDER),
-        Asks("cancel_order", {"id": "W-4411", "reason": "The order W-4411 came late again"}, "ok"),
-        Says("Done."),
+        ToolCall("get_order", {"id": "W-4410"}, ORDER),
+        ToolCall("cancel_order", {"id": "W-4411", "reason": "The order W-4411 came late again"}, "ok"),
+        Reply("Done."),
     )
     [claim] = places_of(run, PlaceKind.UNSUPPORTED_CLAIM)
     [write] = places_of(run, PlaceKind.WRITE_FROM_CLAIM)
@@ -183,7 +185,7 @@ def test_write_with_unsupported_value() -> None:
 
 
 def test_reading_with_unsupported_value_is_no_write() -> None:
-    run = desk(Asks("get_order", {"id": "W-4411"}, ORDER), Says("Done."))
+    run = desk(ToolCall("get_order", {"id": "W-4411"}, ORDER), Reply("Done."))
     assert not places_of(run, PlaceKind.WRITE_FROM_CLAIM)
 
 

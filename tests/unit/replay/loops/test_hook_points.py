@@ -14,7 +14,7 @@ from replay.core.events import Divergence, Event, StepResolved, StepSkipped
 from replay.core.hooks import PASS, AppendContext, Deny, Hooks, ModifyArgs, Outcome, Stop, SystemMessage
 from replay.engine.replayer import Replayer
 from replay.overrides.policy import Policy
-from tests.support.agent_runs import Asks, Says, agent_run
+from tests.support.agent_runs import Reply, ToolCall, agent_run
 from tests.unit.replay.engine.test_replayer import MemoryEnvironment, Replay, labels, replay
 from tests.unit.replay.planning.test_planner import count_steps, forks, texts
 from traces.core.json_types import JSONObject, JSONValue
@@ -105,9 +105,9 @@ def decides(hook_event: HookEvent, outcome: Outcome, *, only_once: bool = True) 
 
 
 TALK = (
-    [Asks("look_up", {"about": "the tower"}, "It is old.")],
-    [Asks("measure", {"about": "the tower"}, "90 metres.")],
-    Says("The old tower is 90 metres high."),
+    [ToolCall("look_up", {"about": "the tower"}, "It is old.")],
+    [ToolCall("measure", {"about": "the tower"}, "90 metres.")],
+    Reply("The old tower is 90 metres high."),
 )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.agent_runs import Asks
+from tests.support.agent_runs import ToolCall
 from tests.unit.replay.loops.test_subagents import calls, final_answer, number, replay_answers, results
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepType
@@ -152,7 +152,7 @@ def test_claude_sub_agent_answer_reaches_session(index: int) -> None:
     outcome = replay_answers(
         run,
         place,
-        calls(Asks("Bash", {"command": "ls all"})),
+        calls(ToolCall("Bash", {"command": "ls all"})),
         final_answer("There are nine."),
         final_answer("So nine."),
     )
@@ -164,8 +164,8 @@ def test_claude_sub_agent_answer_reaches_session(index: int) -> None:
 
 def test_claude_sub_agent_gets_new_task() -> None:
     run = claude_session()
-    green = Asks("Task", {"prompt": "find every green book there is", "description": "green"})
-    blue = Asks("Task", {"prompt": "count the blue books", "description": "count the"})
+    green = ToolCall("Task", {"prompt": "find every green book there is", "description": "green"})
+    blue = ToolCall("Task", {"prompt": "count the blue books", "description": "count the"})
     outcome = replay_answers(
         run, 0, calls(green, blue), final_answer("There is one green book."), final_answer("Six books.")
     )
@@ -176,8 +176,8 @@ def test_claude_sub_agent_gets_new_task() -> None:
 @pytest.mark.parametrize("a_node_each", [False, True])
 def test_graph_loop_is_followed_through_nodes(a_node_each: bool) -> None:
     run = graph_run(a_node_each=a_node_each)
-    oslo, rome = Asks("weather", {"city": "Oslo"}), Asks("weather", {"city": "Rome"})
-    bergen = Asks("weather", {"city": "Bergen"})
+    oslo, rome = ToolCall("weather", {"city": "Oslo"}), ToolCall("weather", {"city": "Rome"})
+    bergen = ToolCall("weather", {"city": "Bergen"})
     outcome = replay_answers(run, 0, calls(rome, bergen), calls(oslo), final_answer("Rome."))
     assert not any("not followed" in text for text in outcome.divergences)
     assert [tool.split()[:2] for tool in outcome.tools] == [

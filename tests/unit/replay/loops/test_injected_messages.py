@@ -8,7 +8,7 @@ import pytest
 
 from replay.core.calls import Call
 from replay.overrides.policy import Policy
-from tests.support.agent_runs import ANSWER, HEIGHT, Asks
+from tests.support.agent_runs import ANSWER, HEIGHT, ToolCall
 from tests.unit.replay.engine.test_replayer import labels, replay
 from tests.unit.replay.loops.test_subagents import BRIDGE_CALL, ReplayOutcome, calls, final_answer, script
 from traces.core.json_types import JSONObject, JSONValue
@@ -28,7 +28,7 @@ class _Recorder:
         self.steps = [RecordedStep(key="main", type=StepType.AGENT, name="guide", input={"task": "guide"})]
         self.messages: list[JSONValue] = [QUESTION]
 
-    def model(self, request: Asks | None) -> None:
+    def model(self, request: ToolCall | None) -> None:
         key = f"m{len(self.steps)}"
         message: JSONObject = {"role": "assistant", "content": ANSWER.text}
         if request is not None:
@@ -71,7 +71,7 @@ def searching(role: str = "system") -> RecordedRun:
     recorder = _Recorder(role, with_results=True)
     recorder.model(HEIGHT)
     recorder.search(f"guide to: {HEIGHT.result}", OPENING)
-    recorder.model(Asks("look_up", {"what": "prices of tickets"}, "Prices are on the list at the gate."))
+    recorder.model(ToolCall("look_up", {"what": "prices of tickets"}, "Prices are on the list at the gate."))
     recorder.search("guide to: Prices are on the list at the gate.", PRICES)
     recorder.model(None)
     return recorder.run()
@@ -141,11 +141,11 @@ def test_message_of_unknown_origin_ends_loop() -> None:
 
 def test_search_answers_call_without_id() -> None:
     recorder = _Recorder("user", with_results=False)
-    recorder.model(Asks("search", {"query": "opening hours of the tower"}))
+    recorder.model(ToolCall("search", {"query": "opening hours of the tower"}))
     recorder.search("opening hours of the tower", OPENING)
     recorder.model(None)
     outcome = replay_search(
-        recorder.run(), calls(Asks("search", {"query": "prices at the tower"})), final_answer("12 euros.")
+        recorder.run(), calls(ToolCall("search", {"query": "prices at the tower"})), final_answer("12 euros.")
     )
     assert injected_texts(outcome.messages_of(outcome.models[1]), "user") == [
         "Found:\nNew words about prices at the tower"

@@ -17,9 +17,9 @@ from tests.support.agent_runs import (
     RESEARCH,
     SUB_AGENT,
     TEAM,
-    Asks,
-    Says,
+    Reply,
     Shape,
+    ToolCall,
     Turn,
     agent_run,
 )
@@ -29,10 +29,10 @@ from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepType
 
 BOTH_SHAPES = pytest.mark.parametrize("shape", ["flat", "nodes"])
-BRIDGE_CALL = Asks("measure", {"what": "the bridge"})
+BRIDGE_CALL = ToolCall("measure", {"what": "the bridge"})
 
 
-def calls(*requests: Asks) -> JSONObject:
+def calls(*requests: ToolCall) -> JSONObject:
     return {
         "content": None,
         "tool_calls": [
@@ -184,7 +184,7 @@ def test_uncalled_sub_agent_is_skipped_whole(shape: Shape) -> None:
 @BOTH_SHAPES
 def test_rerun_sub_agent_keeps_system_prompt(shape: Shape) -> None:
     run = agent_run(SUB_AGENT, shape=shape)
-    new_call = Asks("research", {"task": "find out how wide the bridge is"})
+    new_call = ToolCall("research", {"task": "find out how wide the bridge is"})
     outcome = replay_answers(
         run, 0, calls(new_call), calls(BRIDGE_CALL), final_answer("It is 9 metres wide."), final_answer("9 metres.")
     )
@@ -240,7 +240,7 @@ def test_plan_names_loop_in_containers(shape: Shape) -> None:
 
 
 def test_unchanged_shapes_stay_exact() -> None:
-    talks: list[Sequence[Turn]] = [PARALLEL, SUB_AGENT, TEAM, ((RESEARCH, HEIGHT), (AGE,), ANSWER), (Says("Hello."),)]
+    talks: list[Sequence[Turn]] = [PARALLEL, SUB_AGENT, TEAM, ((RESEARCH, HEIGHT), (AGE,), ANSWER), (Reply("Hello."),)]
     for turns in talks:
         for shape in ("flat", "nodes"):
             events = replay(

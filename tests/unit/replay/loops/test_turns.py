@@ -10,15 +10,15 @@ from replay.core.calls import CachedAnswer
 from replay.core.events import StepResolved
 from replay.engine.replayer import Replayer
 from replay.overrides.policy import Policy
-from tests.support.replay_runs import ORDERS, POLICY, Asks, Says, Turn, order_desk
+from tests.support.replay_runs import ORDERS, POLICY, Reply, ToolCall, Turn, order_desk
 from tests.unit.replay.engine.test_replayer import MemoryEnvironment, replay
 from traces.core.json_types import JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepStatus, StepType
 
-LOOK_UP = Asks("get_order", {"order_id": "A-1"}, ORDERS["A-1"])
-SEARCH = Asks("search_policy", {"query": "what happens with lost parcels"}, POLICY)
-LOSS, REFUND = Says("Your order A-1 was lost on its way."), Says("You get a full refund.")
+LOOK_UP = ToolCall("get_order", {"order_id": "A-1"}, ORDERS["A-1"])
+SEARCH = ToolCall("search_policy", {"query": "what happens with lost parcels"}, POLICY)
+LOSS, REFUND = Reply("Your order A-1 was lost on its way."), Reply("You get a full refund.")
 FOLLOW_UP = "Has anything happened to it since?"
 
 
@@ -36,7 +36,7 @@ def outcomes(run: RecordedRun, *entries: JSONValue, fork: int = 1) -> list[str]:
     return [f"{event.call.callee} {event.answer.status} {event.answer.reason}" for event in resolutions]
 
 
-def asking(step: int, *requests: Asks) -> JSONValue:
+def asking(step: int, *requests: ToolCall) -> JSONValue:
     tool_calls: list[JSONValue] = [
         {"id": f"new{at}", "name": request.tool, "arguments": request.arguments} for at, request in enumerate(requests)
     ]
@@ -71,14 +71,14 @@ def test_recorded_failure_is_retried() -> None:
 
 def test_skipped_call_was_not_made() -> None:
     run = talk(("Where is it?", (LOOK_UP, SEARCH, LOSS)))
-    new_call = Asks("get_order", {"order_id": "A-2"}, None)
+    new_call = ToolCall("get_order", {"order_id": "A-2"}, None)
     first, *_, last = outcomes(run, asking(2, new_call), asking(6, LOOK_UP))
     assert [first, last] == ["get_order ok side_effect_blocked"] * 2
 
 
 def test_unanswered_call_did_not_succeed() -> None:
     run = talk(("Where is it?", (LOOK_UP, LOSS)))
-    new_call = Asks("get_order", {"order_id": "A-2"}, None)
+    new_call = ToolCall("get_order", {"order_id": "A-2"}, None)
     assert outcomes(run, asking(2, new_call, new_call)) == ["get_order ok side_effect_blocked"] * 2
 
 
@@ -94,7 +94,7 @@ class Remembers(MemoryEnvironment):
     ("recipient", "reason"), [("ada", "side_effect_blocked"), ("bob", "cache_hit_signature_match")]
 )
 def test_non_idempotent_call_is_not_reused(recipient: str, reason: str) -> None:
-    run = talk(("Tell Ada.", (Asks("send_email", {"to": "ada"}, "sent"), LOSS)))
+    run = talk(("Tell Ada.", (ToolCall("send_email", {"to": "ada"}, "sent"), LOSS)))
     tools: JSONValue = [{"name": "send_email", "idempotent": False}]
     steps = [
         replace(step, input={**step.input, "tools": tools})
@@ -102,7 +102,7 @@ def test_non_idempotent_call_is_not_reused(recipient: str, reason: str) -> None:
         else step
         for step in run.steps
     ]
-    fork = replay(asking(4, Asks("send_email", {"to": recipient}, None)), run=replace(run, steps=tuple(steps)))
+    fork = replay(asking(4, ToolCall("send_email", {"to": recipient}, None)), run=replace(run, steps=tuple(steps)))
     replayer = Replayer(fork.context(Remembers(payloads=fork.payloads)))
     x = [event for event in replayer.run() if isinstance(event, StepResolved) and event.call.type is StepType.TOOL]
     assert [event.answer.reason for event in x] == [reason]

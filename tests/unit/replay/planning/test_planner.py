@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from replay.core.calls import Call
 from replay.core.events import Divergence, Event, StepResolved, StepSkipped, StepsReused
 from replay.overrides.policy import Policy
-from tests.support.agent_runs import Asks, Says, Turn, agent_run
+from tests.support.agent_runs import Reply, ToolCall, Turn, agent_run
 from tests.unit.replay.engine.test_replayer import Replay, labels, planned_labels
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
@@ -20,16 +20,16 @@ words = st.sampled_from(["tower", "bridge", "river", "old", "built", "metres", "
 texts = st.lists(words, min_size=3, max_size=10).map(" ".join)
 arguments = st.fixed_dictionaries({"about": texts})
 results = st.one_of(texts, st.fixed_dictionaries({"text": texts, "found": st.integers(0, 999)}), st.none())
-plain = st.builds(Asks, st.sampled_from(["look_up", "measure"]), arguments, results)
+plain = st.builds(ToolCall, st.sampled_from(["look_up", "measure"]), arguments, results)
 
 
-def _talk(requests: st.SearchStrategy[Asks], most: int) -> st.SearchStrategy[Sequence[Turn]]:
+def _talk(requests: st.SearchStrategy[ToolCall], most: int) -> st.SearchStrategy[Sequence[Turn]]:
     batches = st.lists(st.lists(requests, min_size=1, max_size=3), max_size=most)
-    return st.tuples(batches, st.builds(Says, texts)).map(lambda pair: (*pair[0], pair[1]))
+    return st.tuples(batches, st.builds(Reply, texts)).map(lambda pair: (*pair[0], pair[1]))
 
 
 agents = st.builds(
-    Asks,
+    ToolCall,
     st.just("research"),
     st.fixed_dictionaries({"task": texts}),
     st.none(),
@@ -37,7 +37,7 @@ agents = st.builds(
     st.sampled_from([StepType.TOOL, StepType.AGENT]),
 )
 searches = st.builds(
-    Asks,
+    ToolCall,
     st.just("search"),
     st.fixed_dictionaries({"query": texts}),
     st.lists(texts, max_size=2),
@@ -100,7 +100,7 @@ def _of_model() -> st.SearchStrategy[Any]:
 def _asking() -> st.SearchStrategy[Any]:
     """An output override that requests tool calls, some of them recorded."""
 
-    def requests_output(requests: list[Asks]) -> JSONObject:
+    def requests_output(requests: list[ToolCall]) -> JSONObject:
         calls: list[JSONValue] = [
             {"id": f"if{at}", "name": request.tool, "arguments": request.arguments}
             for at, request in enumerate(requests)
@@ -161,7 +161,7 @@ def test_labels_with_same_calls_match_plan(fork: Replay) -> None:
 
 @many
 @given(forks(), st.lists(st.one_of(texts, st.lists(st.one_of(plain, agents), min_size=1, max_size=3)), max_size=8))
-def test_every_source_step_counts_once(fork: Replay, answers: list[str | list[Asks]]) -> None:
+def test_every_source_step_counts_once(fork: Replay, answers: list[str | list[ToolCall]]) -> None:
     waiting = list(answers)
 
     def model(call: Call) -> JSONObject:

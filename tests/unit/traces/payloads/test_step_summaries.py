@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.recordings import asks, order_run, says, user
+from tests.support.recordings import assistant, assistant_call, order_run, user
 from tests.unit.traces.payloads.test_parts import VALUES
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
@@ -21,12 +21,12 @@ def _line(type: StepType, input: JSONValue, output: JSONValue, tool_name: str = 
         (StepType.TOOL, {"order_id": "A-1042"}, None, "name(A-1042)"),
         (StepType.TOOL, {"a": 1, "b": [True, None]}, None, "name(1, [true, null])"),
         (StepType.TOOL, None, None, "name()"),
-        (StepType.MODEL, {}, {"message": asks("c", "A-1")}, "asks get_order"),
-        (StepType.MODEL, {}, {"message": says("Good\n\n  morning")}, "Good morning"),
+        (StepType.MODEL, {}, {"message": assistant_call("c", "A-1")}, "asks get_order"),
+        (StepType.MODEL, {}, {"message": assistant("Good\n\n  morning")}, "Good morning"),
         (StepType.MODEL, {}, {"message": {"content": [{"type": "text", "text": "in a block"}]}}, "in a block"),
         (StepType.RETRIEVAL, {"query": "refunds"}, {"documents": [{"id": 1}]}, "1 document for refunds"),
         (StepType.RETRIEVAL, {"query": "refunds"}, {"documents": []}, "0 documents for refunds"),
-        (StepType.TURN, {"messages": [user("one"), user("two")]}, {"message": says("no")}, "two"),
+        (StepType.TURN, {"messages": [user("one"), user("two")]}, {"message": assistant("no")}, "two"),
         (StepType.OUTPUT, None, {"text": "the end"}, "the end"),
         (StepType.VALIDATOR, {"x": 1}, None, ""),
     ],

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.recordings import SYSTEM, answers, asks, conversation, order_run, says, user
+from tests.support.recordings import SYSTEM, assistant, assistant_call, conversation, order_run, tool_message, user
 from tests.unit.traces.payloads.test_parts import VALUES
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
@@ -73,33 +73,35 @@ def test_each_request_continues_the_previous() -> None:
 def test_alternating_agents_have_separate_histories() -> None:
     first_agent: list[JSONValue] = [SYSTEM, user("first")]
     second_agent: list[JSONValue] = [{"role": "system", "content": "Another agent"}, user("second")]
-    steps = [_model(1, first_agent, says("a")), _model(2, second_agent, says("b"))]
+    steps = [_model(1, first_agent, assistant("a")), _model(2, second_agent, assistant("b"))]
     steps += [
-        _model(3, [*first_agent, says("a"), user("go on")], says("c")),
-        _model(4, [*second_agent, says("b"), user("on")], says("d")),
+        _model(3, [*first_agent, assistant("a"), user("go on")], assistant("c")),
+        _model(4, [*second_agent, assistant("b"), user("on")], assistant("d")),
     ]
     history = {(edge.producer, edge.consumer) for edge in _edges(*steps) if edge.kind is EdgeKind.HISTORY}
     assert history == {(1, 3), (2, 4)}
 
 
 def test_answer_with_dropped_fields_matches() -> None:
-    first = _model(1, [user("hello")], {**says("Good morning"), "refusal": None})
-    second = _model(2, [user("hello"), says("Good morning"), user("bye")], says("Good bye"))
+    first = _model(1, [user("hello")], {**assistant("Good morning"), "refusal": None})
+    second = _model(2, [user("hello"), assistant("Good morning"), user("bye")], assistant("Good bye"))
     assert _ends(_edges(first, second)) == {(1, 2, "history", "/messages/1", "/message")}
 
 
 def test_history_without_answer_has_its_end() -> None:
-    first = _model(1, [user("hello"), user("there")], says("Good morning"))
-    second = _model(2, [user("hello"), user("there"), user("again")], says("Hm"))
+    first = _model(1, [user("hello"), user("there")], assistant("Good morning"))
+    second = _model(2, [user("hello"), user("there"), user("again")], assistant("Hm"))
     assert _ends(_edges(first, second)) == {(1, 2, "history", "/messages/1", "")}
 
 
 def test_repeated_call_id_means_latest_call() -> None:
-    calls = [_model(1, [user("a")], asks("call-0", "A-1"))]
+    calls = [_model(1, [user("a")], assistant_call("call-0", "A-1"))]
     calls += [StepFacts(no=2, type=StepType.TOOL, input={"order_id": "A-1"}, output="first", call_id="call-0")]
-    calls += [_model(3, [user("b")], asks("call-0", "A-2"))]
+    calls += [_model(3, [user("b")], assistant_call("call-0", "A-2"))]
     calls += [StepFacts(no=4, type=StepType.TOOL, input={"order_id": "A-2"}, output="second", call_id="call-0")]
-    calls += [_model(5, [user("b"), asks("call-0", "A-2"), answers("call-0", "second")], says("done"))]
+    calls += [
+        _model(5, [user("b"), assistant_call("call-0", "A-2"), tool_message("call-0", "second")], assistant("done"))
+    ]
     ends = {(edge.producer, edge.consumer) for edge in _edges(*calls)}
     assert {(1, 2), (3, 4), (4, 5), (3, 5)} <= ends
     assert not {(1, 4), (2, 5)} & ends
@@ -109,7 +111,7 @@ def test_document_in_prompt_is_traced() -> None:
     text = "Refunds are possible within thirty days after the goods have arrived at the customer."
     documents: JSONObject = {"documents": [{"id": "policy-7", "content": text}]}
     steps = [StepFacts(no=1, type=StepType.RETRIEVAL, input={"query": "refund"}, output=documents)]
-    steps.append(_model(2, [user(f"Answer from this:\n{text}\nCan I return it?")], says("Yes")))
+    steps.append(_model(2, [user(f"Answer from this:\n{text}\nCan I return it?")], assistant("Yes")))
     (edge,) = _edges(*steps)
     assert (edge.producer, edge.consumer, edge.kind) == (1, 2, EdgeKind.TEXT)
     assert edge.producer_path == "/documents/0/content"
@@ -126,7 +128,7 @@ def test_distinctive_values_link_steps() -> None:
 @pytest.mark.parametrize(("said", "linked"), [("Yes.", True), (" Yes. ", True), ("No.", False), ("", False)])
 def test_short_whole_answer_links_output(said: JSONValue, linked: bool) -> None:
     """Otherwise a replay would keep the run's old output although the model's answer changed."""
-    model = _model(1, [user("Is it late?")], says("Yes."))
+    model = _model(1, [user("Is it late?")], assistant("Yes."))
     edges = _edges(model, StepFacts(no=2, type=StepType.OUTPUT, input=None, output={"text": said}))
     assert _ends(edges) == ({(1, 2, "text", "/text", "/message/content")} if linked else set())
 
@@ -140,7 +142,7 @@ def test_short_answer_matches_its_block() -> None:
 
 def test_call_id_prevents_text_search() -> None:
     steps = [StepFacts(no=1, type=StepType.TOOL, input={}, output={"order_id": "A-1042"})]
-    steps.append(_model(2, [user("look")], asks("call-9", "A-1042")))
+    steps.append(_model(2, [user("look")], assistant_call("call-9", "A-1042")))
     steps.append(StepFacts(no=3, type=StepType.TOOL, input={"order_id": "A-1042"}, output="x", call_id="call-9"))
     assert {(edge.producer, edge.kind) for edge in _edges(*steps) if edge.consumer == 3} == {(2, EdgeKind.TOOL_CALL_ID)}
 
@@ -161,7 +163,7 @@ def test_long_path_becomes_enclosing_path() -> None:
 def test_containers_neither_produce_nor_consume() -> None:
     text = "a text that is long enough to be found again anywhere else"
     steps = [StepFacts(no=1, type=StepType.TURN, input={"task": text}, output={"text": text})]
-    steps.append(_model(2, [user(text)], says("yes")))
+    steps.append(_model(2, [user(text)], assistant("yes")))
     assert _edges(*steps) == []
 
 
@@ -204,12 +206,12 @@ def test_lookup_result_in_text_is_traced() -> None:
     price: JSONObject = {"product": "lamp", "price": 44, "stock": 3}
     messages: list[JSONValue] = [user('Write an offer. Price list: {"product":"lamp","price":44,"stock":3}')]
     lookup = StepFacts(no=1, type=StepType.TOOL, input={"product": "lamp"}, output=price)
-    edges = _edges(lookup, _model(2, messages, says("Get the lamp.")))
+    edges = _edges(lookup, _model(2, messages, assistant("Get the lamp.")))
     assert _ends(edges) == {(1, 2, "text", "/messages/0/content", "")}
 
 
 def test_repeated_text_has_several_producers() -> None:
-    verdict = says("I have read the draft and nothing is wrong with it.")
+    verdict = assistant("I have read the draft and nothing is wrong with it.")
     reviews = [_model(no, [user(f"Review part {no} of it.")], verdict) for no in (1, 2, 3)]
     messages: list[JSONValue] = [user(f"{verdict['content']}\n{verdict['content']}")]
-    assert {edge.producer for edge in _edges(*reviews, _model(4, messages, says("Fine.")))} == {2, 3}
+    assert {edge.producer for edge in _edges(*reviews, _model(4, messages, assistant("Fine.")))} == {2, 3}

@@ -18,7 +18,7 @@ from replay.overrides.profile import OverrideProfile
 from replay.proofs.counterfactual.coupling import Coupling, RecordedAnswer
 from replay.proofs.counterfactual.outcomes import Result, classify, describe, question, value
 from replay.proofs.counterfactual.replay_monitor import MissingAnswer, ReplayMonitor
-from tests.support.replay_runs import POLICY, Asks, Says, graph_of, order_desk
+from tests.support.replay_runs import POLICY, Reply, ToolCall, graph_of, order_desk
 from traces.core.json_types import JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
@@ -111,13 +111,13 @@ LOST_ORDER: JSONValue = {"id": "A-1", "status": "lost in transit", "carrier": "n
 SENT_ORDER: JSONValue = {"id": "A-1", "status": "sent", "carrier": "northern parcels"}
 
 
-def talk(order: JSONValue, *turns: Asks, answer: str) -> RecordedRun:
-    asks = Asks("get_order", {"order_id": "A-1"}, order)
-    return order_desk((("Where is my order A-1?", (asks, *turns, Says(answer))),))
+def talk(order: JSONValue, *turns: ToolCall, answer: str) -> RecordedRun:
+    asks = ToolCall("get_order", {"order_id": "A-1"}, order)
+    return order_desk((("Where is my order A-1?", (asks, *turns, Reply(answer))),))
 
 
 def test_other_runs_answers_complete_the_replay() -> None:
-    search = Asks("search_policy", {"query": "what happens with lost parcels"}, POLICY)
+    search = ToolCall("search_policy", {"query": "what happens with lost parcels"}, POLICY)
     base, candidate = talk(LOST_ORDER, search, answer="You get a refund."), talk(SENT_ORDER, answer="It is on its way.")
     result = probe(base, {"match": {"step": 4}, "tool": {"output": SENT_ORDER}}, other_runs=[candidate])
     assert result.answer == "It is on its way."
@@ -132,7 +132,7 @@ def test_unrecorded_call_is_not_guessed() -> None:
 
 
 def test_unrecorded_tool_is_named() -> None:
-    mail = Asks("send_email", {"to": "a customer"}, "sent")
+    mail = ToolCall("send_email", {"to": "a customer"}, "sent")
     base, candidate = talk(LOST_ORDER, answer="You get a refund."), talk(SENT_ORDER, mail, answer="I wrote to you.")
     steps = [step for step in candidate.steps if step.tool_name != "send_email"]
     incomplete_candidate = replace(candidate, steps=tuple(steps))
