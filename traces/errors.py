@@ -45,19 +45,6 @@ class Ambiguous(ProblemError):
         self.matches = matches
 
 
-class RunConflict(ProblemError):
-    """Another recording is stored under the same identity; nothing was changed."""
-
-    code = "conflict"
-    status = 409
-
-    def __init__(self, *, app: str, external_id: str, run_id: object, stored_digest: str, new_digest: str) -> None:
-        super().__init__(
-            f"run {external_id!r} of app {app!r} is already stored (as {run_id}) with different content: "
-            f"stored {stored_digest[:12]}, new {new_digest[:12]}. To store both, import it under another app."
-        )
-
-
 class RunSealed(ProblemError):
     """An attempt to change a sealed run."""
 

@@ -42,6 +42,10 @@ class Run(models.Model):
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     external_id = models.CharField(max_length=200)
+    revision = models.PositiveIntegerField(default=1, help_text="from 1, within the identity")
+    supersedes = models.OneToOneField(
+        "self", models.PROTECT, null=True, related_name="superseded_by", help_text="the revision that it continues"
+    )
     content_digest = models.CharField(max_length=64, help_text="of the recording: tells a repeat from a conflict")
     name = models.CharField(max_length=300)
     app = models.CharField(max_length=120)
@@ -72,7 +76,7 @@ class Run(models.Model):
     session_id = models.UUIDField(null=True, help_text="the replay session that produced this run")
 
     class Meta:
-        constraints = (models.UniqueConstraint(fields=["app", "external_id"], name="run_identity"),)
+        constraints = (models.UniqueConstraint(fields=["app", "external_id", "revision"], name="run_revision"),)
         indexes = (
             # The runs list is in order of arrival, which the time-ordered primary key already is.
             models.Index(fields=["app", "id"], name="run_app_newest"),

@@ -14,6 +14,7 @@ class RunSummary(Schema):
 
     id: UUID
     external_id: str
+    revision: int  # from 1, within app and external id
     name: str
     app: str
     environment: str
@@ -40,13 +41,29 @@ class RunSummary(Schema):
     session_id: UUID | None
 
 
+class RunRevision(Schema):
+    """A stored run with the same app and external id.
+
+    It continues the revision that it `supersedes`; without one, it is the first, or a conflicting recording.
+    """
+
+    id: UUID
+    revision: int
+    supersedes: UUID | None
+    steps: int
+    created_at: datetime
+
+
 class RunDetail(RunSummary):
     """A run with its metadata, and the runs derived from it.
 
-    `original` is the original run of an imported replay, if that is stored too.
+    `original` is the original run of an imported replay, if that is stored too. `revisions` are all runs of its
+    identity, newest first, if there are several; `latest` is the newest revision that continues this run.
     """
 
     metadata: JSONObject
+    revisions: list[RunRevision]
+    latest: UUID | None
     source_run_name: str | None
     original: UUID | None
     original_name: str | None
@@ -231,6 +248,9 @@ class ImportedRun(Schema):
     steps: int
     format: str
     created: bool  # false: the same run was stored already
+    revision: int = 1
+    supersedes: UUID | None = None  # the stored run that it continues
+    conflicts_with: UUID | None = None  # a stored run with the same identity that it contradicts; both are kept
     lost: list[str] = []  # artifacts that neither the exporting server nor this one has
 
 

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from typing import IO, Final
+from typing import IO, Any, Final
 
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import RunStatus
@@ -102,8 +102,8 @@ def import_bundle(file: IO[bytes]) -> ImportedRun:
         status=RunStatus(run.status),
         steps=run.step_count,
         format=run.format,
-        created=result.is_new,
         lost=[*result.lost_digests],
+        **_revision_fields(result),
     )
 
 
@@ -152,8 +152,17 @@ def _imported_run(run: _PendingRun, result: RecordResult) -> ImportedRun:
         status=run.status,
         steps=run.steps,
         format=run.format,
-        created=result.is_new,
+        **_revision_fields(result),
     )
+
+
+def _revision_fields(result: RecordResult) -> dict[str, Any]:
+    return {
+        "created": result.is_new,
+        "revision": result.revision,
+        "supersedes": result.supersedes,
+        "conflicts_with": result.conflicts_with,
+    }
 
 
 def _import_bundle(state: _Import, file: NamedFile) -> None:

@@ -16,7 +16,7 @@ from traces.bundles.lines import EdgeLine, JudgementLine, Origin, RunLine, StepL
 from traces.call_index import tool_calls
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import EdgeKind, JudgementKind, RunSource
-from traces.errors import NotSealed, RunConflict
+from traces.errors import NotSealed
 from traces.ingest import step_rows as ingest_rows
 from traces.ingest.judgement_rows import STATEMENT_COLUMNS, JudgementRow
 from traces.ingest.step_rows import StepRow
@@ -28,7 +28,7 @@ from traces.payloads.missing_parts import Readable
 from traces.payloads.parts import references
 from traces.payloads.splitter import Splitter
 from traces.provenance.edge_facts import EdgeFact
-from traces.runs import queries, services
+from traces.runs import queries, revisions, services
 from traces.runs.services import RecordResult
 from traces.signatures.call_signatures import signature
 from traces.storage import artifacts as artifact_store
@@ -57,7 +57,7 @@ def export(run: Run, file: IO[bytes]) -> None:
 def import_bundle(file: IO[bytes]) -> RecordResult:
     """Store the run of a bundle, equal to the exported one, unless it is stored already.
 
-    The result lists missing artifacts. Raise `BadBundle`, or `RunConflict` if another run has the same identity.
+    The result lists missing artifacts. A run that continues a stored one becomes its next revision. Raise `BadBundle`.
     """
     bundle = archive.read(file)
     run = parse_line(RunLine, bundle.run, "run.json")
@@ -87,14 +87,22 @@ def _store(
     if content_digest != bundle.content_digest:
         detail = "the run does not match the digest in the manifest: the bundle is damaged"
         raise BadBundle(detail, where="manifest.json")
-    existing = Run.objects.filter(app=run.app, external_id=run.external_id).first()
-    if existing is not None:
-        return _existing_result(existing, content_digest)
+    identity = (run.app, run.external_id)
+    stored = revisions.stored_revisions([identity]).get(identity, ())
+    placement = revisions.place(content_digest, step_rows, stored)
+    if placement.stored_run is not None:
+        return RecordResult(run_id=placement.stored_run, is_new=False)
     try:
         with transaction.atomic():
-            new_run = Run.objects.create(**_columns(run, step_rows), source_run=origin, content_digest=content_digest)
+            new_run = Run.objects.create(
+                **_columns(run, step_rows),
+                source_run=origin,
+                content_digest=content_digest,
+                revision=placement.revision,
+                supersedes_id=placement.supersedes,
+            )
     except IntegrityError:  # another writer was faster
-        return _existing_result(Run.objects.get(app=run.app, external_id=run.external_id), content_digest)
+        return _store(bundle, run, lines, edges, values)
     # After the run, in the order of every writer, so that writers cannot deadlock.
     artifact_store.write_many(bundle.artifacts)
     services.insert_steps(new_run.id, step_rows)
@@ -104,19 +112,13 @@ def _store(
     tool_calls.insert_run(new_run)
     Run.objects.filter(id=new_run.id).update(sealed_at=datetime.now(UTC))
     notify.touch("runs")
-    return RecordResult(run_id=new_run.id, is_new=True)
-
-
-def _existing_result(run: Run, content_digest: str) -> RecordResult:
-    if run.content_digest != content_digest:
-        raise RunConflict(
-            app=run.app,
-            external_id=run.external_id,
-            run_id=run.id,
-            stored_digest=run.content_digest,
-            new_digest=content_digest,
-        )
-    return RecordResult(run_id=run.id, is_new=False)
+    return RecordResult(
+        run_id=new_run.id,
+        is_new=True,
+        revision=placement.revision,
+        supersedes=placement.supersedes,
+        conflicts_with=placement.conflicts_with,
+    )
 
 
 def _run_line(run: Run) -> JSONObject:

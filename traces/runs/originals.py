@@ -21,7 +21,7 @@ def replays_of(run: Run) -> QuerySet[Run]:
     """Return the imported replays of a run, newest first."""
     replays = RunTag.objects.filter(tag=REPLAY_TAG).values("run")
     runs = Run.objects.filter(id__in=replays, metadata__replay_of__kurral_id=run.external_id)
-    return runs.exclude(id=run.id).order_by("-id")
+    return runs.filter(superseded_by__isnull=True).exclude(id=run.id).order_by("-id")
 
 
 def _original_id(run: Run) -> str:

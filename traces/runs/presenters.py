@@ -45,6 +45,7 @@ def run_summary(run: Run) -> RunSummary:
     return RunSummary.model_construct(
         id=run.id,
         external_id=run.external_id,
+        revision=run.revision,
         name=run.name,
         app=run.app,
         environment=run.environment,

@@ -13,7 +13,7 @@ from traces.models import Edge, Run, Step
 from traces.payloads.lost_payloads import LostPayloads
 from traces.runs import originals, step_search
 from traces.runs.presenters import STEP_COLUMNS, StepDict, run_summary, step_dicts, step_summary_dicts
-from traces.schemas import RunDetail
+from traces.schemas import RunDetail, RunRevision
 from traces.storage import artifacts, bulk, integrity
 
 # Steps per response.
@@ -22,6 +22,7 @@ MAX_STEPS: Final = 20_000
 MAX_EDGES_INTO: Final = 2_000
 _MAX_MATCHES: Final = 5
 _MAX_DERIVED: Final = 200
+_MAX_REVISIONS: Final = 200
 # A prefix of an external id needs so many characters.
 _MIN_EXTERNAL_PREFIX: Final = 6
 # Digits of a sequence number; ids of a recording may have more.
@@ -63,7 +64,7 @@ def find_run(ref: str) -> Run:
         return run
     if (key := as_uuid(ref)) is not None and (run := Run.objects.filter(id=key).first()):
         return run
-    matches = list(Run.objects.filter(external_id=ref).order_by("-id")[:_MAX_MATCHES])
+    matches = list(Run.objects.filter(external_id=ref, superseded_by__isnull=True).order_by("-id")[:_MAX_MATCHES])
     matches = matches or _by_prefix(ref) or _by_external_prefix(ref)
     if not matches:
         raise NotFound(f"there is no run {ref!r}")
@@ -132,14 +133,37 @@ def run_detail(run: Run) -> RunDetail:
     newest_forks = forks.order_by("-id")[:_MAX_DERIVED]
     source = Run.objects.only("name").get(id=run.source_run_id) if run.source_run_id else None
     original = originals.original_of(run)
+    revisions = _revisions(run)
     return RunDetail.model_construct(
         **dict(run_summary(run)),
         metadata=run.metadata,
+        revisions=revisions,
+        latest=_latest(run.id, revisions),
         source_run_name=source.name if source else None,
         original=original.id if original else None,
         original_name=original.name if original else None,
         derived=[run_summary(item) for item in (*newest_forks, *originals.replays_of(run)[:_MAX_DERIVED])],
     )
+
+
+def _revisions(run: Run) -> list[RunRevision]:
+    """Return the runs of the same identity, newest first; nothing if there are no others."""
+    rows = Run.objects.filter(app=run.app, external_id=run.external_id).order_by("-revision")[:_MAX_REVISIONS]
+    columns = ("id", "revision", "supersedes", "step_count", "created_at")
+    revisions = [
+        RunRevision(id=id, revision=number, supersedes=supersedes, steps=steps, created_at=created_at)
+        for id, number, supersedes, steps, created_at in rows.values_list(*columns)
+    ]
+    return revisions if len(revisions) > 1 else []
+
+
+def _latest(run_id: UUID, revisions: Iterable[RunRevision]) -> UUID | None:
+    """Return the newest revision that continues a run, directly or through others; None if there is none."""
+    successors = {revision.supersedes: revision.id for revision in revisions if revision.supersedes is not None}
+    latest = run_id
+    while latest in successors:
+        latest = successors[latest]
+    return None if latest == run_id else latest
 
 
 def step_summaries(
@@ -248,7 +272,8 @@ def _by_external_prefix(ref: str) -> list[Run]:
     """Find runs whose external id starts with `ref`."""
     if len(ref) < _MIN_EXTERNAL_PREFIX:
         return []
-    return list(Run.objects.filter(external_id__startswith=ref).order_by("-id")[:_MAX_MATCHES])
+    runs = Run.objects.filter(external_id__startswith=ref, superseded_by__isnull=True)
+    return list(runs.order_by("-id")[:_MAX_MATCHES])
 
 
 def _by_prefix(ref: str) -> list[Run]:

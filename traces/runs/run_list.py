@@ -89,6 +89,8 @@ def parse_filter(query: Mapping[str, str]) -> RunFilter:
     sort = _sort(query.get("sort", ""))
     if not _values(query, "source"):
         condition &= ~Q(source=RunSource.PROBE) if sort is Sort.NEWEST else Q(verdict__is_probe=False)
+    # The list shows the newest revision of a run.
+    condition &= Q(superseded_by__isnull=True)
     for name, choices in _CHOICES.items():
         if values := _values(query, name):
             condition &= Q(**{f"{name}__in": _check_choices(name, values, choices)})
@@ -124,14 +126,11 @@ def facets() -> RunFacets:
     """Count the runs of each filter value, in one pass over a covering index."""
     columns = ("app", "environment", "status", "source")
     counts: dict[str, Counter[str]] = {name: Counter() for name in columns}
-    for *values, count in Run.objects.values_list(*columns).annotate(count=Count("*")):
-        *_, source = values
-        for name, value in zip(columns, values, strict=True):
-            # The list excludes probes by default.
-            if name == "source" or source != RunSource.PROBE:
-                counts[name][value] += count
+    _count_facets(counts, Run.objects.all(), 1)
+    _count_facets(counts, Run.objects.filter(superseded_by__isnull=False), -1)
     tags = RunTag.objects.values_list("tag").annotate(count=Count("*")).order_by("-count", "tag")[:_MAX_TAGS]
-    outcomes = RunOutcome.objects.filter(is_probe=False).values_list("outcome").annotate(count=Count("*"))
+    listed = RunOutcome.objects.filter(is_probe=False, run__superseded_by__isnull=True)
+    outcomes = listed.values_list("outcome").annotate(count=Count("*"))
     return RunFacets(
         apps=_facet(counts["app"]),
         environments=_facet(counts["environment"]),
@@ -140,6 +139,16 @@ def facets() -> RunFacets:
         sources=_facet(counts["source"]),
         tags=[Facet(value=tag, count=count) for tag, count in tags],
     )
+
+
+def _count_facets(counts: dict[str, Counter[str]], runs: QuerySet[Run], sign: int) -> None:
+    """Add the values of runs to the counts, or subtract them."""
+    for *values, count in runs.values_list(*counts).annotate(count=Count("*")):
+        *_, source = values
+        for name, value in zip(counts, values, strict=True):
+            # The list excludes probes by default.
+            if name == "source" or source != RunSource.PROBE:
+                counts[name][value] += sign * count
 
 
 def _matches(run_filter: RunFilter) -> QuerySet[Run]:
@@ -234,4 +243,4 @@ def _cursor_text(last: Run, sort: Sort) -> str:
 
 
 def _facet(counts: Counter[str]) -> list[Facet]:
-    return [Facet(value=value, count=count) for value, count in counts.most_common() if value]
+    return [Facet(value=value, count=count) for value, count in counts.most_common() if value and count]

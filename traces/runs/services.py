@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 import orjson
@@ -21,7 +21,7 @@ from traces.core.ids import new_id
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import Label, RunSource, RunStatus
-from traces.errors import NotFound, ProblemError, RunConflict, RunInUse, RunSealed
+from traces.errors import NotFound, ProblemError, RunInUse, RunSealed
 from traces.ingest import step_rows as ingest_rows
 from traces.ingest.judgement_rows import JudgementRow
 from traces.ingest.prepare import Identity, PreparedRun, prepare
@@ -32,7 +32,8 @@ from traces.payloads import step_summaries
 from traces.provenance.edge_facts import EdgeFact
 from traces.provenance.edges import Provenance
 from traces.provenance.input_origins import UnexplainedContent
-from traces.runs import copy
+from traces.runs import copy, revisions
+from traces.runs.revisions import Placement
 from traces.storage import artifacts, bulk
 
 _STEP_COLUMNS = ("run", *ingest_rows.COLUMNS)
@@ -42,25 +43,24 @@ _TAG_COLUMNS = ("run", "tag")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordResult:
-    """The run of a recording; `is_new` is False if it was stored already, `lost_digests` are missing artifacts."""
+    """The run of a recording; `is_new` is False if it was stored already, `lost_digests` are missing artifacts.
+
+    A new run continues the run that it `supersedes`, or has the identity of a run that it `conflicts_with`.
+    """
 
     run_id: UUID
     is_new: bool
+    revision: int = 1
+    supersedes: UUID | None = None
+    conflicts_with: UUID | None = None
     lost_digests: tuple[str, ...] = ()
 
 
-class _StoredRun(NamedTuple):
-    """The stored run under an identity."""
-
-    run_id: UUID
-    content_digest: str
-
-
 def record(run: RecordedRun) -> RecordResult:
-    """Store and seal a whole recording in one transaction.
+    """Store and seal a whole recording in one transaction; raise `InvalidRecording`.
 
-    If the same recording is stored already, only new judgements are added. Raise `InvalidRecording`, or `RunConflict`
-    if another recording has the same identity.
+    A recording that continues a stored run becomes its next revision. If the same recording is stored already, only new
+    judgements are added.
     """
     (outcome,) = record_all([run])
     if isinstance(outcome, ProblemError):
@@ -69,28 +69,20 @@ def record(run: RecordedRun) -> RecordResult:
 
 
 def record_all(runs: Iterable[RecordedRun]) -> list[RecordResult | ProblemError]:
-    """Store recordings in one transaction, each like `record`; a rejected one does not affect the others.
+    """Store recordings, each like `record`, in few transactions; a rejected one does not affect the others.
 
     Unless the caller holds the recordings, their payloads are released before the rows are written.
     """
     with without_pauses():
         outcomes = [_try_prepare(run) for run in runs]
-        valid_runs = [outcome for outcome in outcomes if isinstance(outcome, PreparedRun)]
-        stored_runs = _find_stored(valid_runs)
-        new_runs = {run.identity: run for run in reversed(valid_runs) if run.identity not in stored_runs}
-        provenance = {identity: run.provenance() for identity, run in new_runs.items()}
-    if new_runs:
-        with transaction.atomic():
-            _insert_runs(new_runs.values())
-            # If another writer was faster, the identity belongs to that writer's run.
-            stored_runs |= _find_stored(new_runs.values())
-            own_runs = [run for identity, run in new_runs.items() if stored_runs[identity].run_id == run.run_id]
-            _insert_contents(own_runs, provenance)
-    _add_judgements(valid_runs, stored_runs)
-    return [
-        outcome if isinstance(outcome, ProblemError) else _result(outcome, stored_runs[outcome.identity])
-        for outcome in outcomes
-    ]
+    results: dict[UUID, RecordResult] = {}
+    provenance: dict[UUID, Provenance] = {}
+    pending = [outcome for outcome in outcomes if isinstance(outcome, PreparedRun)]
+    while pending:
+        # The next pass stores further recordings of an identity, and those whose revision another writer took.
+        results |= _store_batch({run.identity: run for run in reversed(pending)}, provenance)
+        pending = [run for run in pending if run.run_id not in results]
+    return [outcome if isinstance(outcome, ProblemError) else results[outcome.run_id] for outcome in outcomes]
 
 
 def open_run(
@@ -235,35 +227,64 @@ def _try_prepare(run: RecordedRun) -> PreparedRun | ProblemError:
         return problem
 
 
-def _find_stored(runs: Iterable[PreparedRun]) -> dict[Identity, _StoredRun]:
-    """Return the stored runs with the identities of `runs`."""
-    identities = {run.identity for run in runs}
-    matches: dict[Identity, _StoredRun] = {}
-    for external_ids in bulk.chunks({external_id for _, external_id in identities}):
-        columns = ("app", "external_id", "id", "content_digest")
-        for app, external_id, *row in Run.objects.filter(external_id__in=external_ids).values_list(*columns):
-            matches[app, external_id] = _StoredRun(*row)
-    return {identity: matches[identity] for identity in identities & matches.keys()}
+def _store_batch(
+    batch: Mapping[Identity, PreparedRun], provenance: dict[UUID, Provenance]
+) -> dict[UUID, RecordResult]:
+    """Store one recording per identity in one transaction; leave out those whose revision another writer took."""
+    stored = revisions.stored_revisions(batch)
+    placements = {
+        run.run_id: revisions.place(run.content_digest, run.rows, stored.get(identity, ()))
+        for identity, run in batch.items()
+    }
+    new_runs = [run for run in batch.values() if placements[run.run_id].stored_run is None]
+    with without_pauses():
+        provenance |= {run.run_id: run.provenance() for run in new_runs if run.run_id not in provenance}
+    own_runs = _insert_new_runs(new_runs, placements, provenance)
+    known_runs = [run for run in batch.values() if placements[run.run_id].stored_run is not None]
+    _add_judgements(known_runs, placements)
+    return {run.run_id: _result(run, placements[run.run_id]) for run in (*own_runs, *known_runs)}
 
 
-def _insert_runs(runs: Iterable[PreparedRun]) -> None:
-    """Insert the rows of runs; skip identities that exist already."""
+def _insert_new_runs(
+    runs: Sequence[PreparedRun], placements: Mapping[UUID, Placement], provenance: Mapping[UUID, Provenance]
+) -> list[PreparedRun]:
+    """Insert runs with their contents, and seal them; return those whose revision was free."""
+    if not runs:
+        return []
+    with transaction.atomic():
+        _insert_runs(runs, placements)
+        ids = {id for chunk in bulk.chunks(run.run_id for run in runs) for id in _existing_ids(chunk)}
+        own_runs = [run for run in runs if run.run_id in ids]
+        _insert_contents(own_runs, provenance)
+    return own_runs
+
+
+def _existing_ids(ids: Sequence[UUID]) -> Iterable[UUID]:
+    return Run.objects.filter(id__in=ids).values_list("id", flat=True)
+
+
+def _insert_runs(runs: Iterable[PreparedRun], placements: Mapping[UUID, Placement]) -> None:
+    """Insert the rows of runs; skip revisions that exist already."""
     # All writers use one order, runs before artifacts, so that concurrent batches cannot deadlock.
     batch = sorted(runs, key=lambda run: run.identity)
-    columns = tuple(batch[0].columns)
-    bulk.insert(Run, columns, (tuple(run.columns.values()) for run in batch), ignore_conflicts=True)
+    rows = [{**run.columns, **_revision_columns(placements[run.run_id])} for run in batch]
+    bulk.insert(Run, tuple(rows[0]), (tuple(row.values()) for row in rows), ignore_conflicts=True)
 
 
-def _insert_contents(runs: Sequence[PreparedRun], provenance: Mapping[Identity, Provenance]) -> None:
+def _revision_columns(placement: Placement) -> dict[str, Any]:
+    return {"revision": placement.revision, "supersedes": placement.supersedes}
+
+
+def _insert_contents(runs: Sequence[PreparedRun], provenance: Mapping[UUID, Provenance]) -> None:
     """Insert everything that belongs to inserted runs, and seal them."""
     artifacts.write_many({sha256: data for run in runs for sha256, data in run.parts.items()})
     bulk.insert(
         Step,
         _STEP_COLUMNS,
-        (row for run in runs for row in _step_values(run, provenance[run.identity].unexplained_inputs)),
+        (row for run in runs for row in _step_values(run, provenance[run.run_id].unexplained_inputs)),
     )
     bulk.insert(
-        Edge, _EDGE_COLUMNS, (_edge(run.run_id, edge) for run in runs for edge in provenance[run.identity].edges)
+        Edge, _EDGE_COLUMNS, (_edge(run.run_id, edge) for run in runs for edge in provenance[run.run_id].edges)
     )
     bulk.insert(RunTag, _TAG_COLUMNS, (row for run in runs for row in _tags(run.run_id, run.columns["tags"])))
     tool_calls.insert_all((run.columns["app"], run.run_id, run.calls) for run in runs)
@@ -284,13 +305,13 @@ def _run_judgements(run: PreparedRun) -> services.NewRunJudgements:
     )
 
 
-def _add_judgements(runs: Iterable[PreparedRun], stored_runs: Mapping[Identity, _StoredRun]) -> None:
+def _add_judgements(runs: Iterable[PreparedRun], placements: Mapping[UUID, Placement]) -> None:
     """Add the judgements of recordings that were stored before: the same runs may have new judgements."""
     judgements: dict[UUID, list[JudgementRow]] = {}
     for run in runs:
-        match = stored_runs[run.identity]
-        if match.run_id != run.run_id and match.content_digest == run.content_digest and run.judgements:
-            judgements.setdefault(match.run_id, []).extend(run.judgements)
+        placement = placements[run.run_id]
+        if placement.stored_run is not None and placement.is_equal and run.judgements:
+            judgements.setdefault(placement.stored_run, []).extend(run.judgements)
     if judgements:
         with transaction.atomic():
             services.add(judgements)
@@ -304,17 +325,16 @@ def _step_values(run: PreparedRun, content: Mapping[int, Sequence[UnexplainedCon
         yield (run.run_id, *ingest_rows.values_with_content(row, [item.as_json() for item in items]))
 
 
-def _result(run: PreparedRun, match: _StoredRun) -> RecordResult | ProblemError:
-    if match.content_digest != run.content_digest:
-        app, external_id = run.identity
-        return RunConflict(
-            app=app,
-            external_id=external_id,
-            run_id=match.run_id,
-            stored_digest=match.content_digest,
-            new_digest=run.content_digest,
-        )
-    return RecordResult(run_id=match.run_id, is_new=match.run_id == run.run_id)
+def _result(run: PreparedRun, placement: Placement) -> RecordResult:
+    if placement.stored_run is not None:
+        return RecordResult(run_id=placement.stored_run, is_new=False)
+    return RecordResult(
+        run_id=run.run_id,
+        is_new=True,
+        revision=placement.revision,
+        supersedes=placement.supersedes,
+        conflicts_with=placement.conflicts_with,
+    )
 
 
 def _edge(run_id: UUID, edge: EdgeFact) -> tuple[object, ...]:

@@ -22,7 +22,7 @@ from traces.core.canonical import digest_bytes
 from traces.core.json_types import JSONObject
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import Label, RunStatus, StepType
-from traces.errors import NotSealed, ProblemError, RunConflict, TooLarge
+from traces.errors import NotSealed, ProblemError, TooLarge
 from traces.imports import portable_runs
 from traces.models import Artifact, Edge, Run, Step
 from traces.runs import queries, services
@@ -136,12 +136,26 @@ def test_export_is_deterministic() -> None:
     assert _export(run).read() == _export(run).read()
 
 
-def test_different_run_with_same_id_conflicts() -> None:
+def test_bundle_of_conflicting_run_is_kept_beside_it() -> None:
     file = _export(_record(order_run()))
     _delete_all()
-    _record(order_run(name="something else"))
-    with pytest.raises(RunConflict):
-        portable_runs.import_bundle(file)
+    other = _record(
+        replace(
+            order_run(), steps=tuple(replace(step, key=f"other {step.key}", parent=None) for step in order_run().steps)
+        )
+    )
+    result = portable_runs.import_bundle(file)
+    assert (result.is_new, result.revision, result.conflicts_with) == (True, 2, other.id)
+
+
+def test_bundle_of_longer_run_is_a_revision() -> None:
+    file = _export(_record(order_run()))
+    _delete_all()
+    shorter = _record(replace(order_run(), steps=order_run().steps[:3]))
+    result = portable_runs.import_bundle(file)
+    assert (result.revision, result.supersedes) == (2, shorter.id)
+    file.seek(0)
+    assert portable_runs.import_bundle(file).run_id == result.run_id
 
 
 def _derived() -> Run:

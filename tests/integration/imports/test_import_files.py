@@ -91,16 +91,18 @@ def test_bad_lines_are_reported_with_number() -> None:
     ]
 
 
-def test_different_recording_with_same_id_is_skipped() -> None:
-    import_files.import_files([in_memory("a.json", transcript(1))])
+def test_conflicting_recordings_are_both_kept() -> None:
+    (first,) = import_files.import_files([in_memory("a.json", transcript(1))]).runs
     report = import_files.import_files(
         [in_memory("b.json", transcript(1, "And Emma?")), in_memory("c.json", transcript(2))]
     )
-    assert [run.external_id for run in report.runs] == ["run-2"]
-    (skipped,) = report.skipped
-    assert (skipped.path, skipped.where) == ("b.json", "run run-1")
-    assert "different content" in skipped.reason
-    assert Run.objects.get(external_id="run-1").name == "Is Dune in stock?"
+    assert report.skipped == []
+    assert [(run.external_id, run.revision, run.conflicts_with) for run in report.runs] == [
+        ("run-1", 2, first.id),
+        ("run-2", 1, None),
+    ]
+    names = Run.objects.filter(external_id="run-1").order_by("revision").values_list("name", flat=True)
+    assert list(names) == ["Is Dune in stock?", "And Emma?"]
 
 
 def test_bad_file_leaves_nothing_behind() -> None:

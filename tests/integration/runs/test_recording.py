@@ -17,7 +17,7 @@ from traces.core.canonical import MAX_DEPTH
 from traces.core.json_types import JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
-from traces.errors import InvalidRecording, RunConflict
+from traces.errors import InvalidRecording
 from traces.models import Artifact, Run, RunTag, Step
 from traces.runs import queries, services
 from traces.runs.full_steps import full_steps
@@ -90,14 +90,17 @@ def test_same_recording_is_stored_once() -> None:
     assert counts == (Run.objects.count(), Step.objects.count(), Artifact.objects.count())
 
 
-@pytest.mark.parametrize("changes", [{"output": {"message": {"content": "x"}}}, {"tokens_in": 41}, {"name": "other"}])
-def test_different_recording_is_a_conflict(changes: dict[str, Any]) -> None:
-    first = services.record(order_run())
-    artifacts = Artifact.objects.count()
-    with pytest.raises(RunConflict, match=str(first.run_id)):
-        services.record(_with_step(1, **changes))
-    assert Artifact.objects.count() == artifacts
-    assert Run.objects.count() == 1
+def test_different_recording_is_kept_as_conflict() -> None:
+    stored = services.record(order_run())
+    result = services.record(_with_step(1, output={"message": {"content": "x"}}))
+    assert (result.is_new, result.supersedes, result.conflicts_with) == (True, None, stored.run_id)
+
+
+@pytest.mark.parametrize("changes", [{"tokens_in": 41}, {"name": "other"}])
+def test_corrected_recording_is_next_revision(changes: dict[str, Any]) -> None:
+    stored = services.record(order_run())
+    result = services.record(_with_step(1, **changes))
+    assert (result.revision, result.supersedes, result.conflicts_with) == (2, stored.run_id, None)
 
 
 def test_external_ids_are_unique_per_app() -> None:

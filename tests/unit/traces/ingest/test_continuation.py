@@ -1,0 +1,63 @@
+"""Which recordings continue each other."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from traces.core.vocabulary import StepType
+from traces.ingest.continuation import Relation, StepState, relation
+
+ASK = StepState("ask", StepType.MODEL, "question", "call")
+LOOK = StepState("look", StepType.TOOL, "arguments", "result")
+TELL = StepState("tell", StepType.MODEL, "history", "answer")
+STEPS = [ASK, LOOK, TELL]
+TYPES = st.sampled_from([StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL, StepType.AGENT, StepType.OUTPUT])
+RECORDINGS = st.lists(
+    st.builds(
+        StepState, key=st.uuids().map(str), type=TYPES, input_ref=st.text("ab", max_size=2), output_ref=st.just("o")
+    ),
+    min_size=1,
+    unique_by=lambda state: state.key,
+)
+
+
+@given(RECORDINGS, st.integers(min_value=0))
+def test_recording_continues_its_beginning(steps: list[StepState], cut: int) -> None:
+    beginning = steps[: cut % (len(steps) + 1)]
+    assert relation(beginning, steps) is Relation.CONTINUES
+
+
+@given(RECORDINGS, st.integers(min_value=0))
+def test_beginning_is_contained_unless_it_lacks_only_the_output(steps: list[StepState], cut: int) -> None:
+    beginning = steps[: cut % len(steps)]
+    has_less = any(step.type is not StepType.OUTPUT for step in steps[len(beginning) :])
+    assert relation(steps, beginning) is (Relation.CONTAINED if has_less else Relation.CONTINUES)
+
+
+def test_step_may_have_ended_meanwhile() -> None:
+    assert relation([ASK, LOOK._replace(output_ref="")], STEPS) is Relation.CONTINUES
+
+
+def test_last_answer_may_grow_if_steps_follow() -> None:
+    assert relation([ASK._replace(output_ref="first words")], STEPS) is Relation.CONTINUES
+    assert relation([ASK, LOOK, TELL._replace(output_ref="other")], STEPS) is Relation.CONFLICTS
+
+
+def test_earlier_answer_must_not_change() -> None:
+    assert relation([ASK._replace(output_ref="other"), LOOK, TELL], [*STEPS, LOOK._replace(key="more")]) is (
+        Relation.CONFLICTS
+    )
+
+
+def test_container_and_final_output_follow_the_steps() -> None:
+    agent = StepState("agent", StepType.AGENT, "task", "call")
+    final = StepState("output", StepType.OUTPUT, "", "call")
+    grown = [agent._replace(output_ref="answer"), *STEPS, final._replace(output_ref="answer")]
+    assert relation([agent, ASK, final], grown) is Relation.CONTINUES
+
+
+def test_step_with_another_type_conflicts() -> None:
+    assert relation([LOOK], [LOOK._replace(type=StepType.RETRIEVAL), TELL]) is Relation.CONFLICTS
+
+
+def test_recordings_with_steps_of_their_own_conflict() -> None:
+    assert relation([ASK, LOOK], [ASK, TELL]) is Relation.CONFLICTS

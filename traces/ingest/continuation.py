@@ -1,0 +1,69 @@
+"""Relation of a new recording to a stored one with the same identity. Pure.
+
+Recordings grow: a coding agent's session file gets more lines, a span arrives late. A recording continues another one
+if it contains all of its steps. For example, with steps as `key: input -> output`:
+
+    stored          new                      relation
+    a: 1 -> 2       a: 1 -> 2, b: 2 -> 3     continues: b was added
+    a: 1 ->         a: 1 -> 2                continues: a has ended meanwhile
+    a: 1 -> 2       (without a) b: 2 -> 3    conflicts: neither contains the other
+    a: 1 -> 2       a: 1 -> 5                conflicts: the same step has another output
+    a, b            a                        is contained: an older state of the same recording
+"""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from traces.core.vocabulary import StepType
+
+# Their payloads summarize other steps, so they change while a recording grows.
+_CONTAINERS: Final = frozenset({StepType.AGENT, StepType.TURN})
+
+
+class Relation(StrEnum):
+    CONTINUES = "continues"
+    CONTAINED = "contained"
+    CONFLICTS = "conflicts"
+
+
+class StepState(NamedTuple):
+    """A recorded step: its key in the recording, its type, and the digests of its payloads (empty: not recorded)."""
+
+    key: str
+    type: str
+    input_ref: str
+    output_ref: str
+
+
+def relation(stored: Iterable[StepState], new: Iterable[StepState]) -> Relation:
+    """Relation of a new recording to a stored one. With equal steps it continues it, because other fields differ."""
+    stored_states = {state.key: state for state in stored}
+    new_states = {state.key: state for state in new}
+    if _continues(stored_states, new_states):
+        return Relation.CONTINUES
+    return Relation.CONTAINED if _continues(new_states, stored_states) else Relation.CONFLICTS
+
+
+def _continues(earlier: dict[str, StepState], later: dict[str, StepState]) -> bool:
+    """True if each earlier step is also in the later recording, equal or more complete.
+
+    The final output is left out: it belongs to the last answer, which changes while a recording grows. The last answer
+    itself may have grown if more steps follow: agents log the parts of an answer one by one.
+    """
+    answers = [key for key, state in earlier.items() if state.type == StepType.MODEL]
+    growing = answers[-1] if answers and len(later) > len(earlier) else None
+    return all(
+        (successor := later.get(key)) is not None and _grew(state, successor, is_growing=key == growing)
+        for key, state in earlier.items()
+        if state.type != StepType.OUTPUT
+    )
+
+
+def _grew(earlier: StepState, later: StepState, *, is_growing: bool) -> bool:
+    if earlier.type != later.type:
+        return False
+    if earlier.type in _CONTAINERS:
+        return True
+    has_output = is_growing or earlier.output_ref in ("", later.output_ref)
+    return has_output and earlier.input_ref in ("", later.input_ref)

@@ -1,0 +1,77 @@
+"""Revisions of runs: where a recording belongs among the stored runs with its identity."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from traces.ingest.continuation import Relation, StepState, relation
+from traces.ingest.prepare import Identity
+from traces.ingest.step_rows import StepRow
+from traces.models import Run, Step
+from traces.storage import bulk
+
+_COLUMNS: Final = ("app", "external_id", "id", "content_digest", "revision", "supersedes")
+
+
+class StoredRevision(NamedTuple):
+    """A stored run of an identity; `supersedes` is the revision that it continues."""
+
+    run_id: UUID
+    content_digest: str
+    revision: int
+    supersedes: UUID | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Placement:
+    """Where a recording belongs: in a stored run, or as a new revision that continues or contradicts a stored one.
+
+    `is_equal`: the stored run has the same content, rather than more.
+    """
+
+    stored_run: UUID | None = None
+    is_equal: bool = False
+    revision: int = 1
+    supersedes: UUID | None = None
+    conflicts_with: UUID | None = None
+
+
+def stored_revisions(identities: Iterable[Identity]) -> dict[Identity, list[StoredRevision]]:
+    """Return the stored runs of these identities, newest revision first."""
+    wanted = set(identities)
+    revisions: dict[Identity, list[StoredRevision]] = {}
+    for external_ids in bulk.chunks({external_id for _, external_id in wanted}):
+        rows = Run.objects.filter(external_id__in=external_ids).order_by("-revision")
+        for app, external_id, *columns in rows.values_list(*_COLUMNS):
+            revisions.setdefault((app, external_id), []).append(StoredRevision(*columns))
+    return {identity: revisions[identity] for identity in wanted & revisions.keys()}
+
+
+def place(content_digest: str, rows: Iterable[StepRow], revisions: Sequence[StoredRevision]) -> Placement:
+    """Decide where a recording belongs among the stored revisions of its identity, newest first.
+
+    Equal content is stored once. A recording that continues the newest state of a stored run becomes its next revision;
+    an older state of one is that run. Any other recording conflicts: it is stored beside the others.
+    """
+    if not revisions:
+        return Placement()
+    for revision in revisions:
+        if revision.content_digest == content_digest:
+            return Placement(stored_run=revision.run_id, is_equal=True)
+    states = [StepState(row.external_id, row.type, row.input_ref, row.output_ref) for row in rows]
+    superseded = {revision.supersedes for revision in revisions}
+    heads = [revision for revision in revisions if revision.run_id not in superseded]
+    number = revisions[0].revision + 1
+    for head in heads:
+        match relation(_states(head.run_id), states):
+            case Relation.CONTINUES:
+                return Placement(revision=number, supersedes=head.run_id)
+            case Relation.CONTAINED:
+                return Placement(stored_run=head.run_id)
+    return Placement(revision=number, conflicts_with=heads[0].run_id)
+
+
+def _states(run_id: UUID) -> list[StepState]:
+    columns = ("external_id", "type", "input_ref", "output_ref")
+    return [StepState(*row) for row in Step.objects.filter(run_id=run_id).values_list(*columns)]
