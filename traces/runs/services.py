@@ -227,9 +227,7 @@ def _try_prepare(run: RecordedRun) -> PreparedRun | ProblemError:
         return problem
 
 
-def _store_batch(
-    batch: Mapping[Identity, PreparedRun], provenance: dict[UUID, Provenance]
-) -> dict[UUID, RecordResult]:
+def _store_batch(batch: Mapping[Identity, PreparedRun], provenance: dict[UUID, Provenance]) -> dict[UUID, RecordResult]:
     """Store one recording per identity in one transaction; leave out those whose revision another writer took."""
     stored = revisions.stored_revisions(batch)
     placements = {
@@ -283,9 +281,7 @@ def _insert_contents(runs: Sequence[PreparedRun], provenance: Mapping[UUID, Prov
         _STEP_COLUMNS,
         (row for run in runs for row in _step_values(run, provenance[run.run_id].unexplained_inputs)),
     )
-    bulk.insert(
-        Edge, _EDGE_COLUMNS, (_edge(run.run_id, edge) for run in runs for edge in provenance[run.run_id].edges)
-    )
+    bulk.insert(Edge, _EDGE_COLUMNS, (_edge(run.run_id, edge) for run in runs for edge in provenance[run.run_id].edges))
     bulk.insert(RunTag, _TAG_COLUMNS, (row for run in runs for row in _tags(run.run_id, run.columns["tags"])))
     tool_calls.insert_all((run.columns["app"], run.run_id, run.calls) for run in runs)
     for chunk in bulk.chunks(run.run_id for run in runs):

@@ -3165,6 +3165,21 @@ export interface components {
             /** Created */
             created: boolean;
             /**
+             * Revision
+             * @default 1
+             */
+            revision: number;
+            /**
+             * Supersedes
+             * @default null
+             */
+            supersedes: string | null;
+            /**
+             * Conflicts With
+             * @default null
+             */
+            conflicts_with: string | null;
+            /**
              * Lost
              * @default []
              */
@@ -4539,7 +4554,8 @@ export interface components {
          * RunDetail
          * @description A run with its metadata, and the runs derived from it.
          *
-         *     `original` is the original run of an imported replay, if that is stored too.
+         *     `original` is the original run of an imported replay, if that is stored too. `revisions` are all runs of its
+         *     identity, newest first, if there are several; `latest` is the newest revision that continues this run.
          */
         RunDetail: {
             /**
@@ -4549,6 +4565,8 @@ export interface components {
             id: string;
             /** External Id */
             external_id: string;
+            /** Revision */
+            revision: number;
             /** Name */
             name: string;
             /** App */
@@ -4599,6 +4617,10 @@ export interface components {
             metadata: {
                 [key: string]: components["schemas"]["JSONValue"];
             };
+            /** Revisions */
+            revisions: components["schemas"]["RunRevision"][];
+            /** Latest */
+            latest: string | null;
             /** Source Run Name */
             source_run_name: string | null;
             /** Original */
@@ -4694,6 +4716,30 @@ export interface components {
             original: string | null;
         };
         /**
+         * RunRevision
+         * @description A stored run with the same app and external id.
+         *
+         *     It continues the revision that it `supersedes`; without one, it is the first, or a conflicting recording.
+         */
+        RunRevision: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Revision */
+            revision: number;
+            /** Supersedes */
+            supersedes: string | null;
+            /** Steps */
+            steps: number;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+        };
+        /**
          * RunSource
          * @description Origin of a run. A probe is one of many replays that a search starts.
          * @enum {string}
@@ -4716,6 +4762,8 @@ export interface components {
             id: string;
             /** External Id */
             external_id: string;
+            /** Revision */
+            revision: number;
             /** Name */
             name: string;
             /** App */
@@ -6175,6 +6223,7 @@ export type RunFacets = components['schemas']['RunFacets'];
 export type RunList = components['schemas']['RunList'];
 export type RunPlaces = components['schemas']['RunPlaces'];
 export type RunRef = components['schemas']['RunRef'];
+export type RunRevision = components['schemas']['RunRevision'];
 export type RunSource = components['schemas']['RunSource'];
 export type RunStatus = components['schemas']['RunStatus'];
 export type RunSummary = components['schemas']['RunSummary'];

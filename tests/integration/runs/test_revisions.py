@@ -128,7 +128,7 @@ def test_session_file_that_grew_is_imported_as_revision(name: str) -> None:
         return import_files.import_files([file]).runs
 
     earlier = {run.external_id: run for run in import_lines(len(lines) // 2)}
-    grown = [run for run in import_lines(len(lines)) if run.external_id in earlier]
+    grown = [run for run in import_lines(len(lines)) if run.external_id in earlier and run.created]
     assert grown
     for run in grown:
         assert (run.revision, run.supersedes) == (2, earlier[run.external_id].id)
