@@ -17,8 +17,8 @@ def kill_workers(kills: int) -> scenarios.Outcome:
     sessions = max(2, round(kills / KILLS_PER_SESSION))
     home = scratch_folder("fp-faults-") / "home"
     services = scenarios.own_services().environment
-    with desk_server() as desk, scenarios.distributed(home, desk, services, sessions) as deployed:
-        return scenarios.kill_workers(deployed, desk, kills=kills, sessions=sessions)
+    with desk_server() as desk, scenarios.run_distributed(home, desk, services, sessions) as deployment:
+        return scenarios.kill_workers(deployment, desk, kills=kills, sessions=sessions)
 
 
 def break_services() -> scenarios.Outcome:
@@ -27,17 +27,17 @@ def break_services() -> scenarios.Outcome:
     faults = [servers.kill_redis, servers.restart_postgres, servers.kill_postgres] * 2
     with (
         desk_server() as desk,
-        scenarios.distributed(home, desk, servers.environment, 20) as deployed,
-        celery(deployed.env, home),
+        scenarios.run_distributed(home, desk, servers.environment, 20) as deployment,
+        celery(deployment.env, home),
     ):
-        return scenarios.break_service(deployed, desk, faults, sessions=20)
+        return scenarios.break_service(deployment, desk, faults, sessions=20)
 
 
 def kill_servers() -> scenarios.Outcome:
     """Kill the embedded server on SQLite ten times."""
     home = scratch_folder("fp-faults-") / "home"
-    with desk_server() as desk, scenarios.embedded(home, desk, 12) as (server, deployed):
-        return scenarios.kill_server(server, deployed, desk, kills=10, sessions=12)
+    with desk_server() as desk, scenarios.run_embedded(home, desk, 12) as (server, deployment):
+        return scenarios.kill_server(server, deployment, desk, kills=10, sessions=12)
 
 
 def main(kills: int) -> int:
@@ -46,14 +46,14 @@ def main(kills: int) -> int:
         "services broken": break_services,
         "embedded servers killed": kill_servers,
     }
-    return max(_told(what, run) for what, run in whole.items())
+    return max(_report(title, run) for title, run in whole.items())
 
 
-def _told(what: str, run: Callable[[], scenarios.Outcome]) -> int:
+def _report(title: str, run: Callable[[], scenarios.Outcome]) -> int:
     began = time.monotonic()
     outcome = run()
     print(
-        f"{outcome.faults} {what} in {time.monotonic() - began:.0f} s over {outcome.sessions} replays with "
+        f"{outcome.faults} {title} in {time.monotonic() - began:.0f} s over {outcome.sessions} replays with "
         f"{outcome.calls} live calls, {outcome.questions} of them asked about: {len(outcome.broken)} broken"
     )
     for text in outcome.broken:

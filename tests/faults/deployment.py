@@ -21,8 +21,8 @@ from tests.faults.verdict import broken
 from tests.services.processes import WORKER_OPTIONS, free_port, start, stop
 
 TAKEOVER_S: Final = 1
-_ENDED: Final = ("completed", "failed", "cancelled")
-_UNASKED: Final = {"status": "ok", "action": "answer", "output": {"done": "the operator says"}}
+_FINAL_STATUSES: Final = ("completed", "failed", "cancelled")
+_DEFAULT_ANSWER: Final = {"status": "ok", "action": "answer", "output": {"done": "the operator says"}}
 
 
 class Deployment:
@@ -32,11 +32,11 @@ class Deployment:
         self.env = {**env, process.SESSIONS: str(sessions)}
         # Begins to load while the database is made.
         self._nursery = Nursery(self.env) if "REDIS_URL" in self.env else None
-        prepared = ask("prepare", self.env)
-        self._fresh: list[str] = prepared["runs"]
-        self.launched: list[str] = []
+        preparation = ask("prepare", self.env)
+        self._fresh: list[str] = preparation["runs"]
+        self.session_ids: list[str] = []
         self.questions = 0
-        self.http = httpx.Client(headers={"authorization": f"Bearer {prepared['token']}"}, timeout=10)
+        self.http = httpx.Client(headers={"authorization": f"Bearer {preparation['token']}"}, timeout=10)
 
     @property
     def nursery(self) -> "Nursery":
@@ -50,11 +50,11 @@ class Deployment:
 
     def launch(self, count: int) -> list[str]:
         """Launch sessions on separate runs; returns their ids."""
-        begun = []
+        new_ids = []
         for _ in range(count):
-            begun.append(str(self.post("/replays", desk.request(self.fresh_run()))["id"]))
-        self.launched += begun
-        return begun
+            new_ids.append(str(self.post("/replays", desk.request(self.fresh_run()))["id"]))
+        self.session_ids += new_ids
+        return new_ids
 
     def fresh_run(self) -> str:
         """Return a recording without sessions."""
@@ -62,9 +62,9 @@ class Deployment:
 
     def post(self, path: str, body: Any = None) -> Any:
         """Post a request and return the answer."""
-        sent = self.http.post(f"/api/v1{path}", json=body)
-        assert sent.status_code in {200, 201}, sent.text
-        return sent.json()
+        response = self.http.post(f"/api/v1{path}", json=body)
+        assert response.status_code in {200, 201}, response.text
+        return response.json()
 
     def get(self, path: str) -> Any:
         return self.http.get(f"/api/v1{path}").json()
@@ -72,7 +72,7 @@ class Deployment:
     def statuses(self) -> set[str]:
         return {session["status"] for session in self._sessions()}
 
-    def unfinished(self) -> list[str]:
+    def open_sessions(self) -> list[str]:
         """Return sessions that have not ended or are not compared, and answer open questions."""
         sessions = self._sessions()
         for session in sessions:
@@ -85,40 +85,42 @@ class Deployment:
         began = time.monotonic()
         while time.monotonic() < began + seconds:
             with contextlib.suppress(AssertionError, httpx.TransportError):
-                if not self.unfinished():
+                if not self.open_sessions():
                     return time.monotonic() - began
             time.sleep(0.1)
         raise AssertionError(f"did not end in {seconds:g} s: {ask('report', self.env)}")
 
-    def broken(self, asked: Counter[str]) -> list[str]:
+    def broken(self, request_counts: Counter[str]) -> list[str]:
         """Return what is wrong with the launched sessions; experiment rows share request names."""
-        return broken([report for report in ask("report", self.env) if report["id"] in self.launched], asked)
+        return broken(
+            [report for report in ask("report", self.env) if report["id"] in self.session_ids], request_counts
+        )
 
     def _sessions(self) -> list[dict[str, Any]]:
-        listed = self.http.get("/api/v1/replays", params={"limit": 200})
-        assert listed.status_code == 200, listed.text
-        return [session for session in listed.json()["sessions"] if session["id"] in self.launched]
+        response = self.http.get("/api/v1/replays", params={"limit": 200})
+        assert response.status_code == 200, response.text
+        return [session for session in response.json()["sessions"] if session["id"] in self.session_ids]
 
     def answer(self, session: dict[str, Any]) -> None:
         """Answer the session's question like an operator who looked up the outcome."""
-        given = {**_UNASKED, "sequence_no": session["question"]["sequence_no"]}
-        self.http.post(f"/api/v1/replays/{session['id']}/answer", json=given)
+        operator_answer = {**_DEFAULT_ANSWER, "sequence_no": session["question"]["sequence_no"]}
+        self.http.post(f"/api/v1/replays/{session['id']}/answer", json=operator_answer)
         self.questions += 1
 
 
 def _is_over(session: dict[str, Any]) -> bool:
     completed = session["status"].startswith("completed")
-    return session["diff"] is not None if completed else session["status"].startswith(_ENDED)
+    return session["diff"] is not None if completed else session["status"].startswith(_FINAL_STATUSES)
 
 
 def environment(home: Path, base_url: str, services: Mapping[str, str] | None = None) -> dict[str, str]:
     """Environment of the processes: embedded, unless `services` are passed."""
     # Processes that compile everything anew start slowly.
     foreign = {"DATABASE_URL", "REDIS_URL", "PYTHONDONTWRITEBYTECODE"}
-    kept = {name: value for name, value in os.environ.items() if name not in foreign}
+    variables = {name: value for name, value in os.environ.items() if name not in foreign}
     providers = {"desk": {"protocol": "openai", "base_url": f"{base_url}/v1", "timeout_s": 30}}
     return {
-        **kept,
+        **variables,
         "FORKPOINT_HOME": str(home),
         "FORKPOINT_PROVIDERS": json.dumps(providers),
         "FORKPOINT_TOOLS": json.dumps(desk.tools(base_url)),
@@ -207,11 +209,11 @@ class Nursery:
 
 def ask(command: str, env: Mapping[str, str]) -> Any:
     """Run a command and parse its JSON output."""
-    done = subprocess.run(_arguments(command), env=env, stdout=subprocess.PIPE, timeout=120, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
+    command_result = subprocess.run(_arguments(command), env=env, stdout=subprocess.PIPE, timeout=120, check=True)
+    return json.loads(command_result.stdout.splitlines()[-1])
 
 
-def until(happens: Callable[[], object], seconds: float = 40, step: float = 0.01) -> None:
+def wait_until(happens: Callable[[], object], seconds: float = 40, step: float = 0.01) -> None:
     limit = time.monotonic() + seconds
     while not happens():
         if time.monotonic() > limit:

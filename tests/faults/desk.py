@@ -25,13 +25,13 @@ class Desk:
 
     base_url: str = ""
     pause_s: float = 0.02
-    asked: Counter[str] = field(default_factory=Counter)
-    held: threading.Event = field(default_factory=threading.Event)  # cleared, no answer goes out
+    request_counts: Counter[str] = field(default_factory=Counter)
+    may_answer: threading.Event = field(default_factory=threading.Event)  # cleared, no answer goes out
     waiting: int = 0
 
     def respond(self, exchange: Exchange) -> None:
         self.waiting += 1
-        self.held.wait(60)
+        self.may_answer.wait(60)
         self.waiting -= 1
         try:
             if exchange.path.startswith("/tools/"):
@@ -42,18 +42,18 @@ class Desk:
             return  # the worker that asked is dead
 
     def count(self) -> int:
-        return sum(self.asked.values())
+        return sum(self.request_counts.values())
 
     def _tool(self, exchange: Exchange) -> None:
         order = exchange.body["order"]
-        self.asked[f"{exchange.path.rpartition('/')[2]} {order}"] += 1
+        self.request_counts[f"{exchange.path.rpartition('/')[2]} {order}"] += 1
         time.sleep(self.pause_s)
         exchange.status(200, {"order": order, "done": "live"})
 
     def _model(self, exchange: Exchange) -> None:
         last = exchange.body["messages"][-1]
         question = next(m["content"] for m in reversed(exchange.body["messages"]) if m["role"] == "user")
-        self.asked[f"{last['role']} {question}"] += 1
+        self.request_counts[f"{last['role']} {question}"] += 1
         exchange.stream()
         if last["role"] == "user":
             session, turn = (int(word) for word in question.rstrip("?").split()[1::2])
@@ -72,11 +72,11 @@ class Desk:
 @contextmanager
 def desk_server() -> Iterator[Desk]:
     desk = Desk()
-    desk.held.set()
+    desk.may_answer.set()
     with provider_server(desk.respond) as server:
         desk.base_url = server.base_url
         yield desk
-        desk.held.set()
+        desk.may_answer.set()
 
 
 def recording(session: int) -> RecordedRun:

@@ -19,18 +19,18 @@ class Follower:
         self.connections = 0
         self.session = session
         self._http, self._drops = http, drops
-        self._done = threading.Event()
+        self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
     def end(self, seconds: float = 20) -> list[dict[str, Any]]:
         """Wait for the end of the session and return all messages."""
         self._thread.join(seconds)
-        self._done.set()
+        self._stop.set()
         return self.messages
 
     def _run(self) -> None:
-        while not self._done.is_set() and not self._ended():
+        while not self._stop.is_set() and not self._has_ended():
             with contextlib.suppress(OSError, WebSocketException, TimeoutError):
                 self._read()
             time.sleep(0.1)
@@ -44,9 +44,9 @@ class Follower:
         with connect(address, additional_headers=headers, open_timeout=5, close_timeout=0.1) as socket:
             self.connections += 1
             count = 0
-            while not self._ended() and not (self._drops and count >= self._drops):
+            while not self._has_ended() and not (self._drops and count >= self._drops):
                 self.messages.append(json.loads(socket.recv(timeout=15)))
                 count += 1
 
-    def _ended(self) -> bool:
+    def _has_ended(self) -> bool:
         return any(message["type"] == "session" and message["session"]["ended_at"] for message in self.messages[-1:])

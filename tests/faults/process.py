@@ -61,8 +61,8 @@ def _report() -> None:
     from replay.models import ReplaySession
 
     sessions = ReplaySession.objects.order_by("source_run__external_id", "created_at")
-    found = sorted(map(_of_session, sessions), key=lambda report: report["customer"])
-    print(json.dumps(found))
+    reports = sorted(map(_of_session, sessions), key=lambda report: report["customer"])
+    print(json.dumps(reports))
 
 
 def _of_session(session: Any) -> dict[str, Any]:

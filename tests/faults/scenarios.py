@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tests.faults.deployment import Deployment, database_on, environment, until, web
+from tests.faults.deployment import Deployment, database_on, environment, wait_until, web
 from tests.faults.desk import Desk
 from tests.services import postgres, redis
 from tests.services.server import Server
@@ -61,96 +61,96 @@ def own_services() -> Services:
 
 
 @contextlib.contextmanager
-def distributed(home: Path, desk: Desk, services: dict[str, str], sessions: int) -> Iterator[Deployment]:
+def run_distributed(home: Path, desk: Desk, services: dict[str, str], sessions: int) -> Iterator[Deployment]:
     """A web process; the scenario starts the workers."""
-    deployed = Deployment(environment(home, desk.base_url, services), sessions)
-    with contextlib.closing(deployed), web(deployed.env, home) as url:
-        deployed.http.base_url = url
-        yield deployed
+    deployment = Deployment(environment(home, desk.base_url, services), sessions)
+    with contextlib.closing(deployment), web(deployment.env, home) as url:
+        deployment.http.base_url = url
+        yield deployment
 
 
 @contextlib.contextmanager
-def embedded(home: Path, desk: Desk, sessions: int) -> Iterator[tuple[Server, Deployment]]:
+def run_embedded(home: Path, desk: Desk, sessions: int) -> Iterator[tuple[Server, Deployment]]:
     """The whole product in one process, on SQLite."""
     env = environment(home, desk.base_url)
-    deployed = Deployment(env, sessions)
+    deployment = Deployment(env, sessions)
     server = Server(home, "--no-demo", env=env)
     server.start()
-    with contextlib.closing(deployed):
+    with contextlib.closing(deployment):
         try:
-            deployed.http.base_url = server.url
-            yield server, deployed
+            deployment.http.base_url = server.url
+            yield server, deployment
         finally:
             server.stop()
 
 
-def kill_workers(deployed: Deployment, desk: Desk, *, kills: int, sessions: int, seed: int = 7) -> Outcome:
+def kill_workers(deployment: Deployment, desk: Desk, *, kills: int, sessions: int, seed: int = 7) -> Outcome:
     """Run two workers at a time, and repeatedly kill one at a random moment."""
-    chance, began, nursery = random.Random(seed), desk.count(), deployed.nursery
-    deployed.launch(sessions)
+    chance, began, nursery = random.Random(seed), desk.count(), deployment.nursery
+    deployment.launch(sessions)
     workers = [nursery.start(), nursery.start()]
     for _ in range(kills):
-        wait_for_calls(desk, 1, deployed)
+        wait_for_calls(desk, 1, deployment)
         time.sleep(chance.uniform(0.0, 0.25))
-        deployed.unfinished()
+        deployment.open_sessions()
         nursery.kill(workers.pop(chance.randrange(len(workers))))
         workers.append(nursery.start())
-    deployed.wait(60)
+    deployment.wait(60)
     nursery.clear()
-    return _outcome(deployed, desk, faults=kills, began=began)
+    return _outcome(deployment, desk, faults=kills, began=began)
 
 
-def suspend_worker(deployed: Deployment, desk: Desk, *, sessions: int) -> Outcome:
+def suspend_worker(deployment: Deployment, desk: Desk, *, sessions: int) -> Outcome:
     """Suspend a worker until another takes over, and resume it in the middle of its work."""
-    began, nursery = desk.count(), deployed.nursery
+    began, nursery = desk.count(), deployment.nursery
     silent = nursery.start()
-    deployed.launch(sessions)
+    deployment.launch(sessions)
     wait_for_calls(desk, 4)
     os.kill(silent, signal.SIGSTOP)
     nursery.start()
     wait_for_calls(desk, 5)
     os.kill(silent, signal.SIGCONT)
-    deployed.wait(60)
+    deployment.wait(60)
     nursery.clear()
-    return _outcome(deployed, desk, faults=1, began=began)
+    return _outcome(deployment, desk, faults=1, began=began)
 
 
-def break_service(deployed: Deployment, desk: Desk, faults: list[Callable[[], None]], *, sessions: int) -> Outcome:
+def break_service(deployment: Deployment, desk: Desk, faults: list[Callable[[], None]], *, sessions: int) -> Outcome:
     """Cause each fault while workers have calls in flight."""
     began = desk.count()
-    deployed.launch(sessions)
+    deployment.launch(sessions)
     for fault in faults:
         wait_for_calls(desk, 3)
         fault()
-    deployed.wait(60)
-    return _outcome(deployed, desk, faults=len(faults), began=began)
+    deployment.wait(60)
+    return _outcome(deployment, desk, faults=len(faults), began=began)
 
 
-def kill_server(server: Server, deployed: Deployment, desk: Desk, *, kills: int, sessions: int) -> Outcome:
+def kill_server(server: Server, deployment: Deployment, desk: Desk, *, kills: int, sessions: int) -> Outcome:
     """Kill and restart the embedded server."""
     chance, began = random.Random(7), desk.count()
-    deployed.launch(sessions)
+    deployment.launch(sessions)
     for _ in range(kills):
         wait_for_calls(desk, 4)
         time.sleep(chance.uniform(0.0, 0.2))
-        deployed.unfinished()
+        deployment.open_sessions()
         server.kill()
         server.start()
-    deployed.wait(60)
-    return _outcome(deployed, desk, faults=kills, began=began)
+    deployment.wait(60)
+    return _outcome(deployment, desk, faults=kills, began=began)
 
 
-def wait_for_calls(desk: Desk, more: int, deployed: Deployment | None = None) -> None:
+def wait_for_calls(desk: Desk, more: int, deployment: Deployment | None = None) -> None:
     """Wait for this many further calls, or until no session can make any."""
-    wanted = desk.count() + more
-    until(lambda: desk.count() >= wanted or (deployed is not None and not deployed.unfinished()))
+    expected_count = desk.count() + more
+    wait_until(lambda: desk.count() >= expected_count or (deployment is not None and not deployment.open_sessions()))
 
 
-def _outcome(deployed: Deployment, desk: Desk, *, faults: int, began: int) -> Outcome:
+def _outcome(deployment: Deployment, desk: Desk, *, faults: int, began: int) -> Outcome:
     return Outcome(
         faults=faults,
-        sessions=len(deployed.launched),
+        sessions=len(deployment.session_ids),
         calls=desk.count() - began,
-        questions=deployed.questions,
-        broken=deployed.broken(desk.asked),
+        questions=deployment.questions,
+        broken=deployment.broken(desk.request_counts),
     )

@@ -35,8 +35,8 @@ def desk(request_id: str) -> UUID:
 
 @pytest.fixture
 def pair() -> tuple[str, str]:
-    one, other = str(uuid4()), str(uuid4())
-    return str(desk(one)), str(desk(other))
+    first, second = str(uuid4()), str(uuid4())
+    return str(desk(first)), str(desk(second))
 
 
 @pytest.fixture
@@ -49,11 +49,11 @@ def post(client: Client, path: str, body: Any = None, key: str | None = None) ->
     return client.post(f"/api/v1{path}", body or {}, content_type="application/json", headers=headers)
 
 
-def at_once(act: Callable[[Client, int], Any]) -> list[Any]:
+def send_concurrently(act: Callable[[Client, int], Any]) -> list[Any]:
     """Send a request from several clients at the same moment; returns all answers."""
     ready = threading.Barrier(PEOPLE)
 
-    def one(number: int) -> Any:
+    def send(number: int) -> Any:
         ready.wait()
         try:
             return act(Client(), number)
@@ -61,7 +61,7 @@ def at_once(act: Callable[[Client, int], Any]) -> list[Any]:
             connections.close_all()
 
     with ThreadPoolExecutor(PEOPLE) as people:
-        return list(people.map(one, range(PEOPLE)))
+        return list(people.map(send, range(PEOPLE)))
 
 
 def codes(answers: list[Any]) -> set[int]:
@@ -83,31 +83,31 @@ POSTS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("path", "body", "other"), POSTS, ids=[path for path, *_ in POSTS])
+@pytest.mark.parametrize(("path", "body", "other_body"), POSTS, ids=[path for path, *_ in POSTS])
 def test_key_reuse_for_another_request_conflicts(
-    client: Client, pair: tuple[str, str], diff: str, path: str, body: dict[str, Any], other: dict[str, Any]
+    client: Client, pair: tuple[str, str], diff: str, path: str, body: dict[str, Any], other_body: dict[str, Any]
 ) -> None:
-    known = {"base": pair[0], "candidate": pair[1], "diff": diff}
+    ids = {"base": pair[0], "candidate": pair[1], "diff": diff}
 
-    def filled(given: dict[str, Any]) -> dict[str, Any]:
-        return {name: value.format_map(known) if isinstance(value, str) else value for name, value in given.items()}
+    def fill(template: dict[str, Any]) -> dict[str, Any]:
+        return {name: value.format_map(ids) if isinstance(value, str) else value for name, value in template.items()}
 
-    where = path.format_map(known)
-    answers = [post(client, where, filled(body), "k"), post(client, where, filled(body), "k")]
+    url = path.format_map(ids)
+    answers = [post(client, url, fill(body), "k"), post(client, url, fill(body), "k")]
     assert codes(answers) <= {200, 201}, answers[0].content
     assert answers[0].json() == answers[1].json()
-    conflict = post(client, where, filled(other), "k")
+    conflict = post(client, url, fill(other_body), "k")
     assert (conflict.status_code, conflict.json()["code"]) == (409, "conflict")
     assert conflict.json()["where"] == "Idempotency-Key"
 
 
 def test_concurrent_share_requests_create_one_link(diff: str) -> None:
-    answers = at_once(lambda client, _: post(client, f"/diffs/{diff}/shares", {}, "k"))
+    answers = send_concurrently(lambda client, _: post(client, f"/diffs/{diff}/shares", {}, "k"))
     assert codes(answers) == {201}
     [url] = {answer.json()["url"] for answer in answers}
     link = ShareLink.objects.get()
-    stored = [*ShareLink.objects.values_list(), *RequestKey.objects.values_list()]
-    assert url.rpartition("/")[2] not in str(stored)
+    columns = [*ShareLink.objects.values_list(), *RequestKey.objects.values_list()]
+    assert url.rpartition("/")[2] not in str(columns)
     assert {answer.json()["id"] for answer in answers} == {str(link.id)}
     assert Client().get(f"/api/v1/share/{url.rpartition('/')[2]}").status_code == 200
 
@@ -124,8 +124,8 @@ def test_concurrent_share_requests_create_one_link(diff: str) -> None:
 def test_one_key_starts_work_once(
     pair: tuple[str, str], diff: str, path: str, body: dict[str, Any], model: type[Model]
 ) -> None:
-    asked = {name: value.format(base=pair[0]) if isinstance(value, str) else value for name, value in body.items()}
-    answers = at_once(lambda client, _: post(client, path.format(diff=diff), asked, "k"))
+    request = {name: value.format(base=pair[0]) if isinstance(value, str) else value for name, value in body.items()}
+    answers = send_concurrently(lambda client, _: post(client, path.format(diff=diff), request, "k"))
     assert codes(answers) == {201}
     assert len({answer.json()["id"] for answer in answers}) == model._default_manager.count() == 1
 
@@ -136,18 +136,20 @@ def test_links_without_a_key_differ(client: Client, diff: str) -> None:
 
 def test_link_respects_its_view_limit(client: Client, diff: str) -> None:
     token = post(client, f"/diffs/{diff}/shares", {"max_views": 2}).json()["url"].rpartition("/")[2]
-    answers = at_once(lambda person, _: person.get(f"/api/v1/share/{token}"))
+    answers = send_concurrently(lambda person, _: person.get(f"/api/v1/share/{token}"))
     assert sorted(answer.status_code for answer in answers) == [200, 200, 404, 404, 404]
 
 
 def test_concurrent_requests_start_one_control_replay(diff: str) -> None:
-    answers = at_once(lambda client, _: post(client, f"/diffs/{diff}/unchanged", {"policy": {"order": "reuse"}}))
+    answers = send_concurrently(
+        lambda client, _: post(client, f"/diffs/{diff}/unchanged", {"policy": {"order": "reuse"}})
+    )
     assert codes(answers) == {200}
     assert len({answer.json()["session"]["id"] for answer in answers}) == ReplaySession.objects.count() == 1
 
 
 def test_concurrent_diffs_make_one_report(pair: tuple[str, str]) -> None:
-    answers = at_once(lambda client, _: post(client, "/diffs", {"base": pair[0], "candidate": pair[1]}))
+    answers = send_concurrently(lambda client, _: post(client, "/diffs", {"base": pair[0], "candidate": pair[1]}))
     assert codes(answers) == {200}
     assert len({answer.content for answer in answers}) == DiffReport.objects.count() == 1
 
@@ -156,27 +158,27 @@ def test_concurrent_ignore_lists_get_separate_versions() -> None:
     def rules(number: int) -> dict[str, Any]:
         return {"app": "desk", "rules": [{"type": "tool", "pointer": f"/field{number}"}]}
 
-    answers = at_once(lambda client, number: post(client, "/ignore-lists", rules(number)))
+    answers = send_concurrently(lambda client, number: post(client, "/ignore-lists", rules(number)))
     assert codes(answers) == {201}
     assert sorted(answer.json()["version"] for answer in answers) == [1, 2, 3, 4, 5]
 
 
 def test_concurrent_accepts_lose_no_rule(client: Client, pair: tuple[str, str]) -> None:
-    found = post(client, "/calibrations", {"base": pair[0], "candidate": pair[1]}).json()
-    places = range(len(found["proposals"]))
-    accept = f"/calibrations/{found['id']}/accept"
-    answers = at_once(lambda person, number: post(person, accept, {"proposals": [number % len(places)]}))
+    calibration = post(client, "/calibrations", {"base": pair[0], "candidate": pair[1]}).json()
+    places = range(len(calibration["proposals"]))
+    accept = f"/calibrations/{calibration['id']}/accept"
+    answers = send_concurrently(lambda person, number: post(person, accept, {"proposals": [number % len(places)]}))
     assert codes(answers) == {200}
     newest = IgnoreList.objects.order_by("-version")[0]
     assert sorted(rule["pointer"] for rule in newest.rules) == sorted(
-        found["proposals"][place]["rule"]["pointer"] for place in places
+        calibration["proposals"][place]["rule"]["pointer"] for place in places
     )
 
 
 def test_proof_cancelled_before_start_is_readable(client: Client, diff: str) -> None:
     proof = post(client, f"/diffs/{diff}/prove").json()["id"]
-    answers = at_once(lambda person, _: post(person, f"/proofs/{proof}/cancel"))
+    answers = send_concurrently(lambda person, _: post(person, f"/proofs/{proof}/cancel"))
     assert codes(answers) == {200}
-    shown = client.get(f"/api/v1/proofs/{proof}").json()
-    assert (shown["status"], shown["progress"]["probes"]) == ("cancelled", 0)
-    assert client.get(f"/api/v1/diffs/{diff}/proofs").json()["proofs"] == [shown]
+    view = client.get(f"/api/v1/proofs/{proof}").json()
+    assert (view["status"], view["progress"]["probes"]) == ("cancelled", 0)
+    assert client.get(f"/api/v1/diffs/{diff}/proofs").json()["proofs"] == [view]

@@ -128,16 +128,16 @@ def test_observer_abandons_silent_workers_after_timeout() -> None:
     now[0] += TAKEOVER_S - 1
     assert observer.find_abandoned() == []
     now[0] += TAKEOVER_S + 1
-    assert [lost.session_id for lost in observer.find_abandoned()] == [session.id]
+    assert [claim.session_id for claim in observer.find_abandoned()] == [session.id]
 
 
 def test_second_observer_respects_new_owner() -> None:
     session = launch()
     assert leases.claim(session.id, "old")
-    (lost,) = Everyone().find_abandoned()
-    assert leases.release(lost)
+    (abandoned_claim,) = Everyone().find_abandoned()
+    assert leases.release(abandoned_claim)
     assert leases.claim(session.id, "new")
-    assert not leases.release(lost)
+    assert not leases.release(abandoned_claim)
     assert status(session) == "running"
     assert session.owner == "new"
 
@@ -147,11 +147,11 @@ def test_worker_without_lease_writes_nothing(server: ProviderServer, monkeypatch
 
     room_for = Checkpoints.room_for
 
-    def taken(checkpoints: Checkpoints, count: int) -> int:
+    def take_session(checkpoints: Checkpoints, count: int) -> int:
         ReplaySession.objects.filter(id=session.id).update(owner="another")
         return room_for(checkpoints, count)
 
-    monkeypatch.setattr(Checkpoints, "room_for", taken)
+    monkeypatch.setattr(Checkpoints, "room_for", take_session)
     runner.execute(session.id)
     assert status(session) == "running"
     assert (session.owner, session.checkpoint_no, Step.objects.filter(run=session.run).count()) == ("another", 0, 0)
@@ -306,27 +306,27 @@ def test_cancel_interrupts_hanging_tool(server: ProviderServer, settings: Settin
 
 
 def test_requeue_skips_queued_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    queued = capture_tasks(monkeypatch, task_names.EXECUTE)
+    queue = capture_tasks(monkeypatch, task_names.EXECUTE)
     waiting = {str(launch().id) for _ in range(3)}
-    queued.clear()
+    queue.clear()
     assert services.requeue_unfinished(queue_length=3) == 0
     assert services.requeue_unfinished(queue_length=2) == 3
-    assert set(queued) == waiting
+    assert set(queue) == waiting
 
 
 def test_overdue_comparisons_are_requeued(server: ProviderServer, monkeypatch: pytest.MonkeyPatch) -> None:
     session = launch()
     runner.execute(session.id)  # and the worker ends before it queues the comparison
-    queued = capture_tasks(monkeypatch, task_names.COMPARE)
+    queue = capture_tasks(monkeypatch, task_names.COMPARE)
     services.requeue_unfinished()
-    assert queued == []  # it may be at work
+    assert queue == []  # it may be at work
     long_ago = datetime.now(UTC) - timedelta(seconds=5 * TAKEOVER_S)
     ReplaySession.objects.update(heartbeat_at=long_ago)
     for _ in range(2):
         services.requeue_unfinished()
-    assert queued == [str(session.id)]
+    assert queue == [str(session.id)]
     ReplaySession.objects.update(heartbeat_at=long_ago)
-    tasks.compare(queued.pop())
+    tasks.compare(queue.pop())
     services.requeue_unfinished()
-    assert queued == []
+    assert queue == []
     assert queries.session_view(session.id).diff is not None

@@ -37,16 +37,16 @@ def test_transition_requires_expected_status() -> None:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.sampled_from(TrialStatus), st.sampled_from(TrialStatus)), max_size=12))
-def test_final_status_never_changes(tried: list[tuple[TrialStatus, TrialStatus]]) -> None:
+def test_final_status_never_changes(attempts: list[tuple[TrialStatus, TrialStatus]]) -> None:
     rows = Trial.objects.filter(id=_trial())
-    for before, after in tried:
+    for before, after in attempts:
         was = TrialStatus(rows.get().status)
         try:
-            moved = move(rows, before, after)
+            is_moved = move(rows, before, after)
         except InvalidTransition:
-            moved = 0
+            is_moved = 0
         now = TrialStatus(rows.get().status)
-        assert now is (after if moved else was)
+        assert now is (after if is_moved else was)
         assert now is was or not was.is_final
 
 
@@ -63,14 +63,14 @@ def test_report_may_fail_before_it_is_made() -> None:
 def test_cancelled_session_stays_cancelled() -> None:
     session = services.launch(ReplayRequest(run=str(record(order_desk()).run_id), fork_step=2))
     services.cancel(session.id)
-    ended = ReplaySession.objects.get(id=session.id)
-    assert ended.status in FINAL_STATUSES
-    assert services.cancel(session.id).ended_at == ended.ended_at
+    session_row = ReplaySession.objects.get(id=session.id)
+    assert session_row.status in FINAL_STATUSES
+    assert services.cancel(session.id).ended_at == session_row.ended_at
 
 
 def _trial() -> UUID:
-    made = Trial.objects.create(kind="tool", name="echo", input={}, executor="python", confirmed=False, by="")
-    return made.id
+    trial = Trial.objects.create(kind="tool", name="echo", input={}, executor="python", confirmed=False, by="")
+    return trial.id
 
 
 def _report() -> UUID:

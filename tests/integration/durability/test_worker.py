@@ -18,7 +18,7 @@ from traces.runs import services
 LIMIT_S = 60
 
 
-def _ended(session: ReplaySession) -> ReplaySession:
+def _wait_for_end(session: ReplaySession) -> ReplaySession:
     def is_compared() -> bool:
         session.refresh_from_db()
         return session.diff_id is not None
@@ -30,19 +30,19 @@ def _ended(session: ReplaySession) -> ReplaySession:
 @pytest.mark.usefixtures("worker")
 @pytest.mark.django_db(transaction=True)
 def test_worker_runs_and_compares_replay() -> None:
-    recorded = services.record(order_run())
-    session = _ended(replays.launch(ReplayRequest(run=str(recorded.run_id))))
+    recording = services.record(order_run())
+    session = _wait_for_end(replays.launch(ReplayRequest(run=str(recording.run_id))))
     assert session.status == "completed_exact", session.error
 
 
 @pytest.mark.django_db(transaction=True)
 def test_worker_resumes_work_of_earlier_process(request: pytest.FixtureRequest) -> None:
-    recorded = services.record(order_run())
-    session = replays.launch(ReplayRequest(run=str(recorded.run_id)))
+    recording = services.record(order_run())
+    session = replays.launch(ReplayRequest(run=str(recording.run_id)))
     ReplaySession.objects.filter(id=session.id).update(status="running", owner="gone:1:1", heartbeat_at=None)
     request.getfixturevalue("worker")  # only now: it would have taken the session before it was left behind
     replays.requeue_unfinished()
-    assert _ended(session).status == "completed_exact"
+    assert _wait_for_end(session).status == "completed_exact"
 
 
 @pytest.mark.own_services
@@ -53,8 +53,8 @@ def test_redis_failure_frees_prefetch_slot() -> None:
     queue.consumer.qos(prefetch_count=1)
     channel: Any = queue.channel  # its stubs know no limit
     queue.put("the first")
-    taken = queue.get(timeout=5)
+    message = queue.get(timeout=5)
     assert not channel.qos.can_consume()
     server.kill()
-    taken.ack_log_error(logging.getLogger(), broker.connection_errors)  # as Celery does it
+    message.ack_log_error(logging.getLogger(), broker.connection_errors)  # as Celery does it
     assert channel.qos.can_consume()

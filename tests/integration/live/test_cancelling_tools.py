@@ -33,7 +33,7 @@ def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
-def cancelled_while_it_hangs(begun: Callable[[], bool]) -> None:
+def cancel_hanging_replay(has_started: Callable[[], bool]) -> None:
     """Run a replay, cancel it when its tool starts, and check that it ends immediately."""
     session = launch(HANGING)
 
@@ -45,7 +45,7 @@ def cancelled_while_it_hangs(begun: Callable[[], bool]) -> None:
 
     running = threading.Thread(target=work, daemon=True)
     running.start()
-    wait_until(lambda: begun() or not running.is_alive(), 60)
+    wait_until(lambda: has_started() or not running.is_alive(), 60)
     assert running.is_alive(), queries.session_view(session).error
     services.cancel(session)
     running.join(30)
@@ -61,21 +61,21 @@ def test_cancel_interrupts_mcp_stdio_server(
     command = {"command": sys.executable, "args": ["-m", "tests.support.servers.mcp_server", "0", str(log)]}
     server = {**command, "env": {"PYTHONPATH": "ROOT_OF_TESTS"}, "tool": "lookup"}
     configure(settings, {"mcp": server, "timeout_s": LATE_S})
-    cancelled_while_it_hangs(log.exists)
+    cancel_hanging_replay(log.exists)
 
 
 def test_cancel_interrupts_mcp_http_server(settings: Settings, mcp_over_http: tuple[str, Path]) -> None:
     url, log = mcp_over_http
     configure(settings, {"mcp": {"url": url, "tool": "lookup"}, "timeout_s": LATE_S})
-    cancelled_while_it_hangs(log.exists)
+    cancel_hanging_replay(log.exists)
 
 
 def test_cancel_interrupts_python_callable(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun = tmp_path / "begun"
-    work = f"    pathlib.Path({str(begun)!r}).touch()\n    time.sleep(600)\n"
+    marker = tmp_path / "begun"
+    work = f"    pathlib.Path({str(marker)!r}).touch()\n    time.sleep(600)\n"
     install(tmp_path, monkeypatch, f"import pathlib, time\ndef get_order(order_id):\n{work}")
     try:
         configure(settings, {"python": "get_order", "timeout_s": LATE_S})
-        cancelled_while_it_hangs(begun.exists)
+        cancel_hanging_replay(marker.exists)
     finally:
         configuration.callables.cache_clear()

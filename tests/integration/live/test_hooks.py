@@ -30,7 +30,7 @@ from traces.storage import artifacts
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ASKS = {"match": {"step": 5}, "model": {"temperature": 0.5}}
-OTHER = {
+OTHER_ORDER = {
     "match": {"step": 3},
     "output": {"tool_calls": [{"id": "x", "name": "get_order", "arguments": {"order_id": "B-9"}}]},
 }
@@ -77,7 +77,7 @@ def asks(tool: str, arguments: str) -> dict[str, Any]:
 
 def launch(*entries: dict[str, Any], **policy: Any) -> Any:
     run = Run.objects.get(id=record(order_desk()).run_id)
-    body: Any = {"run": str(run.id), "overrides": {"overrides": list(entries or [OTHER])}, "policy": policy}
+    body: Any = {"run": str(run.id), "overrides": {"overrides": list(entries or [OTHER_ORDER])}, "policy": policy}
     return services.launch(prepare.parse(body)).id
 
 
@@ -121,9 +121,9 @@ def test_denied_call_names_its_hook(server: ProviderServer, settings: Settings) 
     step = tool(view)
     assert (step.status, step.label, step.reason) == ("denied", "simulated", "denied")
     assert step.detail["hook"] == {"name": "no-orders", "action": "deny", "message": "not on Sundays"}
-    said = "[Forkpoint] Tool 'get_order' was denied by the hook 'no-orders': not on Sundays"
-    assert artifacts.payload(step.output_ref) == said
-    assert server.seen[0].body["messages"][-1]["content"] == said
+    message = "[Forkpoint] Tool 'get_order' was denied by the hook 'no-orders': not on Sundays"
+    assert artifacts.payload(step.output_ref) == message
+    assert server.seen[0].body["messages"][-1]["content"] == message
 
 
 def test_matcher_limits_hook_to_tools(server: ProviderServer, settings: Settings) -> None:
@@ -163,16 +163,16 @@ def _no_number(exchange: Exchange) -> None:
     exchange.status(200, '{"action": "modify_args", "args": {"order_id": NaN}}')
 
 
-@pytest.mark.parametrize(("answer", "why"), [(_endless, "does not end"), (_no_number, "is not JSON")])
+@pytest.mark.parametrize(("answer", "reason"), [(_endless, "does not end"), (_no_number, "is not JSON")])
 def test_invalid_hook_answers_count_as_failures(
-    server: ProviderServer, settings: Settings, answer: Callable[[Exchange], None], why: str
+    server: ProviderServer, settings: Settings, answer: Callable[[Exchange], None], reason: str
 ) -> None:
-    with provider_server(answer) as asked:
-        hook(settings, gate={"http": {"url": asked.base_url}, "events": ["pre_tool_use"], "timeout_s": 0.5})
+    with provider_server(answer) as hook_server:
+        hook(settings, gate={"http": {"url": hook_server.base_url}, "events": ["pre_tool_use"], "timeout_s": 0.5})
         assert tool(replay()).reason == "side_effect_blocked"
     ((name, error),) = HookOutcome.objects.get().failures
     assert name == "gate"
-    assert why in error
+    assert reason in error
 
 
 def test_http_hook_receives_documented_envelope(server: ProviderServer, settings: Settings) -> None:
@@ -180,10 +180,14 @@ def test_http_hook_receives_documented_envelope(server: ProviderServer, settings
         hook(settings, gate={"http": {"url": f"{gate.base_url}/ask"}, "events": ["pre_tool_use"]})
         view = replay()
     assert tool(view).reason == "denied"
-    asked = gate.seen[0].body
-    assert asked.keys() == {"event_type", "timestamp_ms", "session_id", "agent_id", "payload"}
-    assert (asked["event_type"], asked["session_id"], asked["agent_id"]) == ("pre_tool_use", str(view.id), "desk")
-    assert asked["payload"] == {"tool_name": "get_order", "args": {"order_id": "B-9"}, "tool_use_id": "x"}
+    envelope = gate.seen[0].body
+    assert envelope.keys() == {"event_type", "timestamp_ms", "session_id", "agent_id", "payload"}
+    assert (envelope["event_type"], envelope["session_id"], envelope["agent_id"]) == (
+        "pre_tool_use",
+        str(view.id),
+        "desk",
+    )
+    assert envelope["payload"] == {"tool_name": "get_order", "args": {"order_id": "B-9"}, "tool_use_id": "x"}
     assert gate.seen[0].headers["forkpoint-replay"] == str(view.id)
 
 
@@ -192,8 +196,10 @@ def test_hook_messages_reach_next_request(server: ProviderServer, settings: Sett
     hook(settings, brief=say)
     view = replay()
     assert server.seen[0].body["messages"][-1] == {"role": "system", "content": "Be brief."}
-    asked = next(step for step in steps(view) if step.type == "model" and step.sequence_no > tool(view).sequence_no)
-    assert asked.detail["hooks"] == [{"name": "brief", "action": "system_message", "text": "Be brief."}]
+    model_step = next(
+        step for step in steps(view) if step.type == "model" and step.sequence_no > tool(view).sequence_no
+    )
+    assert model_step.detail["hooks"] == [{"name": "brief", "action": "system_message", "text": "Be brief."}]
     later = [message["role"] for message in server.seen[1].body["messages"]]
     assert later == ["system", "user", "assistant", "tool", "system", "assistant", "user"]  # the conversation keeps it
 
@@ -210,10 +216,10 @@ def test_stop_decision_ends_the_loop(server: ProviderServer, settings: Settings)
 def test_events_fire_in_order_like_krabs(
     server: ProviderServer, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    heard: list[tuple[str, dict[str, Any]]] = []
-    hook(settings, ear=callable_hook(monkeypatch, lambda event: heard.append((event["event_type"], event["payload"]))))
+    events: list[tuple[str, dict[str, Any]]] = []
+    hook(settings, ear=callable_hook(monkeypatch, lambda event: events.append((event["event_type"], event["payload"]))))
     replay()
-    assert [event for event, _ in heard] == [
+    assert [event for event, _ in events] == [
         "agent_start",
         "turn_start",
         "pre_tool_use",
@@ -225,32 +231,32 @@ def test_events_fire_in_order_like_krabs(
         "turn_end",
         "agent_stop",
     ]
-    told = dict(heard)
-    assert told["agent_start"] == {"task": "help"}
-    assert told["agent_stop"]["result"] == "a live answer"
-    ended = [payload for event, payload in heard if event == "turn_end"]
-    assert [payload["turn"] for payload in ended] == [0, 1, 0]
-    assert (ended[1]["tokens_in"], ended[1]["tokens_out"], ended[1]["finish_reason"]) == (11, 7, "stop")
+    payloads = dict(events)
+    assert payloads["agent_start"] == {"task": "help"}
+    assert payloads["agent_stop"]["result"] == "a live answer"
+    turn_ends = [payload for event, payload in events if event == "turn_end"]
+    assert [payload["turn"] for payload in turn_ends] == [0, 1, 0]
+    assert (turn_ends[1]["tokens_in"], turn_ends[1]["tokens_out"], turn_ends[1]["finish_reason"]) == (11, 7, "stop")
 
 
 def test_exact_replay_fires_no_tool_hooks(
     server: ProviderServer, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    heard: list[str] = []
-    hook(settings, ear=callable_hook(monkeypatch, lambda event: heard.append(event["event_type"])))
+    events: list[str] = []
+    hook(settings, ear=callable_hook(monkeypatch, lambda event: events.append(event["event_type"])))
     run = Run.objects.get(id=record(order_desk()).run_id)
     session = services.launch(prepare.parse({"run": str(run.id)})).id
     runner.execute(session)
-    assert (queries.session_view(session).status, heard) == ("completed_exact", ["agent_start", "agent_stop"])
+    assert (queries.session_view(session).status, events) == ("completed_exact", ["agent_start", "agent_stop"])
 
 
 def test_takeover_uses_stored_hook_decisions(
     server: ProviderServer, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    heard: list[str] = []
+    events: list[str] = []
 
     def listen(event: dict[str, Any]) -> Any:
-        heard.append(event["event_type"])
+        events.append(event["event_type"])
         return {"action": "modify_args", "args": {"order_id": "A-1"}} if event["event_type"] == "pre_tool_use" else None
 
     hook(settings, right=callable_hook(monkeypatch, listen))
@@ -258,12 +264,12 @@ def test_takeover_uses_stored_hook_decisions(
     with monkeypatch.context() as crash:
         crash.setattr(live_models, "answer", _taken_away)
         runner.execute(session)
-    assert heard == ["agent_start", "turn_start", "pre_tool_use", "post_tool_use", "turn_end", "turn_start"]
+    assert events == ["agent_start", "turn_start", "pre_tool_use", "post_tool_use", "turn_end", "turn_start"]
     ReplaySession.objects.filter(id=session).update(status="pending", owner="")
     runner.execute(session)
     view = queries.session_view(session)
     assert (view.status, tool(view).detail["hook"]["asked"]) == ("completed_mixed", {"order_id": "B-9"})
-    assert [heard.count(event) for event in ("agent_start", "pre_tool_use", "agent_stop")] == [1, 1, 1]
+    assert [events.count(event) for event in ("agent_start", "pre_tool_use", "agent_stop")] == [1, 1, 1]
 
 
 def _taken_away(*_: Any) -> Any:
@@ -271,7 +277,7 @@ def _taken_away(*_: Any) -> Any:
 
 
 def test_configuration_error_names_its_location(settings: Settings) -> None:
-    for entry, said in (
+    for entry, message in (
         ({"matcher": "(", "answer": {"action": "deny"}}, "['matcher']"),
         ({"python": "nobody"}, "['python']"),
         ({}, "exactly one"),
@@ -280,26 +286,26 @@ def test_configuration_error_names_its_location(settings: Settings) -> None:
         hook(settings, mine=entry)
         with pytest.raises(ImproperlyConfigured, match="FORKPOINT_HOOKS") as error:
             configuration.hooks()
-        assert said in str(error.value)
+        assert message in str(error.value)
 
 
 def test_failed_replay_fires_stop_event(
     server: ProviderServer, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    heard: list[tuple[str, Any]] = []
-    hook(settings, ear=callable_hook(monkeypatch, lambda event: heard.append((event["event_type"], event["payload"]))))
+    events: list[tuple[str, Any]] = []
+    hook(settings, ear=callable_hook(monkeypatch, lambda event: events.append((event["event_type"], event["payload"]))))
     server.respond = lambda exchange: exchange.status(401, {"error": {"message": "who are you"}})
     assert replay().status == "failed_execution"
-    assert [event for event, _ in heard][-2:] == ["turn_end", "agent_stop"]
-    assert heard[-1][1]["status"] == "failed_execution"
-    heard.clear()
+    assert [event for event, _ in events][-2:] == ["turn_end", "agent_stop"]
+    assert events[-1][1]["status"] == "failed_execution"
+    events.clear()
     waiting = launch(tools={"ask": ["get_order"]})
     runner.execute(waiting)
     assert services.cancel(waiting).status == "cancelled"
-    assert heard[-1] == ("agent_stop", {"result": "", "status": "cancelled"})
+    assert events[-1] == ("agent_stop", {"result": "", "status": "cancelled"})
 
 
-def paged(client: Client, path: str, rows: str) -> Iterator[Any]:
+def read_pages(client: Client, path: str, rows: str) -> Iterator[Any]:
     """Read all items of a list in pages of two."""
     after: int | None = 0
     while after is not None:
@@ -322,9 +328,13 @@ def test_attempts_and_takeovers_are_listed(server: ProviderServer, client: Clien
     runner.execute(session)
     view = queries.session_view(session)
     attempts = client.get(f"/api/v1/replays/{session}/attempts").json()["attempts"]
-    first = [one for one in attempts if one["sequence_no"] == attempts[0]["sequence_no"]]
-    assert [(one["attempt"], one["status"]) for one in first] == [(1, "failed"), (2, "failed"), (3, "succeeded")]
-    assert attempts == list(paged(client, f"/api/v1/replays/{session}/attempts", "attempts"))
+    first = [attempt for attempt in attempts if attempt["sequence_no"] == attempts[0]["sequence_no"]]
+    assert [(attempt["attempt"], attempt["status"]) for attempt in first] == [
+        (1, "failed"),
+        (2, "failed"),
+        (3, "succeeded"),
+    ]
+    assert attempts == list(read_pages(client, f"/api/v1/replays/{session}/attempts", "attempts"))
     usage = client.get(f"/api/v1/runs/{view.run}/usage").json()
     live = [step for step in steps(view) if step.type == "model" and step.reason == "live_model_call"]
     assert usage["total"]["calls"] == usage["total"]["reused_calls"] + len(live) + 1  # and the what-if
@@ -339,16 +349,16 @@ def test_takeover_reports_last_kept_step(server: ProviderServer, monkeypatch: py
     with monkeypatch.context() as crash:
         crash.setattr(live_models, "answer", _taken_away)
         runner.execute(session)
-    kept = ReplaySession.objects.get(id=session).checkpoint_no
+    checkpoint = ReplaySession.objects.get(id=session).checkpoint_no
     ReplaySession.objects.filter(id=session).update(status="pending", owner="", lost_workers=1)
     runner.execute(session)
     (takeover,) = queries.session_view(session).takeovers
-    assert (takeover.kept_to, takeover.taken_back) == (kept, 0)
+    assert (takeover.kept_to, takeover.taken_back) == (checkpoint, 0)
 
 
 def test_plan_warns_about_hooks(server: ProviderServer, settings: Settings) -> None:
     run = Run.objects.get(id=record(order_desk()).run_id)
-    body: Any = {"run": str(run.id), "overrides": {"overrides": [OTHER]}}
+    body: Any = {"run": str(run.id), "overrides": {"overrides": [OTHER_ORDER]}}
     assert not any("Hooks" in warning for warning in services.preview(prepare.parse(body)).warnings)
     hook(settings, deny={"answer": {"action": "deny"}, "events": ["pre_tool_use"]})
     assert any("Hooks" in warning for warning in services.preview(prepare.parse(body)).warnings)

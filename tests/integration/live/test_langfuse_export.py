@@ -72,19 +72,19 @@ def full_desk() -> RecordedRun:
         key="ping", type=StepType.TOOL, name="ping", tool_name="ping", parent="agent", input={}, output=""
     )
     steps = [run.steps[0], retrieval, ping, *run.steps[1:]]
-    timed = []
+    timed_steps = []
     for at, step in enumerate(steps):
-        begun = start + timedelta(seconds=at)
-        changes: dict[str, Any] = {"started_at": begun, "ended_at": begun + timedelta(milliseconds=250)}
+        started_at = start + timedelta(seconds=at)
+        changes: dict[str, Any] = {"started_at": started_at, "ended_at": started_at + timedelta(milliseconds=250)}
         if step.type is StepType.MODEL:
             changes |= {"tokens_cached": 16}
         if step.status is StepStatus.ERROR:
             changes |= {"error": "the desk is closed"}
-        timed.append(replace(step, **changes))
-    return replace(run, steps=tuple(timed), tags=("demo",), environment="staging")
+        timed_steps.append(replace(step, **changes))
+    return replace(run, steps=tuple(timed_steps), tags=("demo",), environment="staging")
 
 
-def recorded(run: RecordedRun | None = None) -> Run:
+def record_run(run: RecordedRun | None = None) -> Run:
     return Run.objects.get(id=record(run or full_desk()).run_id)
 
 
@@ -94,13 +94,13 @@ def work(export: LangfuseExport) -> LangfuseExport:
     return export
 
 
-def imported(langfuse: LangfuseServer) -> RecordedRun:
+def reimport(langfuse: LangfuseServer) -> RecordedRun:
     data = json.dumps(langfuse.batch()).encode()
     (run,) = importer.parse([Source(name="export.json", data=data)])
     return run
 
 
-def said(step: Any, parent: Any) -> dict[str, Any]:
+def comparable(step: Any, parent: Any) -> dict[str, Any]:
     names = (
         "type",
         "name",
@@ -117,23 +117,23 @@ def said(step: Any, parent: Any) -> dict[str, Any]:
 
 
 def test_exported_run_reimports_unchanged(langfuse: LangfuseServer) -> None:
-    run = recorded()
+    run = record_run()
     export = work(export_worker.enqueue(run.id, "lf"))
     assert (export.status, export.rejected, langfuse.refused) == ("done", 0, [])
-    again = imported(langfuse)
-    stored = queries.steps(run.id)
-    ids = {step.sequence_no: str(step.id) for step in stored}
-    before = [said(step, ids.get(step.parent_no or 0)) for step in stored]
-    assert [said(step, step.parent) for step in again.steps] == before
-    for step, back in zip(stored, again.steps, strict=True):
+    copy = reimport(langfuse)
+    steps = queries.steps(run.id)
+    ids = {step.sequence_no: str(step.id) for step in steps}
+    before = [comparable(step, ids.get(step.parent_no or 0)) for step in steps]
+    assert [comparable(step, step.parent) for step in copy.steps] == before
+    for step, back in zip(steps, copy.steps, strict=True):
         assert back.input == (artifacts.payload(step.input_ref) if step.input_ref else None)
         assert back.output == (artifacts.payload(step.output_ref) if step.output_ref else None)
         assert back.started_at == step.started_at
-    assert (again.environment, again.tags) == ("staging", ("demo",))
+    assert (copy.environment, copy.tags) == ("staging", ("demo",))
 
 
 def test_langfuse_receives_expected_events(langfuse: LangfuseServer) -> None:
-    run = recorded()
+    run = record_run()
     work(export_worker.enqueue(run.id, "lf"))
     trace, *observations = [langfuse.bodies[key] for key in langfuse.order]
     assert (trace["type"], trace["body"]["id"], trace["body"]["tags"]) == ("trace-create", run.id.hex, ["demo"])
@@ -149,14 +149,14 @@ def test_langfuse_receives_expected_events(langfuse: LangfuseServer) -> None:
     failed = next(event["body"] for event in observations if event["body"].get("level") == "ERROR")
     assert (failed["name"], failed["statusMessage"]) == ("get_order", "the desk is closed")
     assert failed["metadata"]["tool_use_id"] == "call_turn2.0"
-    sent = langfuse.requests[0]
-    assert sent.body["metadata"]["public_key"] == KEYS[0]
-    assert KEYS[1] not in json.dumps(sent.body)
+    request = langfuse.requests[0]
+    assert request.body["metadata"]["public_key"] == KEYS[0]
+    assert KEYS[1] not in json.dumps(request.body)
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_export_survives_random_server_failures(langfuse: LangfuseServer, seed: int) -> None:
-    run = recorded()
+    run = record_run()
     chance = random.Random(seed)
     langfuse.fail = lambda exchange: chance.random() < 0.6 and failure(chance, exchange)
     export = export_worker.enqueue(run.id, "lf")
@@ -166,7 +166,7 @@ def test_export_survives_random_server_failures(langfuse: LangfuseServer, seed: 
             break
     assert (export.status, export.done_events) == ("done", run.step_count + 1)
     assert langfuse.order == [run.id.hex, *(str(step.id) for step in queries.steps(run.id))]
-    assert imported(langfuse).steps
+    assert reimport(langfuse).steps
 
 
 def failure(chance: random.Random, exchange: Exchange) -> bool:
@@ -187,13 +187,13 @@ def failure(chance: random.Random, exchange: Exchange) -> bool:
 
 def test_next_worker_continues_export_from_cursor(langfuse: LangfuseServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export_worker, "_MOST_EVENTS", 4)
-    run = recorded()
+    run = record_run()
     export = export_worker.enqueue(run.id, "lf")
     with monkeypatch.context() as death:
-        taken = export_worker._Export._advance_cursor
+        advance_cursor = export_worker._Export._advance_cursor
 
         def dies(self: Any, *arguments: Any) -> None:
-            taken(self, *arguments)
+            advance_cursor(self, *arguments)
             if len(langfuse.order) >= 8:
                 raise KeyboardInterrupt
 
@@ -209,7 +209,7 @@ def test_next_worker_continues_export_from_cursor(langfuse: LangfuseServer, monk
 
 
 def test_repeated_export_creates_no_duplicates(langfuse: LangfuseServer) -> None:
-    run = recorded()
+    run = record_run()
     for _ in range(2):
         work(export_worker.enqueue(run.id, "lf"))
     assert len(langfuse.bodies) == run.step_count + 1
@@ -220,7 +220,7 @@ def test_wrong_keys_fail_export_without_leak(
     langfuse: LangfuseServer, monkeypatch: pytest.MonkeyPatch, client: Client
 ) -> None:
     monkeypatch.setenv("LANGFUSE_SECRET_KEY", "sk-wrong")
-    run = recorded()
+    run = record_run()
     export = work(export_worker.enqueue(run.id, "lf"))
     assert (export.status, "401" in export.error) == ("failed", True)
     assert "sk-wrong" not in client.get(f"/api/v1/runs/{run.id}/exports").content.decode()
@@ -235,7 +235,7 @@ def test_large_payloads_are_cut_and_batches_split(langfuse: LangfuseServer) -> N
         RecordedStep(key=f"b{n}", type=StepType.TOOL, name="dump", tool_name="dump", output="y" * 1_200_000)
         for n in range(6)
     ]
-    run = recorded(RecordedRun(external_id="big", name="big", app="big", format="test", steps=(step, *more)))
+    run = record_run(RecordedRun(external_id="big", name="big", app="big", format="test", steps=(step, *more)))
     export = work(export_worker.enqueue(run.id, "lf"))
     assert (export.status, export.rejected) == ("done", 0)
     assert export.cut == 1
@@ -243,7 +243,7 @@ def test_large_payloads_are_cut_and_batches_split(langfuse: LangfuseServer) -> N
 
 
 def test_finished_replay_is_exported_automatically(langfuse: LangfuseServer) -> None:
-    run = recorded()
+    run = record_run()
     session = services.launch(prepare.parse({"run": str(run.id)}))
     runner.execute(session.id)
     export = LangfuseExport.objects.get()
@@ -261,32 +261,32 @@ def test_finished_replay_is_exported_automatically(langfuse: LangfuseServer) -> 
 
 
 def test_exports_over_rest(langfuse: LangfuseServer, client: Client, settings: Settings) -> None:
-    run = recorded()
-    asked = client.post(f"/api/v1/runs/{run.id}/exports/langfuse", {}, content_type="application/json")
-    assert (asked.status_code, asked.json()["status"]) == (202, "pending")
+    run = record_run()
+    response = client.post(f"/api/v1/runs/{run.id}/exports/langfuse", {}, content_type="application/json")
+    assert (response.status_code, response.json()["status"]) == (202, "pending")
     work(LangfuseExport.objects.get())
-    listed = client.get(f"/api/v1/runs/{run.id}/exports").json()
-    assert [export["status"] for export in listed["exports"]] == ["done"]
-    assert listed["exports"][0]["url"] == f"{langfuse.base_url}/trace/{run.id.hex}"
+    exports = client.get(f"/api/v1/runs/{run.id}/exports").json()
+    assert [export["status"] for export in exports["exports"]] == ["done"]
+    assert exports["exports"][0]["url"] == f"{langfuse.base_url}/trace/{run.id.hex}"
     target = client.get("/api/v1/hooks").json()["targets"][0]
     assert (target["kind"], target["sent"]) == ("langfuse", run.step_count + 1)
-    still = open_run(name="open", app="desk", source_run=None)
-    early = client.post(f"/api/v1/runs/{still.id}/exports/langfuse", {}, content_type="application/json")
+    unsealed_run = open_run(name="open", app="desk", source_run=None)
+    early = client.post(f"/api/v1/runs/{unsealed_run.id}/exports/langfuse", {}, content_type="application/json")
     assert (early.status_code, early.json()["code"]) == (409, "conflict")
     settings.TELEMETRY = {}
-    refused = client.post(f"/api/v1/runs/{run.id}/exports/langfuse", {}, content_type="application/json")
-    assert (refused.status_code, refused.json()["code"]) == (422, "validation_error")
+    refusal = client.post(f"/api/v1/runs/{run.id}/exports/langfuse", {}, content_type="application/json")
+    assert (refusal.status_code, refusal.json()["code"]) == (422, "validation_error")
 
 
 def test_fake_server_matches_captured_payloads() -> None:
     fixture = Path(__file__).parents[2] / "fixtures" / "importers" / "langfuse"
-    seen = 0
+    count = 0
     for file in fixture.rglob("*.json"):
         for event in json.loads(file.read_text()).get("batch", []):
             if event["type"] == "trace-create":
-                seen += 1
+                count += 1
                 assert not find_problem(event), file
-    assert seen or not fixture.exists()
+    assert count or not fixture.exists()
 
 
 def away(exchange: Exchange) -> bool:
@@ -295,9 +295,9 @@ def away(exchange: Exchange) -> bool:
 
 
 def test_waiting_exports_are_requeued_once(langfuse: LangfuseServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    put = capture_tasks(monkeypatch, task_names.EXPORT_LANGFUSE)
-    export = export_worker.enqueue(recorded().id, "lf")
-    assert put == [str(export.id)]
+    queue = capture_tasks(monkeypatch, task_names.EXPORT_LANGFUSE)
+    export = export_worker.enqueue(record_run().id, "lf")
+    assert queue == [str(export.id)]
     assert export_worker.requeue_unfinished() == 0
     LangfuseExport.objects.update(retry_at=datetime.now(UTC))
     assert [export_worker.requeue_unfinished(), export_worker.requeue_unfinished()] == [1, 0]

@@ -45,10 +45,10 @@ def ask(provider: str = "chat", model: str = "m1", pieces: list[str] | None = No
 
 
 def failure(provider: str = "chat", **input: Any) -> ProviderError:
-    with pytest.raises(ProviderError) as raised:
+    with pytest.raises(ProviderError) as error_info:
         ask(provider, **input)
-    assert KEY not in str(raised.value)
-    return raised.value
+    assert KEY not in str(error_info.value)
+    return error_info.value
 
 
 def test_openai_text_streams_with_usage(server: ProviderServer) -> None:
@@ -104,13 +104,13 @@ def test_recorded_history_becomes_openai_request(server: ProviderServer) -> None
             {"role": "tool", "tool_call_id": "a", "content": {"status": "shipped"}},
         ]
     )
-    sent = server.seen[0].body["messages"]
-    assert sent[1]["tool_calls"][0] == {
+    messages = server.seen[0].body["messages"]
+    assert messages[1]["tool_calls"][0] == {
         "id": "a",
         "type": "function",
         "function": {"name": "get_order", "arguments": '{"id": 7}'},
     }
-    assert sent[2] == {"role": "tool", "tool_call_id": "a", "content": '{"status": "shipped"}'}
+    assert messages[2] == {"role": "tool", "tool_call_id": "a", "content": '{"status": "shipped"}'}
 
 
 def test_anthropic_text_and_tool_use(server: ProviderServer) -> None:
@@ -204,9 +204,9 @@ def test_silent_server_times_out(server: ProviderServer, provider: str) -> None:
 
 @pytest.mark.parametrize("provider", ["chat", "claude"])
 def test_refused_connection_is_a_network_failure(settings: Settings, server: ProviderServer, provider: str) -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{unused.getsockname()[1]}"
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         settings.PROVIDERS[provider]["base_url"] = url
         error = failure(provider)
     assert (error.code, error.retryable) == ("network", True)
@@ -291,11 +291,11 @@ def test_official_host_at_private_address_is_refused(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     real = socket.getaddrinfo
-    resolved = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 443))]
+    addresses = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 443))]
     monkeypatch.setattr(
         socket,
         "getaddrinfo",
-        lambda host, *rest, **named: resolved if host == "api.openai.com" else real(host, *rest, **named),
+        lambda host, *rest, **options: addresses if host == "api.openai.com" else real(host, *rest, **options),
     )
     error = failure("openai")
     assert (error.code, error.retryable) == ("egress_refused", False)

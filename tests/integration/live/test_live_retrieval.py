@@ -47,8 +47,8 @@ def endpoint(settings: Settings) -> Iterator[ProviderServer]:
 def body(*entries: dict[str, Any], **policy: Any) -> Any:
     run = Run.objects.get(id=record(library()).run_id)
     overrides = {"overrides": list(entries)}
-    given: Any = {"run": str(run.id), "overrides": overrides, "policy": {**LIVE, **policy}}
-    return prepare.parse(given)
+    request: Any = {"run": str(run.id), "overrides": overrides, "policy": {**LIVE, **policy}}
+    return prepare.parse(request)
 
 
 def launch(*entries: dict[str, Any], **policy: Any) -> Any:
@@ -70,8 +70,8 @@ def step(view: SessionView, number: int = 1) -> Step:
     return Step.objects.get(run_id=view.run, sequence_no=number)
 
 
-def documents(found: Step) -> Any:
-    output: Any = artifacts.payload(found.output_ref)
+def documents(retrieval_step: Step) -> Any:
+    output: Any = artifacts.payload(retrieval_step.output_ref)
     return output["documents"]
 
 
@@ -82,14 +82,14 @@ def attempts() -> list[tuple[str, str, str, str]]:
 
 def test_searched_documents_reach_the_prompt(endpoint: ProviderServer) -> None:
     view = replay()
-    found = step(view)
-    assert (found.label, found.reason, found.status) == ("simulated", "live_retrieval", "ok")
-    assert (found.document_count, found.detail["retriever"]) == (1, "policies")
-    assert documents(found) == NEW
+    retrieval_step = step(view)
+    assert (retrieval_step.label, retrieval_step.reason, retrieval_step.status) == ("simulated", "live_retrieval", "ok")
+    assert (retrieval_step.document_count, retrieval_step.detail["retriever"]) == (1, "policies")
+    assert documents(retrieval_step) == NEW
     assert "three years" in str(artifacts.payload(step(view, 2).output_ref))
-    seen = endpoint.seen[0]
-    assert seen.body == {"query": "gift cards", "top_k": 3}
-    assert seen.headers["forkpoint-replay"] == str(view.id)
+    exchange = endpoint.seen[0]
+    assert exchange.body == {"query": "gift cards", "top_k": 3}
+    assert exchange.headers["forkpoint-replay"] == str(view.id)
     assert (attempts(), view.live_calls, view.cost_usd) == ([("retrieval", "policies", "succeeded", "")], 1, 0)
 
 
@@ -101,10 +101,10 @@ def test_recorded_documents_are_reused_by_default(endpoint: ProviderServer) -> N
 
 
 def test_override_documents_prevent_a_search(endpoint: ProviderServer) -> None:
-    given = [{"id": "z", "content": "Given by hand."}]
-    entry = {"match": {"step": 1}, "retrieval": {"documents": given, "query": "other"}}
-    found = step(replay(entry, order="reexecute"))
-    assert (found.reason, documents(found)) == ("simulation_operator_override", given)
+    override_documents = [{"id": "z", "content": "Given by hand."}]
+    entry = {"match": {"step": 1}, "retrieval": {"documents": override_documents, "query": "other"}}
+    retrieval_step = step(replay(entry, order="reexecute"))
+    assert (retrieval_step.reason, documents(retrieval_step)) == ("simulation_operator_override", override_documents)
     assert endpoint.seen == []
 
 
@@ -126,20 +126,20 @@ def test_fewer_documents_need_no_search(endpoint: ProviderServer) -> None:
 
 
 def test_search_for_zero_documents_makes_no_call(endpoint: ProviderServer) -> None:
-    found = step(replay({"match": {"step": 1}, "retrieval": {"top_k": 0, "query": "other"}}))
-    assert (found.reason, documents(found), endpoint.seen) == ("live_retrieval", [], [])
+    retrieval_step = step(replay({"match": {"step": 1}, "retrieval": {"top_k": 0, "query": "other"}}))
+    assert (retrieval_step.reason, documents(retrieval_step), endpoint.seen) == ("live_retrieval", [], [])
 
 
 def test_plan_names_retriever_without_searching(endpoint: ProviderServer) -> None:
-    planned = plan(QUERY)
-    first = planned.steps[0]
+    preview = plan(QUERY)
+    first = preview.steps[0]
     assert (first.action, first.label, first.reason) == ("live", "simulated", "live_retrieval")
-    assert (first.note, first.cost_usd, planned.live_calls) == ("Calls retriever policies", 0.0, 1)
+    assert (first.note, first.cost_usd, preview.live_calls) == ("Calls retriever policies", 0.0, 1)
     assert endpoint.seen == []
 
 
 @pytest.mark.parametrize(
-    ("configured", "says"),
+    ("retrievers", "says"),
     [
         ({}, "no retriever is configured"),
         ({"other": {"http": NOWHERE}}, "none of the configured retrievers (other) serves 'policies'"),
@@ -149,8 +149,8 @@ def test_plan_names_retriever_without_searching(endpoint: ProviderServer) -> Non
         ),
     ],
 )
-def test_search_without_retriever_is_refused(settings: Settings, configured: Any, says: str) -> None:
-    settings.RETRIEVERS = configured
+def test_search_without_retriever_is_refused(settings: Settings, retrievers: Any, says: str) -> None:
+    settings.RETRIEVERS = retrievers
     refusal = plan(QUERY).refusals[0]
     assert (refusal.code, refusal.where, refusal.step) == ("policy_conflict", "/overrides/overrides/0/retrieval", 1)
     assert says in refusal.detail
@@ -161,10 +161,10 @@ def test_unknown_embedding_profile_is_refused(settings: Settings) -> None:
     settings.PROVIDERS = {"vectors": {"protocol": "openai", "base_url": "http://127.0.0.1:9/v1"}}
     entry = {"chroma": {"url": "http://127.0.0.1:9", "collection": "c"}, "serves": ["p*"]}
     settings.RETRIEVERS = {"kb": {**entry, "embeddings": {"small": {"provider": "vectors", "model": "s"}}}}
-    asked = {"match": {"step": 1}, "retrieval": {"embedding_profile": "large"}}
-    assert "no embedding profile 'large': there is small" in plan(asked).refusals[0].detail
-    asked["retrieval"] = {"embedding_profile": "small"}
-    assert plan(asked).refusals == []
+    override = {"match": {"step": 1}, "retrieval": {"embedding_profile": "large"}}
+    assert "no embedding profile 'large': there is small" in plan(override).refusals[0].detail
+    override["retrieval"] = {"embedding_profile": "small"}
+    assert plan(override).refusals == []
 
 
 def test_recorded_store_selects_the_retriever(endpoint: ProviderServer, settings: Settings) -> None:
@@ -175,8 +175,8 @@ def test_recorded_store_selects_the_retriever(endpoint: ProviderServer, settings
     run = library()
     attributes: Any = {"attributes": {"db.system.name": "ChromaDB"}}
     run.steps[0].attributes.update(attributes)
-    recorded = Run.objects.get(id=record(run).run_id)
-    request: Any = {"run": str(recorded.id), "overrides": {"overrides": [QUERY]}, "policy": LIVE}
+    source_run = Run.objects.get(id=record(run).run_id)
+    request: Any = {"run": str(source_run.id), "overrides": {"overrides": [QUERY]}, "policy": LIVE}
     assert services.preview(prepare.parse(request)).steps[0].note == "Calls retriever here"
 
 
@@ -211,8 +211,8 @@ def test_crash_repeats_only_open_searches(endpoint: ProviderServer, monkeypatch:
     with pytest.raises(KeyboardInterrupt):
         runner.execute(session)
     monkeypatch.setattr(retrieval, "run", really)
-    lease = leases.Claim(session_id=session, owner=ReplaySession.objects.get(id=session).owner)
-    leases.release(lease)
+    claim = leases.Claim(session_id=session, owner=ReplaySession.objects.get(id=session).owner)
+    leases.release(claim)
     runner.execute(session)
     view = queries.session_view(session)
     assert (step(view).reason, len(endpoint.seen)) == ("live_retrieval", 2)
@@ -236,10 +236,10 @@ def test_search_ends_on_timeout_and_cancel(endpoint: ProviderServer, settings: S
         slow(exchange)
 
     endpoint.respond = cancels
-    started = time.monotonic()
+    started_at = time.monotonic()
     runner.execute(session)
     assert queries.session_view(session).status == "cancelled"
-    assert time.monotonic() - started < 2.5  # it did not wait for the answer
+    assert time.monotonic() - started_at < 2.5  # it did not wait for the answer
 
 
 def test_budget_applies_to_searches(endpoint: ProviderServer) -> None:
@@ -252,14 +252,18 @@ def test_budget_applies_to_searches(endpoint: ProviderServer) -> None:
 def test_query_embedding_cost_is_counted(settings: Settings) -> None:
     with stores.embeddings_endpoint() as vectors:
         settings.PROVIDERS = {"openai": {"protocol": "openai", "base_url": f"{vectors.base_url}/v1"}}
-        by = {"provider": "openai", "model": "text-embedding-3-small"}
-        settings.RETRIEVERS = {"policies": {**stores.chroma(), "embeddings": {"small": by}}}
+        embedding = {"provider": "openai", "model": "text-embedding-3-small"}
+        settings.RETRIEVERS = {"policies": {**stores.chroma(), "embeddings": {"small": embedding}}}
         assert plan(QUERY).cost_usd == pytest.approx(3 * 0.02e-6)
         view = replay()
-    found = step(view)
-    assert (found.tokens_in, found.detail["embedding"], found.detail["retriever"]) == (4, "small", "policies")
+    retrieval_step = step(view)
+    assert (retrieval_step.tokens_in, retrieval_step.detail["embedding"], retrieval_step.detail["retriever"]) == (
+        4,
+        "small",
+        "policies",
+    )
     assert view.cost_usd == pytest.approx(4 * 0.02e-6)
-    assert documents(found)[0]["id"] == "c"
+    assert documents(retrieval_step)[0]["id"] == "c"
 
 
 @pytest.mark.parametrize(

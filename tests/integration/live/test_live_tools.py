@@ -48,14 +48,14 @@ def test_reviewed_tool_runs_with_replay_header(
     step = order_step(view)
     assert (step.label, step.reason, step.status) == ("simulated", "live_tool_call", "ok")
     assert output(step) == {"id": "B-9", "status": "new"}
-    assert [(seen.path, seen.body) for seen in endpoint.seen] == [("/orders", {"order_id": "B-9"})]
+    assert [(exchange.path, exchange.body) for exchange in endpoint.seen] == [("/orders", {"order_id": "B-9"})]
     assert endpoint.seen[0].headers["forkpoint-replay"] == str(view.id)
     assert (attempts(), view.live_calls) == ([("tool", "succeeded", "")], 1)
 
 
 def test_override_of_one_tool_leaves_others_live(endpoint: ProviderServer) -> None:
-    given = {"match": {"type": "tool", "name": "search_policy"}, "tool": {"output": {"given": True}}}
-    view = replay(OTHER, given)
+    entry = {"match": {"type": "tool", "name": "search_policy"}, "tool": {"output": {"given": True}}}
+    view = replay(OTHER, entry)
     assert view.run is not None
     policy = Step.objects.get(run_id=view.run, tool_name="search_policy")
     assert (policy.reason, output(policy)) == ("simulation_operator_override", {"given": True})
@@ -64,15 +64,15 @@ def test_override_of_one_tool_leaves_others_live(endpoint: ProviderServer) -> No
 
 def test_plan_shows_tool_as_live(endpoint: ProviderServer) -> None:
     run = Run.objects.get(id=record(order_desk()).run_id)
-    asked: Any = {"run": str(run.id), "policy": {**LIVE, "order": "reexecute"}}
+    request: Any = {"run": str(run.id), "policy": {**LIVE, "order": "reexecute"}}
     tool_review_services.decide({"search_policy": False}, author="ada")
-    plan = services.preview(prepare.parse(asked))
+    plan = services.preview(prepare.parse(request))
     steps = {step.sequence_no: step for step in plan.steps}
     assert (steps[4].action, steps[4].reason, steps[4].label) == ("live", "live_tool_call", "simulated")
     assert steps[4].note == "Runs through http POST 127.0.0.1"
     assert steps[6].reason == "source_output_reused"
-    other: Any = {"run": str(run.id), "overrides": {"overrides": [OTHER]}, "policy": LIVE}
-    new = services.preview(prepare.parse(other))
+    other_request: Any = {"run": str(run.id), "overrides": {"overrides": [OTHER]}, "policy": LIVE}
+    new = services.preview(prepare.parse(other_request))
     assert new.live_calls == 1
     assert "1 new call is made: get_order goes live." in new.warnings
     assert endpoint.seen == []
@@ -153,7 +153,7 @@ def test_unknown_outcome_is_asked_never_repeated(endpoint: ProviderServer) -> No
     assert (step.reason, output(step), len(endpoint.seen)) == ("simulation_operator_override", "done", 1)
 
 
-def asked_first(**given: Any) -> Any:
+def answer_and_resume(**answer_fields: Any) -> Any:
     """Run a session that waits for the operator, answer it, and return its view."""
     session = launch(tools={"ask": ["get_*"]})
     runner.execute(session)
@@ -161,28 +161,30 @@ def asked_first(**given: Any) -> Any:
     assert waiting.question is not None
     assert waiting.question.may_run
     assert attempts() == []
-    services.answer(session, OperatorAnswer(sequence_no=waiting.question.sequence_no, **given))
+    services.answer(session, OperatorAnswer(sequence_no=waiting.question.sequence_no, **answer_fields))
     runner.execute(session)
     return queries.session_view(session)
 
 
 @pytest.mark.parametrize(
-    ("given", "reason", "calls"),
+    ("answer_fields", "reason", "calls"),
     [
         ({"action": "run"}, "live_tool_call", 1),
         ({"action": "answer", "output": "lost"}, "simulation_operator_override", 0),
         ({"action": "fallback"}, "simulation_policy_fallback", 0),
     ],
 )
-def test_ask_tool_needs_operator_approval(endpoint: ProviderServer, given: Any, reason: str, calls: int) -> None:
-    view = asked_first(**given)
+def test_ask_tool_needs_operator_approval(
+    endpoint: ProviderServer, answer_fields: Any, reason: str, calls: int
+) -> None:
+    view = answer_and_resume(**answer_fields)
     assert (order_step(view).reason, len(endpoint.seen)) == (reason, calls)
     assert view.status.startswith("completed")
 
 
 def test_run_is_no_answer_about_outcome(endpoint: ProviderServer) -> None:
     endpoint.respond = lambda exchange: exchange.status(500, "half done")
-    view = asked_first(action="run")
+    view = answer_and_resume(action="run")
     assert view.question is not None
     assert (view.status, view.question.may_run, len(endpoint.seen)) == ("awaiting_operator", False, 1)
     step = view.question.sequence_no
@@ -238,7 +240,7 @@ def test_secrets_come_from_the_environment(
     assert replay().error_code == "auth"
     monkeypatch.setenv("ORDERS_TOKEN", "Bearer s3cret")
     replay()
-    assert [seen.headers["authorization"] for seen in endpoint.seen] == ["Bearer s3cret"]
+    assert [exchange.headers["authorization"] for exchange in endpoint.seen] == ["Bearer s3cret"]
     assert "s3cret" not in str(list(Attempt.objects.values()))
 
 
@@ -261,6 +263,6 @@ def test_unreachable_host_ends_replay_after_retries(settings: Settings) -> None:
 )
 def test_configuration_error_names_its_location(settings: Settings, entry: Any, says: str) -> None:
     settings.TOOLS = {"get_order": entry}
-    with pytest.raises(ImproperlyConfigured) as refused:
+    with pytest.raises(ImproperlyConfigured) as error_info:
         tools.configured_tools()
-    assert says in str(refused.value)
+    assert says in str(error_info.value)

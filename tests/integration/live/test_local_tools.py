@@ -103,7 +103,7 @@ def test_mcp_http_tool_runs(settings: Settings, mcp_over_http: tuple[str, Path])
 
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def installed_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Install a package with a tool into a temporary folder."""
     install(
         tmp_path,
@@ -127,7 +127,7 @@ def install(folder: Path, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
     configuration.callables.cache_clear()
 
 
-@pytest.mark.usefixtures("installed")
+@pytest.mark.usefixtures("installed_package")
 def test_python_callable_runs() -> None:
     services.decide({"get_order": True}, author="ada")
     assert tools.executors() == {"get_order": "python get_order"}
@@ -136,8 +136,8 @@ def test_python_callable_runs() -> None:
 
 
 def two_orders(*orders: str) -> dict[str, Any]:
-    asked = orders or ("B-8", "B-9")
-    calls = [{"id": order, "name": "get_order", "arguments": {"order_id": order}} for order in asked]
+    order_ids = orders or ("B-8", "B-9")
+    calls = [{"id": order, "name": "get_order", "arguments": {"order_id": order}} for order in order_ids]
     return {"match": {"step": 3}, "output": {"tool_calls": calls}}
 
 
@@ -170,9 +170,9 @@ def test_dead_mcp_server_is_restarted(settings: Settings, tmp_path: Path, monkey
     really = tools.run
 
     def then_killed(tool: tools.Tool, call: tools.ToolCall) -> tools.ToolResult:
-        found = really(tool, call)
+        result = really(tool, call)
         os.kill(lines(log)[-1]["pid"], 9)
-        return found
+        return result
 
     monkeypatch.setattr(tools, "run", then_killed)
     assert replay(two_orders()).status.startswith("completed")

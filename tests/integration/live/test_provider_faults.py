@@ -69,10 +69,10 @@ def _status(status: int, **headers: str) -> Callable[[Exchange, str], None]:
     return lambda exchange, protocol: exchange.status(status, body, **headers)
 
 
-def _after_half(then: Callable[[Exchange], None]) -> Callable[[Exchange, str], None]:
+def _after_half(finish: Callable[[Exchange], None]) -> Callable[[Exchange, str], None]:
     def respond(exchange: Exchange, protocol: str) -> None:
         _half(exchange, protocol)
-        then(exchange)
+        finish(exchange)
 
     return respond
 
@@ -157,9 +157,9 @@ def _error_inside(kind: str) -> Callable[[Exchange, str], None]:
     return respond
 
 
-def _compressed(status: int, **headers: str) -> Callable[[Exchange, str], None]:
-    sent = {"content_encoding": "gzip", "content_type": "text/event-stream", **headers}
-    return lambda exchange, protocol: exchange.status(status, "\x1f\x8b half", **sent)
+def _compressed_answer(status: int, **headers: str) -> Callable[[Exchange, str], None]:
+    all_headers = {"content_encoding": "gzip", "content_type": "text/event-stream", **headers}
+    return lambda exchange, protocol: exchange.status(status, "\x1f\x8b half", **all_headers)
 
 
 def _http_date(seconds: float) -> str:
@@ -170,7 +170,7 @@ class Fault(NamedTuple):
     name: str
     respond: Callable[[Exchange, str], None]
     code: str
-    again: bool = True  # the same call may succeed later
+    is_retryable: bool = True  # the same call may succeed later
 
 
 FAULTS: Final = (
@@ -179,22 +179,22 @@ FAULTS: Final = (
     Fault("reset", lambda exchange, protocol: _reset(exchange), "network"),
     Fault("reset in the middle", _after_half(_reset), "network"),
     Fault("closed in the middle", _after_half(lambda exchange: None), "incomplete_stream"),
-    Fault("400", _status(400), "bad_request", again=False),
-    Fault("401", _status(401), "auth", again=False),
-    Fault("404", _status(404), "not_found", again=False),
-    Fault("413", _status(413), "too_large", again=False),
+    Fault("400", _status(400), "bad_request", is_retryable=False),
+    Fault("401", _status(401), "auth", is_retryable=False),
+    Fault("404", _status(404), "not_found", is_retryable=False),
+    Fault("413", _status(413), "too_large", is_retryable=False),
     Fault("429", _status(429), "rate_limited"),
     Fault("429, wait in seconds", _status(429, retry_after="0.05"), "rate_limited"),
     Fault("429, wait that is over", _status(429, retry_after=_http_date(-60)), "rate_limited"),
     Fault("429, wait that nobody understands", _status(429, retry_after="soon"), "rate_limited"),
-    Fault("429, wait for a day", _status(429, retry_after="86400"), "rate_limited", again=False),
+    Fault("429, wait for a day", _status(429, retry_after="86400"), "rate_limited", is_retryable=False),
     Fault("500", _status(500), "server_error"),
     Fault("502", _status(502), "server_error"),
     Fault("503", _status(503), "overloaded"),
     Fault("522", _status(522), "server_error"),
     Fault("529", _status(529), "overloaded"),
-    Fault("501", _status(501), "server_error", again=False),
-    Fault("redirect", _status(302, location="http://127.0.0.1:1/"), "refused", again=False),
+    Fault("501", _status(501), "server_error", is_retryable=False),
+    Fault("redirect", _status(302, location="http://127.0.0.1:1/"), "refused", is_retryable=False),
     Fault("no JSON", _in_stream("{not json"), "invalid_response"),
     Fault("another shape", _in_stream('{"choices": 5, "type": 5}'), "invalid_response"),
     Fault("a list", _in_stream("[1, 2]"), "invalid_response"),
@@ -211,13 +211,13 @@ FAULTS: Final = (
     Fault("an argument beyond all numbers", _arguments('{"id": 1e999}'), "invalid_response"),
     Fault("half a character in an argument", _arguments('{"id": "\\ud83d"}'), "invalid_response"),
     Fault("half a character", _half_a_character, "invalid_response"),
-    Fault("compressed", _compressed(200), "invalid_response", again=False),
-    Fault("429, compressed", _compressed(429, retry_after="0.05"), "rate_limited"),
-    Fault("one endless line", _forever(b"data: " + b"x" * 4096), "invalid_response", again=False),
-    Fault("an endless page", _forever(b"<p>more</p>" * 400, "text/html"), "invalid_response", again=False),
-    Fault("endless signs of life", _forever(b": ping\n\n", pause_s=0.05), "invalid_response", again=False),
+    Fault("compressed", _compressed_answer(200), "invalid_response", is_retryable=False),
+    Fault("429, compressed", _compressed_answer(429, retry_after="0.05"), "rate_limited"),
+    Fault("one endless line", _forever(b"data: " + b"x" * 4096), "invalid_response", is_retryable=False),
+    Fault("an endless page", _forever(b"<p>more</p>" * 400, "text/html"), "invalid_response", is_retryable=False),
+    Fault("endless signs of life", _forever(b": ping\n\n", pause_s=0.05), "invalid_response", is_retryable=False),
     Fault("an error inside the stream", _error_inside("overloaded_error"), "overloaded"),
-    Fault("a refusal inside the stream", _error_inside("authentication_error"), "auth", again=False),
+    Fault("a refusal inside the stream", _error_inside("authentication_error"), "auth", is_retryable=False),
 )
 
 
@@ -242,8 +242,8 @@ def server(settings: Settings) -> Iterator[ProviderServer]:
 def launch(protocol: str, **policy: Any) -> ReplaySession:
     run = Run.objects.get(id=record(order_desk([("Where is it?", (Reply("Nobody knows."),))])).run_id)
     entry = {"match": {"step": MODEL_STEP}, "model": {"provider": f"{protocol}-like", "model": "m1"}}
-    given = {"retries": {"max": 1, "initial_s": 0.01}, "order": "reexecute", **policy}
-    body: Any = {"run": str(run.id), "overrides": {"overrides": [entry]}, "policy": given}
+    policy_fields = {"retries": {"max": 1, "initial_s": 0.01}, "order": "reexecute", **policy}
+    body: Any = {"run": str(run.id), "overrides": {"overrides": [entry]}, "policy": policy_fields}
     return services.launch(prepare.parse(body))
 
 
@@ -275,7 +275,7 @@ def test_single_fault_is_retried_or_final(server: ProviderServer, fault: Fault, 
     runner.execute(session.id)
     view = queries.session_view(session.id)
     step = answered_step(session)
-    if fault.again:
+    if fault.is_retryable:
         assert view.status.startswith("completed"), view.error
         assert attempts(session) == [("failed", fault.code), ("succeeded", "")]
         output: Any = artifacts.payload(step.output_ref)
@@ -297,17 +297,17 @@ def test_lasting_fault_exhausts_retries(server: ProviderServer, protocol: str) -
     assert (view.status, view.error_code, view.error_sequence_no) == ("failed_execution", "overloaded", MODEL_STEP)
     assert "after 3 attempts" in view.error
     assert attempts(session) == [("failed", "overloaded")] * 3
-    told = SessionMessage.objects.filter(session=session, type="attempt").order_by("seq")
-    assert [(row.body["attempt"]["attempt"], row.body["attempt"]["status"]) for row in told] == [
+    messages = SessionMessage.objects.filter(session=session, type="attempt").order_by("seq")
+    assert [(row.body["attempt"]["attempt"], row.body["attempt"]["status"]) for row in messages] == [
         (number, status) for number in (1, 2, 3) for status in ("intended", "failed")
     ]
 
 
-@pytest.mark.parametrize("asked", ["1", "date"])
-def test_retry_after_is_respected(server: ProviderServer, asked: str) -> None:
+@pytest.mark.parametrize("retry_after", ["1", "date"])
+def test_retry_after_is_respected(server: ProviderServer, retry_after: str) -> None:
     def respond(exchange: Exchange) -> None:
         if len(server.seen) == 1:
-            exchange.status(429, "later", retry_after=_http_date(1.9) if asked == "date" else asked)
+            exchange.status(429, "later", retry_after=_http_date(1.9) if retry_after == "date" else retry_after)
         else:
             _good("openai")(exchange)
 
@@ -357,7 +357,7 @@ def _in_thread(session: ReplaySession) -> threading.Thread:
     return thread
 
 
-def _asked(server: ProviderServer) -> None:
+def _wait_for_request(server: ProviderServer) -> None:
     wait_until(lambda: bool(server.seen), 20)
 
 
@@ -378,7 +378,7 @@ def test_cancel_interrupts_silent_provider(
     server.respond = hang
     session = launch(protocol)
     worker = _in_thread(session)
-    _asked(server)
+    _wait_for_request(server)
     services.cancel(session.id)
     worker.join(3)
     let_go.set()

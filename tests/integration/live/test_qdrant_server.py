@@ -38,30 +38,34 @@ def official() -> Iterator[Any]:
 
 def ask(method: str, path: str, body: Any = None, **headers: str) -> httpx2.Response:
     key = {"api-key": qdrant_key()} if qdrant_key() else {}
-    sent = {"accept-encoding": "identity", **key, **{name.replace("_", "-"): value for name, value in headers.items()}}
-    return httpx2.request(method, qdrant_url() + path, json=body, headers=sent)
+    all_headers = {
+        "accept-encoding": "identity",
+        **key,
+        **{name.replace("_", "-"): value for name, value in headers.items()},
+    }
+    return httpx2.request(method, qdrant_url() + path, json=body, headers=all_headers)
 
 
 def test_official_client_accepts_every_answer(official: Any, name: str) -> None:
     wire = qdrant_wire.models(PACKAGES)
-    asked = wire.QueryRequest(query=VECTOR, using="dense", limit=2, with_payload=True)
-    found = official.search_api.query_points(collection_name=name, query_request=asked).result.points
-    assert [point.payload["content"] for point in found] == [
+    request = wire.QueryRequest(query=VECTOR, using="dense", limit=2, with_payload=True)
+    points_found = official.search_api.query_points(collection_name=name, query_request=request).result.points
+    assert [point.payload["content"] for point in points_found] == [
         stores.DOCUMENTS[0]["content"],
         stores.DOCUMENTS[1]["content"],
     ]
-    assert found[0].score > found[1].score
-    told = official.collections_api.get_collection(collection_name=name).result
-    assert told.points_count == 3
-    assert told.config.params.vectors["dense"].distance == wire.Distance.COSINE
-    made = official.collections_api.create_collection(
+    assert points_found[0].score > points_found[1].score
+    collection = official.collections_api.get_collection(collection_name=name).result
+    assert collection.points_count == 3
+    assert collection.config.params.vectors["dense"].distance == wire.Distance.COSINE
+    creation = official.collections_api.create_collection(
         collection_name=f"{name} 2",
         create_collection=wire.CreateCollection(vectors=wire.VectorParams(size=2, distance="Dot")),
     )
-    assert made.result is True
+    assert creation.result is True
     points = wire.PointsList(points=[wire.PointStruct(id=7, vector=[0.5, 1.0], payload={"lang": "en"})])
-    stored = official.points_api.upsert_points(collection_name=f"{name} 2", wait=True, point_insert_operations=points)
-    assert stored.result.status == wire.UpdateStatus.COMPLETED
+    upsert = official.points_api.upsert_points(collection_name=f"{name} 2", wait=True, point_insert_operations=points)
+    assert upsert.result.status == wire.UpdateStatus.COMPLETED
     assert official.collections_api.delete_collection(collection_name=f"{name} 2").result is True
 
 
@@ -80,24 +84,24 @@ def test_official_client_accepts_every_answer(official: Any, name: str) -> None:
     ],
 )
 def test_refusal_names_the_error(name: str, method: str, place: str, body: Any, status: int, says: str) -> None:
-    said = ask(method, f"/collections{place.format(quote(name))}", body)
-    assert said.status_code == status
-    assert says in said.json()["status"]["error"]
+    response = ask(method, f"/collections{place.format(quote(name))}", body)
+    assert response.status_code == status
+    assert says in response.json()["status"]["error"]
 
 
 def test_unknown_path_is_answered_with_404() -> None:
-    said = ask("GET", "/nowhere")
-    assert (said.status_code, said.content) == (404, b"")
+    response = ask("GET", "/nowhere")
+    assert (response.status_code, response.content) == (404, b"")
 
 
 def test_answers_are_compressed_on_request(name: str) -> None:
-    plain, packed = (
+    plain, compressed_answer = (
         ask("GET", f"/collections/{quote(name)}"),
         ask("GET", f"/collections/{quote(name)}", accept_encoding="gzip"),
     )
     assert "content-encoding" not in plain.headers
-    assert packed.headers["content-encoding"] == "gzip"
-    assert packed.json()["result"] == plain.json()["result"]
+    assert compressed_answer.headers["content-encoding"] == "gzip"
+    assert compressed_answer.json()["result"] == plain.json()["result"]
 
 
 @pytest.fixture
@@ -110,18 +114,18 @@ def test_key_is_required_in_either_header(name: str, key: str) -> None:
     for right in ({"api-key": key}, {"authorization": f"Bearer {key}"}):
         assert httpx2.get(place, headers=right).status_code == 200
     for wrong, says in (({}, "Must provide an API key"), ({"api-key": "wrong"}, "Invalid API key or JWT")):
-        said = httpx2.get(place, headers=wrong)
-        assert (said.status_code, says in said.text) == (401, True)
+        response = httpx2.get(place, headers=wrong)
+        assert (response.status_code, says in response.text) == (401, True)
     assert httpx2.get(f"{qdrant_url()}/healthz").status_code == 200
 
 
 @pytest.mark.usefixtures("key")
 def test_wrong_key_fails_the_search(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    by = {"embeddings": {"words": {"engine": "qdrant/bm25", "vector": "words"}}}
-    settings.RETRIEVERS = {"library": {**stores.qdrant(), **by}}
+    embeddings = {"embeddings": {"words": {"engine": "qdrant/bm25", "vector": "words"}}}
+    settings.RETRIEVERS = {"library": {**stores.qdrant(), **embeddings}}
     monkeypatch.setenv("LIBRARY_KEY", "wr0ng")
-    asked = retrieval.Search(query="gift", top_k=1, filters={}, embedding=None, replay="r1")
+    search = retrieval.Search(query="gift", top_k=1, filters={}, embedding=None, replay="r1")
     with pytest.raises(ProviderError, match="rejected the credentials") as failed:
-        retrieval.run(retrieval.configured_retrievers()["library"], asked)
+        retrieval.run(retrieval.configured_retrievers()["library"], search)
     assert (failed.value.code, failed.value.retryable) == ("auth", False)
     assert "wr0ng" not in str(failed.value)

@@ -35,10 +35,14 @@ def retriever(settings: Settings, entry: dict[str, Any], **more: Any) -> retriev
 
 
 def find(
-    one: retrieval.Retriever, filters: dict[str, Any] | None = None, *, query: str = "lost parcel", top_k: int = 3
+    searched_retriever: retrieval.Retriever,
+    filters: dict[str, Any] | None = None,
+    *,
+    query: str = "lost parcel",
+    top_k: int = 3,
 ) -> list[dict[str, Any]]:
-    asked = retrieval.Search(query=query, top_k=top_k, filters=filters or {}, embedding=None, replay="r1")
-    return [dict(document) for document in retrieval.run(one, asked).documents]
+    search = retrieval.Search(query=query, top_k=top_k, filters=filters or {}, embedding=None, replay="r1")
+    return [dict(document) for document in retrieval.run(searched_retriever, search).documents]
 
 
 def texts(documents: list[dict[str, Any]]) -> list[str]:
@@ -50,19 +54,19 @@ def texts(documents: list[dict[str, Any]]) -> list[str]:
 @pytest.mark.parametrize("make", [stores.chroma, stores.qdrant, stores.pgvector])
 class TestEveryStore:
     def test_nearest_documents_come_first(self, make: Make, settings: Settings) -> None:
-        found = find(retriever(settings, make()))
-        assert texts(found) == ["lost", "freight", "gift"]
-        scores = [document["score"] for document in found]
+        documents = find(retriever(settings, make()))
+        assert texts(documents) == ["lost", "freight", "gift"]
+        scores = [document["score"] for document in documents]
         assert scores == sorted(scores, reverse=True)
         assert 0.8 < scores[0] <= 1
-        assert found[0]["metadata"]["lang"] == "en"
-        assert found[0]["metadata"]["year"] == 2024
-        assert found[0]["content"] == stores.DOCUMENTS[0]["content"]
+        assert documents[0]["metadata"]["lang"] == "en"
+        assert documents[0]["metadata"]["year"] == 2024
+        assert documents[0]["content"] == stores.DOCUMENTS[0]["content"]
 
     def test_top_k_limits_the_documents(self, make: Make, settings: Settings) -> None:
-        one = retriever(settings, make())
-        assert len(find(one, top_k=2)) == 2
-        assert find(one, top_k=0) == []
+        library = retriever(settings, make())
+        assert len(find(library, top_k=2)) == 2
+        assert find(library, top_k=0) == []
 
     @pytest.mark.parametrize(
         ("filters", "left"),
@@ -81,9 +85,9 @@ class TestEveryStore:
         assert texts(find(retriever(settings, make()), filters)) == left
 
     def test_unknown_filter_is_refused(self, make: Make, settings: Settings) -> None:
-        with pytest.raises(ProviderError, match="is not an operator") as refused:
+        with pytest.raises(ProviderError, match="is not an operator") as error_info:
             find(retriever(settings, make()), {"lang": {"$like": "d%"}})
-        assert (refused.value.code, refused.value.retryable) == ("bad_request", False)
+        assert (error_info.value.code, error_info.value.retryable) == ("bad_request", False)
 
     def test_unreachable_store_is_retryable(self, make: Make, settings: Settings) -> None:
         entry = make()
@@ -109,30 +113,32 @@ class TestEveryStore:
 @pytest.mark.parametrize(("make", "far"), [(lambda: stores.chroma("l2"), 3.0), (lambda: stores.qdrant("Euclid"), 1.7)])
 @pytest.mark.usefixtures("vectors")
 def test_score_grows_with_nearness(make: Make, far: float, settings: Settings) -> None:
-    found = find(retriever(settings, make()))
-    assert found[0]["score"] > found[-1]["score"] > 0
-    assert found[0]["distance"] < found[-1]["distance"]
-    assert found[-1]["distance"] > far
+    documents = find(retriever(settings, make()))
+    assert documents[0]["score"] > documents[-1]["score"] > 0
+    assert documents[0]["distance"] < documents[-1]["distance"]
+    assert documents[-1]["distance"] > far
 
 
 def test_query_uses_requested_embedding_profile(vectors: ProviderServer, settings: Settings) -> None:
     entry = stores.chroma()
     profiles = {"small": SMALL, "large": {**SMALL, "model": "large", "dimensions": 6}}
     settings.RETRIEVERS = {"library": {**entry, "embeddings": profiles, "embedding": "small"}}
-    one = retrieval.configured_retrievers()["library"]
+    library = retrieval.configured_retrievers()["library"]
     for profile in ("large", None, "as recorded elsewhere"):
-        found = retrieval.run(one, retrieval.Search(query="gift", top_k=1, filters={}, embedding=profile, replay="r1"))
-        assert (found.tokens, found.cost_usd) == (4, None)  # nobody knows the price of this provider
-    assert [seen.body["model"] for seen in vectors.seen] == ["large", "small", "small"]
-    assert [seen.path for seen in vectors.seen] == ["/v1/embeddings"] * 3
+        result = retrieval.run(
+            library, retrieval.Search(query="gift", top_k=1, filters={}, embedding=profile, replay="r1")
+        )
+        assert (result.tokens, result.cost_usd) == (4, None)  # nobody knows the price of this provider
+    assert [exchange.body["model"] for exchange in vectors.seen] == ["large", "small", "small"]
+    assert [exchange.path for exchange in vectors.seen] == ["/v1/embeddings"] * 3
     assert vectors.seen[0].body["dimensions"] == 6
 
 
 def test_qdrant_embeds_the_text_itself(settings: Settings) -> None:
     profiles = {"words": {"engine": "qdrant/bm25", "vector": "words"}}
     settings.RETRIEVERS = {"library": {**stores.qdrant(), "embeddings": profiles}}
-    found = find(retrieval.configured_retrievers()["library"], query="gift")
-    assert texts(found) == ["gift"]
+    documents = find(retrieval.configured_retrievers()["library"], query="gift")
+    assert texts(documents) == ["gift"]
 
 
 def test_native_filters_pass_unchanged(vectors: ProviderServer, settings: Settings) -> None:
@@ -147,17 +153,17 @@ def test_native_filters_pass_unchanged(vectors: ProviderServer, settings: Settin
 @pytest.mark.usefixtures("vectors")
 class TestPgvector:
     def test_columns_are_returned_and_filterable(self, settings: Settings) -> None:
-        found = find(retriever(settings, stores.pgvector()), {"Year": {"$gte": 2023}})
-        assert [document["id"] for document in found] == ["a", "c"]
-        assert found[0]["metadata"] == {"lang": "en", "year": 2024, "Year": 2024}
+        documents = find(retriever(settings, stores.pgvector()), {"Year": {"$gte": 2023}})
+        assert [document["id"] for document in documents] == ["a", "c"]
+        assert documents[0]["metadata"] == {"lang": "en", "year": 2024, "Year": 2024}
 
     @pytest.mark.parametrize("distance", ["cosine", "l2", "inner_product", "l1"])
     def test_every_distance_finds_the_nearest(self, settings: Settings, distance: str) -> None:
         entry = stores.pgvector()
         entry["pgvector"]["distance"] = distance
-        found = find(retriever(settings, entry))
-        assert texts(found)[0] == "lost"
-        assert found[0]["score"] > found[-1]["score"]
+        documents = find(retriever(settings, entry))
+        assert texts(documents)[0] == "lost"
+        assert documents[0]["score"] > documents[-1]["score"]
 
     def test_names_cannot_inject_sql(self, settings: Settings) -> None:
         entry = stores.pgvector()
@@ -215,14 +221,14 @@ def over_http(settings: Settings, running: ProviderServer, **more: Any) -> retri
 
 
 def test_http_endpoint_receives_text_and_replay_header(endpoint: ProviderServer, settings: Settings) -> None:
-    asked = retrieval.Search(query="q", top_k=5, filters={"lang": "en"}, embedding="large", replay="r1")
-    found = retrieval.run(over_http(settings, endpoint), asked).documents
-    assert found[0] == {"id": "a", "content": "lost", "score": 0.9, "metadata": {"lang": "en"}}
-    assert found[1]["content"] == "a bare text"
-    assert found[1]["id"]
-    seen = endpoint.seen[0]
-    assert seen.body == {"query": "q", "top_k": 5, "filters": {"lang": "en"}, "embedding_profile": "large"}
-    assert seen.headers["forkpoint-replay"] == "r1"
+    search = retrieval.Search(query="q", top_k=5, filters={"lang": "en"}, embedding="large", replay="r1")
+    documents = retrieval.run(over_http(settings, endpoint), search).documents
+    assert documents[0] == {"id": "a", "content": "lost", "score": 0.9, "metadata": {"lang": "en"}}
+    assert documents[1]["content"] == "a bare text"
+    assert documents[1]["id"]
+    exchange = endpoint.seen[0]
+    assert exchange.body == {"query": "q", "top_k": 5, "filters": {"lang": "en"}, "embedding_profile": "large"}
+    assert exchange.headers["forkpoint-replay"] == "r1"
 
 
 @pytest.mark.parametrize(
@@ -248,9 +254,9 @@ def test_failures_are_classified_by_status(
     assert ("s3cret" in str(failed.value)) is (code not in {"auth", "refused"})
 
 
-@pytest.mark.parametrize("said", ["no JSON", {"found": {}}, {"found": {"hits": [{"key": "a"}]}}, []])
-def test_malformed_answer_is_reported(endpoint: ProviderServer, settings: Settings, said: Any) -> None:
-    endpoint.respond = lambda exchange: exchange.status(200, said)
+@pytest.mark.parametrize("answer", ["no JSON", {"found": {}}, {"found": {"hits": [{"key": "a"}]}}, []])
+def test_malformed_answer_is_reported(endpoint: ProviderServer, settings: Settings, answer: Any) -> None:
+    endpoint.respond = lambda exchange: exchange.status(200, answer)
     with pytest.raises(ProviderError) as failed:
         find(over_http(settings, endpoint))
     assert failed.value.code == "invalid_response"
@@ -266,13 +272,13 @@ def test_missing_packaged_model_is_named(settings: Settings, monkeypatch: pytest
 @pytest.mark.semantic
 def test_packaged_model_embeds_the_query(settings: Settings) -> None:
     contents = [document["content"] for document in stores.DOCUMENTS]
-    made = embeddings.encode(contents)
-    entry = stores.chroma(vectors=[made[text] for text in contents])
+    vectors = embeddings.encode(contents)
+    entry = stores.chroma(vectors=[vectors[text] for text in contents])
     settings.RETRIEVERS = {"library": {**entry, "embeddings": {"mini": {"local": "all-MiniLM-L6-v2"}}}}
-    one = retrieval.configured_retrievers()["library"]
+    library = retrieval.configured_retrievers()["library"]
     # Neither query shares a word with the document that it means.
-    assert texts(find(one, query="my package disappeared in the mail"))[0] == "lost"
-    assert texts(find(one, query="a voucher as a present"))[0] == "gift"
+    assert texts(find(library, query="my package disappeared in the mail"))[0] == "lost"
+    assert texts(find(library, query="a voucher as a present"))[0] == "gift"
 
 
 def test_endless_and_compressed_answers_are_rejected(endpoint: ProviderServer, settings: Settings) -> None:
@@ -288,12 +294,12 @@ def test_endless_and_compressed_answers_are_rejected(endpoint: ProviderServer, s
                 time.sleep(0.1)
 
     endpoint.respond = drips
-    one = over_http(settings, endpoint)
+    endpoint_retriever = over_http(settings, endpoint)
     settings.RETRIEVERS["search"]["timeout_s"] = 0.5
-    started = time.monotonic()
+    started_at = time.monotonic()
     with pytest.raises(ProviderError, match=r"did not answer in 0\.5 s"):
         find(retrieval.configured_retrievers()["search"])
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started_at < 3
     endpoint.respond = lambda exchange: exchange.status(200, "x", content_encoding="gzip")
     with pytest.raises(ProviderError, match="compressed"):
-        find(one)
+        find(endpoint_retriever)

@@ -19,7 +19,7 @@ from replay.hooks.telemetry_sinks import FileDelivery, PermanentFailure, Unreach
 from replay.live import providers
 from replay.models import TelemetryCount
 from replay.sessions import prepare, services
-from tests.integration.live.test_hooks import OTHER, model
+from tests.integration.live.test_hooks import OTHER_ORDER, model
 from tests.support.queues import capture_tasks
 from tests.support.replay_runs import order_desk
 from tests.support.servers.provider_server import Exchange, ProviderServer, provider_server
@@ -51,7 +51,7 @@ def server(settings: Settings) -> Iterator[ProviderServer]:
 
 def replay(**policy: Any) -> str:
     run = Run.objects.get(id=record(order_desk()).run_id)
-    body: Any = {"run": str(run.id), "overrides": {"overrides": [OTHER]}, "policy": policy}
+    body: Any = {"run": str(run.id), "overrides": {"overrides": [OTHER_ORDER]}, "policy": policy}
     session = services.launch(prepare.parse(body)).id
     runner.execute(session)
     return str(session)
@@ -69,10 +69,10 @@ def test_replay_events_match_krabs(server: ProviderServer, settings: Settings, t
         }
         session = replay()
         assert telemetry.flush(5)
-        posted = [exchange.body for exchange in collector.seen]
-    written = [json.loads(line) for line in (tmp_path / "logs" / f"{session}.jsonl").read_text().splitlines()]
-    assert written == posted
-    assert [one["event_type"] for one in posted] == [
+        posted_events = [exchange.body for exchange in collector.seen]
+    file_events = [json.loads(line) for line in (tmp_path / "logs" / f"{session}.jsonl").read_text().splitlines()]
+    assert file_events == posted_events
+    assert [envelope["event_type"] for envelope in posted_events] == [
         "agent_start",
         "turn_start",
         "pre_tool_use",
@@ -86,8 +86,11 @@ def test_replay_events_match_krabs(server: ProviderServer, settings: Settings, t
         "turn_end",
         "agent_stop",
     ]
-    assert all(one.keys() == {"event_type", "timestamp_ms", "session_id", "agent_id", "payload"} for one in posted)
-    call = next(one["payload"] for one in posted if one["event_type"] == "live_call")
+    assert all(
+        envelope.keys() == {"event_type", "timestamp_ms", "session_id", "agent_id", "payload"}
+        for envelope in posted_events
+    )
+    call = next(envelope["payload"] for envelope in posted_events if envelope["event_type"] == "live_call")
     names = ("model", "attempt", "status", "tokens_in", "tokens_out", "finish_reason")
     assert [call[name] for name in names] == ["m1", 1, "succeeded", 11, 7, "stop"]
     telemetry.close()
@@ -109,8 +112,8 @@ def test_failed_attempts_are_numbered(server: ProviderServer, settings: Settings
     settings.TELEMETRY = {"file": {"jsonl": str(tmp_path / "t.jsonl"), "events": ["live_call"]}}
     replay(retries={"max": 3, "initial_s": 0.01})
     assert telemetry.flush(5)
-    told = [json.loads(line)["payload"] for line in (tmp_path / "t.jsonl").read_text().splitlines()][:3]
-    assert [(one["attempt"], one["status"], one["retries"]) for one in told] == [
+    payloads = [json.loads(line)["payload"] for line in (tmp_path / "t.jsonl").read_text().splitlines()][:3]
+    assert [(payload["attempt"], payload["status"], payload["retries"]) for payload in payloads] == [
         (1, "failed", True),
         (2, "failed", True),
         (3, "succeeded", False),
@@ -150,7 +153,7 @@ class _Place:
 
     def __init__(self, *failures: Exception) -> None:
         self.failures = list(failures)
-        self.came: list[JSONObject] = []
+        self.received_events: list[JSONObject] = []
         self.open = threading.Event()
         self.open.set()
 
@@ -158,7 +161,7 @@ class _Place:
         self.open.wait(10)
         if self.failures:
             raise self.failures.pop(0)
-        self.came += envelopes
+        self.received_events += envelopes
 
     def close(self) -> None:
         self.closed = True
@@ -176,7 +179,7 @@ def test_retries_preserve_order() -> None:
         sending.enqueue(event(number))
     assert sending.flush(10)
     sending.close(1)
-    assert [one["timestamp_ms"] for one in place.came] == list(range(20))
+    assert [envelope["timestamp_ms"] for envelope in place.received_events] == list(range(20))
 
 
 def test_full_queue_drops_and_reports_events() -> None:
@@ -191,9 +194,16 @@ def test_full_queue_drops_and_reports_events() -> None:
     place.open.set()
     assert sending.flush(10)
     sending.close(1)
-    dropped = [one for one in place.came if one["event_type"] == "events_dropped"]
-    assert [one["payload"] for one in dropped] == [{"count": 5}]
-    assert [one["timestamp_ms"] for one in place.came if one["event_type"] == "turn_end"] == [0, 1, 2, 3, 4, 5]
+    drop_reports = [envelope for envelope in place.received_events if envelope["event_type"] == "events_dropped"]
+    assert [envelope["payload"] for envelope in drop_reports] == [{"count": 5}]
+    assert [envelope["timestamp_ms"] for envelope in place.received_events if envelope["event_type"] == "turn_end"] == [
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+    ]
     row = TelemetryCount.objects.get(target="t")
     assert (row.dropped, row.error) == (5, "the queue is full")
 
@@ -205,9 +215,13 @@ def test_unreachable_targets_are_retried_before_drop() -> None:
         sending.enqueue(event(number))
     assert sending.flush(10)
     sending.close(1)
-    assert [one["timestamp_ms"] for one in place.came if one["event_type"] == "turn_end"] == [2]
+    assert [envelope["timestamp_ms"] for envelope in place.received_events if envelope["event_type"] == "turn_end"] == [
+        2
+    ]
     assert TelemetryCount.objects.get(target="t").dropped == 2
-    assert [one["payload"] for one in place.came if one["event_type"] == "events_dropped"] == [{"count": 2}]
+    assert [
+        envelope["payload"] for envelope in place.received_events if envelope["event_type"] == "events_dropped"
+    ] == [{"count": 2}]
 
 
 def test_close_drops_and_counts_leftovers() -> None:
@@ -249,9 +263,9 @@ def test_targets_and_counts_are_listed(settings: Settings, client: Client) -> No
         "http": {"http": {"url": "http://127.0.0.1:9/", "headers_env": {"Authorization": "NOT_SET_HERE"}}}
     }
     TelemetryCount.objects.create(target="http", sent=3, dropped=1, error="away")
-    found = client.get("/api/v1/hooks").json()
-    assert found["hooks"][0]["gate"] is True
-    target = found["targets"][0]
+    listing = client.get("/api/v1/hooks").json()
+    assert listing["hooks"][0]["gate"] is True
+    target = listing["targets"][0]
     assert (target["sent"], target["dropped"], target["error"]) == (3, 1, "away")
     assert target["problem"] == "the environment variable NOT_SET_HERE is not set"
 
@@ -265,7 +279,9 @@ def test_sender_survives_unexpected_errors(tmp_path: Path) -> None:
     sending.enqueue(event(2))
     assert sending.flush(10)
     sending.close(1)
-    assert [one["timestamp_ms"] for one in place.came if one["event_type"] == "turn_end"] == [2]
+    assert [envelope["timestamp_ms"] for envelope in place.received_events if envelope["event_type"] == "turn_end"] == [
+        2
+    ]
     assert TelemetryCount.objects.get(target="t").error == "ValueError: a mistake"
 
 
@@ -273,17 +289,17 @@ def test_sender_survives_unexpected_errors(tmp_path: Path) -> None:
 def test_counts_survive_database_outage(away: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
     write, failures = telemetry_counters._write, iter([away("gone"), away("gone")])
 
-    def written(target: str, count: Any) -> None:
+    def write_or_fail(target: str, count: Any) -> None:
         if failure := next(failures, None):
             raise failure
         write(target, count)
 
-    monkeypatch.setattr(telemetry_counters, "_write", written)
+    monkeypatch.setattr(telemetry_counters, "_write", write_or_fail)
     place = _Place()
     telling = sender(place)
     for number in range(3):
         telling.enqueue(event(number))
         assert telling.flush(5)
     assert telling.close(5)
-    assert [one["timestamp_ms"] for one in place.came] == [0, 1, 2]
+    assert [envelope["timestamp_ms"] for envelope in place.received_events] == [0, 1, 2]
     assert TelemetryCount.objects.get().sent == 3

@@ -21,18 +21,18 @@ from tests.support.queues import capture_tasks
 from tests.support.servers.provider_server import ProviderServer, provider_server
 
 pytestmark = pytest.mark.django_db(transaction=True)
-FOUND = {"documents": [{"id": "a", "content": "Lost parcels are refunded.", "score": 0.9}]}
+SEARCH_RESULT = {"documents": [{"id": "a", "content": "Lost parcels are refunded.", "score": 0.9}]}
 
 
 @pytest.fixture(autouse=True)
-def queued(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def queue(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Disable the queue: the tests run trials themselves."""
     return capture_tasks(monkeypatch, task_names.TRY_OUT)
 
 
 @pytest.fixture
 def endpoint(settings: Settings) -> Iterator[ProviderServer]:
-    with provider_server(lambda exchange: exchange.status(200, FOUND)) as server:
+    with provider_server(lambda exchange: exchange.status(200, SEARCH_RESULT)) as server:
         settings.TOOLS = {"get_order": {"http": {"url": f"{server.base_url}/orders"}, "timeout_s": 5}}
         settings.RETRIEVERS = {"policies": {"http": {"url": f"{server.base_url}/search"}, "timeout_s": 5}}
         yield server
@@ -46,69 +46,73 @@ def get(path: str, **headers: str) -> Any:
     return Client().get(f"/api/v1/{path}", headers=headers)
 
 
-def tried(path: str, body: Any, queued: list[str]) -> Any:
+def run_trial(path: str, body: Any, queue: list[str]) -> Any:
     """Return the finished trial."""
-    started = post(path, body)
-    assert started.status_code == 202, started.json()
-    assert (started.json()["status"], queued) == ("pending", [started.json()["id"]])
+    response = post(path, body)
+    assert response.status_code == 202, response.json()
+    assert (response.json()["status"], queue) == ("pending", [response.json()["id"]])
     runner.run(Trial.objects.get().id)
-    return get(f"trials/{started.json()['id']}").json()
+    return get(f"trials/{response.json()['id']}").json()
 
 
-def test_safe_tool_trial_runs_once(endpoint: ProviderServer, queued: list[str]) -> None:
+def test_safe_tool_trial_runs_once(endpoint: ProviderServer, queue: list[str]) -> None:
     services.decide({"get_order": True}, author="ada")
-    seen = tried("tools/trials", {"name": "get_order", "arguments": {"order_id": "B-9"}}, queued)
-    assert (seen["status"], seen["output"], seen["output_status"]) == ("succeeded", FOUND, "ok")
-    assert (seen["by"], seen["executor"], seen["confirmed"]) == ("local", "http POST 127.0.0.1", False)
-    assert seen["duration_ms"] > 0
-    asked = endpoint.seen[0]
-    assert (asked.body, asked.headers["forkpoint-replay"]) == ({"order_id": "B-9"}, f"trial-{seen['id']}")
+    trial = run_trial("tools/trials", {"name": "get_order", "arguments": {"order_id": "B-9"}}, queue)
+    assert (trial["status"], trial["output"], trial["output_status"]) == ("succeeded", SEARCH_RESULT, "ok")
+    assert (trial["by"], trial["executor"], trial["confirmed"]) == ("local", "http POST 127.0.0.1", False)
+    assert trial["duration_ms"] > 0
+    exchange = endpoint.seen[0]
+    assert (exchange.body, exchange.headers["forkpoint-replay"]) == ({"order_id": "B-9"}, f"trial-{trial['id']}")
     runner.run(Trial.objects.get().id)  # the queue says it twice
     assert len(endpoint.seen) == 1
-    assert [one["id"] for one in get("trials?kind=tool&name=get_order").json()["trials"]] == [seen["id"]]
+    assert [item["id"] for item in get("trials?kind=tool&name=get_order").json()["trials"]] == [trial["id"]]
     assert get("trials?kind=retrieval").json()["trials"] == []
 
 
 @pytest.mark.parametrize(
-    ("safe", "why"), [(None, "it has not been reviewed"), (False, "reviewed as having side effects")]
+    ("safe", "reason"), [(None, "it has not been reviewed"), (False, "reviewed as having side effects")]
 )
 def test_unsafe_tool_trial_needs_confirmation(
-    endpoint: ProviderServer, queued: list[str], safe: bool | None, why: str
+    endpoint: ProviderServer, queue: list[str], safe: bool | None, reason: str
 ) -> None:
     services.decide({"get_order": safe}, author="ada")
-    refused = post("tools/trials", {"name": "get_order"})
-    assert (refused.status_code, refused.json()["code"]) == (409, "tool_review_required")
-    assert why in refused.json()["detail"]
-    assert (Trial.objects.count(), queued) == (0, [])
-    seen = tried("tools/trials", {"name": "get_order", "confirmed": True}, queued)
-    assert (seen["status"], seen["confirmed"]) == ("succeeded", True)
+    refusal = post("tools/trials", {"name": "get_order"})
+    assert (refusal.status_code, refusal.json()["code"]) == (409, "tool_review_required")
+    assert reason in refusal.json()["detail"]
+    assert (Trial.objects.count(), queue) == (0, [])
+    trial = run_trial("tools/trials", {"name": "get_order", "confirmed": True}, queue)
+    assert (trial["status"], trial["confirmed"]) == ("succeeded", True)
 
 
-def test_trial_reports_tool_errors_and_failures(endpoint: ProviderServer, queued: list[str]) -> None:
+def test_trial_reports_tool_errors_and_failures(endpoint: ProviderServer, queue: list[str]) -> None:
     endpoint.respond = lambda exchange: exchange.status(404, {"error": "no such order"})
-    seen = tried("tools/trials", {"name": "get_order", "confirmed": True}, queued)
-    assert (seen["status"], seen["output_status"], seen["output"]) == ("succeeded", "error", {"error": "no such order"})
+    trial = run_trial("tools/trials", {"name": "get_order", "confirmed": True}, queue)
+    assert (trial["status"], trial["output_status"], trial["output"]) == (
+        "succeeded",
+        "error",
+        {"error": "no such order"},
+    )
     Trial.objects.all().delete()
-    queued.clear()
+    queue.clear()
     endpoint.respond = lambda exchange: exchange.status(500, "oops")
-    seen = tried("tools/trials", {"name": "get_order", "confirmed": True}, queued)
-    assert (seen["status"], seen["error_code"], len(endpoint.seen)) == ("failed", "tool_unavailable", 2)
-    assert "oops" in seen["error"]
+    trial = run_trial("tools/trials", {"name": "get_order", "confirmed": True}, queue)
+    assert (trial["status"], trial["error_code"], len(endpoint.seen)) == ("failed", "tool_unavailable", 2)
+    assert "oops" in trial["error"]
 
 
-def test_retriever_trial_shows_documents(endpoint: ProviderServer, queued: list[str]) -> None:
-    listed = get("retrievers").json()["retrievers"]
-    assert [(one["name"], one["kind"], one["serves"], one["top_k"]) for one in listed] == [
+def test_retriever_trial_shows_documents(endpoint: ProviderServer, queue: list[str]) -> None:
+    retrievers = get("retrievers").json()["retrievers"]
+    assert [(item["name"], item["kind"], item["serves"], item["top_k"]) for item in retrievers] == [
         ("policies", "http", ["policies"], 10)
     ]
     body = {"name": "policies", "query": "lost", "top_k": 3, "filters": {"lang": "en"}}
-    seen = tried("retrievers/trials", body, queued)
-    assert (seen["status"], seen["output"]["documents"]) == ("succeeded", FOUND["documents"])
+    trial = run_trial("retrievers/trials", body, queue)
+    assert (trial["status"], trial["output"]["documents"]) == ("succeeded", SEARCH_RESULT["documents"])
     assert endpoint.seen[0].body == {"query": "lost", "top_k": 3, "filters": {"lang": "en"}}
 
 
 @pytest.mark.parametrize(
-    ("path", "body", "where"),
+    ("path", "body", "location"),
     [
         ("tools/trials", {"name": "other"}, "/name"),
         ("tools/trials", {"name": "get_order", "arguments": [1]}, "/arguments"),
@@ -119,20 +123,20 @@ def test_retriever_trial_shows_documents(endpoint: ProviderServer, queued: list[
     ],
 )
 @pytest.mark.usefixtures("endpoint")
-def test_invalid_trial_is_refused(path: str, body: Any, where: str) -> None:
-    refused = post(path, body)
-    assert refused.status_code == 422
-    assert refused.json()["where"] == where
+def test_invalid_trial_is_refused(path: str, body: Any, location: str) -> None:
+    response = post(path, body)
+    assert response.status_code == 422
+    assert response.json()["where"] == location
 
 
 @pytest.mark.usefixtures("endpoint")
-def test_trial_of_dead_worker_fails(queued: list[str]) -> None:
+def test_trial_of_dead_worker_fails(queue: list[str]) -> None:
     post("tools/trials", {"name": "get_order", "confirmed": True})
     trial = Trial.objects.get()
     past = timezone.now() - timedelta(seconds=1)
     Trial.objects.filter(id=trial.id).update(status="running", over_at=past)
-    seen = get(f"trials/{trial.id}").json()
-    assert (seen["status"], seen["error_code"]) == ("failed", "worker_lost")
+    view = get(f"trials/{trial.id}").json()
+    assert (view["status"], view["error_code"]) == ("failed", "worker_lost")
     assert get("trials/nothing").status_code == 404
     Trial.objects.filter(id=trial.id).update(status="pending", at=past - runner.PENDING_LIMIT)
     runner.run(trial.id)
@@ -158,11 +162,11 @@ def test_worker_runs_the_trial(
     monkeypatch.undo()  # this time it is queued
     monkeypatch.setenv("FORKPOINT_TOOLS", json.dumps(settings.TOOLS))
     request.getfixturevalue("worker")
-    started = post("tools/trials", {"name": "get_order", "confirmed": True}).json()
+    pending_trial = post("tools/trials", {"name": "get_order", "confirmed": True}).json()
 
     def look() -> Any:
-        view = get(f"trials/{started['id']}").json()
+        view = get(f"trials/{pending_trial['id']}").json()
         return None if view["status"] in {"pending", "running"} else view
 
-    seen = wait_until(look, 30)
-    assert (seen["status"], seen["output"]) == ("succeeded", FOUND)
+    finished_trial = wait_until(look, 30)
+    assert (finished_trial["status"], finished_trial["output"]) == ("succeeded", SEARCH_RESULT)

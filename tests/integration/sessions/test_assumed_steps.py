@@ -30,7 +30,7 @@ def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
-def _said(role: str, text: str) -> JSONObject:
+def _message(role: str, text: str) -> JSONObject:
     return {"role": role, "content": text}
 
 
@@ -42,7 +42,7 @@ def _model(key: str, answer: str, *messages: JSONValue, temperature: float = 0.0
         provider="p",
         model="m",
         input={"messages": [*messages], "parameters": {"temperature": temperature}},
-        output={"message": _said("assistant", answer)},
+        output={"message": _message("assistant", answer)},
     )
 
 
@@ -51,8 +51,8 @@ def _router(
 ) -> RecordedRun:
     """A run in which a model picks a department, and code then calls a model without naming it."""
     steps = (
-        _model("route", answer, _said("user", "Which queue is this for?"), temperature=temperature),
-        _model("write", "We are looking into it.", _said("user", request)),
+        _model("route", answer, _message("user", "Which queue is this for?"), temperature=temperature),
+        _model("write", "We are looking into it.", _message("user", request)),
         RecordedStep(
             key="end",
             type=StepType.OUTPUT,
@@ -64,13 +64,13 @@ def _router(
     return RecordedRun(external_id=external_id, name=external_id, app=app, format="test", steps=steps)
 
 
-def _asked(run: UUID, entries: Any, **policy: Any) -> Any:
+def _request(run: UUID, entries: Any, **policy: Any) -> Any:
     body: Any = {"run": str(run), "fork_step": 1, "overrides": {"overrides": entries}, "policy": policy}
     return prepare.parse(body)
 
 
-def _replayed(run: UUID, entries: Any, *, strict_later: bool = False, **policy: Any) -> SessionView:
-    session = services.launch(_asked(run, entries, **policy))
+def _replay(run: UUID, entries: Any, *, strict_later: bool = False, **policy: Any) -> SessionView:
+    session = services.launch(_request(run, entries, **policy))
     if strict_later:
         ReplaySession.objects.filter(id=session.id).update(policy={**session.policy, "strict": True})
     if session.status == "pending":
@@ -86,19 +86,19 @@ def _steps(view: SessionView) -> list[Step]:
 def test_assumed_step_reuses_its_recording() -> None:
     run = record(_router("one")).run_id
     source = Step.objects.get(run_id=run, sequence_no=2)
-    view = _replayed(run, [SHIPPING], allow=[])
-    made = _steps(view)[1]
-    assert (made.label, made.reason) == ("simulated", "assumed_unaffected")
-    assert (made.input_ref, made.output_ref, made.source_step) == (source.input_ref, source.output_ref, source.id)
-    assumed = made.detail["assumed"]
-    assert (assumed["steps"], assumed["content"][0]["snippet"]) == ([1], TONE)
-    assert "step 1 may have contributed to its input" in made.detail["note"]
+    view = _replay(run, [SHIPPING], allow=[])
+    step = _steps(view)[1]
+    assert (step.label, step.reason) == ("simulated", "assumed_unaffected")
+    assert (step.input_ref, step.output_ref, step.source_step) == (source.input_ref, source.output_ref, source.id)
+    assumption = step.detail["assumed"]
+    assert (assumption["steps"], assumption["content"][0]["snippet"]) == ([1], TONE)
+    assert "step 1 may have contributed to its input" in step.detail["note"]
     assert view.status != "completed_exact"
 
 
 def test_strict_policies_refuse_assumed_steps() -> None:
     run = record(_router("one")).run_id
-    view = _replayed(run, [SHIPPING], allow=[], strict=True)
+    view = _replay(run, [SHIPPING], allow=[], strict=True)
     assert (view.status, view.error_code) == ("failed_validation", "strict")
 
 
@@ -107,30 +107,30 @@ def test_strict_replay_stops_at_assumption() -> None:
     run = record(_router("one")).run_id
     record(_router("warm", "shipping", "Write what you like.", temperature=1.0))
     warmer = {"match": {"step": 1}, "model": {"temperature": 1.0}}
-    free = _replayed(run, [warmer], allow=[])
+    free = _replay(run, [warmer], allow=[])
     assert [step.label for step in _steps(free)][:2] == ["cached", "simulated"]
     assert _steps(free)[1].reason == "assumed_unaffected"
-    view = _replayed(run, [warmer], allow=[], strict_later=True)
+    view = _replay(run, [warmer], allow=[], strict_later=True)
     assert (view.status, view.error_code, view.error_sequence_no) == ("failed_execution", "strict", 2)
     assert "assumed unaffected" in view.error or "assumed_unaffected" in view.error
 
 
 def test_step_lists_typed_messages() -> None:
-    question, answer, reply = _said("user", "Where is it?"), "It is lost.", _said("user", "Then refund me.")
+    question, answer, reply = _message("user", "Where is it?"), "It is lost.", _message("user", "Then refund me.")
     steps = (
         _model("desk", answer, question),
-        _model("desk2", "I refunded it.", question, _said("assistant", answer), reply),
+        _model("desk2", "I refunded it.", question, _message("assistant", answer), reply),
     )
     run = record(RecordedRun(external_id="talk", name="talk", app="talk", format="test", steps=steps)).run_id
     entry = {"match": {"step": 1}, "output": "It arrives today."}
-    plan = services.preview(_asked(run, [entry], allow=[]))
+    plan = services.preview(_request(run, [entry], allow=[]))
     assert plan.steps[1].typed == [2]
-    made = _steps(_replayed(run, [entry], allow=[]))[1]
-    assert made.detail["typed_after_a_change"] == [2]
-    assert "a person might have replied differently" in made.detail["note"]
-    request = artifacts.payload(made.input_ref)
+    step = _steps(_replay(run, [entry], allow=[]))[1]
+    assert step.detail["typed_after_a_change"] == [2]
+    assert "a person might have replied differently" in step.detail["note"]
+    request = artifacts.payload(step.input_ref)
     assert isinstance(request, dict)
-    assert request["messages"] == [question, _said("assistant", "It arrives today."), reply]
+    assert request["messages"] == [question, _message("assistant", "It arrives today."), reply]
 
 
 def _witnesses(run: UUID, fork: int = 1) -> Any:
@@ -140,13 +140,13 @@ def _witnesses(run: UUID, fork: int = 1) -> Any:
 
 def test_witnesses_are_other_recordings_of_the_app() -> None:
     run = record(_router("one")).run_id
-    other = record(_router("two", "shipping")).run_id
+    other_run = record(_router("two", "shipping")).run_id
     record(_router("else", app="other"))
-    _replayed(run, [SHIPPING], allow=[])
+    _replay(run, [SHIPPING], allow=[])
     (witness,) = _witnesses(run)
-    outputs = dict(Step.objects.filter(run_id=other).values_list("sequence_no", "output_ref"))
+    outputs = dict(Step.objects.filter(run_id=other_run).values_list("sequence_no", "output_ref"))
     assert witness.outputs == outputs
-    contents = Step.objects.get(run_id=other, sequence_no=2).unexplained
+    contents = Step.objects.get(run_id=other_run, sequence_no=2).unexplained
     assert contents
     assert {("model", "write", item["digest"]) for item in contents} <= witness.contents
 
@@ -161,5 +161,5 @@ def test_witnesses_identify_configuration() -> None:
     """Another run has the same request after a different answer, so the request does not depend on it."""
     run = record(_router("one")).run_id
     record(_router("two", "shipping"))
-    view = _replayed(run, [{"match": {"step": 1}, "output": "legal"}], allow=[])
+    view = _replay(run, [{"match": {"step": 1}, "output": "legal"}], allow=[])
     assert [step.label for step in _steps(view)] == ["simulated", "exact", "exact"]

@@ -26,7 +26,7 @@ def by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
-def replayed(run: RecordedRun, fork: int, *overrides: dict[str, Any], **policy: Any) -> tuple[SessionView, list[Step]]:
+def replay(run: RecordedRun, fork: int, *overrides: dict[str, Any], **policy: Any) -> tuple[SessionView, list[Step]]:
     source = record(run).run_id
     body: Any = {"run": str(source), "fork_step": fork, "overrides": {"overrides": [*overrides]}, "policy": policy}
     session = services.launch(prepare.parse(body))
@@ -35,7 +35,7 @@ def replayed(run: RecordedRun, fork: int, *overrides: dict[str, Any], **policy: 
     return view, list(Step.objects.filter(run=view.run).order_by("sequence_no"))
 
 
-def counted(view: SessionView) -> Counter[str]:
+def label_counts(view: SessionView) -> Counter[str]:
     counts = view.counts
     return +Counter({"exact": counts.exact, "cached": counts.cached, "simulated": counts.simulated})
 
@@ -82,13 +82,11 @@ def checked_agent(verdict: StepStatus) -> RecordedRun:
 
 
 def test_agent_with_skipped_check_is_unverified() -> None:
-    view, (agent, _, check) = replayed(
-        checked_agent(StepStatus.ERROR), 2, {"match": {"step": 2}, "output": "Refund 42."}
-    )
+    view, (agent, _, check) = replay(checked_agent(StepStatus.ERROR), 2, {"match": {"step": 2}, "output": "Refund 42."})
     assert (check.status, check.reason) == ("unverified", "simulation_policy_fallback")
     assert (agent.status, agent.error, agent.label, agent.reason) == ("unverified", "", "simulated", "derived")
     assert artifacts.payload(agent.output_ref) == {"text": "Refund 42."}
-    assert counted(view) == Counter(simulated=3)
+    assert label_counts(view) == Counter(simulated=3)
 
 
 def failing_run() -> RecordedRun:
@@ -99,14 +97,14 @@ def failing_run() -> RecordedRun:
 
 
 def test_open_containers_end_like_the_replay() -> None:
-    view, (agent, turn, *_) = replayed(failing_run(), 4, {"match": {"step": 4}, "tool": {"output": ORDERS["A-1"]}})
+    view, (agent, turn, *_) = replay(failing_run(), 4, {"match": {"step": 4}, "tool": {"output": ORDERS["A-1"]}})
     assert (agent.status, turn.status, agent.label, turn.label) == ("ok", "ok", "simulated", "simulated")
     assert [(run.status, run.error_count) for run in Run.objects.filter(session_id=view.id)] == [("completed", 0)]
 
 
 def test_containers_fail_with_the_replay() -> None:
-    again = {"match": {"step": 4}, "tool": {"output": "no such order", "status": "error"}}
-    view, (agent, turn, *_) = replayed(failing_run(), 4, again)
+    failing_call = {"match": {"step": 4}, "tool": {"output": "no such order", "status": "error"}}
+    view, (agent, turn, *_) = replay(failing_run(), 4, failing_call)
     assert (turn.status, agent.label) == ("error", "simulated")
     assert [run.error_count > 0 for run in Run.objects.filter(session_id=view.id)] == [True]
 
@@ -114,16 +112,16 @@ def test_containers_fail_with_the_replay() -> None:
 def test_interrupted_agents_are_not_exact() -> None:
     run = order_desk([("Where is A-1?", (ToolCall("get_order", {"order_id": "A-1"}, "lost"), Reply("It is lost.")))])
     entry = {"match": {"step": 4}, "tool": {"output": "found"}}
-    view, steps = replayed(run, 4, entry, fallback="fail")
+    view, steps = replay(run, 4, entry, fallback="fail")
     assert view.status == "failed_execution"
     assert [(step.label, step.reason, step.output_ref) for step in steps[:2]] == [("simulated", "derived", "")] * 2
-    assert counted(view) == Counter(step.label for step in steps)
+    assert label_counts(view) == Counter(step.label for step in steps)
 
 
 def test_strict_replay_stops_at_assumed_agent() -> None:
-    recorded = order_desk()
-    turn = replace(recorded.steps[7], output={"verdict": "content"})
-    run = replace(recorded, steps=(*recorded.steps[:7], turn, *recorded.steps[8:]))
+    recording = order_desk()
+    turn = replace(recording.steps[7], output={"verdict": "content"})
+    run = replace(recording, steps=(*recording.steps[:7], turn, *recording.steps[8:]))
     record(order_desk(external_id="other", model="m2"))  # where the new call finds its answer
-    view, _ = replayed(run, 9, {"match": {"step": 9}, "model": {"model": "m2"}}, strict=True)
+    view, _ = replay(run, 9, {"match": {"step": 9}, "model": {"model": "m2"}}, strict=True)
     assert (view.status, view.error_code, view.error_sequence_no) == ("failed_validation", "strict", 8)

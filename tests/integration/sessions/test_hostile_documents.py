@@ -34,7 +34,7 @@ def fork(run: str, *entries: dict[str, Any]) -> dict[str, Any]:
     return {"run": run, "overrides": {"overrides": list(entries)}}
 
 
-def nested(levels: int) -> Any:
+def nested_lists(levels: int) -> Any:
     value: Any = 1
     for _ in range(levels):
         value = [value]
@@ -42,27 +42,27 @@ def nested(levels: int) -> Any:
 
 
 def test_numbers_round_trip(client: Client, run: str) -> None:
-    said = {"count": HUGE, "least": 2**63 - 1, "text": "12345678901234567890"}
-    body = fork(run, {"match": {"step": 4}, "tool": {"output": said}})
-    launched = post(client, "/replays", body)
-    assert launched.status_code == 201, launched.content
-    runner.execute(UUID(launched.json()["id"]))
+    output = {"count": HUGE, "least": 2**63 - 1, "text": "12345678901234567890"}
+    body = fork(run, {"match": {"step": 4}, "tool": {"output": output}})
+    response = post(client, "/replays", body)
+    assert response.status_code == 201, response.content
+    runner.execute(UUID(response.json()["id"]))
     [session] = client.get("/api/v1/replays").json()["sessions"]
     assert session["status"] == "completed_mixed"
-    assert session["overrides"]["overrides"][0]["tool"]["output"] == said
+    assert session["overrides"]["overrides"][0]["tool"]["output"] == output
     step = client.get(f"/api/v1/runs/{session['run']}/steps/4").json()
-    assert step["output"] == said
+    assert step["output"] == output
 
 
 def test_deepest_valid_document_is_stored(client: Client, run: str) -> None:
-    launched = post(client, "/replays", fork(run, {"match": {"step": 4}, "tool": {"output": nested(195)}}))
-    assert launched.status_code == 201, launched.content
+    response = post(client, "/replays", fork(run, {"match": {"step": 4}, "tool": {"output": nested_lists(195)}}))
+    assert response.status_code == 201, response.content
 
 
 @pytest.mark.parametrize("levels", [196, 900])
 @pytest.mark.parametrize("path", ["/replays/preview", "/replays", "/profiles", "/experiments"])
 def test_deep_nesting_is_refused_with_location(client: Client, run: str, path: str, levels: int) -> None:
-    answer = post(client, path, fork(run, {"match": {"step": 4}, "tool": {"output": nested(levels)}}))
+    answer = post(client, path, fork(run, {"match": {"step": 4}, "tool": {"output": nested_lists(levels)}}))
     problem = answer.json()
     assert (answer.status_code, problem["code"]) == (422, "validation_error")
     assert problem["where"].startswith("/overrides/overrides/0/tool/output/0/0")

@@ -17,8 +17,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def test_old_content_is_traced_to_origin(monkeypatch: pytest.MonkeyPatch) -> None:
     capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
     run, last = record(desk(220, "long")).run_id, 660
-    said = "A colleague was told: Your order A-000001 is shipped. What about mine, which is late as well?"
-    edit = {"op": "insert", "index": 2, "content": said}
+    answer = "A colleague was told: Your order A-000001 is shipped. What about mine, which is late as well?"
+    edit = {"op": "insert", "index": 2, "content": answer}
     body: Any = {
         "run": str(run),
         "fork_step": last,

@@ -14,10 +14,10 @@ from traces.runs.services import record, retention
 from traces.signatures.ignore_rules import IgnoreRule
 
 pytestmark = pytest.mark.django_db(transaction=True)
-LOST = {"query": "what happens with lost parcels"}
+LOST_PARCELS = {"query": "what happens with lost parcels"}
 
 
-def recorded(
+def record_call(
     external_id: str, arguments: Any, result: Any, *, app: str = "desk", status: StepStatus = StepStatus.OK
 ) -> Run:
     talk = [("Help me.", (ToolCall("search_policy", arguments, result, status), Reply("Here you are.")))]
@@ -30,18 +30,18 @@ def answer(run: Run, query: str, threshold: float = 0.85) -> Any:
 
 
 def test_source_run_wins_over_other_runs() -> None:
-    source = recorded("a", {"query": "what happens with a lost parcel here"}, "of the source")
-    other = recorded("b", {"query": "what happens with a lost parcel"}, "of another")
-    asked = "what happens with a lost parcel?"
-    assert answer(source, asked) == ("of the source", str(source.id))
-    assert answer(other, asked) == ("of another", str(other.id))
+    source = record_call("a", {"query": "what happens with a lost parcel here"}, "of the source")
+    other_run = record_call("b", {"query": "what happens with a lost parcel"}, "of another")
+    query = "what happens with a lost parcel?"
+    assert answer(source, query) == ("of the source", str(source.id))
+    assert answer(other_run, query) == ("of another", str(other_run.id))
 
 
 def test_most_similar_then_newest_call_answers() -> None:
-    source = recorded("a", {"query": "how long is the desk open today"}, "until six")
-    recorded("b", {"query": "what happens with a lost parcel now"}, "less alike")
-    recorded("c", {"query": "what happens with a lost parcel"}, "older")
-    newest = recorded("d", {"query": "what happens with a lost parcel"}, "newer")
+    source = record_call("a", {"query": "how long is the desk open today"}, "until six")
+    record_call("b", {"query": "what happens with a lost parcel now"}, "less alike")
+    record_call("c", {"query": "what happens with a lost parcel"}, "older")
+    newest = record_call("d", {"query": "what happens with a lost parcel"}, "newer")
     hit = call_cache.similar(source, "search_policy", {"query": "what happens with a lost parcels"}, 0.85)
     assert hit is not None
     assert (hit.output, hit.location["run"], hit.location["step"]) == ("newer", str(newest.id), 4)
@@ -58,23 +58,23 @@ def test_most_similar_then_newest_call_answers() -> None:
     ],
 )
 def test_different_meanings_are_no_hit(query: str) -> None:
-    assert answer(recorded("a", LOST, "a refund"), query) is None
+    assert answer(record_call("a", LOST_PARCELS, "a refund"), query) is None
 
 
 def test_other_apps_and_failures_are_no_hit() -> None:
-    source = recorded("a", {"query": "something else altogether"}, "no")
-    recorded("b", LOST, "of another app", app="other")
-    recorded("c", LOST, "failed", status=StepStatus.ERROR)
-    recorded("d", {**LOST, "limit": 3}, "with a limit")
+    source = record_call("a", {"query": "something else altogether"}, "no")
+    record_call("b", LOST_PARCELS, "of another app", app="other")
+    record_call("c", LOST_PARCELS, "failed", status=StepStatus.ERROR)
+    record_call("d", {**LOST_PARCELS, "limit": 3}, "with a limit")
     assert answer(source, "what happens with lost parcels") is None
 
 
 def test_calls_of_deleted_runs_are_no_hit() -> None:
-    source = recorded("a", {"query": "something else altogether"}, "no")
-    other = recorded("b", LOST, "a refund")
+    source = record_call("a", {"query": "something else altogether"}, "no")
+    other_run = record_call("b", LOST_PARCELS, "a refund")
     assert answer(source, "what happens with lost parcel") is not None
     with retention():
-        other.delete()
+        other_run.delete()
     assert answer(source, "what happens with lost parcel") is None
     assert ToolCallRow.objects.count() == 1
 
@@ -84,10 +84,10 @@ LONG = " ".join(f"the parcel of customer {word} was lost on its way" for word in
 
 def test_long_texts_match_across_runs() -> None:
     assert len(LONG) > tool_calls.MAX_TEXT
-    source = recorded("a", {"query": "something else altogether"}, "no")
-    recorded("b", {"query": LONG.replace("lost", "delayed")}, "less alike")
-    best = recorded("c", {"query": LONG.replace("its way", "the way")}, "of the most alike")
-    recorded("d", {"query": "a quite different story of somebody else. " * 60}, "of another")
+    source = record_call("a", {"query": "something else altogether"}, "no")
+    record_call("b", {"query": LONG.replace("lost", "delayed")}, "less alike")
+    best = record_call("c", {"query": LONG.replace("its way", "the way")}, "of the most alike")
+    record_call("d", {"query": "a quite different story of somebody else. " * 60}, "of another")
     assert answer(source, LONG) == ("of the most alike", str(best.id))
     assert answer(source, LONG + " not") is None
     assert answer(source, "words of no kin to any other told here at all " * 60) is None
@@ -95,31 +95,33 @@ def test_long_texts_match_across_runs() -> None:
 
 def test_texts_around_length_limit_match() -> None:
     words = "what happens with lost parcels and who pays for them " * 40
-    kept, marked = words[:1990].strip(), words[:2040].strip()
-    source = recorded("a", {"query": "something else altogether"}, "no")
-    recorded("b", {"query": kept}, "kept")
-    assert answer(source, marked) is not None
-    other = recorded("c", {"query": marked}, "marked")
-    assert answer(other, kept) == ("marked", str(other.id))
+    indexed_text, long_text = words[:1990].strip(), words[:2040].strip()
+    source = record_call("a", {"query": "something else altogether"}, "no")
+    record_call("b", {"query": indexed_text}, "kept")
+    assert answer(source, long_text) is not None
+    other_run = record_call("c", {"query": long_text}, "marked")
+    assert answer(other_run, indexed_text) == ("marked", str(other_run.id))
 
 
 def test_ignored_fields_are_not_compared() -> None:
-    source = recorded("a", {"query": "something else altogether", "request_id": "r-1"}, "no")
-    earlier = recorded("b", {**LOST, "request_id": "r-2"}, "a refund")
-    asked: dict[str, Any] = {"query": "what happens with lost parcel", "request_id": "r-9"}
-    assert call_cache.similar(source, "search_policy", asked, 0.85) is None
+    source = record_call("a", {"query": "something else altogether", "request_id": "r-1"}, "no")
+    earlier = record_call("b", {**LOST_PARCELS, "request_id": "r-2"}, "a refund")
+    arguments: dict[str, Any] = {"query": "what happens with lost parcel", "request_id": "r-9"}
+    assert call_cache.similar(source, "search_policy", arguments, 0.85) is None
     row = ignore_lists.set_rules(app="desk", rules=[IgnoreRule(type="tool", pointer="/request_id")], by="ada")
     ignore_lists.sign(row)
     ignoring = ignore_lists.current("desk")
-    hit = call_cache.similar(source, "search_policy", asked, 0.85, ignoring)
+    hit = call_cache.similar(source, "search_policy", arguments, 0.85, ignoring)
     assert hit is not None
     assert (hit.output, hit.location["run"]) == ("a refund", str(earlier.id))
-    later = recorded("c", {**LOST, "request_id": "r-3"}, "a later refund")
-    held = ToolCallRow.objects.count()
+    later = record_call("c", {**LOST_PARCELS, "request_id": "r-3"}, "a later refund")
+    index_size = ToolCallRow.objects.count()
     ignore_lists.current("desk")
     ignore_lists.current("desk")
-    assert ToolCallRow.objects.count() == held + 1  # each call once, however often the list is caught up with
-    newest = call_cache.similar(source, "search_policy", asked, 0.85, ignore_lists.current("desk"))
+    assert ToolCallRow.objects.count() == index_size + 1  # each call once, however often the list is caught up with
+    newest = call_cache.similar(source, "search_policy", arguments, 0.85, ignore_lists.current("desk"))
     assert newest is not None
     assert newest.location["run"] == str(later.id)
-    assert call_cache.similar(source, "search_policy", {**asked, "query": "when is it open"}, 0.85, ignoring) is None
+    assert (
+        call_cache.similar(source, "search_policy", {**arguments, "query": "when is it open"}, 0.85, ignoring) is None
+    )

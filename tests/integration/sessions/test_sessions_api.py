@@ -12,7 +12,7 @@ from tests.support.replay_runs import order_desk
 from traces.runs.services import record
 
 pytestmark = pytest.mark.django_db(transaction=True)
-KEPT = ("reuse", "exact", "source_output_reused")
+REUSE = ("reuse", "exact", "source_output_reused")
 
 
 @pytest.fixture(autouse=True)
@@ -44,24 +44,24 @@ def test_preview_lists_steps_from_fork(client: Client, body: dict[str, Any]) -> 
 def test_preview_can_omit_untouched_steps(client: Client, body: dict[str, Any], entries: int) -> None:
     del body["overrides"]["overrides"][entries:]
     whole = post(client, "/replays/preview?untouched=true", body).json()
-    touched = post(client, "/replays/preview?untouched=false", body).json()
-    left_out = [step for step in whole["steps"] if step not in touched["steps"]]
-    assert {**touched, "steps": whole["steps"]} == whole
-    assert {(step["action"], step["label"], step["reason"]) for step in left_out} == {KEPT}
-    assert len(left_out) + len(touched["steps"]) == len(whole["steps"])
-    refused = post(client, "/replays/preview?untouched=0", body)
-    assert (refused.status_code, refused.json()["where"]) == (400, "/untouched")
+    brief = post(client, "/replays/preview?untouched=false", body).json()
+    left_out = [step for step in whole["steps"] if step not in brief["steps"]]
+    assert {**brief, "steps": whole["steps"]} == whole
+    assert {(step["action"], step["label"], step["reason"]) for step in left_out} == {REUSE}
+    assert len(left_out) + len(brief["steps"]) == len(whole["steps"])
+    refusal = post(client, "/replays/preview?untouched=0", body)
+    assert (refusal.status_code, refusal.json()["where"]) == (400, "/untouched")
 
 
 def test_replay_is_launched_and_found(client: Client, body: dict[str, Any]) -> None:
-    launched = post(client, "/replays", body, **{"Idempotency-Key": "k1"})
-    assert launched.status_code == 201
-    session = launched.json()
+    response = post(client, "/replays", body, **{"Idempotency-Key": "k1"})
+    assert response.status_code == 201
+    session = response.json()
     assert post(client, "/replays", body, **{"Idempotency-Key": "k1"}).json()["id"] == session["id"]
     runner.execute(UUID(session["id"]))
     after = client.get(f"/api/v1/replays/{session['id']}").json()
     assert (after["status"], after["counts"]["exact"], after["counts"]["simulated"]) == ("completed_mixed", 2, 8)
-    assert [found["id"] for found in client.get(f"/api/v1/replays?run={body['run']}").json()["sessions"]] == [
+    assert [item["id"] for item in client.get(f"/api/v1/replays?run={body['run']}").json()["sessions"]] == [
         session["id"]
     ]
 
@@ -69,12 +69,12 @@ def test_replay_is_launched_and_found(client: Client, body: dict[str, Any]) -> N
 def test_waiting_session_is_cancelled_immediately(client: Client, body: dict[str, Any]) -> None:
     session = post(client, "/replays", body).json()
     assert post(client, f"/replays/{session['id']}/cancel").json()["status"] == "cancelled"
-    refused = post(client, f"/replays/{session['id']}/answer", {"sequence_no": 4, "action": "fallback"})
-    assert (refused.status_code, refused.json()["code"]) == (409, "conflict")
+    refusal = post(client, f"/replays/{session['id']}/answer", {"sequence_no": 4, "action": "fallback"})
+    assert (refusal.status_code, refusal.json()["code"]) == (409, "conflict")
 
 
 @pytest.mark.parametrize(
-    ("change", "status", "code", "where"),
+    ("change", "status", "code", "location"),
     [
         ({"fork_step": 77}, 404, "not_found", "/fork_step"),
         ({"run": "nothing"}, 404, "not_found", ""),
@@ -83,11 +83,11 @@ def test_waiting_session_is_cancelled_immediately(client: Client, body: dict[str
     ],
 )
 def test_errors_name_their_location(
-    client: Client, body: dict[str, Any], change: dict[str, Any], status: int, code: str, where: str
+    client: Client, body: dict[str, Any], change: dict[str, Any], status: int, code: str, location: str
 ) -> None:
     answer = post(client, "/replays", {**body, **change})
     problem = answer.json()
-    assert (answer.status_code, problem["code"], problem["where"]) == (status, code, where)
+    assert (answer.status_code, problem["code"], problem["where"]) == (status, code, location)
 
 
 def test_preview_contains_refusals(client: Client, body: dict[str, Any]) -> None:
@@ -99,8 +99,8 @@ def test_providers_are_listed_without_keys(client: Client, settings: Any) -> Non
     settings.PROVIDERS = {
         "desk": {"protocol": "openai", "base_url": "http://127.0.0.1:9/v1", "api_key_env": "DESK_KEY"}
     }
-    found = client.get("/api/v1/providers").json()["providers"]
-    assert found[-1] | {"models": []} == {
+    providers = client.get("/api/v1/providers").json()["providers"]
+    assert providers[-1] | {"models": []} == {
         "name": "desk",
         "protocol": "openai",
         "base_url": "http://127.0.0.1:9/v1",

@@ -17,14 +17,14 @@ ARGUMENTS: Any = {"order_id": "A-1"}
 CALL = signature(type=StepType.TOOL, name="get_order", input=ARGUMENTS)
 
 
-def answered(
+def record_answer(
     output: Any = "shipped",
     *,
     app: str = "desk",
     label: Label = Label.LIVE,
     reason: Reason | str = "",
     status: StepStatus = StepStatus.OK,
-    sealed: bool = True,
+    is_sealed: bool = True,
 ) -> Step:
     """Record the call and its answer in a separate run."""
     run = services.open_run(name="desk", app=app)
@@ -40,7 +40,7 @@ def answered(
         output_ref=artifacts.save(output),
     )
     services.append_steps(run.id, [row])
-    if sealed:
+    if is_sealed:
         services.seal_run(run.id, RunStatus.COMPLETED)
     return Step.objects.get(run=run)
 
@@ -55,7 +55,7 @@ def answered(
     ],
 )
 def test_real_answers_are_reused(label: Label, reason: Reason) -> None:
-    step = answered(label=label, reason=reason)
+    step = record_answer(label=label, reason=reason)
     hit = call_cache.lookup("desk", CALL)
     assert hit is not None
     assert (hit.output, hit.location["run"], hit.location["step"]) == ("shipped", str(step.run_id), 1)
@@ -74,7 +74,7 @@ def test_real_answers_are_reused(label: Label, reason: Reason) -> None:
     ],
 )
 def test_simulated_outputs_are_never_reused(reason: Reason) -> None:
-    answered(label=Label.SIMULATED, reason=reason)
+    record_answer(label=Label.SIMULATED, reason=reason)
     assert call_cache.lookup("desk", CALL) is None
 
 
@@ -87,24 +87,24 @@ def test_simulated_outputs_are_never_reused(reason: Reason) -> None:
     ],
 )
 def test_copied_outputs_are_never_reused(label: Label, reason: Reason) -> None:
-    answered(label=label, reason=reason)
+    record_answer(label=label, reason=reason)
     assert call_cache.lookup("desk", CALL) is None
 
 
 @pytest.mark.parametrize(
-    "other", [{"app": "shop"}, {"sealed": False}, {"status": StepStatus.ERROR}, {"status": StepStatus.DENIED}]
+    "options", [{"app": "shop"}, {"is_sealed": False}, {"status": StepStatus.ERROR}, {"status": StepStatus.DENIED}]
 )
-def test_other_apps_and_open_runs_do_not_answer(other: Any) -> None:
-    answered(**other)
+def test_other_apps_and_open_runs_do_not_answer(options: Any) -> None:
+    record_answer(**options)
     assert call_cache.lookup("desk", CALL) is None
 
 
 def test_newest_readable_answer_wins() -> None:
-    answered("older")
-    answered("newer")
-    lost = answered("lost")
+    record_answer("older")
+    record_answer("newer")
+    lost_run = record_answer("lost")
     with services.retention():
-        Artifact.objects.filter(sha256=lost.output_ref).delete()
+        Artifact.objects.filter(sha256=lost_run.output_ref).delete()
     hit = call_cache.lookup("desk", CALL)
     assert hit is not None
     assert hit.output == "newer"

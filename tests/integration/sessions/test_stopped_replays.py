@@ -15,7 +15,7 @@ from traces.models import Run, Step
 from traces.runs.services import record
 
 pytestmark = pytest.mark.django_db(transaction=True)
-LOST = {"match": {"step": 4}, "tool": {"output": {"status": "lost"}}}
+LOST_ORDER = {"match": {"step": 4}, "tool": {"output": {"status": "lost"}}}
 ASKS_MORE = {
     "match": {"step": 3},
     "output": {
@@ -30,7 +30,7 @@ def _no_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
-def asked(*entries: dict[str, Any], **policy: Any) -> ReplayRequest:
+def replay_request(*entries: dict[str, Any], **policy: Any) -> ReplayRequest:
     """Request a replay from step 3 on without live calls."""
     run = Run.objects.get(id=record(order_desk()).run_id)
     body: Any = {
@@ -44,7 +44,7 @@ def asked(*entries: dict[str, Any], **policy: Any) -> ReplayRequest:
 
 def launch(*entries: dict[str, Any], **policy: Any) -> tuple[SessionView, list[str]]:
     """Run the replay; returns its view and the plan's warnings."""
-    request = asked(*entries, **policy)
+    request = replay_request(*entries, **policy)
     session = services.launch(request)
     runner.execute(session.id)
     return queries.session_view(session.id), services.preview(request).warnings
@@ -61,25 +61,25 @@ def outcomes(view: SessionView) -> list[str]:
     return [f"{step.tool_name or step.type} {step.status} {step.reason}" for step in rows[2:]]
 
 
-def around(view: SessionView) -> list[tuple[str, bool]]:
+def container_states(view: SessionView) -> list[tuple[str, bool]]:
     """Return the status of agent and turn, and whether each has output."""
     return [(step.status, bool(step.output_ref)) for step in steps(view)[:2]]
 
 
 def test_failed_step_keeps_earlier_steps() -> None:
-    view, warnings = launch(LOST, fallback="fail")
+    view, warnings = launch(LOST_ORDER, fallback="fail")
     assert (view.status, view.error_code, view.error_sequence_no) == ("failed_execution", "fallback_refused", 5)
     assert outcomes(view) == [
         "model ok source_output_reused",
         "get_order ok simulation_operator_override",
         "model error simulation_policy_fallback",
     ]
-    assert around(view) == [("error", False), ("error", False)]
+    assert container_states(view) == [("error", False), ("error", False)]
     assert warnings == ["The replay will fail at step 5: nothing can answer it, and the policy's fallback is `fail`."]
 
 
 @pytest.mark.parametrize("most", [3, 5, 9])
-@pytest.mark.parametrize("entries", [(), (LOST,), (ASKS_MORE,)])
+@pytest.mark.parametrize("entries", [(), (LOST_ORDER,), (ASKS_MORE,)])
 def test_step_budget_limits_the_run(entries: tuple[dict[str, Any], ...], most: int) -> None:
     view, warnings = launch(*entries, budget={"max_steps": most})
     assert (view.status, view.error_code, view.error_sequence_no) == ("failed_execution", "budget_steps", most + 1)
@@ -94,16 +94,16 @@ def test_sufficient_budget_stops_nothing() -> None:
 
 
 def test_deadline_counts_from_session_start() -> None:
-    session = services.launch(asked(LOST, budget={"deadline_s": 600}))
+    session = services.launch(replay_request(LOST_ORDER, budget={"deadline_s": 600}))
     ReplaySession.objects.update(started_at=datetime.now(UTC) - timedelta(hours=1))
     runner.execute(session.id)
     assert queries.session_view(session.id).error_code == "budget_deadline"
 
 
 def test_failed_step_survives_worker_crash(monkeypatch: pytest.MonkeyPatch) -> None:
-    session = services.launch(asked(LOST, fallback="fail"))
+    session = services.launch(replay_request(LOST_ORDER, fallback="fail"))
     with monkeypatch.context() as dying:
-        dying.setattr(runner, "_end", lambda *arguments, **named: None)
+        dying.setattr(runner, "_end", lambda *arguments, **options: None)
         runner.execute(session.id)
     before = outcomes(queries.session_view(session.id))
     ReplaySession.objects.update(status="pending", owner="")
@@ -114,7 +114,7 @@ def test_failed_step_survives_worker_crash(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_unplanned_simulation_ends_strict_replay() -> None:
-    session = services.launch(asked(LOST))
+    session = services.launch(replay_request(LOST_ORDER))
     ReplaySession.objects.update(policy={**session.policy, "strict": True})  # as if the plan had found an answer
     runner.execute(session.id)
     view = queries.session_view(session.id)
@@ -128,4 +128,4 @@ def test_session_cancelled_while_waiting_has_no_outcome() -> None:
     services.cancel(view.id)
     view = queries.session_view(view.id)
     assert (view.status, ReplaySession.objects.get().question) == ("cancelled", None)
-    assert around(view) == [("partial", False), ("partial", False)]
+    assert container_states(view) == [("partial", False), ("partial", False)]

@@ -16,12 +16,12 @@ ELSE = (Stop(reason="enough"), SystemMessage(text="a"), AppendContext(text="b"),
 OTHER_EVENTS = [event for event in HookEvent if event is not HookEvent.PRE_TOOL_USE]
 
 
-def said(decisions: list[Decision]) -> list[HookAnswer]:
+def answers_of(decisions: list[Decision]) -> list[HookAnswer]:
     return [HookAnswer(hook=f"h{at}", decision=decision) for at, decision in enumerate(decisions)]
 
 
-def strength(event: HookEvent, given: HookAnswer | Decision | None) -> int:
-    decision = given.decision if isinstance(given, HookAnswer) else given
+def strength(event: HookEvent, answer: HookAnswer | Decision | None) -> int:
+    decision = answer.decision if isinstance(answer, HookAnswer) else answer
     order: dict[bool, tuple[type, ...]] = {True: (Deny, ModifyArgs), False: (Stop, SystemMessage, AppendContext)}
     kinds = order[event is HookEvent.PRE_TOOL_USE]
     return kinds.index(type(decision)) if type(decision) in kinds else len(kinds)
@@ -30,36 +30,36 @@ def strength(event: HookEvent, given: HookAnswer | Decision | None) -> int:
 @given(st.lists(st.sampled_from(BEFORE)), st.randoms())
 def test_strongest_decision_wins_before_tool(decisions: list[Decision], random: Callable[..., None]) -> None:
     event = HookEvent.PRE_TOOL_USE
-    won = winning_answer(event, said(decisions))
-    shuffled = list(decisions)
-    random.shuffle(shuffled)  # type: ignore[attr-defined]  # hypothesis's random
-    again = winning_answer(event, said(shuffled))
-    assert strength(event, won) == min((strength(event, one) for one in decisions), default=2)
-    assert strength(event, again) == strength(event, won)
-    if any(isinstance(one, Deny) for one in decisions):
-        assert won is not None
-        assert isinstance(won.decision, Deny)
+    winner = winning_answer(event, answers_of(decisions))
+    shuffled_decisions = list(decisions)
+    random.shuffle(shuffled_decisions)  # type: ignore[attr-defined]  # hypothesis's random
+    second_winner = winning_answer(event, answers_of(shuffled_decisions))
+    assert strength(event, winner) == min((strength(event, item) for item in decisions), default=2)
+    assert strength(event, second_winner) == strength(event, winner)
+    if any(isinstance(item, Deny) for item in decisions):
+        assert winner is not None
+        assert isinstance(winner.decision, Deny)
 
 
 @given(st.sampled_from(OTHER_EVENTS), st.lists(st.sampled_from(ELSE)), st.randoms())
 def test_stop_outranks_messages(event: HookEvent, decisions: list[Decision], random: Callable[..., None]) -> None:
-    won = winning_answer(event, said(decisions))
+    winner = winning_answer(event, answers_of(decisions))
     random.shuffle(decisions)  # type: ignore[attr-defined]  # hypothesis's random
-    again = winning_answer(event, said(decisions))
-    assert strength(event, won) == min((strength(event, one) for one in decisions), default=3)
-    assert strength(event, again) == strength(event, won)
+    second_winner = winning_answer(event, answers_of(decisions))
+    assert strength(event, winner) == min((strength(event, item) for item in decisions), default=3)
+    assert strength(event, second_winner) == strength(event, winner)
 
 
 @given(st.lists(st.sampled_from(BEFORE), min_size=1))
 def test_first_of_equal_rank_wins(decisions: list[Decision]) -> None:
-    won = winning_answer(HookEvent.PRE_TOOL_USE, said(decisions))
-    if won is not None:
-        first = next(at for at, one in enumerate(decisions) if type(one) is type(won.decision))
-        assert won.hook == f"h{first}"
+    winner = winning_answer(HookEvent.PRE_TOOL_USE, answers_of(decisions))
+    if winner is not None:
+        first = next(at for at, item in enumerate(decisions) if type(item) is type(winner.decision))
+        assert winner.hook == f"h{first}"
 
 
 @pytest.mark.parametrize(
-    ("matcher", "tool", "found"),
+    ("matcher", "tool", "is_match"),
     [
         ("write", "write", True),
         ("write|edit", "read", False),
@@ -69,8 +69,8 @@ def test_first_of_equal_rank_wins(decisions: list[Decision]) -> None:
         ("(", "bash", False),
     ],
 )
-def test_matcher_searches_anywhere_in_name(matcher: str, tool: str, found: bool) -> None:
-    assert matches(matcher, tool) is found
+def test_matcher_searches_anywhere_in_name(matcher: str, tool: str, is_match: bool) -> None:
+    assert matches(matcher, tool) is is_match
 
 
 def hook(name: str, answer: JSONValue = None, *, fails: bool = False, **options: object) -> Hook:
@@ -99,15 +99,15 @@ def test_failing_hook_is_reported_and_skipped() -> None:
 
 
 def test_denial_does_not_stop_other_hooks() -> None:
-    heard: list[str] = []
+    calls: list[str] = []
 
     def ear(envelope: JSONObject) -> JSONValue:
-        heard.append("ear")
+        calls.append("ear")
         return None
 
     hooks = (hook("gate", "deny"), Hook(name="ear", ask=ear))
     assert Registry(hooks=hooks).fire(HookEvent.PRE_TOOL_USE, {}, tool="t").hook == "gate"
-    assert heard == ["ear"]
+    assert calls == ["ear"]
 
 
 @pytest.mark.parametrize("answer", [None, {}, "allow", "continue", {"action": "continue"}])

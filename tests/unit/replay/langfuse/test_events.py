@@ -71,14 +71,14 @@ PAYLOADS: dict[StepType, tuple[Any, Any]] = {
 
 @st.composite
 def steps(draw: st.DrawFn) -> list[StepFacts]:
-    found: list[StepFacts] = []
+    facts: list[StepFacts] = []
     for no in range(1, draw(st.integers(1, 6)) + 1):
         type = draw(st.sampled_from(StepType))
         is_model, is_tool = type is StepType.MODEL, type is StepType.TOOL
         counts = st.none() | st.integers(0, 9_000)
         input, output = PAYLOADS.get(type, ({"asked": no}, {"said": no}))
-        status = draw(st.sampled_from([each for each in StepStatus if each is not StepStatus.RUNNING]))
-        found.append(
+        status = draw(st.sampled_from([item for item in StepStatus if item is not StepStatus.RUNNING]))
+        facts.append(
             StepFacts(
                 id=UUID(int=100 + no),
                 no=no,
@@ -86,7 +86,7 @@ def steps(draw: st.DrawFn) -> list[StepFacts]:
                 status=status,
                 label="live",
                 name=draw(st.sampled_from(["plan the work", "find_book", "x"])),
-                parent=draw(st.sampled_from([None, *(each.id for each in found)])),
+                parent=draw(st.sampled_from([None, *(item.id for item in facts)])),
                 # the steps of a replay have the times of two runs
                 started_at=draw(st.none() | st.integers(-9, 9).map(lambda s: NOON + timedelta(seconds=s))),
                 duration_ms=draw(st.none() | st.integers(0, 5_000)),
@@ -103,27 +103,32 @@ def steps(draw: st.DrawFn) -> list[StepFacts]:
                 cost_usd=draw(st.sampled_from([None, 0.25])) if is_model else None,
             )
         )
-    return found
+    return facts
 
 
-def back(run: RunFacts, given: list[StepFacts], order: Random, files: int) -> RecordedRun:
+def back(run: RunFacts, steps: list[StepFacts], order: Random, files: int) -> RecordedRun:
     """Parse the run from batches in any order, spread over several files."""
-    sent = [events.trace_event(run), *(events.step_event(step, run) for step in given)]
-    order.shuffle(sent)
-    batches = [[event.envelope for event in sent[at::files]] for at in range(files)]
+    sent_events = [events.trace_event(run), *(events.step_event(step, run) for step in steps)]
+    order.shuffle(sent_events)
+    batches = [[event.envelope for event in sent_events[at::files]] for at in range(files)]
     sources = [Source(name="b", data=json.dumps({"batch": batch}).encode()) for batch in batches]
-    (found,) = langfuse.parse(sources)
+    (parsed_run,) = langfuse.parse(sources)
     assert [source.problems for source in sources] == [[]] * files
-    return found
+    return parsed_run
 
 
 @given(steps(), st.randoms(use_true_random=False), st.integers(1, 3))
-def test_exported_run_parses_back_unchanged(given: list[StepFacts], order: Random, files: int) -> None:
-    found = back(RUN, given, order, files)
-    assert (found.external_id, found.app, found.tags, found.environment) == (RUN.id.hex, "shop", ("demo",), "staging")
-    assert found.metadata["metadata"]["shelf"] == 4  # type: ignore[index,call-overload]
-    assert [step.key for step in found.steps] == [str(step.id) for step in given]
-    for step, was in zip(found.steps, given, strict=True):
+def test_exported_run_parses_back_unchanged(sent_steps: list[StepFacts], order: Random, files: int) -> None:
+    parsed_run = back(RUN, sent_steps, order, files)
+    assert (parsed_run.external_id, parsed_run.app, parsed_run.tags, parsed_run.environment) == (
+        RUN.id.hex,
+        "shop",
+        ("demo",),
+        "staging",
+    )
+    assert parsed_run.metadata["metadata"]["shelf"] == 4  # type: ignore[index,call-overload]
+    assert [step.key for step in parsed_run.steps] == [str(step.id) for step in sent_steps]
+    for step, was in zip(parsed_run.steps, sent_steps, strict=True):
         assert {name: getattr(step, name) for name in SAME} == {name: getattr(was, name) for name in SAME}
         assert step.input == was.input
         assert step.parent == (str(was.parent) if was.parent else None)
@@ -155,9 +160,9 @@ def test_oversized_payload_is_replaced_by_note(monkeypatch: pytest.MonkeyPatch) 
 
 def test_event_ids_depend_on_content() -> None:
     step = StepFacts(id=UUID(int=9), no=1, type=StepType.TOOL, name="read", status=StepStatus.OK, label="live")
-    other = StepFacts(id=UUID(int=10), no=1, type=StepType.TOOL, name="read", status=StepStatus.OK, label="live")
+    other_step = StepFacts(id=UUID(int=10), no=1, type=StepType.TOOL, name="read", status=StepStatus.OK, label="live")
     assert events.step_event(step, RUN) == events.step_event(step, RUN)
-    assert events.step_event(step, RUN).id != events.step_event(other, RUN).id != events.trace_event(RUN).id
+    assert events.step_event(step, RUN).id != events.step_event(other_step, RUN).id != events.trace_event(RUN).id
 
 
 @pytest.mark.parametrize(
@@ -174,7 +179,7 @@ def test_bad_observation_rejects_only_its_file(body: Any, problem: str) -> None:
     good = json.dumps({"batch": [{"type": "span-create", "body": {"id": "g", "traceId": "t"}}]}).encode()
     sources = [Source(name="bad", data=bad), Source(name="good", data=good)]
     assert [run.external_id for run in langfuse.parse(sources)] == ["t"]
-    assert [[str(each) for each in source.problems] for source in sources] == [[problem], []]
+    assert [[str(message) for message in source.problems] for source in sources] == [[problem], []]
 
 
 def test_model_step_uses_langfuse_fields() -> None:

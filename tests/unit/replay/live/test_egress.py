@@ -7,8 +7,8 @@ import pytest
 from replay.live.egress import Destination, refusal
 
 PRIVATE = ["127.0.0.1", "10.0.0.8", "192.168.1.1", "172.16.0.1", "100.64.0.1", "::1", "fc00::1", "::ffff:10.0.0.8"]
-EMBEDDED = ["64:ff9b::a00:8", "2002:a00:8::"]  # 10.0.0.8 behind NAT64 and 6to4
-NEVER = [
+EMBEDDED_PRIVATE = ["64:ff9b::a00:8", "2002:a00:8::"]  # 10.0.0.8 behind NAT64 and 6to4
+NEVER_ALLOWED = [
     "169.254.169.254",
     "fe80::1",
     "0.0.0.0",
@@ -20,24 +20,24 @@ NEVER = [
 PUBLIC = ["8.8.8.8", "2606:4700::1111"]
 
 
-def refused(host: str, address: str, *, operator: bool) -> bool:
+def is_refused(host: str, address: str, *, operator: bool) -> bool:
     return bool(refusal(Destination(host=host, operator=operator), ipaddress.ip_address(address)))
 
 
 @pytest.mark.parametrize("address", PUBLIC)
 def test_public_addresses_are_reached(address: str) -> None:
-    assert not refused("api.example.com", address, operator=False)
-    assert not refused("api.example.com", address, operator=True)
+    assert not is_refused("api.example.com", address, operator=False)
+    assert not is_refused("api.example.com", address, operator=True)
 
 
-@pytest.mark.parametrize("address", [*PRIVATE, *EMBEDDED])
+@pytest.mark.parametrize("address", [*PRIVATE, *EMBEDDED_PRIVATE])
 def test_private_addresses_need_operator_host(address: str) -> None:
-    assert refused("api.example.com", address, operator=False)
-    assert not refused("models.internal", address, operator=True)
+    assert is_refused("api.example.com", address, operator=False)
+    assert not is_refused("models.internal", address, operator=True)
 
 
-@pytest.mark.parametrize("address", NEVER)
+@pytest.mark.parametrize("address", NEVER_ALLOWED)
 def test_link_local_addresses_need_literal_configuration(address: str) -> None:
-    assert refused("api.example.com", address, operator=False)
-    assert refused("models.internal", address, operator=True)
-    assert not refused(address, address, operator=True)
+    assert is_refused("api.example.com", address, operator=False)
+    assert is_refused("models.internal", address, operator=True)
+    assert not is_refused(address, address, operator=True)

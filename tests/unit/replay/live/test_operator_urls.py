@@ -17,7 +17,7 @@ PLAIN = [
     "http://xn--bcher-kva.example",
     "http://10.example.com",
 ]
-DISGUISED = [
+DISGUISED_URLS = [
     "http://2852039166/",
     "http://0251.0376.0251.0376/",
     "http://0xa9fea9fe/",
@@ -41,7 +41,7 @@ def test_plain_addresses_are_accepted(url: str) -> None:
     assert spelling_problem(url) == ""
 
 
-@pytest.mark.parametrize("url", DISGUISED)
+@pytest.mark.parametrize("url", DISGUISED_URLS)
 def test_disguised_addresses_are_refused(url: str, settings: Settings) -> None:
     assert spelling_problem(url)
     settings.TOOLS = {"lookup": {"http": {"url": url}}}

@@ -14,7 +14,7 @@ from replay.live import outages
 from traces.errors import StorageAway, StorageRefuses
 
 
-def _raised(kind: type[Error], cause: Exception | None = None) -> Error:
+def _error(kind: type[Error], cause: Exception | None = None) -> Error:
     error = kind("it failed")
     error.__cause__ = cause
     return error
@@ -29,21 +29,21 @@ def _sqlite(code: int) -> sqlite3.OperationalError:
 @pytest.mark.parametrize(
     ("error", "expected"),
     [
-        (_raised(OperationalError, psycopg.OperationalError("server closed the connection unexpectedly")), True),
-        (_raised(OperationalError, errors.AdminShutdown()), True),
-        (_raised(OperationalError, errors.CannotConnectNow()), True),
-        (_raised(OperationalError, errors.DeadlockDetected()), True),
-        (_raised(OperationalError, errors.TooManyConnections()), True),
-        (_raised(InterfaceError, psycopg.InterfaceError("the connection is closed")), True),
+        (_error(OperationalError, psycopg.OperationalError("server closed the connection unexpectedly")), True),
+        (_error(OperationalError, errors.AdminShutdown()), True),
+        (_error(OperationalError, errors.CannotConnectNow()), True),
+        (_error(OperationalError, errors.DeadlockDetected()), True),
+        (_error(OperationalError, errors.TooManyConnections()), True),
+        (_error(InterfaceError, psycopg.InterfaceError("the connection is closed")), True),
         (StorageAway("no answer"), True),
         (StorageRefuses("wrong credentials"), False),
-        (_raised(OperationalError, _sqlite(sqlite3.SQLITE_BUSY)), True),
-        (_raised(OperationalError, _sqlite(sqlite3.SQLITE_BUSY_SNAPSHOT)), True),
-        (_raised(OperationalError, _sqlite(sqlite3.SQLITE_IOERR_WRITE)), True),
-        (_raised(OperationalError, _sqlite(sqlite3.SQLITE_ERROR)), False),  # no such table
-        (_raised(IntegrityError, errors.UniqueViolation()), False),
-        (_raised(ProgrammingError, errors.UndefinedTable()), False),
-        (_raised(DataError, errors.StringDataRightTruncation()), False),
+        (_error(OperationalError, _sqlite(sqlite3.SQLITE_BUSY)), True),
+        (_error(OperationalError, _sqlite(sqlite3.SQLITE_BUSY_SNAPSHOT)), True),
+        (_error(OperationalError, _sqlite(sqlite3.SQLITE_IOERR_WRITE)), True),
+        (_error(OperationalError, _sqlite(sqlite3.SQLITE_ERROR)), False),  # no such table
+        (_error(IntegrityError, errors.UniqueViolation()), False),
+        (_error(ProgrammingError, errors.UndefinedTable()), False),
+        (_error(DataError, errors.StringDataRightTruncation()), False),
         (ValueError("a mistake"), False),
     ],
 )
@@ -52,9 +52,9 @@ def test_outages_differ_from_bugs(error: Exception, expected: bool) -> None:
 
 
 def test_work_is_retried_through_outage(monkeypatch: pytest.MonkeyPatch) -> None:
-    slept: list[float] = []
-    monkeypatch.setattr("time.sleep", slept.append)
-    left = [_raised(OperationalError), _raised(InterfaceError)]
+    pauses: list[float] = []
+    monkeypatch.setattr("time.sleep", pauses.append)
+    left = [_error(OperationalError), _error(InterfaceError)]
 
     def work() -> str:
         if left:
@@ -62,7 +62,7 @@ def test_work_is_retried_through_outage(monkeypatch: pytest.MonkeyPatch) -> None
         return "done"
 
     assert outages.retry_through_outage(work) == "done"
-    assert len(slept) == 2
+    assert len(pauses) == 2
 
 
 def test_bugs_and_long_outages_are_raised(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,17 +70,17 @@ def test_bugs_and_long_outages_are_raised(monkeypatch: pytest.MonkeyPatch) -> No
         raise error
 
     with pytest.raises(IntegrityError):
-        outages.retry_through_outage(lambda: fail(_raised(IntegrityError)))
+        outages.retry_through_outage(lambda: fail(_error(IntegrityError)))
     with pytest.raises(OperationalError):
-        outages.retry_through_outage(lambda: fail(_raised(OperationalError)), patience_s=-1)
-    assert outages.if_reachable(lambda: fail(_raised(OperationalError)), fallback=None) is None
+        outages.retry_through_outage(lambda: fail(_error(OperationalError)), patience_s=-1)
+    assert outages.if_reachable(lambda: fail(_error(OperationalError)), fallback=None) is None
 
 
-@pytest.mark.parametrize("given", ["0.9", "nan", "3601", "soon"])
-def test_invalid_takeover_time_fails_at_start(given: str) -> None:
-    env = {**os.environ, "FORKPOINT_TAKEOVER_S": given}
-    done = subprocess.run(
+@pytest.mark.parametrize("value", ["0.9", "nan", "3601", "soon"])
+def test_invalid_takeover_time_fails_at_start(value: str) -> None:
+    env = {**os.environ, "FORKPOINT_TAKEOVER_S": value}
+    process = subprocess.run(
         [sys.executable, "-c", "import cockpit.settings"], env=env, capture_output=True, text=True, timeout=60
     )
-    assert done.returncode != 0
-    assert "FORKPOINT_TAKEOVER_S" in done.stderr
+    assert process.returncode != 0
+    assert "FORKPOINT_TAKEOVER_S" in process.stderr

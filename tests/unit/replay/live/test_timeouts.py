@@ -12,32 +12,35 @@ from replay.live.timeouts import GivenUp, await_future, run_with_timeout
 
 def after(looks: int) -> Callable[[], bool]:
     """Return a callback that is true after this many calls."""
-    seen = count(1)
-    return lambda: next(seen) > looks
+    calls = count(1)
+    return lambda: next(calls) > looks
 
 
 def test_endless_work_times_out() -> None:
-    never = threading.Event()
+    endless = threading.Event()
     with pytest.raises(TimeoutError):
-        run_with_timeout(0.05, never.wait, is_cancelled=after(20))
-    never.set()
+        run_with_timeout(0.05, endless.wait, is_cancelled=after(20))
+    endless.set()
     with pytest.raises(TimeoutError):
         await_future(Future[int](), 0.05, is_cancelled=after(20))
 
 
 def test_cancelled_wait_raises_given_up() -> None:
-    never = threading.Event()
+    endless = threading.Event()
     with pytest.raises(GivenUp):
-        run_with_timeout(60, never.wait, is_cancelled=after(0))
-    never.set()
+        run_with_timeout(60, endless.wait, is_cancelled=after(0))
+    endless.set()
     with pytest.raises(GivenUp):
         await_future(Future[int](), 60, is_cancelled=after(0))
 
 
 def test_result_and_error_are_passed_on() -> None:
-    done = Future[int]()
-    done.set_result(3)
-    assert (run_with_timeout(60, lambda: 3, is_cancelled=after(0)), await_future(done, 60, is_cancelled=after(0))) == (
+    future = Future[int]()
+    future.set_result(3)
+    assert (
+        run_with_timeout(60, lambda: 3, is_cancelled=after(0)),
+        await_future(future, 60, is_cancelled=after(0)),
+    ) == (
         3,
         3,
     )

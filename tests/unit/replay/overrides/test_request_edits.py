@@ -17,7 +17,7 @@ PARAMETERS: JSONObject = {"temperature": 0.5, "max_completion_tokens": 9, "tool_
 MODELS: dict[str, Any] = {"type": "model"}
 
 
-def asked(*entries: JSONValue, no: int = 3) -> dict[str, Any]:
+def request_of(*entries: JSONValue, no: int = 3) -> dict[str, Any]:
     """Return the model request of a step."""
     run = order_desk(parameters=PARAMETERS)
     input = resolved_step(replay(*entries, run=run).execute(), no).call.input
@@ -27,23 +27,23 @@ def asked(*entries: JSONValue, no: int = 3) -> dict[str, Any]:
 
 def refusals(*entries: Any) -> list[tuple[str, str]]:
     profile = OverrideProfile.model_validate({"overrides": list(entries)})
-    found = apply_profile(profile, replay().graph)
-    return [(one.code, one.where) for one in found.refusals]
+    profile_result = apply_profile(profile, replay().graph)
+    return [(refusal.code, refusal.where) for refusal in profile_result.refusals]
 
 
 def test_model_settings_are_applied_to_request() -> None:
     json: JSONObject = {"type": "json_object"}
-    given: dict[str, Any] = {"tools": [{"name": "pay"}], "response_format": json, "parameters": {"n": 2}}
-    input = asked({"match": MODELS, "model": {**given, "temperature": 0}})
+    settings: dict[str, Any] = {"tools": [{"name": "pay"}], "response_format": json, "parameters": {"n": 2}}
+    input = request_of({"match": MODELS, "model": {**settings, "temperature": 0}})
     assert (input["tools"], input["response_format"]) == ([{"name": "pay"}], json)
     assert input["parameters"] == {**PARAMETERS, "temperature": 0, "n": 2}
 
 
 def test_unset_removes_every_spelling() -> None:
-    input = asked({"match": MODELS, "model": {"unset": ["tools", "max_tokens", "temperature"]}})
+    input = request_of({"match": MODELS, "model": {"unset": ["tools", "max_tokens", "temperature"]}})
     assert "tools" not in input
     assert input["parameters"] == {"tool_choice": "auto"}
-    bare = asked({"match": MODELS, "model": {"unset": list[JSONValue](PARAMETERS)}})
+    bare = request_of({"match": MODELS, "model": {"unset": list[JSONValue](PARAMETERS)}})
     assert "parameters" not in bare
 
 
@@ -56,7 +56,7 @@ def test_recorded_values_change_nothing() -> None:
 
 def test_empty_system_prompt_removes_all() -> None:
     for no in (3, 9):
-        input = asked({"match": {"step": 3}, "prompt": {"system": ""}}, no=no)
+        input = request_of({"match": {"step": 3}, "prompt": {"system": ""}}, no=no)
         assert "system" not in {message["role"] for message in input["messages"]}
 
 
@@ -67,27 +67,27 @@ def test_whole_message_keeps_its_calls() -> None:
         "tool_calls": [{"id": "x", "name": "pay", "arguments": {}}],
     }
     answer: JSONObject = {"role": "tool", "tool_call_id": "x", "content": "done"}
-    edits: JSONValue = [{"op": "insert", "index": 1, "message": one} for one in (call, answer)]
-    assert asked({"match": {"step": 3}, "messages": edits})["messages"][1:3] == [call, answer]
-    other: JSONValue = [{"op": "replace", "index": 1, "message": answer}]
-    assert asked({"match": {"step": 3}, "messages": other})["messages"][1] == answer
+    edits: JSONValue = [{"op": "insert", "index": 1, "message": message} for message in (call, answer)]
+    assert request_of({"match": {"step": 3}, "messages": edits})["messages"][1:3] == [call, answer]
+    replacement: JSONValue = [{"op": "replace", "index": 1, "message": answer}]
+    assert request_of({"match": {"step": 3}, "messages": replacement})["messages"][1] == answer
 
 
-def called(*entries: JSONValue, no: int = 4, **more: Any) -> Call:
+def call_of(*entries: JSONValue, no: int = 4, **more: Any) -> Call:
     return resolved_step(replay(*entries, **more).execute(), no).call
 
 
 def test_argument_override_changes_the_call() -> None:
     """The new call is not recorded and the tool does not run; the output of the recorded call is no answer."""
     entry: JSONValue = {"match": {"step": 4}, "arguments": {"order_id": "A-2"}}
-    made = replay(entry).execute()
-    call, answer = resolved_step(made, 4).call, resolved_step(made, 4).answer
+    result = replay(entry).execute()
+    call, answer = resolved_step(result, 4).call, resolved_step(result, 4).answer
     assert (call.input, call.differs, call.changed) == ({"order_id": "A-2"}, ("arguments",), True)
     assert answer.detail["blocked"]
     same: JSONValue = {"match": {"step": 4}, "arguments": {"order_id": "A-1"}}
-    assert not called(same).changed
-    both: JSONValue = {**entry, "tool": {"output": ORDERS["A-2"]}} if isinstance(entry, dict) else None
-    assert resolved_step(replay(both).execute(), 4).answer.output == ORDERS["A-2"]
+    assert not call_of(same).changed
+    entry_with_output: JSONValue = {**entry, "tool": {"output": ORDERS["A-2"]}} if isinstance(entry, dict) else None
+    assert resolved_step(replay(entry_with_output).execute(), 4).answer.output == ORDERS["A-2"]
 
 
 def test_plan_lists_changed_tools_and_arguments() -> None:
@@ -101,19 +101,23 @@ def test_plan_lists_changed_tools_and_arguments() -> None:
 
 
 def test_later_entry_wins_in_merge() -> None:
-    one: JSONObject = {"temperature": 1, "parameters": {"n": 2, "k": 1}, "unset": ["seed", "tools"]}
-    other: JSONObject = {"parameters": {"n": 3}, "unset": ["temperature"], "tools": []}
-    assert merge_settings(one, other) == {"parameters": {"n": 3, "k": 1}, "unset": ["seed", "temperature"], "tools": []}
+    first: JSONObject = {"temperature": 1, "parameters": {"n": 2, "k": 1}, "unset": ["seed", "tools"]}
+    second: JSONObject = {"parameters": {"n": 3}, "unset": ["temperature"], "tools": []}
+    assert merge_settings(first, second) == {
+        "parameters": {"n": 3, "k": 1},
+        "unset": ["seed", "temperature"],
+        "tools": [],
+    }
     assert merge_settings({"query": "a"}, {"top_k": 1}) == {"query": "a", "top_k": 1}
     assert merge_settings({"parameters": {"n": 2}}, {"unset": ["n"]}) == {"unset": ["n"]}
 
 
 def test_name_is_not_set_and_unset() -> None:
     model = {"temperature": 1, "parameters": {"n": 2}, "unset": ["n", "temperature"]}
-    where = "/overrides/overrides/0/model"
+    location = "/overrides/overrides/0/model"
     assert refusals({"match": {"step": 3}, "model": model}) == [
-        ("override_conflict", f"{where}/unset/0"),
-        ("override_conflict", f"{where}/unset/1"),
+        ("override_conflict", f"{location}/unset/0"),
+        ("override_conflict", f"{location}/unset/1"),
     ]
     two = {"match": {"step": 3}, "model": {"parameters": {"n": 2}}}
     assert refusals(two, two) == [("override_conflict", "/overrides/overrides/1/model/parameters/n")]

@@ -19,12 +19,12 @@ names = st.sampled_from(["temperature", "tools", "messages", "tool_choice", "max
 values: Any = st.one_of(st.none(), words, numbers, st.lists(words, max_size=2))
 
 
-def some(**fields: Any) -> Any:
+def sparse(**fields: Any) -> Any:
     """Strategy for objects with some of these fields."""
     return st.fixed_dictionaries({}, optional=fields)
 
 
-matches = some(
+matches = sparse(
     step=st.one_of(st.none(), st.integers(0, 9), words),
     type=values,
     name=st.one_of(st.none(), words),
@@ -35,46 +35,50 @@ matches = some(
 entries = st.fixed_dictionaries(
     {"match": matches},
     optional={
-        "prompt": some(system=values, template=values, variables=st.one_of(st.none(), st.dictionaries(words, values))),
+        "prompt": sparse(
+            system=values, template=values, variables=st.one_of(st.none(), st.dictionaries(words, values))
+        ),
         "messages": st.lists(
-            some(
+            sparse(
                 op=st.sampled_from(["replace", "insert", "delete", "move"]),
                 index=numbers,
                 content=values,
                 role=values,
-                message=st.one_of(st.none(), some(role=values, content=values, tool_calls=values)),
+                message=st.one_of(st.none(), sparse(role=values, content=values, tool_calls=values)),
             )
         ),
-        "model": some(
+        "model": sparse(
             provider=values,
             temperature=numbers,
             max_tokens=numbers,
             stop=values,
             response_format=values,
-            tools=st.one_of(values, st.lists(some(name=values), max_size=2)),
+            tools=st.one_of(values, st.lists(sparse(name=values), max_size=2)),
             unset=st.one_of(values, st.lists(names)),
             parameters=st.one_of(st.none(), st.dictionaries(names, values, max_size=2)),
         ),
-        "retrieval": some(top_k=numbers, query=values, documents=st.lists(st.dictionaries(words, values), max_size=2)),
-        "tool": some(output=values, status=words),
+        "retrieval": sparse(
+            top_k=numbers, query=values, documents=st.lists(st.dictionaries(words, values), max_size=2)
+        ),
+        "tool": sparse(output=values, status=words),
         "arguments": values,
         "output": values,
     },
 )
-policies = some(
+policies = sparse(
     allow=values,
     order=st.sampled_from(["reuse", "reexecute", "never"]),
     strict=st.booleans(),
     max_turns=numbers,
     semantic_threshold=numbers,
-    tools=some(allow=values, block=values),
-    budget=some(max_live_calls=numbers),
-    retries=some(max=numbers, base=numbers),
+    tools=sparse(allow=values, block=values),
+    budget=sparse(max_live_calls=numbers),
+    retries=sparse(max=numbers, base=numbers),
     unknown=values,
 )
 
 
-def accepted(model: type[pydantic.BaseModel], document: Any) -> bool:
+def is_valid(model: type[pydantic.BaseModel], document: Any) -> bool:
     try:
         model.model_validate(document, strict=False)
     except pydantic.ValidationError:
@@ -83,11 +87,11 @@ def accepted(model: type[pydantic.BaseModel], document: Any) -> bool:
 
 
 @given(st.lists(entries, max_size=2))
-def test_profile_schema_matches_server(found: list[Any]) -> None:
-    document = {"overrides": found}
-    assert PROFILE.is_valid(document) is accepted(OverrideProfile, document)
+def test_profile_schema_matches_server(entries: list[Any]) -> None:
+    document = {"overrides": entries}
+    assert PROFILE.is_valid(document) is is_valid(OverrideProfile, document)
 
 
 @given(policies)
-def test_policy_schema_matches_server(found: Any) -> None:
-    assert POLICY.is_valid(found) is accepted(Policy, found)
+def test_policy_schema_matches_server(policy: Any) -> None:
+    assert POLICY.is_valid(policy) is is_valid(Policy, policy)

@@ -30,8 +30,10 @@ def test_written_file_reads_back(tools: dict[str, bool]) -> None:
     assert side_effects_yaml.read(side_effects_yaml.write(tools, done=True).encode()) == ToolFile(
         tools=tools, done=True
     )
-    why = dict.fromkeys(tools, "contains send")
-    assert side_effects_yaml.read(side_effects_yaml.write(tools, done=False, suggestions=why).encode()).tools == tools
+    reasons = dict.fromkeys(tools, "contains send")
+    assert (
+        side_effects_yaml.read(side_effects_yaml.write(tools, done=False, suggestions=reasons).encode()).tools == tools
+    )
 
 
 def test_suggestions_stay_on_comment_lines() -> None:
@@ -42,7 +44,7 @@ def test_suggestions_stay_on_comment_lines() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "where", "says"),
+    ("text", "location", "says"),
     [
         ('tools: {send_email: "false"}\ndone: true', "/tools/send_email", "without quotes"),
         ("tools: {a: true}\ndone: 'true'", "/done", "without quotes"),
@@ -63,11 +65,11 @@ def test_suggestions_stay_on_comment_lines() -> None:
         (BOMB, "", "aliases are not allowed"),
     ],
 )
-def test_errors_name_their_location(text: str, where: str, says: str) -> None:
-    with pytest.raises(InvalidReplay) as refused:
+def test_errors_name_their_location(text: str, location: str, says: str) -> None:
+    with pytest.raises(InvalidReplay) as error_info:
         side_effects_yaml.read(text.encode())
-    assert refused.value.where == where
-    assert says in str(refused.value)
+    assert error_info.value.where == location
+    assert says in str(error_info.value)
 
 
 def test_binary_and_large_files_are_refused() -> None:

@@ -8,7 +8,7 @@ from traces.core.json_types import JSONObject
 
 
 @pytest.mark.parametrize(
-    ("parameters", "sent"),
+    ("parameters", "limit"),
     [
         ({}, 4096),
         ({"max_tokens": 64}, 64),
@@ -17,8 +17,8 @@ from traces.core.json_types import JSONObject
         ({"max_tokens": None, "max_completion_tokens": 8}, 8),
     ],
 )
-def test_recorded_token_limit_is_sent(parameters: JSONObject, sent: int) -> None:
+def test_recorded_token_limit_is_sent(parameters: JSONObject, limit: int) -> None:
     input: JSONObject = {"messages": [{"role": "user", "content": "Hello"}], "parameters": parameters}
     arguments, _ = request(ModelCall(provider="claude", model="claude-x", input=input))
-    assert arguments["max_tokens"] == sent
+    assert arguments["max_tokens"] == limit
     assert input["parameters"] == parameters

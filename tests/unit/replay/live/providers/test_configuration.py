@@ -20,8 +20,8 @@ def _no_keys(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
 
 
 def name_for(step_provider: str, model: str, override: str | None = None) -> str | None:
-    found = provider_for(step_provider, model, override)
-    return found.name if found else None
+    provider = provider_for(step_provider, model, override)
+    return provider.name if provider else None
 
 
 def test_official_providers_need_their_key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,8 +55,8 @@ def test_override_selects_provider_by_name() -> None:
 
 
 def test_operator_provider_wins_over_registered() -> None:
-    registered = Provider(name="local", protocol="openai", base_url="http://127.0.0.1:1/v1", local=True)
-    providers.register(registered)
+    local_provider = Provider(name="local", protocol="openai", base_url="http://127.0.0.1:1/v1", local=True)
+    providers.register(local_provider)
     try:
         assert not providers.configured_providers()["local"].local
     finally:
@@ -64,7 +64,7 @@ def test_operator_provider_wins_over_registered() -> None:
 
 
 @pytest.mark.parametrize(
-    ("entry", "named"),
+    ("entry", "message"),
     [
         ({**LOCAL, "protocol": "grpc"}, "protocol"),
         ({**LOCAL, "base_url": "ftp://x"}, "base_url"),
@@ -75,9 +75,9 @@ def test_operator_provider_wins_over_registered() -> None:
         ({**LOCAL, "timeout_s": 0}, "timeout_s"),
     ],
 )
-def test_invalid_entry_is_refused_by_name(settings: Settings, entry: dict[str, Any], named: str) -> None:
+def test_invalid_entry_is_refused_by_name(settings: Settings, entry: dict[str, Any], message: str) -> None:
     settings.PROVIDERS = {"mine": entry}
-    with pytest.raises(ImproperlyConfigured, match=named) as raised:
+    with pytest.raises(ImproperlyConfigured, match=message) as error_info:
         providers.configured_providers()
-    assert "mine" in str(raised.value)
-    assert "sk-1" not in str(raised.value)
+    assert "mine" in str(error_info.value)
+    assert "sk-1" not in str(error_info.value)

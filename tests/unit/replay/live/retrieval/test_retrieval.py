@@ -33,12 +33,12 @@ FILTERS = st.dictionaries(
 )
 
 
-def asked(step: str, input: JSONValue = None, profile: str | None = None, store: str = "") -> RetrieverMatch:
+def find(step: str, input: JSONValue = None, profile: str | None = None, store: str = "") -> RetrieverMatch:
     return retrieval.find_retriever(step, {"query": "q"} if input is None else input, profile, lambda: store)
 
 
 @pytest.mark.parametrize(
-    ("entry", "step", "store", "served"),
+    ("entry", "step", "store", "is_match"),
     [
         ({}, "kb", "", True),
         ({}, "other", "", False),
@@ -51,46 +51,48 @@ def asked(step: str, input: JSONValue = None, profile: str | None = None, store:
     ],
 )
 def test_retriever_matches_name_and_store(
-    settings: Settings, entry: dict[str, Any], step: str, store: str, served: bool
+    settings: Settings, entry: dict[str, Any], step: str, store: str, is_match: bool
 ) -> None:
     settings.RETRIEVERS = {"kb": {**HTTP, **entry}}
-    assert (asked(step, store=store).name == "kb") is served
+    assert (find(step, store=store).name == "kb") is is_match
 
 
 def test_first_matching_retriever_answers(settings: Settings) -> None:
     small = {"small": {"local": "all-MiniLM-L6-v2"}}
     first = {"chroma": {"url": "http://127.0.0.1:9/", "collection": "c"}, "embeddings": small, "serves": ["k*"]}
     settings.RETRIEVERS = {"first": first, "second": {**HTTP, "serves": ["k*"]}}
-    assert asked("kb").name == "first"
-    assert asked("kb", profile="small").name == "first"
-    assert asked("kb", profile="other").name == "second"  # which embeds itself, and is told the name
-    assert "no query text" in asked("kb", {"vector": [1, 2]}).reason
+    assert find("kb").name == "first"
+    assert find("kb", profile="small").name == "first"
+    assert find("kb", profile="other").name == "second"  # which embeds itself, and is told the name
+    assert "no query text" in find("kb", {"vector": [1, 2]}).reason
 
 
 def test_match_contains_embedding_model_for_pricing(settings: Settings) -> None:
     settings.PROVIDERS = {"openai": {"protocol": "openai", "base_url": "http://127.0.0.1:9/v1"}}
-    by = {"provider": "openai", "model": "m"}
-    settings.RETRIEVERS = {"kb": {"chroma": {"url": "http://a/", "collection": "c"}, "embeddings": {"small": by}}}
-    assert (asked("kb").provider, asked("kb").model) == ("openai", "m")
+    embedding = {"provider": "openai", "model": "m"}
+    settings.RETRIEVERS = {
+        "kb": {"chroma": {"url": "http://a/", "collection": "c"}, "embeddings": {"small": embedding}}
+    }
+    assert (find("kb").provider, find("kb").model) == ("openai", "m")
 
 
 @given(FILTERS)
 def test_conversion_preserves_every_condition(filters: dict[str, Any]) -> None:
-    found = conditions(filters)
-    assert {one.field for one in found} <= set(filters)
-    assert conditions({"$and": [filters]}) == found
-    assert len(found) == sum(len(value) if isinstance(value, dict) else 1 for value in filters.values())
+    parsed_conditions = conditions(filters)
+    assert {condition.field for condition in parsed_conditions} <= set(filters)
+    assert conditions({"$and": [filters]}) == parsed_conditions
+    assert len(parsed_conditions) == sum(len(value) if isinstance(value, dict) else 1 for value in filters.values())
     own: Any = chroma.chroma_filter(filters)
     parts = own.get("where", {}).get("$and", [own["where"]]) if own else []
-    assert parts == [{one.field: {one.operator: one.value}} for one in found]
-    made: Any = qdrant.qdrant_filter(filters) if filters else {}
-    assert len(made.get("must", [])) + len(made.get("must_not", [])) == len(found)
+    assert parts == [{condition.field: {condition.operator: condition.value}} for condition in parsed_conditions]
+    qdrant_conditions: Any = qdrant.qdrant_filter(filters) if filters else {}
+    assert len(qdrant_conditions.get("must", [])) + len(qdrant_conditions.get("must_not", [])) == len(parsed_conditions)
 
 
 @given(FILTERS, st.dictionaries(FIELDS, PLAIN, max_size=3))
 def test_sql_statement_is_parameterized_and_quoted(filters: dict[str, Any], names: dict[str, Any]) -> None:
-    given: Any = {"url_env": "U", "table": 't" x', "schema": 's"; --', "metadata": "meta", "columns": [*names]}
-    store = Pgvector.model_validate(given)
+    entry: Any = {"url_env": "U", "table": 't" x', "schema": 's"; --', "metadata": "meta", "columns": [*names]}
+    store = Pgvector.model_validate(entry)
     search = retrieval.Search(query="q", top_k=3, filters=filters, embedding=None, replay="r")
     statement, values = pgvector._statement(store, search, Embedding(local="all-MiniLM-L6-v2"), [0.5, 1.0])
     text = statement.as_string(None).replace("%%", "")
