@@ -16,7 +16,7 @@ class HooksView(APIView):
     @extend_schema(operation_id="list_hooks", responses={200: HookList, **PROBLEMS})
     def get(self, request: Request) -> Response:
         """The configured hooks in their order, and the telemetry targets with what was sent and dropped."""
-        return Response(hook_reports_queries.configured())
+        return Response(hook_reports_queries.configured_hooks())
 
 
 class SessionHooksView(APIView):

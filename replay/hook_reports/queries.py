@@ -19,7 +19,7 @@ from traces.core.vocabulary import HookEvent
 from traces.http.paging import Page, cut
 
 
-def configured() -> HookList:
+def configured_hooks() -> HookList:
     counts = {row.target: row for row in TelemetryCount.objects.all()}
     return HookList(
         hooks=[_hook(name, entry) for name, entry in configuration.hooks().items()],
@@ -65,9 +65,9 @@ def _langfuse(name: str, entry: TelemetryEntry) -> TelemetryView:
     """Counted in events of exports."""
     rows = LangfuseExport.objects.filter(target=name)
     totals: dict[str, Any] = {"sent": 0, "dropped": 0}
-    for done, rejected in rows.values_list("done_events", "rejected"):
-        totals["sent"] += done - rejected
-        totals["dropped"] += rejected
+    for finished_events, rejected_events in rows.values_list("done_events", "rejected"):
+        totals["sent"] += finished_events - rejected_events
+        totals["dropped"] += rejected_events
     failed = rows.exclude(error="").order_by("-created_at").first()
     newest = rows.filter(status=ExportStatus.DONE).order_by("-ended_at").first()
     return TelemetryView(

@@ -33,7 +33,7 @@ def import_file(text: bytes, *, author: str) -> int:
     With `done: false` no tool becomes safe, and tools that the file calls side effects lose a safe review.
     """
     file = side_effects_yaml.read(text)
-    if file.done:
+    if file.is_reviewed:
         return decide(file.tools, author=author, source="yaml")
     current = queries.safety_by_tool()
     return decide(
@@ -48,4 +48,4 @@ def export_file(executors: dict[str, str]) -> str:
     tools = queries.listing(executors).tools
     lines = {tool.name: tool.suggestion.safe if tool.safe is None else tool.safe for tool in tools}
     suggestions = {tool.name: tool.suggestion.reason for tool in tools if tool.safe is None}
-    return side_effects_yaml.write(lines, done=not suggestions, suggestions=suggestions)
+    return side_effects_yaml.write(lines, is_reviewed=not suggestions, suggestions=suggestions)

@@ -23,10 +23,10 @@ _MERGE: Final = "tag:yaml.org,2002:merge"
 
 @dataclass(frozen=True, kw_only=True)
 class ToolFile:
-    """The tools of a file; `done`: a person has reviewed them."""
+    """The tools of a file; `is_reviewed`: a person has reviewed all of them."""
 
     tools: dict[str, bool]
-    done: bool
+    is_reviewed: bool
 
 
 class _Loader(yaml.SafeLoader):
@@ -78,12 +78,12 @@ def read(text: bytes) -> ToolFile:
     if "done" not in value:
         raise InvalidReplay("`done` is missing; set it to true if every tool has been reviewed", where="/done")
     tools = {_name(name): _boolean(safe, "tools", name) for name, safe in value["tools"].items()}
-    return ToolFile(tools=tools, done=_boolean(value["done"], "done"))
+    return ToolFile(tools=tools, is_reviewed=_boolean(value["done"], "done"))
 
 
-def write(tools: Mapping[str, bool], *, done: bool, suggestions: Mapping[str, str] | None = None) -> str:
+def write(tools: Mapping[str, bool], *, is_reviewed: bool, suggestions: Mapping[str, str] | None = None) -> str:
     """Write the file with tools in order of their names; a comment lists the reasons of `suggestions`."""
-    value = {"tools": dict(sorted(tools.items())), "done": done}
+    value = {"tools": dict(sorted(tools.items())), "done": is_reviewed}
     # Names come from recordings: `repr` keeps each on its line.
     reasons = "".join(f"#   {name!r} {reason}\n" for name, reason in sorted((suggestions or {}).items()))
     head = f"{_HEAD}{_SUGGESTION_HEAD}{reasons}" if reasons else _HEAD

@@ -88,8 +88,8 @@ def _store(
         detail = "the run does not match the digest in the manifest: the bundle is damaged"
         raise BadBundle(detail, where="manifest.json")
     identity = (run.app, run.external_id)
-    stored = revisions.stored_revisions([identity]).get(identity, ())
-    placement = revisions.place(content_digest, step_rows, stored)
+    existing = revisions.stored_revisions([identity]).get(identity, ())
+    placement = revisions.place(content_digest, step_rows, existing)
     if placement.stored_run is not None:
         return RecordResult(run_id=placement.stored_run, is_new=False)
     try:

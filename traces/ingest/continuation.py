@@ -4,11 +4,11 @@ Recordings grow: a coding agent's session file gets more lines, a span arrives l
 if it contains all of its steps. For example, with steps as `key: input -> output`:
 
     stored          new                      relation
-    a: 1 -> 2       a: 1 -> 2, b: 2 -> 3     continues: b was added
-    a: 1 ->         a: 1 -> 2                continues: a has ended meanwhile
+    a: 1 -> 2       a: 1 -> 2, b: 2 -> 3     extends: b was added
+    a: 1 ->         a: 1 -> 2                extends: a has ended meanwhile
     a: 1 -> 2       (without a) b: 2 -> 3    conflicts: neither contains the other
     a: 1 -> 2       a: 1 -> 5                conflicts: the same step has another output
-    a, b            a                        is contained: an older state of the same recording
+    a, b            a                        precedes: an older state of the same recording
 """
 
 from collections.abc import Iterable
@@ -22,8 +22,8 @@ _CONTAINERS: Final = frozenset({StepType.AGENT, StepType.TURN})
 
 
 class Relation(StrEnum):
-    CONTINUES = "continues"
-    CONTAINED = "contained"
+    EXTENDS = "extends"
+    PRECEDES = "precedes"
     CONFLICTS = "conflicts"
 
 
@@ -36,13 +36,13 @@ class StepState(NamedTuple):
     output_ref: str
 
 
-def relation(stored: Iterable[StepState], new: Iterable[StepState]) -> Relation:
+def relation(existing: Iterable[StepState], new: Iterable[StepState]) -> Relation:
     """Relation of a new recording to a stored one. With equal steps it continues it, because other fields differ."""
-    stored_states = {state.key: state for state in stored}
+    stored_states = {state.key: state for state in existing}
     new_states = {state.key: state for state in new}
     if _continues(stored_states, new_states):
-        return Relation.CONTINUES
-    return Relation.CONTAINED if _continues(new_states, stored_states) else Relation.CONFLICTS
+        return Relation.EXTENDS
+    return Relation.PRECEDES if _continues(new_states, stored_states) else Relation.CONFLICTS
 
 
 def _continues(earlier: dict[str, StepState], later: dict[str, StepState]) -> bool:

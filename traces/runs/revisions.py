@@ -39,13 +39,13 @@ class Placement:
 
 def stored_revisions(identities: Iterable[Identity]) -> dict[Identity, list[StoredRevision]]:
     """Return the stored runs of these identities, newest revision first."""
-    wanted = set(identities)
+    identity_set = set(identities)
     revisions: dict[Identity, list[StoredRevision]] = {}
-    for external_ids in bulk.chunks({external_id for _, external_id in wanted}):
+    for external_ids in bulk.chunks({external_id for _, external_id in identity_set}):
         rows = Run.objects.filter(external_id__in=external_ids).order_by("-revision")
         for app, external_id, *columns in rows.values_list(*_COLUMNS):
             revisions.setdefault((app, external_id), []).append(StoredRevision(*columns))
-    return {identity: revisions[identity] for identity in wanted & revisions.keys()}
+    return {identity: revisions[identity] for identity in identity_set & revisions.keys()}
 
 
 def place(content_digest: str, rows: Iterable[StepRow], revisions: Sequence[StoredRevision]) -> Placement:
@@ -60,14 +60,14 @@ def place(content_digest: str, rows: Iterable[StepRow], revisions: Sequence[Stor
         if revision.content_digest == content_digest:
             return Placement(stored_run=revision.run_id, is_equal=True)
     states = [StepState(row.external_id, row.type, row.input_ref, row.output_ref) for row in rows]
-    superseded = {revision.supersedes for revision in revisions}
-    heads = [revision for revision in revisions if revision.run_id not in superseded]
+    superseded_ids = {revision.supersedes for revision in revisions}
+    heads = [revision for revision in revisions if revision.run_id not in superseded_ids]
     number = revisions[0].revision + 1
     for head in heads:
         match relation(_states(head.run_id), states):
-            case Relation.CONTINUES:
+            case Relation.EXTENDS:
                 return Placement(revision=number, supersedes=head.run_id)
-            case Relation.CONTAINED:
+            case Relation.PRECEDES:
                 return Placement(stored_run=head.run_id)
     return Placement(revision=number, conflicts_with=heads[0].run_id)
 

@@ -129,8 +129,8 @@ def facets() -> RunFacets:
     _count_facets(counts, Run.objects.all(), 1)
     _count_facets(counts, Run.objects.filter(superseded_by__isnull=False), -1)
     tags = RunTag.objects.values_list("tag").annotate(count=Count("*")).order_by("-count", "tag")[:_MAX_TAGS]
-    listed = RunOutcome.objects.filter(is_probe=False, run__superseded_by__isnull=True)
-    outcomes = listed.values_list("outcome").annotate(count=Count("*"))
+    newest_outcomes = RunOutcome.objects.filter(is_probe=False, run__superseded_by__isnull=True)
+    outcomes = newest_outcomes.values_list("outcome").annotate(count=Count("*"))
     return RunFacets(
         apps=_facet(counts["app"]),
         environments=_facet(counts["environment"]),

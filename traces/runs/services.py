@@ -229,9 +229,9 @@ def _try_prepare(run: RecordedRun) -> PreparedRun | ProblemError:
 
 def _store_batch(batch: Mapping[Identity, PreparedRun], provenance: dict[UUID, Provenance]) -> dict[UUID, RecordResult]:
     """Store one recording per identity in one transaction; leave out those whose revision another writer took."""
-    stored = revisions.stored_revisions(batch)
+    existing = revisions.stored_revisions(batch)
     placements = {
-        run.run_id: revisions.place(run.content_digest, run.rows, stored.get(identity, ()))
+        run.run_id: revisions.place(run.content_digest, run.rows, existing.get(identity, ()))
         for identity, run in batch.items()
     }
     new_runs = [run for run in batch.values() if placements[run.run_id].stored_run is None]

@@ -160,7 +160,7 @@ def test_file_of_tool_decisions(case: Case) -> None:
         assert refusal.value.where == case["refused"]
     else:
         assert side_effects_yaml.read(case["file"].encode()) == side_effects_yaml.ToolFile(
-            tools=case["tools"], done=case["done"]
+            tools=case["tools"], is_reviewed=case["done"]
         )
 
 

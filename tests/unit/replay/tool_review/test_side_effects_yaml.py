@@ -22,25 +22,28 @@ done: false            # Must be set to true manually after review
 
 
 def test_kurral_file_is_read() -> None:
-    assert side_effects_yaml.read(KURRAL) == ToolFile(tools={"send_email": False, "tavily_search": True}, done=False)
+    assert side_effects_yaml.read(KURRAL) == ToolFile(
+        tools={"send_email": False, "tavily_search": True}, is_reviewed=False
+    )
 
 
 @given(st.dictionaries(st.text(min_size=1, max_size=40).filter(lambda text: text.isprintable()), st.booleans()))
 def test_written_file_reads_back(tools: dict[str, bool]) -> None:
-    assert side_effects_yaml.read(side_effects_yaml.write(tools, done=True).encode()) == ToolFile(
-        tools=tools, done=True
+    assert side_effects_yaml.read(side_effects_yaml.write(tools, is_reviewed=True).encode()) == ToolFile(
+        tools=tools, is_reviewed=True
     )
     reasons = dict.fromkeys(tools, "contains send")
     assert (
-        side_effects_yaml.read(side_effects_yaml.write(tools, done=False, suggestions=reasons).encode()).tools == tools
+        side_effects_yaml.read(side_effects_yaml.write(tools, is_reviewed=False, suggestions=reasons).encode()).tools
+        == tools
     )
 
 
 def test_suggestions_stay_on_comment_lines() -> None:
     tools = {"send_email": False, "x\ndone: true\u2028done: true": False}
-    text = side_effects_yaml.write(tools, done=False, suggestions=dict.fromkeys(tools, "contains send"))
+    text = side_effects_yaml.write(tools, is_reviewed=False, suggestions=dict.fromkeys(tools, "contains send"))
     assert "#   'send_email' contains send\n" in text
-    assert side_effects_yaml.read(text.encode()) == ToolFile(tools=tools, done=False)
+    assert side_effects_yaml.read(text.encode()) == ToolFile(tools=tools, is_reviewed=False)
 
 
 @pytest.mark.parametrize(

@@ -23,22 +23,22 @@ RECORDINGS = st.lists(
 @given(RECORDINGS, st.integers(min_value=0))
 def test_recording_continues_its_beginning(steps: list[StepState], cut: int) -> None:
     beginning = steps[: cut % (len(steps) + 1)]
-    assert relation(beginning, steps) is Relation.CONTINUES
+    assert relation(beginning, steps) is Relation.EXTENDS
 
 
 @given(RECORDINGS, st.integers(min_value=0))
 def test_beginning_is_contained_unless_it_lacks_only_the_output(steps: list[StepState], cut: int) -> None:
     beginning = steps[: cut % len(steps)]
     has_less = any(step.type is not StepType.OUTPUT for step in steps[len(beginning) :])
-    assert relation(steps, beginning) is (Relation.CONTAINED if has_less else Relation.CONTINUES)
+    assert relation(steps, beginning) is (Relation.PRECEDES if has_less else Relation.EXTENDS)
 
 
 def test_step_may_have_ended_meanwhile() -> None:
-    assert relation([ASK, LOOK._replace(output_ref="")], STEPS) is Relation.CONTINUES
+    assert relation([ASK, LOOK._replace(output_ref="")], STEPS) is Relation.EXTENDS
 
 
 def test_last_answer_may_grow_if_steps_follow() -> None:
-    assert relation([ASK._replace(output_ref="first words")], STEPS) is Relation.CONTINUES
+    assert relation([ASK._replace(output_ref="first words")], STEPS) is Relation.EXTENDS
     assert relation([ASK, LOOK, TELL._replace(output_ref="other")], STEPS) is Relation.CONFLICTS
 
 
@@ -52,7 +52,7 @@ def test_container_and_final_output_follow_the_steps() -> None:
     agent = StepState("agent", StepType.AGENT, "task", "call")
     final = StepState("output", StepType.OUTPUT, "", "call")
     grown = [agent._replace(output_ref="answer"), *STEPS, final._replace(output_ref="answer")]
-    assert relation([agent, ASK, final], grown) is Relation.CONTINUES
+    assert relation([agent, ASK, final], grown) is Relation.EXTENDS
 
 
 def test_step_with_another_type_conflicts() -> None:
