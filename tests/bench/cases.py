@@ -1,4 +1,4 @@
-"""What is measured, each against its bar. A case returns what it measured; it never asserts."""
+"""Benchmark cases, each with its bar. A case returns its measurement and asserts nothing about it."""
 
 import json
 import sys
@@ -38,9 +38,9 @@ from traces.runs import services
 
 @dataclass(frozen=True)
 class Case:
-    """`at_most` bars are for times and shares, `at_least` bars for rates; None: measured for the record."""
+    """One measurement. `at_most` bars are for times and shares, `at_least` bars for rates; None: no bar."""
 
-    what: str
+    name: str
     bar: float | None
     kind: Literal["at_most", "at_least"]
     unit: str
@@ -54,9 +54,9 @@ def _record(customers: int, external_id: str, changed_every: int = 0) -> UUID:
 
 
 def _seconds(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
+    start = time.perf_counter()
     work()
-    return time.perf_counter() - began
+    return time.perf_counter() - start
 
 
 def small_runs_per_second() -> float:
@@ -64,16 +64,17 @@ def small_runs_per_second() -> float:
     return len(runs) / _seconds(lambda: [services.record(run) for run in runs])
 
 
-def recorded_against_plain_insert() -> float:
-    """Recording splits, hashes, signs and links; the plain side inserts the very rows that this leaves behind."""
-    known = set(Artifact.objects.values_list("sha256", flat=True))
+def recording_relative_to_plain_insert() -> float:
+    """Compare recording (split, hash, sign, link) with a plain insert of the rows that it produces."""
+    existing_digests = set(Artifact.objects.values_list("sha256", flat=True))
     recording = _seconds(lambda: services.record(desk(1667, "ingest")))
     target = services.open_run(name="plain", app="bench")
-    steps = [Step(**_moved(row, target)) for row in Step.objects.filter(run__external_id="ingest").values()]
-    edges = [Edge(**_moved(row, target)) for row in Edge.objects.filter(run__external_id="ingest").values()]
+    steps = [Step(**_row_of_run(row, target)) for row in Step.objects.filter(run__external_id="ingest").values()]
+    edges = [Edge(**_row_of_run(row, target)) for row in Edge.objects.filter(run__external_id="ingest").values()]
     artifacts = [
-        Artifact(**{**row, "sha256": row["sha256"][::-1]})  # the name is taken by the recording
-        for row in Artifact.objects.exclude(sha256__in=known).values()
+        # The recording already uses the original digest.
+        Artifact(**{**row, "sha256": row["sha256"][::-1]})
+        for row in Artifact.objects.exclude(sha256__in=existing_digests).values()
     ]
 
     def plain() -> None:
@@ -84,17 +85,17 @@ def recorded_against_plain_insert() -> float:
     return _seconds(plain) / recording
 
 
-def _moved(row: Mapping[str, object], run: Run) -> dict[str, Any]:
+def _row_of_run(row: Mapping[str, object], run: Run) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name != "id"} | {"run_id": run.id}
 
 
 def stored_share_of_a_long_conversation() -> float:
-    """Percent of the bytes that came in; as plain JSON, which is smaller than the same as OTLP."""
+    """Return the stored bytes as a percentage of the input, measured as plain JSON (smaller than OTLP)."""
     run = conversation(1000, "thousand-turns")
-    came_in = sum(len(json.dumps([step.input, step.output])) for step in run.steps)
+    input_bytes = sum(len(json.dumps([step.input, step.output])) for step in run.steps)
     before = _stored_bytes()
     services.record(run)
-    return 100 * (_stored_bytes() - before) / came_in
+    return 100 * (_stored_bytes() - before) / input_bytes
 
 
 def _stored_bytes() -> int:
@@ -108,7 +109,7 @@ def _stored_bytes() -> int:
 
 
 def run_page_ms() -> float:
-    """Both answers that the run page waits for."""
+    """Measure the two responses that the run page waits for."""
     run, client = _record(3334, "page"), Client(HTTP_HOST="localhost")
     paths = (f"/api/v1/runs/{run}", f"/api/v1/runs/{run}/steps")
     for path in paths:
@@ -127,43 +128,43 @@ def exact_steps_per_second() -> float:
 
 def _fork_at_the_end(external_id: str) -> ReplayRequest:
     run, last = _record(3334, external_id), 3 * 3334
-    said = Override(match=Match(step=last), output="Your order is late.")
-    return ReplayRequest(run=str(run), fork_step=last, overrides=OverrideProfile(overrides=[said]))
+    override = Override(match=Match(step=last), output="Your order is late.")
+    return ReplayRequest(run=str(run), fork_step=last, overrides=OverrideProfile(overrides=[override]))
 
 
 def first_step_ms() -> float:
-    """From the launch until the first steps are committed and a watcher can read them."""
-    request, began = _fork_at_the_end("first-step"), time.perf_counter()
+    """Measure from the launch until another connection can read the first committed steps."""
+    request, start = _fork_at_the_end("first-step"), time.perf_counter()
     session = replays.launch(request)
-    seen: list[float] = []
+    observation_times: list[float] = []
 
-    def watch() -> None:
-        mine = ReplaySession.objects.filter(id=session.id)
-        while not mine.filter(checkpoint_no__gt=0).exists():
+    def observe() -> None:
+        own_session = ReplaySession.objects.filter(id=session.id)
+        while not own_session.filter(checkpoint_no__gt=0).exists():
             time.sleep(0.001)
-        seen.append(time.perf_counter())
+        observation_times.append(time.perf_counter())
         connection.close()
 
-    watcher = threading.Thread(target=watch)
-    watcher.start()
+    observer = threading.Thread(target=observe)
+    observer.start()
     runner.execute(session.id)
-    watcher.join()
-    return 1000 * (seen[0] - began)
+    observer.join()
+    return 1000 * (observation_times[0] - start)
 
 
 def fork_at_the_end_ms() -> float:
-    """From the launch to the sealed run."""
+    """Measure from the launch to the sealed run."""
     request = _fork_at_the_end("fork-at-the-end")
     return 1000 * _seconds(lambda: runner.execute(replays.launch(request).id))
 
 
 def live_calls_per_second() -> float:
-    """1,000 live answers of a provider on this machine, each with its intent, text, outcome and checkpoint stored."""
-    asked = Override(match=Match(type="model"), model=ModelOverride(provider="desk", model="m"))
+    """Measure 1,000 live answers of a local provider, each stored with intent, text, outcome and checkpoint."""
+    override = Override(match=Match(type="model"), model=ModelOverride(provider="desk", model="m"))
     with provider_server(openai_text("Your order ", "is late.")) as server:
         settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": f"{server.base_url}/v1"}}
         run = services.record(questions(1000, "live-calls")).run_id
-        overrides = OverrideProfile(overrides=[asked])
+        overrides = OverrideProfile(overrides=[override])
         request = ReplayRequest(run=str(run), overrides=overrides, policy=Policy(order="reexecute"))
         session = replays.launch(request)
         elapsed = _seconds(lambda: runner.execute(session.id))
@@ -175,7 +176,7 @@ def live_calls_per_second() -> float:
 
 
 def kills_without_a_loss() -> float:
-    """A hundred workers killed on PostgreSQL and Redis; 0 when a step was lost or a finished call repeated."""
+    """Kill a hundred workers on PostgreSQL and Redis. Returns 0 if a step is lost or a finished call repeated."""
     outcome = kill_workers(100)
     for text in outcome.broken:
         print(text, file=sys.stderr)
@@ -183,32 +184,34 @@ def kills_without_a_loss() -> float:
 
 
 def preview_ms() -> float:
-    """The plan beside the edit, at every keystroke."""
+    """Measure the plan preview that is computed at every edit."""
     run = _record(3334, "preview")
-    changed = Override(match=Match(step=2), tool=ToolOverride(output={"status": "lost"}))
-    request = ReplayRequest(run=str(run), fork_step=2, overrides=OverrideProfile(overrides=[changed]))
+    override = Override(match=Match(step=2), tool=ToolOverride(output={"status": "lost"}))
+    request = ReplayRequest(run=str(run), fork_step=2, overrides=OverrideProfile(overrides=[override]))
     replays.preview(request)
     return 1000 * _seconds(lambda: replays.preview(request))
 
 
 def experiment_preview_seconds(cells: int, sets: Callable[[int], JSONObject]) -> float:
-    """CPU time of an experiment with so many values of one axis, on 6,000 steps: under the slower of the two orders."""
-    known = Run.objects.filter(external_id="experiment").values_list("id", flat=True).first()
-    run = str(known or _record(2000, "experiment"))
+    """Measure the CPU time of an experiment's preview on 6,000 steps, under the slower of the two orders."""
+    existing_run = Run.objects.filter(external_id="experiment").values_list("id", flat=True).first()
+    run = str(existing_run or _record(2000, "experiment"))
     values: list[JSONValue] = [{"name": str(number), "overrides": [sets(number)]} for number in range(cells)]
-    asked: JSONObject = {"run": run, "fork_step": 1, "axes": [{"name": "axis", "values": values}]}
+    request: JSONObject = {"run": run, "fork_step": 1, "axes": [{"name": "axis", "values": values}]}
     settings.PROVIDERS = {"openai": {"protocol": "openai", "base_url": "http://127.0.0.1:9/v1"}}
-    took = [_preview_seconds(experiments.parse({**asked, "policy": {"order": one}})) for one in ("reuse", "reexecute")]
+    durations = [
+        _preview_seconds(experiments.parse({**request, "policy": {"order": order}})) for order in ("reuse", "reexecute")
+    ]
     settings.PROVIDERS = {}
-    return max(took)
+    return max(durations)
 
 
 def _preview_seconds(request: ExperimentRequest) -> float:
-    began = time.process_time()
+    start = time.process_time()
     plan = experiments.preview(request)
-    took = time.process_time() - began
+    duration = time.process_time() - start
     assert not plan.refusals, plan.refusals
-    return took
+    return duration
 
 
 def _temperature(number: int) -> JSONObject:
@@ -224,12 +227,12 @@ def _tool_output(number: int) -> JSONObject:
 
 
 def semantic_match_ms() -> float:
-    """The most similar of 10,000 recorded calls of one tool that agree in all but their one free text."""
+    """Find the most similar of 10,000 recorded calls of one tool that differ only in their free text."""
     run = Run.objects.get(id=services.record(searches(10_000, "searches")).run_id)
-    asked: JSONObject = {"query": f"{search_text(7_777)} please"}
+    query: JSONObject = {"query": f"{search_text(7_777)} please"}
     call_cache.similar(run, "search", {"query": "something else altogether"}, 0.85)
-    times = [1000 * _seconds(lambda: call_cache.similar(run, "search", asked, 0.85)) for _ in range(20)]
-    assert call_cache.similar(run, "search", asked, 0.85) is not None
+    times = [1000 * _seconds(lambda: call_cache.similar(run, "search", query, 0.85)) for _ in range(20)]
+    assert call_cache.similar(run, "search", query, 0.85) is not None
     return sorted(times)[len(times) // 2]
 
 
@@ -240,20 +243,20 @@ def _diff_seconds(customers: int) -> float:
 
 
 def embedded_diff_seconds() -> float:
-    """Two runs of 1,000 steps of which 200 say something in other words, once the model is loaded."""
+    """Compare two runs of 1,000 steps, 200 of them reworded, after the model is loaded."""
     base = services.record(answers_in_prose(1_000, "prose")).run_id
     candidate = services.record(answers_in_prose(1_000, "prose-otherwise", changed_every=5)).run_id
     embeddings.encode(["The model is loaded at the first text."])
-    found: list[DiffReport] = []
-    elapsed = _seconds(lambda: found.append(diffing.diff(base_id=base, candidate_id=candidate)))
-    items = queries.report(found[0].id).sections.model.items
+    reports: list[DiffReport] = []
+    elapsed = _seconds(lambda: reports.append(diffing.diff(base_id=base, candidate_id=candidate)))
+    items = queries.report(reports[0].id).sections.model.items
     assert {item.text.method for item in items if item.text} == {"embeddings"}
     return elapsed
 
 
 CASES = (
     Case("small runs recorded", None, "at_least", "runs/s", small_runs_per_second),
-    Case("recording against a plain bulk insert", 0.3, "at_least", "x", recorded_against_plain_insert),
+    Case("recording against a plain bulk insert", 0.3, "at_least", "x", recording_relative_to_plain_insert),
     Case("stored share of a 1,000-turn run", 2, "at_most", "%", stored_share_of_a_long_conversation),
     Case("run page API, 10,000 steps", 150, "at_most", "ms", run_page_ms),
     Case("exact replay, 10,000 steps", 20_000, "at_least", "steps/s", exact_steps_per_second),

@@ -1,7 +1,7 @@
 """Hostile uploads against a real server: `python -m tests.bench.hostile [part of a name]`.
 
-Each file has less than 2 MB. The bar: no more than 512 MB of memory above what the server had before, and 20 s, while
-95 of 100 readers are answered within a second.
+Each file is under 2 MB. The bar: at most 512 MB of additional memory and 20 s, while 95 % of other requests are
+answered within a second.
 """
 
 import os
@@ -31,12 +31,12 @@ _PROC: Final = Path("/proc")
 
 
 @dataclass(kw_only=True)
-class Watch:
-    """Samples that are taken in threads while a file is uploaded."""
+class Samples:
+    """Samples taken in threads during an upload."""
 
     memory: list[int] = field(default_factory=list)
     answers: list[float] = field(default_factory=list)
-    ended: threading.Event = field(default_factory=threading.Event)
+    stop_event: threading.Event = field(default_factory=threading.Event)
 
     @property
     def p95(self) -> float:
@@ -45,7 +45,7 @@ class Watch:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What an upload cost and how it was answered."""
+    """Cost and response of an upload."""
 
     size: int
     memory: int
@@ -55,36 +55,36 @@ class Outcome:
     answer: str
 
     @property
-    def holds(self) -> bool:
+    def passes(self) -> bool:
         return self.memory <= MOST_MB and self.seconds <= MOST_S and self.p95 <= MOST_P95_S
 
 
-def main(chosen: str) -> int:
+def main(name_part: str) -> int:
     folder = scratch_folder("fp-hostile-")
-    outcomes = {name: measured(folder, name, make()) for name, make in FILES.items() if chosen in name}
+    outcomes = {name: measure(folder, name, make()) for name, make in FILES.items() if name_part in name}
     Console(width=150).print(table(outcomes))
-    return int(not all(outcome.holds for outcome in outcomes.values()))
+    return int(not all(outcome.passes for outcome in outcomes.values()))
 
 
-def measured(folder: Path, name: str, data: bytes) -> Outcome:
-    """Upload a file to a server that has done nothing else."""
+def measure(folder: Path, name: str, data: bytes) -> Outcome:
+    """Upload a file to a new server."""
     server = Server(folder / f"home-{len(list(folder.iterdir()))}")
     server.start()
     try:
         httpx.get(f"{server.url}/api/v1/runs")
         before = memory_mb(server.pid)
-        used = processor_s(server.pid)
-        watch = Watch()
-        began = time.monotonic()
-        with watching(watch, server):
-            answer = uploaded(server.url, data)
-        seconds = time.monotonic() - began
+        start_processor_s = processor_s(server.pid)
+        samples = Samples()
+        start = time.monotonic()
+        with sample_server(samples, server):
+            answer = upload(server.url, data)
+        seconds = time.monotonic() - start
         outcome = Outcome(
-            processor_s=processor_s(server.pid) - used,
+            processor_s=processor_s(server.pid) - start_processor_s,
             size=len(data),
-            memory=max(watch.memory, default=0) - before,
+            memory=max(samples.memory, default=0) - before,
             seconds=seconds,
-            p95=watch.p95,
+            p95=samples.p95,
             answer=answer,
         )
     finally:
@@ -93,8 +93,8 @@ def measured(folder: Path, name: str, data: bytes) -> Outcome:
     return outcome
 
 
-def uploaded(url: str, data: bytes) -> str:
-    """The answer in a few words."""
+def upload(url: str, data: bytes) -> str:
+    """Upload a file and summarise the response."""
     report = httpx.post(f"{url}/api/v1/runs/import", files={"file": ("upload", data)}, timeout=300).json()
     if "runs" not in report:
         return str(report.get("detail"))[:80]
@@ -103,39 +103,40 @@ def uploaded(url: str, data: bytes) -> str:
 
 
 @contextmanager
-def watching(watch: Watch, server: Server) -> Iterator[None]:
+def sample_server(samples: Samples, server: Server) -> Iterator[None]:
     samplers = [
-        threading.Thread(target=repeat, args=(watch, lambda: watch.memory.append(memory_mb(server.pid)))),
-        threading.Thread(target=repeat, args=(watch, lambda: watch.answers.append(answered_s(server.url)))),
+        threading.Thread(target=repeat, args=(samples, lambda: samples.memory.append(memory_mb(server.pid)))),
+        threading.Thread(target=repeat, args=(samples, lambda: samples.answers.append(response_s(server.url)))),
     ]
-    for each in samplers:
-        each.start()
+    for sampler in samplers:
+        sampler.start()
     try:
         yield
     finally:
-        watch.ended.set()
-        for each in samplers:
-            each.join()
+        samples.stop_event.set()
+        for sampler in samplers:
+            sampler.join()
 
 
-def repeat(watch: Watch, sample: Callable[[], None]) -> None:
-    while not watch.ended.wait(_PAUSE_S):
+def repeat(samples: Samples, sample: Callable[[], None]) -> None:
+    while not samples.stop_event.wait(_PAUSE_S):
         sample()
 
 
-def answered_s(url: str) -> float:
-    began = time.monotonic()
+def response_s(url: str) -> float:
+    start = time.monotonic()
     httpx.get(f"{url}/api/v1/runs", timeout=60).raise_for_status()
-    return time.monotonic() - began
+    return time.monotonic() - start
 
 
 def memory_mb(pid: int) -> int:
-    """The memory in use by a process and those that it started, in MB."""
+    """Return the memory of a process and its children in MB."""
     total = resident(pid)
     for task in (_PROC / str(pid) / "task").iterdir():
         try:
             children = (task / "children").read_text().split()
-        except OSError:  # the thread has ended
+        # The thread has ended.
+        except OSError:
             continue
         total += sum(memory_mb(int(child)) for child in children if (_PROC / child).exists())
     return total
@@ -144,13 +145,14 @@ def memory_mb(pid: int) -> int:
 def resident(pid: int) -> int:
     try:
         lines = (_PROC / str(pid) / "status").read_text().splitlines()
-    except OSError:  # the process has ended
+    # The process has ended.
+    except OSError:
         return 0
     return next((int(line.split()[1]) * 1024 // 10**6 for line in lines if line.startswith("VmRSS:")), 0)
 
 
 def processor_s(pid: int) -> float:
-    """The seconds of a processor that a process and those that it started and that ended have used."""
+    """Return the processor seconds of a process and its finished children."""
     fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
     return sum(int(ticks) for ticks in fields[11:15]) / os.sysconf("SC_CLK_TCK")
 
@@ -165,10 +167,10 @@ def table(outcomes: dict[str, Outcome]) -> Table:
         "p95 of reads, s",
         "verdict",
         "answer",
-        title="Files that were made to cost",
+        title="Hostile files",
     )
     for name, outcome in outcomes.items():
-        verdict = "holds" if outcome.holds else "[bold red]misses[/]"
+        verdict = "passes" if outcome.passes else "[bold red]misses[/]"
         rows.add_row(
             name,
             f"{outcome.size:,}",

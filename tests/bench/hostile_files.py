@@ -1,4 +1,4 @@
-"""Files under 2 MB that were made to cost as much as they can. Each is made when it is asked for."""
+"""Files under 2 MB that are as expensive to import as possible. Each is built on demand."""
 
 import gzip
 import io
@@ -14,8 +14,8 @@ LIMIT: Final = 2_000_000
 Files = dict[str, Callable[[], bytes]]
 
 
-def repeated(begin: bytes, part: Callable[[int], bytes], end: bytes, separator: bytes = b",") -> bytes:
-    """As many parts as fit into the limit."""
+def repeat_part(begin: bytes, part: Callable[[int], bytes], end: bytes, separator: bytes = b",") -> bytes:
+    """Return a file with as many parts as fit into the limit."""
     parts: list[bytes] = []
     size = len(begin) + len(end)
     while (size := size + len(next_part := part(len(parts))) + len(separator)) < LIMIT:
@@ -23,7 +23,7 @@ def repeated(begin: bytes, part: Callable[[int], bytes], end: bytes, separator: 
     return begin + separator.join(parts) + end
 
 
-def zipped(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+def make_zip(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", method) as archive:
         for name, data in members.items():
@@ -87,13 +87,13 @@ def node(number: int, *, chain: bool) -> bytes:
 
 
 def chatgpt(*, chain: bool) -> bytes:
-    return repeated(b'[{"title":"t","mapping":{', lambda n: node(n, chain=chain), b"}}]")
+    return repeat_part(b'[{"title":"t","mapping":{', lambda n: node(n, chain=chain), b"}}]")
 
 
 def many_samples() -> bytes:
     sample = orjson.dumps({"id": 1, "epoch": 1, "input": "x", "messages": [], "output": {}, "scores": {}})
     members = {f"samples/{n}_epoch_1.json": sample.replace(b'"id":1', b'"id":%d' % n) for n in range(8_000)}
-    return zipped({"header.json": orjson.dumps({"version": 2, "eval": {"task": "t", "model": "m"}}), **members})
+    return make_zip({"header.json": orjson.dumps({"version": 2, "eval": {"task": "t", "model": "m"}}), **members})
 
 
 def length_delimited(field: int, data: bytes) -> bytes:
@@ -105,7 +105,7 @@ def length_delimited(field: int, data: bytes) -> bytes:
 
 
 def protobuf(part: bytes) -> bytes:
-    """An export of one scope whose spans are `part`, as often as they fit."""
+    """Return an export of one scope that repeats the span `part` as often as it fits."""
     scope = part * (LIMIT // len(part) - 20)
     return length_delimited(1, length_delimited(2, scope))
 
@@ -118,7 +118,7 @@ def tiny_span() -> bytes:
 
 def bundle_of_values() -> bytes:
     values = b"[" + b"[]," * 30_000_000 + b"0]"
-    return zipped({"manifest.json": b'{"format":"forkpoint-bundle","version":1}', "steps.jsonl": values})
+    return make_zip({"manifest.json": b'{"format":"forkpoint-bundle","version":1}', "steps.jsonl": values})
 
 
 def bundle_of_padding() -> bytes:
@@ -128,7 +128,7 @@ def bundle_of_padding() -> bytes:
         "version": 1,
         "members": {name: {"sha256": "", "size": 1} for name in names},
     }
-    return zipped(
+    return make_zip(
         {"manifest.json": orjson.dumps(manifest), "steps.jsonl": b"", **dict.fromkeys(names, b" " * 1_000_000)}
     )
 
@@ -149,14 +149,14 @@ FILES: Final[Files] = {
     "krabs.db, generated column": generated_column,
     "[[],[],…] in gzip, 250 kB": lambda: gzip.compress(b"[" + b"[]," * 60_000_000 + b"[]]", 9),
     "YAML aliases, 1 kB": yaml_aliases,
-    "zip bomb": lambda: zipped({f"{n}.json": b" " * 100_000_000 for n in range(4)}),
-    "zips in a zip": lambda: zipped({f"{n}.zip": zipped({"a.json": b" " * 10_000_000}) for n in range(100)}),
+    "zip bomb": lambda: make_zip({f"{n}.json": b" " * 100_000_000 for n in range(4)}),
+    "zips in a zip": lambda: make_zip({f"{n}.zip": make_zip({"a.json": b" " * 10_000_000}) for n in range(100)}),
     "nested 1,000,000 levels": lambda: b"[" * 1_000_000 + b"]" * 999_990,
-    "objects nested 100 levels, many": lambda: repeated(b'{"messages":[', lambda n: tree_of_objects(95), b"]}"),
-    "OTLP JSON, tiny spans": lambda: repeated(
+    "objects nested 100 levels, many": lambda: repeat_part(b'{"messages":[', lambda n: tree_of_objects(95), b"]}"),
+    "OTLP JSON, tiny spans": lambda: repeat_part(
         b'{"resourceSpans":[{"scopeSpans":[{"spans":[', lambda n: orjson.dumps(span(n)), b"]}]}]}"
     ),
-    "OTLP JSON, attributes": lambda: repeated(
+    "OTLP JSON, attributes": lambda: repeat_part(
         b'{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"'
         + b"1" * 32
         + b'","spanId":"'
@@ -169,35 +169,35 @@ FILES: Final[Files] = {
     "OTLP protobuf, empty spans": lambda: protobuf(length_delimited(2, b"")),
     "OTLP protobuf, empty attributes": lambda: protobuf(length_delimited(2, length_delimited(9, b"") * 60)),
     "integer of 2,000,000 digits": lambda: b'{"messages":[{"role":"user","content":' + b"9" * 1_990_000 + b"}]}",
-    "many long integers": lambda: repeated(b'{"messages":[', lambda n: b"9" * 40, b"]}"),
-    "text of digits": lambda: repeated(b'{"messages":[', lambda n: b'"' + b"1" * 19 + b'"', b"]}"),
-    "object of 180,000 keys": lambda: repeated(
+    "many long integers": lambda: repeat_part(b'{"messages":[', lambda n: b"9" * 40, b"]}"),
+    "text of digits": lambda: repeat_part(b'{"messages":[', lambda n: b'"' + b"1" * 19 + b'"', b"]}"),
+    "object of 180,000 keys": lambda: repeat_part(
         b'{"messages":[{"role":"user","content":"x"}],"metadata":{', lambda n: b'"%d":1' % n, b"}}"
     ),
-    "the same key 300,000 times": lambda: repeated(
+    "the same key 300,000 times": lambda: repeat_part(
         b'{"messages":[{"role":"user","content":{', lambda n: b'"k":1', b"}}]}"
     ),
     "long text of escapes": lambda: b'{"messages":[{"role":"user","content":"' + b"\\u0001" * 330_000 + b'"}]}',
-    "quotes and colons in texts": lambda: repeated(
+    "quotes and colons in texts": lambda: repeat_part(
         b'{"messages":[{"role":"user","content":"', lambda n: b'\\\\\\":', b'"}]}', b" "
     ),
     "650,000 lines of {}": lambda: chat_line(0) + b"\n" + b"{}\n" * 650_000,
     "lines of {} in gzip": lambda: gzip.compress(chat_line(0) + b"\n" + b"{}\n" * 100_000_000, 9),
     "broken lines": lambda: chat_line(0) + b"\n" + b"{\n" * 980_000,
-    "zip of 18,000 entries": lambda: zipped({f"{n}": b"" for n in range(18_000)}),
+    "zip of 18,000 entries": lambda: make_zip({f"{n}": b"" for n in range(18_000)}),
     ".eval of 8,000 samples": many_samples,
-    "short chats": lambda: repeated(b"", chat_line, b"", b"\n"),
+    "short chats": lambda: repeat_part(b"", chat_line, b"", b"\n"),
     "short chats in gzip": lambda: gzip.compress(b"\n".join(chat_line(n) for n in range(400_000)), 9)[:LIMIT],
-    "chat of 50,000 messages": lambda: repeated(b'{"messages":[', message, b"]}"),
-    "team of 40,000 messages": lambda: repeated(b'{"messages":[', team_message, b"]}"),
-    "calls without results": lambda: repeated(b'{"messages":[', calls_without_results, b"]}"),
+    "chat of 50,000 messages": lambda: repeat_part(b'{"messages":[', message, b"]}"),
+    "team of 40,000 messages": lambda: repeat_part(b'{"messages":[', team_message, b"]}"),
+    "calls without results": lambda: repeat_part(b'{"messages":[', calls_without_results, b"]}"),
     "ChatGPT, nodes without parents": lambda: chatgpt(chain=False),
     "ChatGPT, a chain of nodes": lambda: chatgpt(chain=True),
-    "Claude Code, a chain of lines": lambda: repeated(b"", claude_line, b"", b"\n"),
-    "who&when, long": lambda: repeated(
+    "Claude Code, a chain of lines": lambda: repeat_part(b"", claude_line, b"", b"\n"),
+    "who&when, long": lambda: repeat_part(
         b'{"is_correct":false,"question":"q","mistake_agent":"Ann","mistake_step":"1","history":[', team_message, b"]}"
     ),
-    "ShareGPT, long": lambda: repeated(
+    "ShareGPT, long": lambda: repeat_part(
         b'{"conversations":[', lambda n: json.dumps({"from": ("human", "gpt")[n % 2], "value": str(n)}).encode(), b"]}"
     ),
     "bundle of values": bundle_of_values,

@@ -1,4 +1,4 @@
-"""Large recordings: an order desk that works off one customer after another."""
+"""Large recordings: an order desk that serves one customer after another."""
 
 from tests.support.recordings import SYSTEM, assistant, assistant_call, model_step, tool_message, tool_step, user
 from traces.core.json_types import JSONObject, JSONValue
@@ -9,26 +9,26 @@ STEPS_PER_CUSTOMER = 3
 
 
 def desk(customers: int, external_id: str, *, changed_every: int = 0) -> RecordedRun:
-    """Three steps for each customer; every `changed_every`th customer gets another answer from the tool."""
+    """Build three steps per customer. Every `changed_every`th customer gets a different tool result."""
     steps: list[RecordedStep] = []
     for number in range(customers):
         changed = changed_every and number % changed_every == 0
-        steps += _served(number, "delayed" if changed else "shipped")
+        steps += _customer_steps(number, "delayed" if changed else "shipped")
     return RecordedRun(
         external_id=external_id, name="A day at the desk", app="bench", format="bench", steps=tuple(steps)
     )
 
 
-def _served(number: int, status: str) -> tuple[RecordedStep, ...]:
+def _customer_steps(number: int, status: str) -> tuple[RecordedStep, ...]:
     order, call_id = f"A-{number:06}", f"call-{number}"
-    asked: list[JSONValue] = [SYSTEM, user(f"Where is my order {order}? I am waiting since week {number % 53}.")]
+    request: list[JSONValue] = [SYSTEM, user(f"Where is my order {order}? I am waiting since week {number % 53}.")]
     call = assistant_call(call_id, order)
     result: JSONObject = {"order_id": order, "status": status, "carrier": f"Carrier {number % 17}"}
-    told: list[JSONValue] = [*asked, call, tool_message(call_id, f'{{"order_id":"{order}","status":"{status}"}}')]
+    followup: list[JSONValue] = [*request, call, tool_message(call_id, f'{{"order_id":"{order}","status":"{status}"}}')]
     return (
-        model_step(f"ask-{number}", asked, call),
+        model_step(f"ask-{number}", request, call),
         tool_step(f"look-{number}", call_id, order, result),
-        model_step(f"tell-{number}", told, assistant(f"Your order {order} is {status}.")),
+        model_step(f"tell-{number}", followup, assistant(f"Your order {order} is {status}.")),
     )
 
 
@@ -36,13 +36,13 @@ _WORDS = ("parcel", "refund", "carrier", "policy", "customer", "invoice", "addre
 
 
 def search_text(number: int) -> str:
-    """A search without digits, for numbers must be equal: every number gives another one."""
+    """Return a search text for a number, without digits, because numbers in texts must be equal to match."""
     places = [number // 10**place % 10 for place in range(5)]
     return "find what is said of the " + " and the ".join(_WORDS[place] for place in places)
 
 
 def searches(count: int, external_id: str) -> RecordedRun:
-    """One tool, called over and over with one free text."""
+    """Build a run that calls one tool many times with one free text."""
     steps = tuple(
         RecordedStep(
             key=f"search-{number}",
@@ -58,7 +58,7 @@ def searches(count: int, external_id: str) -> RecordedRun:
 
 
 def questions(count: int, external_id: str) -> RecordedRun:
-    """So many questions to a model that have nothing to do with each other."""
+    """Build a run of independent questions to a model."""
     steps = [
         model_step(
             f"q-{number}", [SYSTEM, user(f"Where is my order {number}?")], assistant(f"Order {number} is shipped.")
@@ -68,12 +68,12 @@ def questions(count: int, external_id: str) -> RecordedRun:
     return RecordedRun(external_id=external_id, name="Questions", app="bench", format="bench", steps=tuple(steps))
 
 
-_SAID = (
+_ANSWER = (
     "Your order left our warehouse on {day} and is on its way with the northern parcel service. It usually takes three "
     "working days, and you get a message in the morning before it arrives. If nobody is at home, the driver leaves it "
     "with a neighbour or at the parcel shop in your street, where it is kept for a week."
 )
-_SAID_OTHERWISE = (
+_REWORDED_ANSWER = (
     "We handed your parcel to the carrier on {day}. Expect it within three working days; the carrier tells you on the "
     "day of delivery. Should you be out, look for it at a neighbour's or at the nearest parcel shop, which keeps it "
     "for seven days before it goes back to us."
@@ -82,11 +82,11 @@ _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
 
 
 def answers_in_prose(count: int, external_id: str, *, changed_every: int = 0) -> RecordedRun:
-    """Model steps that answer in a paragraph each; every `changed_every`th says it in other words."""
+    """Build model steps that answer with a paragraph. Every `changed_every`th is reworded."""
     steps = []
     for number in range(count):
         changed = changed_every and number % changed_every == 0
-        text = (_SAID_OTHERWISE if changed else _SAID).format(day=f"{_DAYS[number % 5]} of week {number}")
-        asked: list[JSONValue] = [SYSTEM, user(f"Where is order A-{number:06}?")]
-        steps.append(model_step(f"tell-{number}", asked, assistant(text)))
+        text = (_REWORDED_ANSWER if changed else _ANSWER).format(day=f"{_DAYS[number % 5]} of week {number}")
+        request: list[JSONValue] = [SYSTEM, user(f"Where is order A-{number:06}?")]
+        steps.append(model_step(f"tell-{number}", request, assistant(text)))
     return RecordedRun(external_id=external_id, name="A day in prose", app="bench", format="bench", steps=tuple(steps))

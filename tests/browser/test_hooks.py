@@ -32,7 +32,7 @@ def test_hooks_page_shows_decisions_and_telemetry(browser: Browser, tmp_path: Pa
         server.start()
         try:
             _check_pages(browser, server.url, Demo.finished(server.url))
-            assert langfuse.refused == []
+            assert langfuse.rejections == []
         finally:
             assert server.stop() == 0
     assert '"event_type":"agent_stop"' in (tmp_path / "telemetry.jsonl").read_text()

@@ -152,7 +152,7 @@ def web(env: Mapping[str, str], home: Path) -> Iterator[str]:
 
     running = start(
         command,
-        answers=answers,
+        is_ready=answers,
         stop_signal=signal.SIGTERM,
         log=home.with_suffix(".web"),
         env={**env, "FORKPOINT_PORT": str(port)},
@@ -168,7 +168,9 @@ def celery(env: Mapping[str, str], home: Path) -> Iterator["subprocess.Popen[byt
     """Start `celery -A cockpit worker` as in production: a process that forks others."""
     command = [sys.executable, "-m", "celery", "-A", "cockpit", "worker", "-c", "2", "-l", "WARNING", *WORKER_OPTIONS]
     log = home.with_suffix(".celery")
-    running = start(command, answers=lambda: True, stop_signal=signal.SIGTERM, log=log, env=env, start_new_session=True)
+    running = start(
+        command, is_ready=lambda: True, stop_signal=signal.SIGTERM, log=log, env=env, start_new_session=True
+    )
     try:
         yield running
     finally:

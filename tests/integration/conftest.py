@@ -1,4 +1,4 @@
-"""Shared by the tests on a real database."""
+"""Fixtures of the tests on a real database."""
 
 from collections.abc import Iterable, Iterator
 
@@ -11,24 +11,25 @@ from traces.runs import services
 
 @pytest.fixture(scope="session", autouse=True)
 def _flush_deletes() -> None:
-    """PostgreSQL's TRUNCATE writes each table and index anew: many times what it takes to delete a test's few rows."""
+    """Flush by DELETE: PostgreSQL's TRUNCATE rewrites tables and indexes, far slower for a test's few rows."""
     if connection.vendor == "postgresql":
-        connection.ops.sql_flush = _deleting  # type: ignore[method-assign]  # Django offers no choice
+        connection.ops.sql_flush = _delete_statements  # type: ignore[method-assign]  # Django offers no choice
 
 
-def _deleting(style: object, tables: Iterable[str], **how: bool) -> list[str]:
+def _delete_statements(style: object, tables: Iterable[str], **options: bool) -> list[str]:
     return [f"DELETE FROM {table}" for table in tables]
 
 
 @pytest.fixture(autouse=True)
-def _sealed_runs_may_go(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Tests that commit are followed by a flush, which on SQLite deletes row by row: sealed runs refuse that."""
+def _allow_deleting_sealed_runs(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Empty the tables of committing tests before the flush, whose row-wise deletes on SQLite sealed runs reject."""
     marker = request.node.get_closest_marker("django_db")
     commits = "transactional_db" in request.fixturenames or bool(marker and marker.kwargs.get("transaction"))
     if not commits:
         yield
         return
-    request.getfixturevalue("transactional_db")  # so that this ends before the flush
+    # Request the fixture, so that this one ends before its flush.
+    request.getfixturevalue("transactional_db")
     yield
     # Foreign keys are checked at commit, so the order does not matter.
     tables = connection.introspection.django_table_names(only_existing=True, include_views=False)

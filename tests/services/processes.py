@@ -1,4 +1,4 @@
-"""Starting a server for tests, waiting until it answers, and stopping it at the end whatever happens."""
+"""Start a server for tests, wait until it is ready, and always stop it at the end."""
 
 import atexit
 import importlib.util
@@ -14,11 +14,12 @@ from typing import Any
 from tests.support.patience import patience_s
 
 START_LIMIT_S = 60
-WORKER_OPTIONS = ("--without-mingle", "--without-gossip", "--without-heartbeat")  # as docker/compose.yml has them
+# The same as in docker/compose.yml.
+WORKER_OPTIONS = ("--without-mingle", "--without-gossip", "--without-heartbeat")
 
 
 class CannotStart(Exception):
-    """What was tried and how it failed."""
+    """The service cannot start; the message lists the attempts."""
 
 
 def free_port() -> int:
@@ -29,13 +30,13 @@ def free_port() -> int:
 
 
 def package_folder(name: str) -> Path | None:
-    """Where a package lies, without importing it."""
+    """Return a package's folder without importing it."""
     spec = importlib.util.find_spec(name)
     return Path(spec.origin).parent if spec and spec.origin else None
 
 
 def scratch_folder(prefix: str) -> Path:
-    """A folder that goes with this process. Short: a socket's path may have 107 bytes."""
+    """Create a folder that is removed with this process. Short, because a socket's path is limited to 107 bytes."""
     folder = Path(tempfile.mkdtemp(prefix=prefix, dir="/tmp"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
@@ -44,19 +45,19 @@ def scratch_folder(prefix: str) -> Path:
 def start(
     command: Sequence[str | Path],
     *,
-    answers: Callable[[], bool],
+    is_ready: Callable[[], bool],
     stop_signal: int,
     log: Path,
     env: Mapping[str, str] | None = None,
     **options: Any,
 ) -> subprocess.Popen[bytes]:
-    """Start a server; raises CannotStart with the end of its log."""
+    """Start a server. Raises CannotStart with the end of its log."""
     with log.open("wb") as output:
         process = subprocess.Popen(command, stdout=output, stderr=output, env=env, **options)
     atexit.register(stop, process, stop_signal)
-    started = time.monotonic()
-    while not answers():
-        if process.poll() is not None or time.monotonic() - started > patience_s(START_LIMIT_S):
+    start_time = time.monotonic()
+    while not is_ready():
+        if process.poll() is not None or time.monotonic() - start_time > patience_s(START_LIMIT_S):
             stop(process, stop_signal)
             raise CannotStart(f"{command[0]}: {log.read_text(errors='replace')[-2000:]}")
         time.sleep(0.02)

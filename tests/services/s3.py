@@ -1,4 +1,4 @@
-"""A server that speaks S3 over HTTP and checks credentials (moto), behind a door that can be shut."""
+"""S3 server that checks credentials (moto), behind a port forward that can be closed."""
 
 import os
 import signal
@@ -17,42 +17,45 @@ from tests.services.processes import free_port, scratch_folder, start, stop
 
 BUCKET = "artifacts"
 _REGION = "eu-central-1"
-_UNCHECKED = 4  # requests: the ones that make the account below
-_MAY = '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:*", "Resource": "arn:aws:s3:::*"}]}'
+# The requests that create the account below.
+_UNCHECKED_REQUESTS = 4
+_POLICY = (
+    '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:*", "Resource": "arn:aws:s3:::*"}]}'
+)
 
 
-class Door:
-    """A port of its own that leads to another one while it is open; shut, nobody listens there."""
+class PortForward:
+    """Forwards a port to another while open. Closed, nothing listens on it."""
 
     def __init__(self, port: int) -> None:
         self._behind, self.port = port, free_port()
-        self._through: list[socket.socket] = []
+        self._connections: list[socket.socket] = []
         self.open()
 
     def open(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", self.port))
-        threading.Thread(target=self._let_in, args=(self._listener,), daemon=True).start()
+        threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
 
-    def shut(self) -> None:
-        """For those who come, and for those who are in."""
-        for one in (self._listener, *self._through):
+    def close(self) -> None:
+        """Close the listener and all connections."""
+        for connection in (self._listener, *self._connections):
             with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-            one.close()
-        self._through.clear()
+                connection.shutdown(socket.SHUT_RDWR)
+            connection.close()
+        self._connections.clear()
 
-    def _let_in(self, listener: socket.socket) -> None:
+    def _accept(self, listener: socket.socket) -> None:
         while True:
             try:
                 front, _ = listener.accept()
             except OSError:
                 return
             back = socket.create_connection(("127.0.0.1", self._behind))
-            self._through += [front, back]
+            self._connections += [front, back]
             for source, target in ((front, back), (back, front)):
-                threading.Thread(target=self._carry, args=(source, target), daemon=True).start()
+                threading.Thread(target=self._forward, args=(source, target), daemon=True).start()
 
-    def _carry(self, source: socket.socket, target: socket.socket) -> None:
+    def _forward(self, source: socket.socket, target: socket.socket) -> None:
         with suppress(OSError):
             while data := source.recv(65536):
                 target.sendall(data)
@@ -61,19 +64,19 @@ class Door:
 
 @dataclass(frozen=True, kw_only=True)
 class S3Server:
-    """`client` goes to the server itself, whether the door is open or not."""
+    """`client` connects to the server directly, whether the forward is open or not."""
 
-    door: Door
+    forward: PortForward
     client: Any
     key: str
     secret: str
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a deployment sets."""
+        """Return the environment variables of a deployment."""
         return {
             "FORKPOINT_ARTIFACTS": f"s3://{BUCKET}/fp",
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.door.port}",
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.forward.port}",
             "AWS_ACCESS_KEY_ID": self.key,
             "AWS_SECRET_ACCESS_KEY": self.secret,
             "AWS_REGION": _REGION,
@@ -85,16 +88,16 @@ def s3_server() -> Iterator[S3Server]:
     port, log = free_port(), scratch_folder("fp-s3-") / "log"
     process = start(
         [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
-        answers=lambda: _listens(port),
+        is_ready=lambda: _listens(port),
         stop_signal=signal.SIGTERM,
         log=log,
-        env={**os.environ, "INITIAL_NO_AUTH_ACTION_COUNT": str(_UNCHECKED)},
+        env={**os.environ, "INITIAL_NO_AUTH_ACTION_COUNT": str(_UNCHECKED_REQUESTS)},
     )
-    door = Door(port)
+    forward = PortForward(port)
     try:
-        yield _with_account(port, door)
+        yield _with_account(port, forward)
     finally:
-        door.shut()
+        forward.close()
         stop(process, signal.SIGTERM)
 
 
@@ -105,8 +108,8 @@ def _listens(port: int) -> bool:
     return False
 
 
-def _with_account(port: int, door: Door) -> S3Server:
-    """Somebody who may use S3 and nothing else, and the bucket."""
+def _with_account(port: int, forward: PortForward) -> S3Server:
+    """Create a user with access to S3 only, and the bucket."""
 
     def client(service: str, key: str, secret: str) -> Any:
         return boto3.client(
@@ -120,9 +123,9 @@ def _with_account(port: int, door: Door) -> S3Server:
 
     iam = client("iam", "root", "root")
     iam.create_user(UserName="forkpoint")
-    made = iam.create_access_key(UserName="forkpoint")["AccessKey"]
-    iam.put_user_policy(UserName="forkpoint", PolicyName="store", PolicyDocument=_MAY)
-    key, secret = made["AccessKeyId"], made["SecretAccessKey"]
+    access_key = iam.create_access_key(UserName="forkpoint")["AccessKey"]
+    iam.put_user_policy(UserName="forkpoint", PolicyName="store", PolicyDocument=_POLICY)
+    key, secret = access_key["AccessKeyId"], access_key["SecretAccessKey"]
     s3 = client("s3", key, secret)
     s3.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": _REGION})
-    return S3Server(door=door, client=s3, key=key, secret=secret)
+    return S3Server(forward=forward, client=s3, key=key, secret=secret)

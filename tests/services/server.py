@@ -1,4 +1,4 @@
-"""`forkpoint serve` as people run it: a process of its own, with a home of its own."""
+"""`forkpoint serve` as users run it: in its own process with its own home."""
 
 import os
 import re
@@ -18,7 +18,7 @@ _LISTENING = re.compile(r"Forkpoint is running at (http://\S+)")
 
 
 class Server:
-    """A running server; `kill` and `start` again keep its home and its address."""
+    """A server. `kill` followed by `start` keeps its home and address."""
 
     def __init__(self, home: Path, *options: str, env: dict[str, str] | None = None) -> None:
         self.home = home
@@ -30,7 +30,7 @@ class Server:
 
     @property
     def pid(self) -> int:
-        """The process id of the running server."""
+        """Return the process id of the running server."""
         assert self._process is not None
         return self._process.pid
 
@@ -39,26 +39,26 @@ class Server:
         command = [sys.executable, "-c", _FORKPOINT, "serve", "--port", port, *self._options]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=self._env)
-        announced: Queue[str] = Queue()
-        threading.Thread(target=self._read, args=(self._process, announced), daemon=True).start()
+        addresses: Queue[str] = Queue()
+        threading.Thread(target=self._read, args=(self._process, addresses), daemon=True).start()
         try:
-            self.url = announced.get(timeout=patience_s(START_LIMIT_S))
+            self.url = addresses.get(timeout=patience_s(START_LIMIT_S))
         except Empty:
             self.kill()
         if not self.url:
             raise CannotStart(f"{' '.join(command)}: {self.log.read_text(errors='replace')[-3000:]}")
 
-    def _read(self, process: subprocess.Popen[bytes], announced: "Queue[str]") -> None:
-        """Read until the address comes, and on: a full pipe would stop the server."""
+    def _read(self, process: subprocess.Popen[bytes], addresses: "Queue[str]") -> None:
+        """Read the address and all further output, because a full pipe would block the server."""
         assert process.stdout is not None
         with process.stdout as lines:
             for line in lines:
-                if found := _LISTENING.search(line.decode()):
-                    announced.put(found[1])
-        announced.put("")
+                if match := _LISTENING.search(line.decode()):
+                    addresses.put(match[1])
+        addresses.put("")
 
     def stop(self) -> int:
-        """Ask it to end; the exit code."""
+        """Stop the server and return its exit code."""
         assert self._process is not None
         stop(self._process, signal.SIGTERM)
         return self._process.returncode

@@ -1,4 +1,4 @@
-"""A websocket client that speaks to the ASGI application directly."""
+"""Websocket client that talks to the ASGI application directly."""
 
 import json
 from collections.abc import AsyncIterator
@@ -15,9 +15,10 @@ PATIENCE_S = 4.0
 
 
 class Socket:
-    """One connection; every message that it hands out has been held against the schema."""
+    """One connection. Every message returned is validated against the schema."""
 
-    def __init__(self, communicator: Any) -> None:  # asgiref leaves it untyped
+    # asgiref does not type its communicator.
+    def __init__(self, communicator: Any) -> None:
         self._communicator = communicator
 
     async def connect(self) -> bool:
@@ -43,17 +44,18 @@ class Socket:
 
 @asynccontextmanager
 async def open_socket(query: str, **headers: str) -> AsyncIterator[Socket]:
-    sent = {"host": "localhost", **headers}
+    header_values = {"host": "localhost", **headers}
     scope = {
         "type": "websocket",
         "path": "/ws/live",
         "query_string": query.encode(),
         "subprotocols": [],
-        "headers": [(key.encode(), value.encode()) for key, value in sent.items()],
+        "headers": [(key.encode(), value.encode()) for key, value in header_values.items()],
     }
     communicator: Any = ApplicationCommunicator(application, scope)  # type: ignore[no-untyped-call]  # of asgiref
     try:
         yield Socket(communicator)
     finally:
         await communicator.send_input({"type": "websocket.disconnect", "code": 1000})
-        await communicator.wait(0.5)  # a blocking read on Redis outlives its consumer for seconds
+        # A blocking read on Redis outlives its consumer by seconds.
+        await communicator.wait(0.5)

@@ -1,4 +1,4 @@
-"""A worker for integration tests: threads of the test process, or a process of its own, as the shape has it."""
+"""Worker for integration tests: threads of the test process or its own process, depending on the shape."""
 
 import os
 import signal
@@ -16,19 +16,20 @@ from tests.services.processes import WORKER_OPTIONS, scratch_folder, start, stop
 
 
 def _test_database_url() -> str:
-    """Where the tests write: the same server, the database that pytest-django made."""
+    """Return the URL of the database that pytest-django created."""
     parts = urlsplit(os.environ["DATABASE_URL"])
     return urlunsplit(parts._replace(path=f"/{connection.settings_dict['NAME']}"))
 
 
 @contextmanager
 def worker_process() -> Iterator[subprocess.Popen[bytes]]:
-    """`celery -A cockpit worker`, as it is deployed; tests may kill it."""
+    """Run `celery -A cockpit worker` as deployed. Tests may kill it."""
     log = scratch_folder("fp-worker-") / "log"
     command = [sys.executable, "-m", "celery", "-A", "cockpit", "worker", "--concurrency", "2", *WORKER_OPTIONS]
     process = start(
         command,
-        answers=lambda: True,  # what is sent before it listens waits in the queue
+        # Tasks sent before it listens wait in the queue.
+        is_ready=lambda: True,
         stop_signal=signal.SIGTERM,
         log=log,
         env={**os.environ, "DATABASE_URL": _test_database_url()},
@@ -41,12 +42,12 @@ def worker_process() -> Iterator[subprocess.Popen[bytes]]:
 
 @contextmanager
 def running_worker() -> Iterator[None]:
-    """Somebody who does the work, until the test ends."""
+    """Run a worker until the test ends."""
     if settings.EMBEDDED:
-        embedded = EmbeddedWorker()
-        embedded.start()
+        worker = EmbeddedWorker()
+        worker.start()
         yield
-        assert embedded.stop(), "the embedded worker did not stop"
+        assert worker.stop(), "the embedded worker did not stop"
     else:
         with worker_process():
             yield

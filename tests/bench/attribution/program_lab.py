@@ -28,7 +28,7 @@ from tests.bench.attribution.programs.rewording import with_rewording
 from tests.bench.attribution.programs.shapes import Program
 from tests.bench.attribution.replays import Source
 from tests.bench.attribution.truth import Injection, Truth
-from tests.bench.attribution.unaided import CoupledEngine, UnaidedLab
+from tests.bench.attribution.unaided_lab import CoupledEngine, UnaidedLab
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 

@@ -15,7 +15,7 @@ from tests.bench.attribution.mechanisms.pipelines import Pipeline
 from tests.bench.attribution.replays import REEXECUTE, Source, replay
 from tests.bench.attribution.track_a import case_of
 from tests.bench.attribution.truth import Injection, find
-from tests.bench.attribution.unaided import UnaidedLab
+from tests.bench.attribution.unaided_lab import UnaidedLab
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import StepType
 

@@ -8,7 +8,7 @@ from replay.proofs.evidence.findings import prove
 from tests.bench.attribution import scoring
 from tests.bench.attribution.lab import Bench
 from tests.bench.attribution.track_a import CaseId, case_of
-from tests.bench.attribution.unaided import HIDDEN, UnaidedLab
+from tests.bench.attribution.unaided_lab import HIDDEN, UnaidedLab
 from traces.core.json_types import JSONObject
 
 

@@ -1,1 +1,1 @@
-"""How often the places of the inspection are the steps that people blamed."""
+"""How often the inspection's places are the steps that people blamed."""

@@ -13,18 +13,18 @@ from rich.table import Table
 
 from replay.inspection.core.place_accuracy import Accuracy
 from replay.inspection.core.places import Place, PlaceKind
-from tests.bench.places.labelled import Failure, places, read
+from tests.bench.places.failures import Failure, places, read
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A run with its places, each with its distance in messages from the blamed one."""
+    """A labelled run and the places that the inspection finds in it."""
 
     failure: Failure
     places: Sequence[Place]
 
     def distances(self, kind: PlaceKind) -> list[int]:
-        """How far each place of a kind is from the label; one without a message is as far as can be."""
+        """Return the distance in messages of each place of a kind from the label; the maximum if it has no message."""
         label, messages = self.failure.label, self.failure.messages
         assert label is not None
         numbers = [messages.get(place.step or 0) for place in self.places if place.kind is kind]
@@ -34,15 +34,17 @@ class Row:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.places", description=__doc__)
     parser.add_argument("paths", nargs="+", type=Path)
-    rows = [Row(failure=each, places=places(each.run)) for path in parser.parse_args().paths for each in read(path)]
+    rows = [
+        Row(failure=failure, places=places(failure.run)) for path in parser.parse_args().paths for failure in read(path)
+    ]
     console = Console(width=150)
     sources = sorted({row.failure.source for row in rows})
     for source in sources:
-        of = [row for row in rows if row.failure.source == source]
-        labelled = [row for row in of if row.failure.label is not None and not row.failure.passed]
-        if labelled:
-            console.print(_precision(source, labelled))
-        console.print(_frequency(source, of))
+        source_rows = [row for row in rows if row.failure.source == source]
+        labelled_rows = [row for row in source_rows if row.failure.label is not None and not row.failure.is_successful]
+        if labelled_rows:
+            console.print(_precision(source, labelled_rows))
+        console.print(_frequency(source, source_rows))
 
 
 def accuracy(source: str, rows: Sequence[Row], kind: PlaceKind) -> Accuracy:
@@ -55,10 +57,11 @@ def accuracy(source: str, rows: Sequence[Row], kind: PlaceKind) -> Accuracy:
     )
 
 
-def floor(rows: Sequence[Row], off: int) -> float:
-    """How near a message of an agent is that is drawn at random."""
+def floor(rows: Sequence[Row], distance: int) -> float:
+    """Return the share of random agent messages within a distance of the label."""
     shares = [
-        sum(abs(number - (row.failure.label or 0)) <= off for number in row.failure.answers) / len(row.failure.answers)
+        sum(abs(number - (row.failure.label or 0)) <= distance for number in row.failure.answers)
+        / len(row.failure.answers)
         for row in rows
     ]
     return sum(shares) / len(shares)
@@ -68,16 +71,16 @@ def _precision(source: str, rows: Sequence[Row]) -> Table:
     head = ("kind", "runs with one", "places", "the blamed step", "at most one message away", "95 % (Wilson)")
     table = Table(*head, title=f"{source}: {len(rows)} labelled failures")
     for kind in PlaceKind:
-        found = accuracy(source, rows, kind)
-        if found.places:
-            low, high = found.interval
+        result = accuracy(source, rows, kind)
+        if result.places:
+            low, high = result.interval
             runs = sum(bool(row.distances(kind)) for row in rows)
             table.add_row(
                 kind,
                 str(runs),
-                str(found.places),
-                _share(found.exact, found.places),
-                _share(found.near, found.places),
+                str(result.places),
+                _share(result.exact, result.places),
+                _share(result.near, result.places),
                 f"{low:.0%} to {high:.0%}",
             )
     table.add_row("a random message of an agent", str(len(rows)), "–", f"{floor(rows, 0):.1%}", f"{floor(rows, 1):.1%}")
@@ -85,13 +88,17 @@ def _precision(source: str, rows: Sequence[Row]) -> Table:
 
 
 def _frequency(source: str, rows: Sequence[Row]) -> Table:
-    """A kind that passing runs have as often says little about a failure."""
-    failed, passed = ([row for row in rows if row.failure.passed is is_passed] for is_passed in (False, True))
+    """Compare failed with passed runs. A kind equally frequent in both says little about failures."""
+    failed, passed_rows = (
+        [row for row in rows if row.failure.is_successful is is_passed] for is_passed in (False, True)
+    )
     table = Table("kind", "failed runs with one", "passed runs with one", title=f"{source}: {len(rows)} runs")
     for kind in PlaceKind:
-        counts = [sum(any(place.kind is kind for place in row.places) for row in of) for of in (failed, passed)]
+        counts = [
+            sum(any(place.kind is kind for place in row.places) for row in group) for group in (failed, passed_rows)
+        ]
         if any(counts):
-            table.add_row(kind, _share(counts[0], len(failed)), _share(counts[1], len(passed)))
+            table.add_row(kind, _share(counts[0], len(failed)), _share(counts[1], len(passed_rows)))
     return table
 
 

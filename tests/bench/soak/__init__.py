@@ -1,1 +1,1 @@
-"""A long mixed load on one embedded server: whether it stays as small and as fast as it was."""
+"""A long mixed load on one embedded server, to detect growth and slowdown."""

@@ -1,4 +1,4 @@
-"""`python -m tests.bench.soak --minutes 60`: exits with 1 where the server grew, slowed down or failed a request."""
+"""`python -m tests.bench.soak --minutes 60`: exits with 1 if the server grew, slowed down or failed a request."""
 
 import argparse
 import os
@@ -29,19 +29,22 @@ def main(minutes: float) -> int:
     warm_up_s = warm_up_of(60 * minutes)
     findings = judge(samples, warm_up_s)
     _show(findings, load, minutes, warm_up_s)
-    return 0 if all(finding.passed for finding in findings) and not load.problems else 1
+    return 0 if all(finding.is_within_limit for finding in findings) and not load.problems else 1
 
 
 def _samples(load: Load, pid: int, seconds: float) -> list[Sample]:
     samples: list[Sample] = []
     load.start()
-    began = time.monotonic()
+    start = time.monotonic()
     try:
-        while (at := time.monotonic() - began) < seconds:
-            sample = _sample(load, pid, at)
+        while (elapsed_s := time.monotonic() - start) < seconds:
+            sample = _sample(load, pid, elapsed_s)
             samples.append(sample)
             if len(samples) % 6 == 0:
-                print(f"{at:6.0f} s  {sample.memory_mb:7.1f} MB  {sample.descriptors:5} descriptors", file=sys.stderr)
+                print(
+                    f"{elapsed_s:6.0f} s  {sample.memory_mb:7.1f} MB  {sample.descriptors:5} descriptors",
+                    file=sys.stderr,
+                )
             time.sleep(SAMPLE_EVERY_S)
     finally:
         load.stop()
@@ -62,13 +65,13 @@ def _sample(load: Load, pid: int, at_s: float) -> Sample:
 
 def _show(findings: list[Finding], load: Load, minutes: float, warm_up_s: float) -> None:
     title = f"{minutes:g} minutes, of which {warm_up_s / 60:.1f} warm-up"
-    table = Table("what", "start", "end", "at most", "verdict", title=title)
+    table = Table("measure", "start", "end", "at most", "verdict", title=title)
     for finding in findings:
         figures = (f"{value:,.1f}" for value in (finding.start, finding.end, finding.limit))
-        table.add_row(finding.what, *figures, "[green]flat[/]" if finding.passed else "[bold red]grew[/]")
+        table.add_row(finding.measure, *figures, "[green]flat[/]" if finding.is_within_limit else "[bold red]grew[/]")
     console = Console(width=110)
     console.print(table)
-    for name, count in sorted(load.done.items()):
+    for name, count in sorted(load.completed_actions.items()):
         console.print(f"{name}: {count:,}")
     for problem, count in load.problems.most_common(20):
         console.print(f"[red]{count:,} times[/] {problem}", highlight=False)

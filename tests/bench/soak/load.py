@@ -1,4 +1,4 @@
-"""What people, agents and strangers do to a server, each in a thread until the end."""
+"""Load of users, agents and malformed clients on a server; each activity runs in its own thread."""
 
 import contextlib
 import itertools
@@ -21,32 +21,33 @@ from cockpit.serving.incomplete_requests import HEADER_S
 HALF_HEADERS: Final = 1400
 _HALF: Final = b"GET /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nX-Half: "
 _BURST_EVERY_S: Final = 60.0
-_FOLLOWED_S: Final = 2 * HEADER_S
-_RECENT: Final = 50  # runs that are read, forked and compared
-_REFUSED: Final = (
+_FOLLOW_S: Final = 2 * HEADER_S
+# Number of recent runs that are read, forked and compared.
+_RECENT: Final = 50
+_INVALID_REQUESTS: Final = (
     ("POST", "/replays", b"[]"),
     ("POST", "/replays/preview", b'{"run": '),
     ("GET", "/runs/no-such-run", b""),
     ("POST", "/diffs", b'{"base": 1}'),
     ("DELETE", "/runs", b""),
 )
-_ENDED: Final = ("completed", "failed", "cancelled")
+_FINAL_STATUSES: Final = ("completed", "failed", "cancelled")
 
 
 class Load:
-    """The activities against one server, with what they did and what went wrong."""
+    """Activities against one server, with counts of completed actions and problems."""
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.done: Counter[str] = Counter()
+        self.completed_actions: Counter[str] = Counter()
         self.problems: Counter[str] = Counter()
-        self._over = threading.Event()
+        self._stop_event = threading.Event()
         self._lock = threading.Lock()
         self._latencies: list[float] = []
         self._runs: list[str] = []
         self._numbers = itertools.count(1)
-        acts = (self.import_run, self.read, self.read, self.fork, self.compare, self.preview, self.refuse)
-        self._threads = [threading.Thread(target=self._repeat, args=(act,)) for act in acts]
+        actions = (self.import_run, self.read, self.read, self.fork, self.compare, self.preview, self.refuse)
+        self._threads = [threading.Thread(target=self._repeat, args=(action,)) for action in actions]
         self._threads += [threading.Thread(target=self._listen), threading.Thread(target=self._burst)]
 
     def start(self) -> None:
@@ -56,15 +57,15 @@ class Load:
             thread.start()
 
     def stop(self) -> None:
-        self._over.set()
+        self._stop_event.set()
         for thread in self._threads:
             thread.join()
 
     def take_latencies(self) -> tuple[float, ...]:
-        """The milliseconds of each request since the last call."""
+        """Return and clear the milliseconds of each request since the last call."""
         with self._lock:
-            taken, self._latencies = tuple(self._latencies), []
-        return taken
+            latencies, self._latencies = tuple(self._latencies), []
+        return latencies
 
     def import_run(self, client: httpx.Client) -> None:
         number = next(self._numbers)
@@ -78,7 +79,7 @@ class Load:
 
     def fork(self, client: httpx.Client) -> None:
         session = self._ask(client, "POST", "/replays", json=_fork(self._recent(1)))
-        while not session["status"].startswith(_ENDED) and not self._over.wait(0.1):
+        while not session["status"].startswith(_FINAL_STATUSES) and not self._stop_event.wait(0.1):
             session = self._ask(client, "GET", f"/replays/{session['id']}")
         if session["status"].startswith("failed"):
             raise RuntimeError(f"a fork failed: {session['error']}")
@@ -88,14 +89,15 @@ class Load:
 
     def preview(self, client: httpx.Client) -> None:
         self._ask(client, "POST", "/replays/preview", json=_fork(self._recent(0)))
-        self._over.wait(0.25)  # as fast as a person's typing is sent
+        # The rate at which the form sends previews while a user types.
+        self._stop_event.wait(0.25)
 
     def refuse(self, client: httpx.Client) -> None:
-        """Requests that must be refused with a client error."""
+        """Send requests that must be rejected with a client error."""
         broken = self._ask(client, "POST", "/runs/import?filename=bad.json", content=b'{"messages": [')
         if broken["runs"] or not broken["skipped"]:
-            raise RuntimeError("half a file was imported")
-        for method, path, content in _REFUSED:
+            raise RuntimeError("a truncated file was imported")
+        for method, path, content in _INVALID_REQUESTS:
             headers = {"Content-Type": "application/json"}
             answer = client.request(method, f"{self.url}/api/v1{path}", content=content, headers=headers)
             if not 400 <= answer.status_code < 500:
@@ -106,10 +108,10 @@ class Load:
         return runs[max(0, len(runs) - 1 - back)]
 
     def _ask(self, client: httpx.Client, method: str, path: str, **sent: Any) -> Any:
-        began = time.perf_counter()
+        start = time.perf_counter()
         answer = client.request(method, f"{self.url}/api/v1{path}", **sent)
         with self._lock:
-            self._latencies.append(1000 * (time.perf_counter() - began))
+            self._latencies.append(1000 * (time.perf_counter() - start))
         if answer.is_error:
             raise RuntimeError(f"{method} {path.partition('?')[0]} got {answer.status_code}: {answer.text[:200]}")
         return answer.json()
@@ -117,64 +119,64 @@ class Load:
     def _client(self) -> httpx.Client:
         return httpx.Client(timeout=60, trust_env=False)
 
-    def _repeat(self, act: Callable[[httpx.Client], None]) -> None:
-        name = act.__name__
-        while not self._over.is_set():
+    def _repeat(self, action: Callable[[httpx.Client], None]) -> None:
+        name = action.__name__
+        while not self._stop_event.is_set():
             with self._client() as client:
                 for _ in range(20):  # then a new connection
-                    self._try(name, partial(act, client))
-                    if self._over.wait(0.05):
+                    self._try(name, partial(action, client))
+                    if self._stop_event.wait(0.05):
                         return
 
     def _listen(self) -> None:
-        """Follow the list of runs, one socket after the other."""
+        """Follow the list of runs over one socket after the other."""
         address = f"ws{self.url.removeprefix('http')}/ws/live?runs=1"
-        while not self._over.is_set():
-            self._try("socket", lambda: _follow(address, self._over))
-            self._over.wait(0.1)
+        while not self._stop_event.is_set():
+            self._try("socket", lambda: _follow(address, self._stop_event))
+            self._stop_event.wait(0.1)
 
     def _burst(self) -> None:
-        while not self._over.wait(5):
+        while not self._stop_event.wait(5):
             self._try("burst of half headers", self._send_half_headers)
-            self._over.wait(_BURST_EVERY_S)
+            self._stop_event.wait(_BURST_EVERY_S)
 
     def _send_half_headers(self) -> None:
-        """Open many connections that never finish their header; somebody else must be served meanwhile."""
+        """Open many connections that never finish their headers; other clients must still be served."""
         host, port = urlsplit(self.url).hostname, urlsplit(self.url).port
-        with contextlib.ExitStack() as opened:
+        with contextlib.ExitStack() as connections:
             for _ in range(HALF_HEADERS):
-                half = opened.enter_context(socket.create_connection((host, port), timeout=10))
+                connection = connections.enter_context(socket.create_connection((host, port), timeout=10))
                 with contextlib.suppress(ConnectionError):  # the server may have closed it by now
-                    half.sendall(_HALF)
+                    connection.sendall(_HALF)
             with self._client() as client:
                 self._ask(client, "GET", "/health")
 
-    def _try(self, name: str, act: Callable[[], None]) -> None:
+    def _try(self, name: str, action: Callable[[], None]) -> None:
         try:
-            act()
+            action()
         except (OSError, httpx.HTTPError, RuntimeError, WebSocketException) as error:
-            if not self._over.is_set():
+            if not self._stop_event.is_set():
                 self.problems[f"{name}: {error or type(error).__name__}"] += 1
         else:
-            self.done[name] += 1
+            self.completed_actions[name] += 1
 
 
-def _follow(address: str, over: threading.Event) -> None:
-    """Hold a live socket for longer than a header may take."""
-    until = time.monotonic() + _FOLLOWED_S
+def _follow(address: str, stop_event: threading.Event) -> None:
+    """Keep a live socket open for longer than the header timeout."""
+    deadline = time.monotonic() + _FOLLOW_S
     with connect(address, proxy=None, open_timeout=60) as live:
-        while time.monotonic() < until and not over.is_set():
+        while time.monotonic() < deadline and not stop_event.is_set():
             with contextlib.suppress(TimeoutError):
                 live.recv(timeout=1)
 
 
 def _fork(run: str) -> dict[str, Any]:
-    changed = {"match": {"step": 1}, "output": "It was delivered yesterday."}
-    return {"run": run, "fork_step": 1, "overrides": {"overrides": [changed]}, "policy": {"fallback": "simulate"}}
+    override = {"match": {"step": 1}, "output": "It was delivered yesterday."}
+    return {"run": run, "fork_step": 1, "overrides": {"overrides": [override]}, "policy": {"fallback": "simulate"}}
 
 
 def _transcript(number: int) -> bytes:
-    """A conversation of twenty turns that no other one equals."""
+    """Return a unique conversation of twenty turns."""
     messages = []
     for turn in range(20):
         messages += [

@@ -72,7 +72,7 @@ def in_thread(session: ReplaySession) -> threading.Thread:
 
 
 def wait_for(server: ProviderServer, requests: int = 1) -> None:
-    wait_until(lambda: len(server.seen) >= requests, 20)
+    wait_until(lambda: len(server.requests) >= requests, 20)
 
 
 def status(session: ReplaySession) -> str:
@@ -94,7 +94,7 @@ def test_only_one_worker_claims_a_session(server: ProviderServer) -> None:
     for worker in workers:
         worker.join()
     assert status(session).startswith("completed")
-    assert len(server.seen) == Attempt.objects.count() == 1
+    assert len(server.requests) == Attempt.objects.count() == 1
 
 
 def test_only_pending_sessions_are_claimed() -> None:
@@ -229,7 +229,7 @@ def test_next_worker_respects_final_failure(server: ProviderServer, monkeypatch:
     monkeypatch.setattr(Checkpoints, "fail", really)
     services.take_over(Everyone())
     runner.execute(session.id)
-    assert (status(session), session.error_code, len(server.seen)) == ("failed_execution", "bad_request", 1)
+    assert (status(session), session.error_code, len(server.requests)) == ("failed_execution", "bad_request", 1)
 
 
 def _hang(exchange: Exchange, let_go: threading.Event) -> None:
@@ -262,7 +262,7 @@ def test_late_answer_withdraws_operator_question(server: ProviderServer) -> None
     runner.execute(session.id)
     assert status(session).startswith("completed")
     assert Step.objects.get(run=session.run, tool_name=ORDER).reason == "live_tool_call"
-    assert len(server.seen) == 1
+    assert len(server.requests) == 1
 
 
 def test_concurrent_model_call_is_stored_once(server: ProviderServer) -> None:

@@ -87,7 +87,7 @@ def test_cost_is_estimated_and_counted(server: ProviderServer) -> None:
 def test_session_stops_at_cost_cap(server: ProviderServer) -> None:
     view = replay(float(2 * PER_CALL))
     assert (view.status, view.error_code) == ("failed_execution", "budget_cost")
-    assert (len(server.seen), view.live_calls) == (2, 2)
+    assert (len(server.requests), view.live_calls) == (2, 2)
     assert view.cost_usd == pytest.approx(2 * float(PER_CALL))
     assert f"${float(2 * PER_CALL):.4f} is spent" in view.error
     assert step_costs(view) == [PER_CALL] * 2
@@ -96,4 +96,4 @@ def test_session_stops_at_cost_cap(server: ProviderServer) -> None:
 def test_plan_warns_about_cost_above_cap(server: ProviderServer) -> None:
     warnings = services.preview(fork(float(2 * PER_CALL))).warnings
     assert any("cost" in text and "$" in text for text in warnings), warnings
-    assert server.seen == []
+    assert server.requests == []

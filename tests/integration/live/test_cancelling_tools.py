@@ -16,11 +16,11 @@ from replay.sessions import queries, services
 from tests.integration.live.test_local_tools import ROOT, install, mcp_over_http
 from tests.support.patience import wait_until
 from tests.support.queues import capture_tasks
-from tests.support.servers.live_tools import OTHER, configure, launch
+from tests.support.servers.live_tools import UNRECORDED_CALL, configure, launch
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HANGING: dict[str, Any] = {
-    **OTHER,
+    **UNRECORDED_CALL,
     "output": {"tool_calls": [{"id": "x", "name": "get_order", "arguments": {"order_id": "hang"}}]},
 }
 LATE_S = 300  # what the tool may take: far longer than the test waits

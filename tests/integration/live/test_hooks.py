@@ -123,7 +123,7 @@ def test_denied_call_names_its_hook(server: ProviderServer, settings: Settings) 
     assert step.detail["hook"] == {"name": "no-orders", "action": "deny", "message": "not on Sundays"}
     message = "[Forkpoint] Tool 'get_order' was denied by the hook 'no-orders': not on Sundays"
     assert artifacts.payload(step.output_ref) == message
-    assert server.seen[0].body["messages"][-1]["content"] == message
+    assert server.requests[0].body["messages"][-1]["content"] == message
 
 
 def test_matcher_limits_hook_to_tools(server: ProviderServer, settings: Settings) -> None:
@@ -180,7 +180,7 @@ def test_http_hook_receives_documented_envelope(server: ProviderServer, settings
         hook(settings, gate={"http": {"url": f"{gate.base_url}/ask"}, "events": ["pre_tool_use"]})
         view = replay()
     assert tool(view).reason == "denied"
-    envelope = gate.seen[0].body
+    envelope = gate.requests[0].body
     assert envelope.keys() == {"event_type", "timestamp_ms", "session_id", "agent_id", "payload"}
     assert (envelope["event_type"], envelope["session_id"], envelope["agent_id"]) == (
         "pre_tool_use",
@@ -188,19 +188,19 @@ def test_http_hook_receives_documented_envelope(server: ProviderServer, settings
         "desk",
     )
     assert envelope["payload"] == {"tool_name": "get_order", "args": {"order_id": "B-9"}, "tool_use_id": "x"}
-    assert gate.seen[0].headers["forkpoint-replay"] == str(view.id)
+    assert gate.requests[0].headers["forkpoint-replay"] == str(view.id)
 
 
 def test_hook_messages_reach_next_request(server: ProviderServer, settings: Settings) -> None:
     say = {"events": ["post_tool_use"], "answer": {"action": "system_message", "text": "Be brief."}}
     hook(settings, brief=say)
     view = replay()
-    assert server.seen[0].body["messages"][-1] == {"role": "system", "content": "Be brief."}
+    assert server.requests[0].body["messages"][-1] == {"role": "system", "content": "Be brief."}
     model_step = next(
         step for step in steps(view) if step.type == "model" and step.sequence_no > tool(view).sequence_no
     )
     assert model_step.detail["hooks"] == [{"name": "brief", "action": "system_message", "text": "Be brief."}]
-    later = [message["role"] for message in server.seen[1].body["messages"]]
+    later = [message["role"] for message in server.requests[1].body["messages"]]
     assert later == ["system", "user", "assistant", "tool", "system", "assistant", "user"]  # the conversation keeps it
 
 

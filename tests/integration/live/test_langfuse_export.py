@@ -119,7 +119,7 @@ def comparable(step: Any, parent: Any) -> dict[str, Any]:
 def test_exported_run_reimports_unchanged(langfuse: LangfuseServer) -> None:
     run = record_run()
     export = work(export_worker.enqueue(run.id, "lf"))
-    assert (export.status, export.rejected, langfuse.refused) == ("done", 0, [])
+    assert (export.status, export.rejected, langfuse.rejections) == ("done", 0, [])
     copy = reimport(langfuse)
     steps = queries.steps(run.id)
     ids = {step.sequence_no: str(step.id) for step in steps}

@@ -60,9 +60,9 @@ def test_openai_text_streams_with_usage(server: ProviderServer) -> None:
     assert answer.served_model == "served-1"
     assert answer.cost_usd is None
     assert answer.left_out == ("odd",)
-    body = server.seen[0].body
-    assert server.seen[0].path == "/v1/chat/completions"
-    assert server.seen[0].headers["authorization"] == f"Bearer {KEY}"
+    body = server.requests[0].body
+    assert server.requests[0].path == "/v1/chat/completions"
+    assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
     assert (body["temperature"], body["max_tokens"], body["seed"], body["stop"]) == (0, 9, 3, ["X"])
 
 
@@ -92,7 +92,7 @@ def test_openai_tool_calls_are_parsed(server: ProviderServer) -> None:
         "finish_reason": "tool_calls",
     }
     assert answer.tokens_in is None
-    assert server.seen[0].body["tools"][0]["function"]["name"] == "get_order"
+    assert server.requests[0].body["tools"][0]["function"]["name"] == "get_order"
 
 
 def test_recorded_history_becomes_openai_request(server: ProviderServer) -> None:
@@ -104,7 +104,7 @@ def test_recorded_history_becomes_openai_request(server: ProviderServer) -> None
             {"role": "tool", "tool_call_id": "a", "content": {"status": "shipped"}},
         ]
     )
-    messages = server.seen[0].body["messages"]
+    messages = server.requests[0].body["messages"]
     assert messages[1]["tool_calls"][0] == {
         "id": "a",
         "type": "function",
@@ -132,8 +132,8 @@ def test_anthropic_text_and_tool_use(server: ProviderServer) -> None:
     }
     assert (answer.tokens_in, answer.tokens_out, answer.tokens_cached) == (15, 9, 5)
     assert answer.left_out == ("seed",)
-    assert server.seen[0].body["max_tokens"] > 0
-    assert server.seen[0].body["temperature"] == 0.5
+    assert server.requests[0].body["max_tokens"] > 0
+    assert server.requests[0].body["temperature"] == 0.5
 
 
 def test_recorded_history_becomes_anthropic_request(server: ProviderServer) -> None:
@@ -152,7 +152,7 @@ def test_recorded_history_becomes_anthropic_request(server: ProviderServer) -> N
         tools=[{"name": "get_order"}],
         parameters={"stop": "END", "tool_choice": "required", "parallel_tool_calls": False},
     )
-    body = server.seen[0].body
+    body = server.requests[0].body
     assert body["system"] == "Be brief."
     assert [message["role"] for message in body["messages"]] == ["user", "assistant", "user"]
     assert [block["type"] for block in body["messages"][1]["content"]] == ["tool_use", "tool_use"]
@@ -186,7 +186,7 @@ def test_error_statuses_are_classified(
     error = failure(provider)
     assert (error.code, error.retryable, error.status) == (code, retryable, status)
     assert error.retry_after_s == 2.5
-    assert len(server.seen) == 1
+    assert len(server.requests) == 1
 
 
 def test_exhausted_quota_is_not_retryable(server: ProviderServer) -> None:
@@ -284,7 +284,7 @@ def test_cancel_takes_effect_between_two_chunks(server: ProviderServer) -> None:
 def test_unconfigured_host_is_never_reached(settings: Settings, server: ProviderServer) -> None:
     error = failure("unheard-of")
     assert (error.code, error.retryable) == ("not_configured", False)
-    assert server.seen == []
+    assert server.requests == []
 
 
 def test_official_host_at_private_address_is_refused(monkeypatch: pytest.MonkeyPatch, server: ProviderServer) -> None:

@@ -109,7 +109,7 @@ WRONG = {"match": {"step": 4}, "tool": {"output": {"status": "not found"}}}
 def test_unchanged_replay_is_exact(server: ProviderServer) -> None:
     view = replay(record_desk())
     assert view.status == "completed_exact"
-    assert (view.counts.exact, view.resolved_steps, server.seen) == (10, 10, [])
+    assert (view.counts.exact, view.resolved_steps, server.requests) == (10, 10, [])
     assert {step.reason for step in steps(view)} == {"source_output_reused"}
 
 
@@ -129,9 +129,9 @@ def test_changed_output_reaches_only_its_consumers(server: ProviderServer) -> No
     ]
     assert list(Step.objects.filter(run=run).values()) == before
     assert view.unused_calls == [6]
-    messages = server.seen[0].body["messages"]
+    messages = server.requests[0].body["messages"]
     assert messages[-1] == {"role": "tool", "content": '{"status": "not found"}', "tool_call_id": "call_turn1.0"}
-    assert server.seen[1].body["messages"][-2:] == [
+    assert server.requests[1].body["messages"][-2:] == [
         {"role": "assistant", "content": "a live answer"},
         {"role": "user", "content": "Thank you, that is all."},
     ]
@@ -152,7 +152,7 @@ def test_new_call_ids_change_nothing(server: ProviderServer) -> None:
         "7 model exact source_output_reused",
         "8 turn exact source_output_reused",
     ]
-    assert (len(server.seen), view.status, view.unused_calls) == (1, "completed_mixed", [])
+    assert (len(server.requests), view.status, view.unused_calls) == (1, "completed_mixed", [])
 
 
 def test_reworded_call_is_a_semantic_hit(server: ProviderServer) -> None:
@@ -172,7 +172,7 @@ def test_unanswerable_new_call_is_blocked(server: ProviderServer) -> None:
     email, weather = steps(view)[5:7]
     assert (email.reason, weather.reason) == ("side_effect_blocked", "simulation_policy_fallback")
     assert email.detail["divergence"] == "new"
-    tool_message = server.seen[1].body["messages"][-2]
+    tool_message = server.requests[1].body["messages"][-2]
     assert tool_message["content"] == "[Forkpoint] Tool 'send_email' blocked (side effect, no cache available)"
     assert view.unused_calls == [6]
 
@@ -197,7 +197,7 @@ def test_operator_answer_ends_the_loop(server: ProviderServer) -> None:
     view = replay(record_desk(), 3, {"match": {"step": 3}, "output": "I cannot look that up."})
     assert labels(view)[2] == "3 model simulated simulation_operator_override"
     assert view.unused_calls == [4, 6]
-    assert server.seen[0].body["messages"][2]["content"] == "I cannot look that up."
+    assert server.requests[0].body["messages"][2]["content"] == "I cannot look that up."
     turn = steps(view)[1]  # which was open at the fork
     assert turn.detail["derived_from"] == [3]
     assert artifacts.payload(turn.output_ref) == {"message": {"role": "assistant", "content": "I cannot look that up."}}
@@ -208,7 +208,7 @@ def test_repeated_fork_uses_the_cache(server: ProviderServer) -> None:
     replay(run, 3, WRONG)
     view = replay(run, 3, WRONG)
     assert [step.reason for step in steps(view) if step.type == "model"][1:] == ["cache_hit_signature_match"] * 2
-    assert len(server.seen) == 2
+    assert len(server.requests) == 2
 
 
 def test_override_equal_to_recording_changes_nothing(server: ProviderServer) -> None:
@@ -218,14 +218,14 @@ def test_override_equal_to_recording_changes_nothing(server: ProviderServer) -> 
         {"match": {"type": "model"}, "model": {"model": "m1", "temperature": 0}},
         {"match": {"step": 4}, "tool": {"output": ORDERS["A-1"]}},
     )
-    assert (view.status, server.seen) == ("completed_exact", [])
+    assert (view.status, server.requests) == ("completed_exact", [])
 
 
 def test_failing_call_stores_every_attempt(server: ProviderServer) -> None:
     good = server.respond
 
     def respond(exchange: Exchange) -> None:
-        if len(server.seen) == 1:
+        if len(server.requests) == 1:
             exchange.status(429, {"error": {"message": "slow down"}}, **{"retry-after": "0"})
         else:
             good(exchange)
@@ -241,7 +241,7 @@ def test_final_error_fails_session_at_step(server: ProviderServer) -> None:
     server.respond = lambda exchange: exchange.status(401, {"error": {"message": "no"}})
     view = replay(record_desk(), 3, WRONG)
     assert (view.status, view.error_code, view.error_sequence_no) == ("failed_execution", "auth", 5)
-    assert len(server.seen) == 1
+    assert len(server.requests) == 1
     assert (steps(view)[-1].sequence_no, steps(view)[-1].status) == (5, "error")
     assert [step.status for step in steps(view)[:2]] == ["error", "error"]
     assert derived(view).status == "failed"
@@ -257,7 +257,7 @@ def test_final_error_fails_session_at_step(server: ProviderServer) -> None:
 )
 def test_budget_stops_the_session(server: ProviderServer, budget: dict[str, Any], code: str, call_count: int) -> None:
     view = replay(record_desk(), 3, WRONG, budget=budget)
-    assert (view.status, view.error_code, len(server.seen)) == ("failed_execution", code, call_count)
+    assert (view.status, view.error_code, len(server.requests)) == ("failed_execution", code, call_count)
 
 
 def test_strict_replay_refuses_simulation(server: ProviderServer) -> None:
@@ -287,8 +287,8 @@ def test_session_resumes_with_operator_answer(server: ProviderServer, status: An
     view = queries.session_view(view.id)
     assert view.status == "completed_mixed"
     assert (steps(view)[5].reason, steps(view)[5].status) == ("simulation_operator_override", status)
-    assert len(server.seen) == 3
-    assert server.seen[1].body["messages"][-1]["content"] == "sent"
+    assert len(server.requests) == 3
+    assert server.requests[1].body["messages"][-1]["content"] == "sent"
 
 
 def test_cancel_takes_effect_before_the_next_call(server: ProviderServer) -> None:
@@ -299,7 +299,7 @@ def test_cancel_takes_effect_before_the_next_call(server: ProviderServer) -> Non
 
     server.respond = respond
     view = replay(record_desk(), 3, WRONG)
-    assert (view.status, len(server.seen)) == ("cancelled", 1)
+    assert (view.status, len(server.requests)) == ("cancelled", 1)
     assert derived(view).sealed_at is not None
 
 

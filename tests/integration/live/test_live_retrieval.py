@@ -87,7 +87,7 @@ def test_searched_documents_reach_the_prompt(endpoint: ProviderServer) -> None:
     assert (retrieval_step.document_count, retrieval_step.detail["retriever"]) == (1, "policies")
     assert documents(retrieval_step) == NEW
     assert "three years" in str(artifacts.payload(step(view, 2).output_ref))
-    exchange = endpoint.seen[0]
+    exchange = endpoint.requests[0]
     assert exchange.body == {"query": "gift cards", "top_k": 3}
     assert exchange.headers["forkpoint-replay"] == str(view.id)
     assert (attempts(), view.live_calls, view.cost_usd) == ([("retrieval", "policies", "succeeded", "")], 1, 0)
@@ -95,9 +95,9 @@ def test_searched_documents_reach_the_prompt(endpoint: ProviderServer) -> None:
 
 def test_recorded_documents_are_reused_by_default(endpoint: ProviderServer) -> None:
     assert replay({"match": {"step": 3}, "output": "yes"}).counts.exact == 2
-    assert endpoint.seen == []
+    assert endpoint.requests == []
     assert step(replay({"match": {"step": 3}, "output": "yes"}, order="reexecute")).reason == "live_retrieval"
-    assert endpoint.seen[0].body == {"query": "refund", "top_k": 3}
+    assert endpoint.requests[0].body == {"query": "refund", "top_k": 3}
 
 
 def test_override_documents_prevent_a_search(endpoint: ProviderServer) -> None:
@@ -105,7 +105,7 @@ def test_override_documents_prevent_a_search(endpoint: ProviderServer) -> None:
     entry = {"match": {"step": 1}, "retrieval": {"documents": override_documents, "query": "other"}}
     retrieval_step = step(replay(entry, order="reexecute"))
     assert (retrieval_step.reason, documents(retrieval_step)) == ("simulation_operator_override", override_documents)
-    assert endpoint.seen == []
+    assert endpoint.requests == []
 
 
 def test_repeated_query_uses_the_cache(endpoint: ProviderServer) -> None:
@@ -116,18 +116,18 @@ def test_repeated_query_uses_the_cache(endpoint: ProviderServer) -> None:
 
 def test_changed_settings_repeat_the_search(endpoint: ProviderServer) -> None:
     replay({"match": {"type": "retrieval"}, "retrieval": {"top_k": 9, "filters": {"lang": "en"}}})
-    assert endpoint.seen[0].body == {"query": "refund", "top_k": 9, "filters": {"lang": "en"}}
+    assert endpoint.requests[0].body == {"query": "refund", "top_k": 9, "filters": {"lang": "en"}}
 
 
 def test_fewer_documents_need_no_search(endpoint: ProviderServer) -> None:
     assert len(documents(step(replay({"match": {"step": 1}, "retrieval": {"top_k": 2}})))) == 2
     assert documents(step(replay({"match": {"step": 1}, "retrieval": {"top_k": 0}}))) == []
-    assert endpoint.seen == []
+    assert endpoint.requests == []
 
 
 def test_search_for_zero_documents_makes_no_call(endpoint: ProviderServer) -> None:
     retrieval_step = step(replay({"match": {"step": 1}, "retrieval": {"top_k": 0, "query": "other"}}))
-    assert (retrieval_step.reason, documents(retrieval_step), endpoint.seen) == ("live_retrieval", [], [])
+    assert (retrieval_step.reason, documents(retrieval_step), endpoint.requests) == ("live_retrieval", [], [])
 
 
 def test_plan_names_retriever_without_searching(endpoint: ProviderServer) -> None:
@@ -135,7 +135,7 @@ def test_plan_names_retriever_without_searching(endpoint: ProviderServer) -> Non
     first = preview.steps[0]
     assert (first.action, first.label, first.reason) == ("live", "simulated", "live_retrieval")
     assert (first.note, first.cost_usd, preview.live_calls) == ("Calls retriever policies", 0.0, 1)
-    assert endpoint.seen == []
+    assert endpoint.requests == []
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_only_retryable_searches_are_repeated(
             exchange.status(200, {"documents": NEW})
 
     endpoint.respond = respond
-    assert (step(replay()).retries, len(endpoint.seen)) == (2, 3)
+    assert (step(replay()).retries, len(endpoint.requests)) == (2, 3)
     endpoint.respond = lambda exchange: exchange.status(400, {"error": "no such field"})
     view = replay({"match": {"step": 1}, "retrieval": {"query": "another"}})
     assert (view.status, view.error_code) == ("failed_execution", "bad_request")
@@ -215,7 +215,7 @@ def test_crash_repeats_only_open_searches(endpoint: ProviderServer, monkeypatch:
     leases.release(claim)
     runner.execute(session)
     view = queries.session_view(session)
-    assert (step(view).reason, len(endpoint.seen)) == ("live_retrieval", 2)
+    assert (step(view).reason, len(endpoint.requests)) == ("live_retrieval", 2)
     assert [row[2:] for row in attempts()] == [("failed", "interrupted"), ("succeeded", "")]
 
 
@@ -246,7 +246,7 @@ def test_budget_applies_to_searches(endpoint: ProviderServer) -> None:
     with pytest.raises(ReplayRefusal, match="the budget allows no live calls"):
         replay(budget={"max_live_calls": 0})
     assert replay(budget={"max_live_calls": 1}).live_calls == 1
-    assert len(endpoint.seen) == 1
+    assert len(endpoint.requests) == 1
 
 
 def test_query_embedding_cost_is_counted(settings: Settings) -> None:

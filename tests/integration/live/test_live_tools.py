@@ -17,7 +17,16 @@ from replay.sessions.schemas import OperatorAnswer
 from replay.tool_review import services as tool_review_services
 from tests.support.queues import capture_tasks
 from tests.support.replay_runs import order_desk
-from tests.support.servers.live_tools import LIVE, OTHER, attempts, configure, launch, order_step, output, replay
+from tests.support.servers.live_tools import (
+    LIVE,
+    UNRECORDED_CALL,
+    attempts,
+    configure,
+    launch,
+    order_step,
+    output,
+    replay,
+)
 from tests.support.servers.provider_server import Exchange, ProviderServer, provider_server
 from traces.models import Run, Step
 from traces.runs.services import record
@@ -48,18 +57,18 @@ def test_reviewed_tool_runs_with_replay_header(
     step = order_step(view)
     assert (step.label, step.reason, step.status) == ("simulated", "live_tool_call", "ok")
     assert output(step) == {"id": "B-9", "status": "new"}
-    assert [(exchange.path, exchange.body) for exchange in endpoint.seen] == [("/orders", {"order_id": "B-9"})]
-    assert endpoint.seen[0].headers["forkpoint-replay"] == str(view.id)
+    assert [(exchange.path, exchange.body) for exchange in endpoint.requests] == [("/orders", {"order_id": "B-9"})]
+    assert endpoint.requests[0].headers["forkpoint-replay"] == str(view.id)
     assert (attempts(), view.live_calls) == ([("tool", "succeeded", "")], 1)
 
 
 def test_override_of_one_tool_leaves_others_live(endpoint: ProviderServer) -> None:
     entry = {"match": {"type": "tool", "name": "search_policy"}, "tool": {"output": {"given": True}}}
-    view = replay(OTHER, entry)
+    view = replay(UNRECORDED_CALL, entry)
     assert view.run is not None
     policy = Step.objects.get(run_id=view.run, tool_name="search_policy")
     assert (policy.reason, output(policy)) == ("simulation_operator_override", {"given": True})
-    assert (order_step(view).reason, len(endpoint.seen)) == ("live_tool_call", 1)
+    assert (order_step(view).reason, len(endpoint.requests)) == ("live_tool_call", 1)
 
 
 def test_plan_shows_tool_as_live(endpoint: ProviderServer) -> None:
@@ -71,11 +80,11 @@ def test_plan_shows_tool_as_live(endpoint: ProviderServer) -> None:
     assert (steps[4].action, steps[4].reason, steps[4].label) == ("live", "live_tool_call", "simulated")
     assert steps[4].note == "Runs through http POST 127.0.0.1"
     assert steps[6].reason == "source_output_reused"
-    other_request: Any = {"run": str(run.id), "overrides": {"overrides": [OTHER]}, "policy": LIVE}
+    other_request: Any = {"run": str(run.id), "overrides": {"overrides": [UNRECORDED_CALL]}, "policy": LIVE}
     new = services.preview(prepare.parse(other_request))
     assert new.live_calls == 1
     assert "1 new call is made: get_order goes live." in new.warnings
-    assert endpoint.seen == []
+    assert endpoint.requests == []
 
 
 @pytest.mark.parametrize(
@@ -90,7 +99,7 @@ def test_plan_shows_tool_as_live(endpoint: ProviderServer) -> None:
 def test_disallowed_tool_does_not_run(endpoint: ProviderServer, policy: Any, safe: bool) -> None:
     tool_review_services.decide({"get_order": safe}, author="ada")
     assert order_step(replay(**policy)).reason != "live_tool_call"
-    assert endpoint.seen == []
+    assert endpoint.requests == []
 
 
 def test_unreviewed_tool_call_is_blocked(endpoint: ProviderServer) -> None:
@@ -98,7 +107,7 @@ def test_unreviewed_tool_call_is_blocked(endpoint: ProviderServer) -> None:
     tool_review_services.decide({"get_order": None}, author="ada")  # taken back while the session waits for a worker
     runner.execute(session)
     assert output(order_step(queries.session_view(session))).startswith("[Forkpoint] Tool 'get_order' blocked")
-    assert endpoint.seen == []
+    assert endpoint.requests == []
 
 
 def test_tool_error_is_its_answer(endpoint: ProviderServer) -> None:
@@ -136,7 +145,7 @@ def test_idempotent_tool_is_retried_after_server_error(endpoint: ProviderServer,
 def test_exhausted_retries_fail_the_session(endpoint: ProviderServer) -> None:
     endpoint.respond = lambda exchange: exchange.status(429, "wait", retry_after="0")
     view = replay()
-    assert (view.status, view.error_code, len(endpoint.seen)) == ("failed_execution", "rate_limited", 3)
+    assert (view.status, view.error_code, len(endpoint.requests)) == ("failed_execution", "rate_limited", 3)
 
 
 def test_unknown_outcome_is_asked_never_repeated(endpoint: ProviderServer) -> None:
@@ -150,7 +159,7 @@ def test_unknown_outcome_is_asked_never_repeated(endpoint: ProviderServer) -> No
     services.answer(session, OperatorAnswer(sequence_no=waiting.question.sequence_no, action="answer", output="done"))
     runner.execute(session)
     step = order_step(queries.session_view(session))
-    assert (step.reason, output(step), len(endpoint.seen)) == ("simulation_operator_override", "done", 1)
+    assert (step.reason, output(step), len(endpoint.requests)) == ("simulation_operator_override", "done", 1)
 
 
 def answer_and_resume(**answer_fields: Any) -> Any:
@@ -178,7 +187,7 @@ def test_ask_tool_needs_operator_approval(
     endpoint: ProviderServer, answer_fields: Any, reason: str, calls: int
 ) -> None:
     view = answer_and_resume(**answer_fields)
-    assert (order_step(view).reason, len(endpoint.seen)) == (reason, calls)
+    assert (order_step(view).reason, len(endpoint.requests)) == (reason, calls)
     assert view.status.startswith("completed")
 
 
@@ -186,13 +195,13 @@ def test_run_is_no_answer_about_outcome(endpoint: ProviderServer) -> None:
     endpoint.respond = lambda exchange: exchange.status(500, "half done")
     view = answer_and_resume(action="run")
     assert view.question is not None
-    assert (view.status, view.question.may_run, len(endpoint.seen)) == ("awaiting_operator", False, 1)
+    assert (view.status, view.question.may_run, len(endpoint.requests)) == ("awaiting_operator", False, 1)
     step = view.question.sequence_no
     with pytest.raises(SessionConflict, match="cannot run"):
         services.answer(view.id, OperatorAnswer(sequence_no=step, action="run"))
     services.answer(view.id, OperatorAnswer(sequence_no=step, action="answer", output="done"))
     runner.execute(view.id)
-    assert (output(order_step(queries.session_view(view.id))), len(endpoint.seen)) == ("done", 1)
+    assert (output(order_step(queries.session_view(view.id))), len(endpoint.requests)) == ("done", 1)
 
 
 class Everyone(leases.Observer):
@@ -222,7 +231,7 @@ def test_crash_repeats_only_idempotent_calls(
     services.take_over(Everyone())
     runner.execute(session)
     view = queries.session_view(session)
-    assert len(endpoint.seen) == (2 if idempotent else 1)
+    assert len(endpoint.requests) == (2 if idempotent else 1)
     assert (view.status == "awaiting_operator") is not idempotent
     if view.question is not None:
         services.answer(session, OperatorAnswer(sequence_no=view.question.sequence_no, action="fallback"))
@@ -230,7 +239,7 @@ def test_crash_repeats_only_idempotent_calls(
         view = queries.session_view(session)
         assert order_step(view).reason == "simulation_policy_fallback"
     assert view.status.startswith("completed")
-    assert len(endpoint.seen) == (2 if idempotent else 1)
+    assert len(endpoint.requests) == (2 if idempotent else 1)
 
 
 def test_secrets_come_from_the_environment(
@@ -240,7 +249,7 @@ def test_secrets_come_from_the_environment(
     assert replay().error_code == "auth"
     monkeypatch.setenv("ORDERS_TOKEN", "Bearer s3cret")
     replay()
-    assert [exchange.headers["authorization"] for exchange in endpoint.seen] == ["Bearer s3cret"]
+    assert [exchange.headers["authorization"] for exchange in endpoint.requests] == ["Bearer s3cret"]
     assert "s3cret" not in str(list(Attempt.objects.values()))
 
 

@@ -19,7 +19,7 @@ from replay.models import Attempt
 from replay.tool_review import services
 from tests.support.patience import wait_until
 from tests.support.queues import capture_tasks
-from tests.support.servers.live_tools import OTHER, configure, order_step, output, replay
+from tests.support.servers.live_tools import UNRECORDED_CALL, configure, order_step, output, replay
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROOT = Path(__file__).resolve().parents[3]
@@ -57,7 +57,10 @@ def test_failed_mcp_tool_answers_dead_one_asks(
     configure(settings, {"mcp": {**command, "env": {"PYTHONPATH": "ROOT_OF_TESTS"}, "tool": "lookup"}})
 
     def asks(order: str) -> dict[str, Any]:
-        return {**OTHER, "output": {"tool_calls": [{"id": "x", "name": "get_order", "arguments": {"order_id": order}}]}}
+        return {
+            **UNRECORDED_CALL,
+            "output": {"tool_calls": [{"id": "x", "name": "get_order", "arguments": {"order_id": order}}]},
+        }
 
     step = order_step(replay(asks("none")))
     assert step.status == "error"

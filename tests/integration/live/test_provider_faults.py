@@ -269,7 +269,7 @@ def answered_step(session: ReplaySession) -> Step:
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_single_fault_is_retried_or_final(server: ProviderServer, fault: Fault, protocol: str) -> None:
     server.respond = lambda exchange: (
-        fault.respond(exchange, protocol) if len(server.seen) == 1 else _good(protocol)(exchange)
+        fault.respond(exchange, protocol) if len(server.requests) == 1 else _good(protocol)(exchange)
     )
     session = launch(protocol)
     runner.execute(session.id)
@@ -283,7 +283,7 @@ def test_single_fault_is_retried_or_final(server: ProviderServer, fault: Fault, 
     else:
         assert (view.status, view.error_code, view.error_sequence_no) == ("failed_execution", fault.code, MODEL_STEP)
         assert attempts(session) == [("failed", fault.code)]
-        assert (step.status, step.output_ref, len(server.seen)) == ("error", "", 1)
+        assert (step.status, step.output_ref, len(server.requests)) == ("error", "", 1)
         assert view.error
     assert not Attempt.objects.filter(status="intended").exists()
 
@@ -306,7 +306,7 @@ def test_lasting_fault_exhausts_retries(server: ProviderServer, protocol: str) -
 @pytest.mark.parametrize("retry_after", ["1", "date"])
 def test_retry_after_is_respected(server: ProviderServer, retry_after: str) -> None:
     def respond(exchange: Exchange) -> None:
-        if len(server.seen) == 1:
+        if len(server.requests) == 1:
             exchange.status(429, "later", retry_after=_http_date(1.9) if retry_after == "date" else retry_after)
         else:
             _good("openai")(exchange)
@@ -358,7 +358,7 @@ def _in_thread(session: ReplaySession) -> threading.Thread:
 
 
 def _wait_for_request(server: ProviderServer) -> None:
-    wait_until(lambda: bool(server.seen), 20)
+    wait_until(lambda: bool(server.requests), 20)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

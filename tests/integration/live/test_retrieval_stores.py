@@ -129,9 +129,9 @@ def test_query_uses_requested_embedding_profile(vectors: ProviderServer, setting
             library, retrieval.Search(query="gift", top_k=1, filters={}, embedding=profile, replay="r1")
         )
         assert (result.tokens, result.cost_usd) == (4, None)  # nobody knows the price of this provider
-    assert [exchange.body["model"] for exchange in vectors.seen] == ["large", "small", "small"]
-    assert [exchange.path for exchange in vectors.seen] == ["/v1/embeddings"] * 3
-    assert vectors.seen[0].body["dimensions"] == 6
+    assert [exchange.body["model"] for exchange in vectors.requests] == ["large", "small", "small"]
+    assert [exchange.path for exchange in vectors.requests] == ["/v1/embeddings"] * 3
+    assert vectors.requests[0].body["dimensions"] == 6
 
 
 def test_qdrant_embeds_the_text_itself(settings: Settings) -> None:
@@ -226,7 +226,7 @@ def test_http_endpoint_receives_text_and_replay_header(endpoint: ProviderServer,
     assert documents[0] == {"id": "a", "content": "lost", "score": 0.9, "metadata": {"lang": "en"}}
     assert documents[1]["content"] == "a bare text"
     assert documents[1]["id"]
-    exchange = endpoint.seen[0]
+    exchange = endpoint.requests[0]
     assert exchange.body == {"query": "q", "top_k": 5, "filters": {"lang": "en"}, "embedding_profile": "large"}
     assert exchange.headers["forkpoint-replay"] == "r1"
 

@@ -69,7 +69,7 @@ def test_replay_events_match_krabs(server: ProviderServer, settings: Settings, t
         }
         session = replay()
         assert telemetry.flush(5)
-        posted_events = [exchange.body for exchange in collector.seen]
+        posted_events = [exchange.body for exchange in collector.requests]
     file_events = [json.loads(line) for line in (tmp_path / "logs" / f"{session}.jsonl").read_text().splitlines()]
     assert file_events == posted_events
     assert [envelope["event_type"] for envelope in posted_events] == [
@@ -142,7 +142,7 @@ def test_hanging_target_does_not_delay_replay(
     with provider_server(hang) as slow:
         settings.TELEMETRY = {"slow": {"http": {"url": slow.base_url}}}
         replay()
-        hanging = len(slow.seen)
+        hanging = len(slow.requests)
         let_go.set()
         telemetry.close(5)
     assert hanging <= 1  # the replay ended while the first event was still under way
@@ -254,7 +254,7 @@ def test_batches_are_posted_as_lists() -> None:
         place = create_delivery(entry)
         place.send([event(1), event(2)])
         place.close()
-        assert isinstance(collector.seen[0].body, list)
+        assert isinstance(collector.requests[0].body, list)
 
 
 def test_targets_and_counts_are_listed(settings: Settings, client: Client) -> None:

@@ -61,10 +61,10 @@ def test_safe_tool_trial_runs_once(endpoint: ProviderServer, queue: list[str]) -
     assert (trial["status"], trial["output"], trial["output_status"]) == ("succeeded", SEARCH_RESULT, "ok")
     assert (trial["by"], trial["executor"], trial["confirmed"]) == ("local", "http POST 127.0.0.1", False)
     assert trial["duration_ms"] > 0
-    exchange = endpoint.seen[0]
+    exchange = endpoint.requests[0]
     assert (exchange.body, exchange.headers["forkpoint-replay"]) == ({"order_id": "B-9"}, f"trial-{trial['id']}")
     runner.run(Trial.objects.get().id)  # the queue says it twice
-    assert len(endpoint.seen) == 1
+    assert len(endpoint.requests) == 1
     assert [item["id"] for item in get("trials?kind=tool&name=get_order").json()["trials"]] == [trial["id"]]
     assert get("trials?kind=retrieval").json()["trials"] == []
 
@@ -96,7 +96,7 @@ def test_trial_reports_tool_errors_and_failures(endpoint: ProviderServer, queue:
     queue.clear()
     endpoint.respond = lambda exchange: exchange.status(500, "oops")
     trial = run_trial("tools/trials", {"name": "get_order", "confirmed": True}, queue)
-    assert (trial["status"], trial["error_code"], len(endpoint.seen)) == ("failed", "tool_unavailable", 2)
+    assert (trial["status"], trial["error_code"], len(endpoint.requests)) == ("failed", "tool_unavailable", 2)
     assert "oops" in trial["error"]
 
 
@@ -108,7 +108,7 @@ def test_retriever_trial_shows_documents(endpoint: ProviderServer, queue: list[s
     body = {"name": "policies", "query": "lost", "top_k": 3, "filters": {"lang": "en"}}
     trial = run_trial("retrievers/trials", body, queue)
     assert (trial["status"], trial["output"]["documents"]) == ("succeeded", SEARCH_RESULT["documents"])
-    assert endpoint.seen[0].body == {"query": "lost", "top_k": 3, "filters": {"lang": "en"}}
+    assert endpoint.requests[0].body == {"query": "lost", "top_k": 3, "filters": {"lang": "en"}}
 
 
 @pytest.mark.parametrize(

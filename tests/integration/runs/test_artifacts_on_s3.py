@@ -92,7 +92,7 @@ def test_damaged_and_missing_files_are_never_served(s3: S3Server, client: Client
 def test_unavailable_server_is_reported_until_it_returns(s3: S3Server, client: Client) -> None:
     sha256 = kept()
     assert client.get("/api/v1/ready").json()["ready"]
-    s3.door.shut()
+    s3.forward.close()
     try:
         detail = client.get("/api/v1/ready")
         assert (detail.status_code, detail.json()["checks"]["database"]) == (503, "ok")
@@ -103,7 +103,7 @@ def test_unavailable_server_is_reported_until_it_returns(s3: S3Server, client: C
         with pytest.raises(StorageAway):
             artifact_store.write(LARGE[::-1], media_type="application/octet-stream")
     finally:
-        s3.door.open()
+        s3.forward.open()
     assert client.get("/api/v1/ready").json()["ready"]
     assert artifact_store.read_one(sha256).data == LARGE
 
@@ -114,8 +114,8 @@ def test_replay_waits_for_unavailable_server(s3: S3Server, monkeypatch: pytest.M
     steps = [replace(step, output={"pages": LARGE.hex()}) if step.key == "look" else step for step in run.steps]
     source_run = record(replace(run, steps=tuple(steps)))
     session = services.launch(ReplayRequest(run=str(source_run.run_id))).id
-    s3.door.shut()
-    back = threading.Timer(0.3, s3.door.open)
+    s3.forward.close()
+    back = threading.Timer(0.3, s3.forward.open)
     back.start()
     runner.execute(session)
     back.join()

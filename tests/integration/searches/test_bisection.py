@@ -52,7 +52,7 @@ def desk(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[E
     with provider_server(answers) as running:
         settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": f"{running.base_url}/v1"}}
         monkeypatch.setenv("FORKPOINT_PROVIDERS", json.dumps(settings.PROVIDERS))  # for a worker that starts later
-        yield running.seen
+        yield running.requests
         providers.close()
 
 

@@ -1,4 +1,4 @@
-"""A Langfuse on loopback: it holds every request to the ingestion contract, keeps what it took, and fails when told."""
+"""Langfuse server on loopback: validates requests against the ingestion contract, stores events, fails on demand."""
 
 import base64
 import re
@@ -55,7 +55,7 @@ Fail = Callable[[Exchange], bool]
 
 @dataclass
 class LangfuseServer:
-    """`bodies` by id as they were taken, in `order`; `fail` answers instead where it says True."""
+    """Accepted `bodies` by id, in `order`. `fail` may answer a request itself by returning True."""
 
     base_url: str = ""
     fail: Fail = lambda exchange: False
@@ -63,11 +63,11 @@ class LangfuseServer:
     order: list[str] = field(default_factory=list)
     events: dict[str, int] = field(default_factory=dict)
     requests: list[Exchange] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
+    rejections: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def batch(self) -> dict[str, Any]:
-        """Everything that was taken, as one request of ingestion."""
+        """Return all accepted events as one ingestion request."""
         return {"batch": [self.bodies[id] for id in self.order], "metadata": {}}
 
 
@@ -83,10 +83,10 @@ def _answer(langfuse: LangfuseServer, exchange: Exchange) -> None:
     with langfuse.lock:
         langfuse.requests.append(exchange)
         if not langfuse.fail(exchange):
-            exchange.status(*_said(langfuse, exchange))
+            exchange.status(*_response(langfuse, exchange))
 
 
-def _said(langfuse: LangfuseServer, exchange: Exchange) -> tuple[int, dict[str, Any]]:
+def _response(langfuse: LangfuseServer, exchange: Exchange) -> tuple[int, dict[str, Any]]:
     basic = base64.b64encode(":".join(KEYS).encode()).decode()
     if exchange.path != "/api/public/ingestion":
         return 404, {"message": "no such place"}
@@ -94,14 +94,14 @@ def _said(langfuse: LangfuseServer, exchange: Exchange) -> tuple[int, dict[str, 
         return 401, {"message": "Invalid credentials"}
     if int(exchange.headers["content-length"]) > MOST_BYTES:
         return 413, {"message": "Body exceeded 4.5mb limit"}
-    return 207, _taken(langfuse, exchange.body)
+    return 207, _ingest(langfuse, exchange.body)
 
 
-def _taken(langfuse: LangfuseServer, body: dict[str, Any]) -> dict[str, Any]:
+def _ingest(langfuse: LangfuseServer, body: dict[str, Any]) -> dict[str, Any]:
     successes, errors = [], []
     for event in body["batch"]:
         if problem := find_problem(event):
-            langfuse.refused.append(problem)
+            langfuse.rejections.append(problem)
             errors.append({"id": event.get("id"), "status": 400, "message": "Invalid request data", "error": problem})
             continue
         key = event["body"]["id"]
@@ -114,7 +114,7 @@ def _taken(langfuse: LangfuseServer, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def find_problem(event: dict[str, Any]) -> str:
-    """What is wrong with an envelope; empty when nothing is."""
+    """Return the problem of an envelope, or an empty string."""
     if event.keys() != {"id", "type", "timestamp", "body"}:
         return f"envelope has {sorted(event)}"
     try:
@@ -125,14 +125,14 @@ def find_problem(event: dict[str, Any]) -> str:
         return f"unknown type {event['type']}"
     if not _is("time", event["timestamp"]):
         return f"timestamp {event['timestamp']!r}"
-    known = _BODIES[event["type"]]
+    fields = _BODIES[event["type"]]
     for name, value in event["body"].items():
-        if name not in known:
+        if name not in fields:
             return f"{event['type']} has no {name}"
-        if not _is(known[name], value):
+        if not _is(fields[name], value):
             return f"{name} is {value!r}"
-    needed = {"id"} if event["type"] == "trace-create" else {"id", "traceId", "name", "startTime"}
-    return f"lacks {needed - event['body'].keys()}" if needed - event["body"].keys() else ""
+    required = {"id"} if event["type"] == "trace-create" else {"id", "traceId", "name", "startTime"}
+    return f"lacks {required - event['body'].keys()}" if required - event["body"].keys() else ""
 
 
 def _is(kind: Any, value: Any) -> bool:
@@ -147,8 +147,8 @@ def _is(kind: Any, value: Any) -> bool:
             return all(isinstance(item, str | int | float | bool | list | None) for item in value.values())
         case "usage":
             if "prompt_tokens" in value:
-                given = set(value)
-                return given <= _OPENAI and {"prompt_tokens", "completion_tokens", "total_tokens"} <= given
+                keys = set(value)
+                return keys <= _OPENAI and {"prompt_tokens", "completion_tokens", "total_tokens"} <= keys
             return all(isinstance(item, int) for item in value.values())
         case "costs":
             return all(isinstance(item, int | float) for item in value.values())

@@ -1,4 +1,4 @@
-"""A replay that comes to a tool call nobody recorded, and what came of it."""
+"""Replays that reach an unrecorded tool call, and their results."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from traces.models import Run, Step
 from traces.runs.services import record
 from traces.storage import artifacts
 
-OTHER = {
+UNRECORDED_CALL = {
     "match": {"step": 3},
     "output": {"tool_calls": [{"id": "x", "name": "get_order", "arguments": {"order_id": "B-9"}}]},
 }
@@ -28,7 +28,11 @@ def configure(settings: Settings, entry: dict[str, Any]) -> None:
 
 def launch(*entries: dict[str, Any], **policy: Any) -> Any:
     run = Run.objects.get(id=record(order_desk()).run_id)
-    body: Any = {"run": str(run.id), "overrides": {"overrides": list(entries or [OTHER])}, "policy": {**LIVE, **policy}}
+    body: Any = {
+        "run": str(run.id),
+        "overrides": {"overrides": list(entries or [UNRECORDED_CALL])},
+        "policy": {**LIVE, **policy},
+    }
     return services.launch(prepare.parse(body)).id
 
 

@@ -1,4 +1,4 @@
-"""A real MCP server, on standard streams or over streamable HTTP.
+"""MCP server on standard streams or over streamable HTTP.
 
 python -m tests.support.servers.mcp_server [port] [log]
 """

@@ -1,4 +1,4 @@
-"""A real HTTP server on loopback that speaks both provider protocols, and fails in every way it is told to."""
+"""HTTP server on loopback that speaks both provider protocols and fails as a test requires."""
 
 import json
 import sys
@@ -14,7 +14,7 @@ Respond = Callable[["Exchange"], None]
 
 @dataclass
 class Exchange:
-    """One request and the way to answer it."""
+    """One request, with methods to answer it."""
 
     handler: BaseHTTPRequestHandler
     path: str
@@ -45,18 +45,18 @@ class Exchange:
 
 @dataclass
 class ProviderServer:
-    """`respond` answers every request; `seen` keeps them."""
+    """`respond` answers every request; `requests` records them."""
 
     base_url: str
     respond: Respond
-    seen: list[Exchange] = field(default_factory=list)
+    requests: list[Exchange] = field(default_factory=list)
 
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of clients that went away: those that ask are killed, and cancel."""
+        """Ignore disconnected clients: tests kill them and cancel their calls."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
@@ -64,7 +64,7 @@ class _Server(ThreadingHTTPServer):
 @contextmanager
 def provider_server(respond: Respond) -> Iterator[ProviderServer]:
     server = _Server(("127.0.0.1", 0), BaseHTTPRequestHandler)
-    served = ProviderServer(base_url=f"http://127.0.0.1:{server.server_port}", respond=respond)
+    provider = ProviderServer(base_url=f"http://127.0.0.1:{server.server_port}", respond=respond)
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -73,17 +73,17 @@ def provider_server(respond: Respond) -> Iterator[ProviderServer]:
             body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
             headers = {name.lower(): value for name, value in self.headers.items()}
             exchange = Exchange(handler=self, path=self.path, headers=headers, body=body)
-            served.seen.append(exchange)
-            served.respond(exchange)
+            provider.requests.append(exchange)
+            provider.respond(exchange)
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Say nothing: the test reads `seen`."""
+            """Log nothing: tests read `requests`."""
 
     server.RequestHandlerClass = Handler
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:
-        yield served
+        yield provider
     finally:
         server.shutdown()
         server.server_close()
@@ -107,7 +107,7 @@ def openai_chunk(
 
 
 def openai_text(*pieces: str) -> Respond:
-    """Answer with these pieces of text, and usage."""
+    """Answer with these pieces of text and the usage."""
 
     def respond(exchange: Exchange) -> None:
         exchange.stream()
@@ -122,7 +122,7 @@ def openai_text(*pieces: str) -> Respond:
 
 
 def anthropic_events(*blocks: dict[str, Any], stop_reason: str = "end_turn") -> Iterator[tuple[str, dict[str, Any]]]:
-    """The events of a message made of text and tool_use blocks, their content cut in two."""
+    """Yield the events of a message of text and tool_use blocks, each block's content in two pieces."""
     usage = {"input_tokens": 7, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 3, "output_tokens": 1}
     message = {"id": "m", "type": "message", "role": "assistant", "content": [], "model": "served-2", "usage": usage}
     yield "message_start", {"type": "message_start", "message": {**message, "stop_reason": None}}

@@ -13,7 +13,7 @@ def samples(memory_mb: list[float], *, descriptors: int = 50, latency_ms: float 
 
 
 def passed(given: list[Sample], warm_up_s: float = 100.0) -> dict[str, bool]:
-    return {finding.what: finding.passed for finding in judge(given, warm_up_s)}
+    return {finding.measure: finding.is_within_limit for finding in judge(given, warm_up_s)}
 
 
 def test_growth_in_warm_up_is_no_leak() -> None:

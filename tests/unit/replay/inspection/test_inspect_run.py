@@ -15,7 +15,7 @@ from replay.inspection.core.inspect_run import inspect
 from replay.inspection.core.places import Place, PlaceKind, StepContent
 from replay.inspection.core.step_contents import closure, contents
 from replay.resolution.side_effects import looks_like_write
-from tests.bench.places.labelled import places, read, steps_of
+from tests.bench.places.failures import places, read, steps_of
 from tests.support.replay_runs import Reply, ToolCall, Turn, order_desk
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep

@@ -1,4 +1,4 @@
-"""Runs that failed, with the message that people blamed: AgentRx's transcripts, and the logs of Who&When."""
+"""Failed runs with the message that people blamed: AgentRx transcripts and Who&When logs."""
 
 import gzip
 import re
@@ -30,21 +30,22 @@ _LABEL: Final = "mistake"
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """A run with the number of the message that was blamed; None where nobody has labelled it.
+    """A run with the number of the blamed message, or None if it is not labelled.
 
-    `messages` has the message of each step, by its number; both count from 1.
+    `messages` maps step numbers to message numbers; both count from 1.
     """
 
     source: str
     run: RecordedRun
     label: int | None
-    passed: bool
+    is_successful: bool
     messages: dict[int, int]
-    answers: tuple[int, ...]  # messages of agents
+    # Numbers of the agents' messages.
+    answers: tuple[int, ...]
 
 
 def read(path: Path) -> Iterator[Failure]:
-    """The runs of a file of transcripts, or of a folder of Who&When."""
+    """Read the runs of a file of transcripts or of a Who&When folder."""
     if path.is_dir():
         for file in sorted(path.rglob("*.json")):
             yield from _of_logs(file)
@@ -55,12 +56,12 @@ def read(path: Path) -> Iterator[Failure]:
 
 
 def places(run: RecordedRun) -> list[Place]:
-    """What the product finds in a run."""
+    """Return the places that the product finds in a run."""
     return inspect(steps_of(run), is_write=looks_like_write)
 
 
 def steps_of(run: RecordedRun) -> list[StepContent]:
-    """A recording as the inspection reads a stored one."""
+    """Return a recording's steps as the inspection loads them."""
     splitter = Splitter()
     rows = [_row(number, step, splitter) for number, step in enumerate(run.steps, 1)]
     facts = [
@@ -70,8 +71,8 @@ def steps_of(run: RecordedRun) -> list[StepContent]:
     producers: dict[int, list[int]] = {}
     for edge in find_provenance(facts, splitter).edges:
         producers.setdefault(edge.consumer, []).append(edge.producer)
-    stored: dict[str, JSONValue] = {digest: orjson.loads(part) for digest, part in splitter.parts.items()}
-    return contents(rows, stored, {number: sorted(set(made)) for number, made in producers.items()})
+    parts: dict[str, JSONValue] = {digest: orjson.loads(part) for digest, part in splitter.parts.items()}
+    return contents(rows, parts, {number: sorted(set(steps)) for number, steps in producers.items()})
 
 
 def _row(number: int, step: RecordedStep, splitter: Splitter) -> dict[str, Any]:
@@ -108,7 +109,7 @@ def _of_transcript(row: JSONObject) -> Failure:
         source=str(row["dataset"]),
         run=run,
         label=label if isinstance(label, int) else None,
-        passed=outcome.get("success") is True,
+        is_successful=outcome.get("success") is True,
         messages={number: int(head) for number, head in enumerate(heads, 1) if head.isdecimal()},
         answers=_numbers(messages),
     )
@@ -116,24 +117,29 @@ def _of_transcript(row: JSONObject) -> Failure:
 
 def _numbers(messages: Sequence[JSONValue]) -> tuple[int, ...]:
     return tuple(
-        at for at, each in enumerate(messages, 1) if isinstance(each, dict) and each.get("role") == "assistant"
+        number
+        for number, message in enumerate(messages, 1)
+        if isinstance(message, dict) and message.get("role") == "assistant"
     )
 
 
 def _of_logs(file: Path) -> Iterator[Failure]:
-    """Logs of Who&When as they are imported; the importer makes a judgement of the label."""
+    """Import Who&When logs. The importer turns the label into a judgement."""
     for run in who_and_when.parse(Source(name=file.name, data=file.read_bytes())):
-        numbers = {step.key: at for at, step in enumerate(run.steps, 1)}
-        messages = {at: int(match[1]) for key, at in numbers.items() if (match := _MESSAGE.match(key))}
-        blamed = next((each.step for each in run.judgements if each.name == _LABEL), None)
+        numbers = {step.key: number for number, step in enumerate(run.steps, 1)}
+        messages = {number: int(match[1]) for key, number in numbers.items() if (match := _MESSAGE.match(key))}
+        label_step = next((judgement.step for judgement in run.judgements if judgement.name == _LABEL), None)
         answers = {
-            messages[at] for at, step in enumerate(run.steps, 1) if step.type is StepType.MODEL if at in messages
+            messages[number]
+            for number, step in enumerate(run.steps, 1)
+            if step.type is StepType.MODEL
+            if number in messages
         }
         yield Failure(
             source=f"Who&When, {file.parent.name}",
             run=run,
-            label=messages.get(numbers[blamed]) if blamed is not None else None,
-            passed=False,
+            label=messages.get(numbers[label_step]) if label_step is not None else None,
+            is_successful=False,
             messages=messages,
             answers=tuple(sorted(answers)),
         )
