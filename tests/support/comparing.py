@@ -22,7 +22,7 @@ NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
 @dataclass(frozen=True, kw_only=True)
-class StepSpec:
+class Spec:
     """One step as a test writes it; `parent` counts from 1."""
 
     type: StepType
@@ -55,7 +55,7 @@ class Store:
         return {ref: self.values[ref] for ref in refs if ref in self.values}
 
 
-def side_of(specs: Sequence[StepSpec], store: Store, *, source_run: UUID | None = None) -> Side:
+def side_of(specs: Sequence[Spec], store: Store, *, source_run: UUID | None = None) -> Side:
     """A recorded run with its provenance."""
     steps = [_step(number, step, store) for number, step in enumerate(specs, 1)]
     edges = find_provenance(
@@ -83,7 +83,7 @@ def report_of(base: Side, candidate: Side, store: Store) -> DiffReport:
     )
 
 
-def diff_of(base: Sequence[StepSpec], candidate: Sequence[StepSpec], *, derived: bool = False) -> DiffReport:
+def diff_of(base: Sequence[Spec], candidate: Sequence[Spec], *, derived: bool = False) -> DiffReport:
     """The report of two runs given as steps; `derived` makes the candidate a fork of the base, step for step."""
     store = Store()
     left = side_of(base, store)
@@ -105,11 +105,11 @@ def system(text: str) -> JSONObject:
     return {"role": "system", "content": text}
 
 
-def assistant(text: str) -> JSONObject:
+def reply(text: str) -> JSONObject:
     return {"role": "assistant", "content": text}
 
 
-def assistant_call(call_id: str, name: str, **arguments: JSONValue) -> JSONObject:
+def tool_call(call_id: str, name: str, **arguments: JSONValue) -> JSONObject:
     return {
         "role": "assistant",
         "content": None,
@@ -121,44 +121,44 @@ def tool_message(call_id: str, content: JSONValue) -> JSONObject:
     return {"role": "tool", "tool_call_id": call_id, "content": content}
 
 
-def model(messages: list[JSONObject], answer: JSONObject, *, model: str = "m1", **parameters: JSONValue) -> StepSpec:
+def model(messages: list[JSONObject], answer: JSONObject, *, model: str = "m1", **parameters: JSONValue) -> Spec:
     request: JSONObject = {"messages": list[JSONValue](messages)}
     if parameters:
         request["parameters"] = dict(parameters)
-    return StepSpec(type=StepType.MODEL, name="chat", parent=1, model=model, input=request, output={"message": answer})
+    return Spec(type=StepType.MODEL, name="chat", parent=1, model=model, input=request, output={"message": answer})
 
 
-def tool(name: str, call_id: str, arguments: JSONObject, result: JSONValue, **more: str) -> StepSpec:
-    return StepSpec(type=StepType.TOOL, name=name, parent=1, input=arguments, output=result, call_id=call_id, **more)  # type: ignore[arg-type]  # texts only
+def tool(name: str, call_id: str, arguments: JSONObject, result: JSONValue, **more: str) -> Spec:
+    return Spec(type=StepType.TOOL, name=name, parent=1, input=arguments, output=result, call_id=call_id, **more)  # type: ignore[arg-type]  # texts only
 
 
-def output(text: str) -> StepSpec:
-    return StepSpec(type=StepType.OUTPUT, name="output", parent=1, output={"text": text})
+def output(text: str) -> Spec:
+    return Spec(type=StepType.OUTPUT, name="output", parent=1, output={"text": text})
 
 
-def agent() -> StepSpec:
-    return StepSpec(type=StepType.AGENT, name="agent")
+def agent() -> Spec:
+    return Spec(type=StepType.AGENT, name="agent")
 
 
 def refund_run(
     *, prompt: str, amount: int, result: JSONValue, status: str, final: str, model_name: str = "m1"
-) -> list[StepSpec]:
+) -> list[Spec]:
     """An order desk that looks up an order and refunds it."""
     order: JSONObject = {"id": "A-1042", "total": "42.00 EUR", "state": "returned"}
     first = [system(prompt), user("Please refund my order A-1042.")]
-    looked_up = [*first, assistant_call("c1", "get_order", order_id="A-1042"), tool_message("c1", order)]
+    looked_up = [*first, tool_call("c1", "get_order", order_id="A-1042"), tool_message("c1", order)]
     refunded = [
         *looked_up,
-        assistant_call("c2", "issue_refund", order_id="A-1042", amount=amount),
+        tool_call("c2", "issue_refund", order_id="A-1042", amount=amount),
         tool_message("c2", result),
     ]
     return [
         agent(),
-        model(first, assistant_call("c1", "get_order", order_id="A-1042"), model=model_name),
+        model(first, tool_call("c1", "get_order", order_id="A-1042"), model=model_name),
         tool("get_order", "c1", {"order_id": "A-1042"}, order),
-        model(looked_up, assistant_call("c2", "issue_refund", order_id="A-1042", amount=amount), model=model_name),
+        model(looked_up, tool_call("c2", "issue_refund", order_id="A-1042", amount=amount), model=model_name),
         tool("issue_refund", "c2", {"order_id": "A-1042", "amount": amount}, result, status=status),
-        model(refunded, assistant(final), model=model_name),
+        model(refunded, reply(final), model=model_name),
         output(final),
     ]
 
@@ -169,15 +169,15 @@ PROMPT = "You are the order desk. Refund returned orders."
 FIX = " Amounts of issue_refund are in euros."
 
 
-def failing_refund() -> list[StepSpec]:
+def failing_refund() -> list[Spec]:
     return refund_run(prompt=PROMPT, amount=4200, result={"state": "refused"}, status="error", final=REJECTION)
 
 
-def fixed_refund() -> list[StepSpec]:
+def fixed_refund() -> list[Spec]:
     return refund_run(prompt=PROMPT + FIX, amount=42, result={"state": "accepted"}, status="ok", final=CONFIRMATION)
 
 
-def _step(number: int, step: StepSpec, store: Store) -> SideStep:
+def _step(number: int, step: Spec, store: Store) -> SideStep:
     key = new_id()
     tool_name = step.name if step.type is StepType.TOOL else ""
     return SideStep(

@@ -6,14 +6,14 @@ from uuid import UUID, uuid4
 
 from django.test import Client
 
-from tests.support.comparing import StepSpec
+from tests.support.comparing import Spec
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus
 from traces.models import Run
 from traces.runs import services as traces
 
 
-def store_run(given: Sequence[StepSpec], name: str = "run") -> Run:
+def store_run(given: Sequence[Spec], name: str = "run") -> Run:
     """A run as an importer would have stored it."""
     steps = tuple(
         RecordedStep(

@@ -1,4 +1,4 @@
-"""The unchanged replay beside a diff, and the tree of a run with everything that was forked from it."""
+"""Control lanes of diffs, and the tree of a run and its forks."""
 
 import json
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ FIRST, SECOND, LAST = 3, 5, 7
 
 
 def answers(exchange: Exchange) -> None:
-    """The second answer always comes out otherwise; the model `other` answers everything otherwise."""
+    """Answer the second question differently every time; the model `other` answers all questions differently."""
     questions = sum(message["role"] == "user" for message in exchange.body["messages"])
     same = questions != 2 and exchange.body["model"] != "other"
     exchange.stream()
@@ -44,13 +44,13 @@ def answers(exchange: Exchange) -> None:
 
 @pytest.fixture
 def queue(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Any, str]]]:
-    """What would be queued; the test runs it itself."""
-    queued: list[tuple[Any, str]] = []
+    """The queued tasks, which the test runs itself."""
+    pending_tasks: list[tuple[Any, str]] = []
     names = {task.name: task for task in (tasks.execute, tasks.compare)}
-    capture_tasks(monkeypatch, *names, callback=lambda name, id: queued.append((names[name], id)))
+    capture_tasks(monkeypatch, *names, callback=lambda name, id: pending_tasks.append((names[name], id)))
     with provider_server(answers) as running:
         settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": f"{running.base_url}/v1"}}
-        yield queued
+        yield pending_tasks
         providers.close()
 
 
@@ -60,19 +60,19 @@ def post(client: Client, path: str, body: Any = None) -> Any:
     return answer.json()
 
 
-def work_off(queued: list[tuple[Any, str]]) -> None:
-    while queued:
-        task, id = queued.pop(0)
+def work_off(pending_tasks: list[tuple[Any, str]]) -> None:
+    while pending_tasks:
+        task, id = pending_tasks.pop(0)
         task(id)
 
 
-def forked(client: Client, queue: list[tuple[Any, str]], run: str, **body: Any) -> dict[str, Any]:
-    """The session of a fork that has ended and was compared."""
+def run_fork(client: Client, queue: list[tuple[Any, str]], run: str, **body: Any) -> dict[str, Any]:
+    """The session of a fork, after it ended and was compared."""
     session = post(client, "/replays", {"run": run, "fork_step": FIRST, **body})
     work_off(queue)
-    found: dict[str, Any] = client.get(f"/api/v1/replays/{session['id']}").json()
-    assert found["diff"], found
-    return found
+    replay: dict[str, Any] = client.get(f"/api/v1/replays/{session['id']}").json()
+    assert replay["diff"], replay
+    return replay
 
 
 @pytest.fixture
@@ -81,25 +81,25 @@ def run(queue: list[tuple[Any, str]]) -> str:
 
 
 @pytest.fixture
-def other(client: Client, queue: list[tuple[Any, str]], run: str) -> dict[str, Any]:
-    """A fork that asks another model."""
+def model_fork(client: Client, queue: list[tuple[Any, str]], run: str) -> dict[str, Any]:
+    """A fork with another model."""
     change = {"overrides": [{"match": MODELS, "model": {"model": "other"}}]}
-    return forked(client, queue, run, overrides=change)
+    return run_fork(client, queue, run, overrides=change)
 
 
 class TestUnchangedReplay:
-    def test_what_replaying_alters_by_itself_stands_beside_what_the_change_altered(
-        self, client: Client, queue: list[tuple[Any, str]], other: dict[str, Any]
+    def test_lane_shows_differences_of_replaying_alone(
+        self, client: Client, queue: list[tuple[Any, str]], model_fork: dict[str, Any]
     ) -> None:
-        path = f"/diffs/{other['diff']}/unchanged"
+        path = f"/diffs/{model_fork['diff']}/unchanged"
         price = client.get(f"/api/v1{path}").json()
         assert (price["live_calls"], price["session"], price["attached"]) == (3, None, False)
-        assert client.get(f"/api/v1/diffs/{other['diff']}").json()["unchanged"] is None
-        started = post(client, path)
-        assert post(client, path)["session"]["id"] == started["session"]["id"]
+        assert client.get(f"/api/v1/diffs/{model_fork['diff']}").json()["unchanged"] is None
+        response = post(client, path)
+        assert post(client, path)["session"]["id"] == response["session"]["id"]
         work_off(queue)
         assert client.get(f"/api/v1{path}").json()["attached"] is True
-        report = Report.model_validate(client.get(f"/api/v1/diffs/{other['diff']}").json())
+        report = Report.model_validate(client.get(f"/api/v1/diffs/{model_fork['diff']}").json())
         lane = report.unchanged
         assert lane is not None
         assert not lane.answer_differs
@@ -108,43 +108,45 @@ class TestUnchangedReplay:
         assert alone == {FIRST: "same", SECOND: "changed", LAST: "changed"}
         assert [step.changes for step in lane.steps if step.base.sequence_no == LAST] == [["input", "tokens"]]
         assert "were called live again, without the changes" in lane.how
-        assert ReplaySession.objects.get(id=started["session"]["id"]).profile.profile == {"overrides": []}
+        assert ReplaySession.objects.get(id=response["session"]["id"]).profile.profile == {"overrides": []}
 
-    def test_it_is_in_the_files_too(self, client: Client, queue: list[tuple[Any, str]], other: dict[str, Any]) -> None:
-        post(client, f"/diffs/{other['diff']}/unchanged")
+    def test_lane_is_in_exported_files(
+        self, client: Client, queue: list[tuple[Any, str]], model_fork: dict[str, Any]
+    ) -> None:
+        post(client, f"/diffs/{model_fork['diff']}/unchanged")
         work_off(queue)
         for form in ("md", "html"):
-            text = client.get(f"/api/v1/diffs/{other['diff']}", {"format": form}).content.decode()
+            text = client.get(f"/api/v1/diffs/{model_fork['diff']}", {"format": form}).content.decode()
             assert "Without the changes" in text
             assert "also without the changes" in text
 
-    def test_a_fork_that_asked_nobody_alters_nothing(
+    def test_fork_without_live_calls_has_empty_lane(
         self, client: Client, queue: list[tuple[Any, str]], run: str
     ) -> None:
         what_if = {
             "overrides": [{"match": {"step": LAST}, "output": {"message": {"role": "assistant", "content": "x"}}}]
         }
-        session = forked(client, queue, run, overrides=what_if, fork_step=LAST)
+        session = run_fork(client, queue, run, overrides=what_if, fork_step=LAST)
         post(client, f"/diffs/{session['diff']}/unchanged")
         work_off(queue)
         lane = client.get(f"/api/v1/diffs/{session['diff']}").json()["unchanged"]
         assert lane["sentence"].endswith("replaying alone changes nothing.")
         assert "made no live calls" in lane["how"]
 
-    def test_a_worker_that_ends_before_it_is_attached_is_made_up_for(
-        self, client: Client, queue: list[tuple[Any, str]], other: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    def test_lane_is_attached_after_worker_crash(
+        self, client: Client, queue: list[tuple[Any, str]], model_fork: dict[str, Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with monkeypatch.context() as broken:
             broken.setattr(control_replays_attach, "attach", lambda session: None)
-            post(client, f"/diffs/{other['diff']}/unchanged")
+            post(client, f"/diffs/{model_fork['diff']}/unchanged")
             work_off(queue)
         assert not Lane.objects.exists()
         assert control_replays_attach.attach_missed() == 1
         assert Lane.objects.count() == 1
         assert control_replays_attach.attach_missed() == 0
 
-    def test_it_never_changes(self, client: Client, queue: list[tuple[Any, str]], other: dict[str, Any]) -> None:
-        post(client, f"/diffs/{other['diff']}/unchanged")
+    def test_lane_is_immutable(self, client: Client, queue: list[tuple[Any, str]], model_fork: dict[str, Any]) -> None:
+        post(client, f"/diffs/{model_fork['diff']}/unchanged")
         work_off(queue)
         for statement in ("UPDATE diffing_lane SET created_at = NULL", "DELETE FROM diffing_lane"):
             with pytest.raises(DatabaseError, match="a lane cannot"), transaction.atomic():
@@ -152,27 +154,27 @@ class TestUnchangedReplay:
 
 
 class TestTree:
-    def test_forks_stand_under_what_they_were_forked_from_with_their_scores(
-        self, client: Client, queue: list[tuple[Any, str]], run: str, other: dict[str, Any]
+    def test_forks_appear_under_their_source_with_scores(
+        self, client: Client, queue: list[tuple[Any, str]], run: str, model_fork: dict[str, Any]
     ) -> None:
-        again = forked(client, queue, other["run"], policy={"order": "reexecute"})
-        found = client.get(f"/api/v1/runs/{other['run']}/tree").json()
-        assert (found["root"], found["asked"], found["left_out"]) == (run, other["run"], 0)
-        assert [(one["id"], one["depth"], one["parent"]) for one in found["runs"]] == [
+        refork = run_fork(client, queue, model_fork["run"], policy={"order": "reexecute"})
+        tree = client.get(f"/api/v1/runs/{model_fork['run']}/tree").json()
+        assert (tree["root"], tree["asked"], tree["left_out"]) == (run, model_fork["run"], 0)
+        assert [(node["id"], node["depth"], node["parent"]) for node in tree["runs"]] == [
             (run, 0, None),
-            (other["run"], 1, run),
-            (again["run"], 2, other["run"]),
+            (model_fork["run"], 1, run),
+            (refork["run"], 2, model_fork["run"]),
         ]
-        root, fork, below = found["runs"]
+        root, fork, grandchild = tree["runs"]
         assert (root["origin"], root["ars"], root["changes"]) == ("recorded", None, [])
-        assert (fork["origin"], fork["changes"], fork["diff"]) == ("fork", ["model other"], other["diff"])
-        scores = client.get(f"/api/v1/diffs/{other['diff']}").json()["scores"]
+        assert (fork["origin"], fork["changes"], fork["diff"]) == ("fork", ["model other"], model_fork["diff"])
+        scores = client.get(f"/api/v1/diffs/{model_fork['diff']}").json()["scores"]
         names = ("ars", "output_similarity", "tool_accuracy")
         assert [fork[name] for name in names] == [scores[name] for name in names]
-        assert (below["session"], below["latency_ms"] > 0) == (again["id"], True)
+        assert (grandchild["session"], grandchild["latency_ms"] > 0) == (refork["id"], True)
 
-    def test_it_says_what_a_fork_was_made_for(
-        self, client: Client, queue: list[tuple[Any, str]], run: str, other: dict[str, Any]
+    def test_fork_states_its_purpose(
+        self, client: Client, queue: list[tuple[Any, str]], run: str, model_fork: dict[str, Any]
     ) -> None:
         values = [{"name": "another", "overrides": [{"match": MODELS, "model": {"model": "other"}}]}]
         body = {
@@ -183,24 +185,24 @@ class TestTree:
             "checks": [{"kind": "contains", "text": "something"}],
         }
         post(client, "/experiments", body)
-        post(client, f"/diffs/{other['diff']}/unchanged")
+        post(client, f"/diffs/{model_fork['diff']}/unchanged")
         work_off(queue)
-        found = {one["origin"]: one for one in client.get(f"/api/v1/runs/{run}/tree").json()["runs"]}
-        assert found["experiment"]["origin_name"] == "Try: another, sample 1"
-        assert [check["passed"] for check in found["experiment"]["checks"]] == [True]
-        assert found["unchanged"]["origin_id"] == other["diff"]
+        nodes = {node["origin"]: node for node in client.get(f"/api/v1/runs/{run}/tree").json()["runs"]}
+        assert nodes["experiment"]["origin_name"] == "Try: another, sample 1"
+        assert [check["passed"] for check in nodes["experiment"]["checks"]] == [True]
+        assert nodes["unchanged"]["origin_id"] == model_fork["diff"]
 
-    def test_two_hundred_forks_are_read_in_as_many_queries_as_two(self, client: Client, run: str) -> None:
-        def counted() -> int:
-            with CaptureQueriesContext(connection) as made:
+    def test_query_count_does_not_grow_with_forks(self, client: Client, run: str) -> None:
+        def count_queries() -> int:
+            with CaptureQueriesContext(connection) as queries:
                 assert client.get(f"/api/v1/runs/{run}/tree").status_code == 200
-            return len(made)
+            return len(queries)
 
         source = Run.objects.get(id=run)
         self._fork(source, 2)
-        few = counted()
+        few_queries = count_queries()
         self._fork(source, 198)
-        assert counted() == few
+        assert count_queries() == few_queries
         assert len(client.get(f"/api/v1/runs/{run}/tree").json()["runs"]) == 201
 
     @staticmethod
@@ -218,16 +220,16 @@ class TestTree:
                 )
                 traces.seal_run(fork.id, RunStatus.COMPLETED)
 
-    def test_of_a_run_that_is_not_there_there_is_no_tree(self, client: Client) -> None:
+    def test_unknown_run_has_no_tree(self, client: Client) -> None:
         assert client.get(f"/api/v1/runs/{UUID(int=1)}/tree").status_code == 404
 
 
-def test_a_lane_is_json_that_fits_the_published_schema(
-    client: Client, queue: list[tuple[Any, str]], other: dict[str, Any]
+def test_lane_fits_the_published_schema(
+    client: Client, queue: list[tuple[Any, str]], model_fork: dict[str, Any]
 ) -> None:
     import jsonschema_rs
 
-    post(client, f"/diffs/{other['diff']}/unchanged")
+    post(client, f"/diffs/{model_fork['diff']}/unchanged")
     work_off(queue)
     schema = json.loads(client.get("/api/v1/schemas/diff-report.json").content)
-    jsonschema_rs.validate(schema, client.get(f"/api/v1/diffs/{other['diff']}").json())
+    jsonschema_rs.validate(schema, client.get(f"/api/v1/diffs/{model_fork['diff']}").json())

@@ -35,8 +35,8 @@ def _fresh_windows() -> None:
     cache.clear()
 
 
-def forked(source: Run, steps: int) -> Run:
-    """A replay that reused every step."""
+def reusing_fork(source: Run, steps: int) -> Run:
+    """A replay that reuses every step."""
     run = traces.open_run(name="fork", app=source.app, source_run=source, fork_sequence_no=1)
     traces.copy_steps(
         source_run_id=source.id,
@@ -50,7 +50,7 @@ def forked(source: Run, steps: int) -> Run:
     return Run.objects.get(id=run.id)
 
 
-def posted(base: Run, candidate: Run, similarity: str = "lexical") -> Any:
+def post_diff(base: Run, candidate: Run, similarity: str = "lexical") -> Any:
     body = {"base": str(base.id), "candidate": str(candidate.id), "options": {"similarity": similarity}}
     return Client().post("/api/v1/diffs", body, content_type="application/json")
 
@@ -61,15 +61,15 @@ def diff() -> DiffReport:
     return services.diff(base_id=base.id, candidate_id=candidate.id, options=LEXICAL)
 
 
-def test_loaded_steps_have_types_and_statuses() -> None:
+def test_loaded_steps_have_typed_fields() -> None:
     """Proofs compare them by identity."""
     steps = queries.side(store_run(failing_refund()), links=False).steps
     assert all(isinstance(step.type, StepType) and isinstance(step.status, StepStatus) for step in steps)
     assert {step.status for step in steps} == {StepStatus.OK, StepStatus.ERROR}
 
 
-def test_two_runs_are_compared_and_the_verdict_is_a_sentence() -> None:
-    answer = posted(store_run(failing_refund(), "before"), store_run(fixed_refund(), "after"))
+def test_comparison_has_a_verdict_sentence() -> None:
+    answer = post_diff(store_run(failing_refund(), "before"), store_run(fixed_refund(), "after"))
     assert answer.status_code == 200
     report = Report.model_validate_json(answer.content)
     assert (report.base.name, report.candidate.name) == ("before", "after")
@@ -78,14 +78,14 @@ def test_two_runs_are_compared_and_the_verdict_is_a_sentence() -> None:
     assert report.scores.tools.total_original == 2
 
 
-def test_asking_twice_gives_the_same_report() -> None:
+def test_repeated_request_returns_the_same_report() -> None:
     base, candidate = store_run(failing_refund()), store_run(fixed_refund())
-    assert posted(base, candidate).content == posted(base, candidate).content
+    assert post_diff(base, candidate).content == post_diff(base, candidate).content
     assert DiffReport.objects.count() == 1
-    assert posted(candidate, base).json()["id"] != posted(base, candidate).json()["id"]
+    assert post_diff(candidate, base).json()["id"] != post_diff(base, candidate).json()["id"]
 
 
-def test_a_ready_report_is_never_computed_again(diff: DiffReport, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ready_report_is_not_recomputed(diff: DiffReport, monkeypatch: pytest.MonkeyPatch) -> None:
     before = queries.body(diff.id)
     monkeypatch.setattr(compute, "build_report", None)
     compute.compute(diff.id)
@@ -94,19 +94,25 @@ def test_a_ready_report_is_never_computed_again(diff: DiffReport, monkeypatch: p
     assert queries.find(diff.id).status == DiffStatus.READY
 
 
-def test_a_replay_is_aligned_by_lineage_over_forks_of_forks() -> None:
+def test_lineage_spans_forks_of_forks() -> None:
     source = store_run(failing_refund())
-    once = forked(source, 7)
-    twice = forked(once, 7)
-    for base, candidate in ((source, once), (source, twice), (once, twice), (twice, source), (once, forked(source, 7))):
+    fork = reusing_fork(source, 7)
+    twice = reusing_fork(fork, 7)
+    for base, candidate in (
+        (source, fork),
+        (source, twice),
+        (fork, twice),
+        (twice, source),
+        (fork, reusing_fork(source, 7)),
+    ):
         report = queries.report(services.diff(base_id=base.id, candidate_id=candidate.id, options=LEXICAL).id)
         assert {pair.found_by for pair in report.pairs} == {"lineage"}
         assert report.attribution.verdict == "no_difference"
 
 
-def test_a_run_that_is_still_recorded_is_refused() -> None:
+def test_running_run_is_rejected() -> None:
     base = store_run(failing_refund())
-    answer = posted(base, traces.open_run(name="now", app="desk"))
+    answer = post_diff(base, traces.open_run(name="now", app="desk"))
     assert (answer.status_code, answer.json()["code"], answer.json()["where"]) == (
         409,
         "source_not_sealed",
@@ -114,7 +120,7 @@ def test_a_run_that_is_still_recorded_is_refused() -> None:
     )
 
 
-def test_an_unknown_run_is_not_found() -> None:
+def test_unknown_run_is_not_found() -> None:
     base = store_run(failing_refund())
     body = {"base": str(base.id), "candidate": str(new_id())}
     answer = Client().post("/api/v1/diffs", body, content_type="application/json")
@@ -122,11 +128,11 @@ def test_an_unknown_run_is_not_found() -> None:
 
 
 @pytest.mark.parametrize("body", [{}, {"base": "x"}, {"base": "x", "candidate": "y", "more": 1}])
-def test_a_request_that_is_no_request_is_named(body: dict[str, Any]) -> None:
+def test_malformed_request_is_rejected(body: dict[str, Any]) -> None:
     assert Client().post("/api/v1/diffs", body, content_type="application/json").status_code == 422
 
 
-def test_reports_come_as_json_markdown_and_html(diff: DiffReport) -> None:
+def test_report_formats_are_json_markdown_and_html(diff: DiffReport) -> None:
     path = f"/api/v1/diffs/{diff.id}"
     as_json, as_md, as_html = (Client().get(path, {"format": form}) for form in ("json", "md", "html"))
     assert Report.model_validate_json(as_json.content).id == diff.id
@@ -136,25 +142,25 @@ def test_reports_come_as_json_markdown_and_html(diff: DiffReport) -> None:
     assert Client().get(path, {"format": "pdf"}).status_code == 400
 
 
-def test_the_list_shows_the_newest_and_those_of_one_run(diff: DiffReport) -> None:
-    other = services.diff(base_id=store_run(failing_refund()).id, candidate_id=diff.candidate_id, options=LEXICAL)
-    listed = DiffList.model_validate_json(Client().get("/api/v1/diffs").content).diffs
-    assert [one.id for one in listed] == [other.id, diff.id]
-    assert listed[0].sentence.startswith("Suspected, not proved: adding")
+def test_list_is_newest_first_and_filters_by_run(diff: DiffReport) -> None:
+    second = services.diff(base_id=store_run(failing_refund()).id, candidate_id=diff.candidate_id, options=LEXICAL)
+    entries = DiffList.model_validate_json(Client().get("/api/v1/diffs").content).diffs
+    assert [first.id for first in entries] == [second.id, diff.id]
+    assert entries[0].sentence.startswith("Suspected, not proved: adding")
     of_one = DiffList.model_validate_json(Client().get("/api/v1/diffs", {"run": str(diff.base_id)}).content).diffs
-    assert [one.id for one in of_one] == [diff.id]
+    assert [first.id for first in of_one] == [diff.id]
 
 
-def test_the_number_of_queries_does_not_grow_with_the_runs() -> None:
+def test_query_count_does_not_grow_with_steps() -> None:
     def long(count: int, changed: int) -> Run:
         calls = [tool("get", "c1", {"id": n}, {"n": -1 if n == changed else n}) for n in range(count)]
         return store_run([agent(), *calls, output(f"done with {changed}")])
 
     def cost(count: int) -> int:
         base, candidate = long(count, -1), long(count, count // 2)
-        with CaptureQueriesContext(connection) as captured:
+        with CaptureQueriesContext(connection) as captured_queries:
             services.diff(base_id=base.id, candidate_id=candidate.id, options=LEXICAL)
-        return len(captured)
+        return len(captured_queries)
 
     assert cost(20) == cost(400) < 25
 
@@ -165,89 +171,89 @@ def _refuse_texts(texts: Sequence[str]) -> dict[str, list[float]]:
 
 
 class TestWithEmbeddings:
-    """The model is too large for a web process: a worker makes the report."""
+    """The model is too large for a web process, so a worker computes the report."""
 
     @pytest.fixture(autouse=True)
     def _extra(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(embeddings, "is_installed", lambda: True)
         monkeypatch.setattr(embeddings, "encode", lambda texts: {text: [1.0, len(text) / 100] for text in texts})
-        self.queued = capture_tasks(monkeypatch, "diffing.tasks.compute")
+        self.pending_ids = capture_tasks(monkeypatch, "diffing.tasks.compute")
 
     def ask(self, on_commit: DjangoCaptureOnCommitCallbacks, base: Run, candidate: Run) -> Any:
         with on_commit(execute=True):
-            return posted(base, candidate, similarity="auto")
+            return post_diff(base, candidate, similarity="auto")
 
-    def test_the_answer_is_a_promise_until_the_worker_is_done(
+    def test_report_is_pending_until_worker_finishes(
         self, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
     ) -> None:
         base, candidate = store_run(failing_refund()), store_run(fixed_refund())
         answer = self.ask(django_capture_on_commit_callbacks, base, candidate)
         assert answer.status_code == 202
-        promised = DiffPending.model_validate_json(answer.content)
-        assert (promised.status, self.queued) == ("pending", [str(promised.id)])
-        assert Client().get(f"/api/v1/diffs/{promised.id}").status_code == 202
+        pending = DiffPending.model_validate_json(answer.content)
+        assert (pending.status, self.pending_ids) == ("pending", [str(pending.id)])
+        assert Client().get(f"/api/v1/diffs/{pending.id}").status_code == 202
 
-        tasks.compute(str(promised.id))
-        ready = Client().get(f"/api/v1/diffs/{promised.id}")
+        tasks.compute(str(pending.id))
+        ready = Client().get(f"/api/v1/diffs/{pending.id}")
         assert Report.model_validate_json(ready.content).scores.similarity_method == "embeddings"
         assert self.ask(django_capture_on_commit_callbacks, base, candidate).status_code == 200
-        assert len(self.queued) == 1
+        assert len(self.pending_ids) == 1
 
-    def test_the_swapped_report_needs_no_embedding(
+    def test_swapped_report_reuses_embeddings(
         self, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         base, candidate = store_run(failing_refund()), store_run(fixed_refund())
-        first, swapped = (
+        first, swapped_id = (
             self.ask(django_capture_on_commit_callbacks, *sides).json()["id"]
             for sides in ((base, candidate), (candidate, base))
         )
         tasks.compute(first)
         monkeypatch.setattr(embeddings, "encode", _refuse_texts)
-        tasks.compute(swapped)
-        scores = [Client().get(f"/api/v1/diffs/{diff}").json()["scores"] for diff in (first, swapped)]
+        tasks.compute(swapped_id)
+        scores = [Client().get(f"/api/v1/diffs/{diff}").json()["scores"] for diff in (first, swapped_id)]
         assert scores[0]["output_similarity"] == scores[1]["output_similarity"]
         assert {score["similarity_method"] for score in scores} == {"embeddings"}
 
-    def test_a_failure_is_told_and_asking_again_tries_again(
+    def test_failed_report_is_retried_on_request(
         self, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         base, candidate = store_run(failing_refund()), store_run(fixed_refund())
-        promised = self.ask(django_capture_on_commit_callbacks, base, candidate).json()["id"]
+        pending = self.ask(django_capture_on_commit_callbacks, base, candidate).json()["id"]
         with monkeypatch.context() as broken:
             broken.setattr(embeddings, "encode", lambda texts: 1 / 0)
             with pytest.raises(ZeroDivisionError):
-                tasks.compute(promised)
-        failed = Client().get(f"/api/v1/diffs/{promised}")
+                tasks.compute(pending)
+        failed = Client().get(f"/api/v1/diffs/{pending}")
         assert failed.status_code == 500
         assert "ZeroDivisionError" in failed.json()["detail"]
         assert self.ask(django_capture_on_commit_callbacks, base, candidate).json() == {
-            "id": promised,
+            "id": pending,
             "status": "pending",
             "error": "",
         }
-        tasks.compute(promised)
-        assert Client().get(f"/api/v1/diffs/{promised}").status_code == 200
+        tasks.compute(pending)
+        assert Client().get(f"/api/v1/diffs/{pending}").status_code == 200
 
-    def test_a_report_whose_worker_is_gone_is_given_to_another_one_once(
+    def test_abandoned_report_is_requeued_once(
         self, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
     ) -> None:
         base, candidate = store_run(failing_refund()), store_run(fixed_refund())
-        promised = self.ask(django_capture_on_commit_callbacks, base, candidate).json()["id"]
+        pending = self.ask(django_capture_on_commit_callbacks, base, candidate).json()["id"]
         assert services.requeue_unfinished() == 0  # it may still be at work
         DiffReport.objects.update(created_at="2020-01-01T00:00:00Z")
         with django_capture_on_commit_callbacks(execute=True):
             assert [services.requeue_unfinished() for _ in range(2)] == [1, 0]
-        assert self.queued == [promised, promised]
-        tasks.compute(promised)
+        assert self.pending_ids == [pending, pending]
+        tasks.compute(pending)
         assert services.requeue_unfinished(waiting_for=timedelta(0)) == 0
 
-    def test_declining_them_needs_no_worker(self) -> None:
-        assert posted(store_run(failing_refund()), store_run(fixed_refund())).status_code == 200
-        assert self.queued == []
+    def test_lexical_report_needs_no_worker(self) -> None:
+        assert post_diff(store_run(failing_refund()), store_run(fixed_refund())).status_code == 200
+        assert self.pending_ids == []
 
 
 class TestNothingChanges:
-    """What is reported stays as it was, whoever asks the database."""
+    """The database keeps reports immutable, even against plain SQL."""
 
     @pytest.mark.parametrize(
         ("statement", "message"),
@@ -259,29 +265,29 @@ class TestNothingChanges:
             ("UPDATE diffing_sharelink SET revoked_at = NULL", "a share link opens one report"),
         ],
     )
-    def test_plain_sql_is_refused(self, diff: DiffReport, statement: str, message: str) -> None:
+    def test_plain_sql_is_rejected(self, diff: DiffReport, statement: str, message: str) -> None:
         _, link = share_diff(diff.id)
         services.revoke(link)
         with pytest.raises(DatabaseError, match=message), transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(statement)
 
-    def test_a_report_pins_its_runs_and_is_named_when_they_should_go(self, diff: DiffReport) -> None:
+    def test_report_pins_its_runs(self, diff: DiffReport) -> None:
         with pytest.raises(RunInUse, match=f"referenced by diff report {diff.id}"), traces.retention():
             Run.objects.filter(id__in=[diff.base_id, diff.candidate_id]).delete()
         assert Run.objects.filter(id__in=[diff.base_id, diff.candidate_id]).count() == 2
 
-    def test_with_the_report_its_runs_may_go(self, diff: DiffReport) -> None:
+    def test_deleted_report_releases_its_runs(self, diff: DiffReport) -> None:
         with traces.retention():
             DiffReport.objects.filter(id=diff.id).delete()
             Run.objects.filter(id__in=[diff.base_id, diff.candidate_id]).delete()
         assert not Run.objects.exists()
 
-    def test_its_scores_are_columns_too(self, diff: DiffReport) -> None:
+    def test_scores_are_stored_as_columns(self, diff: DiffReport) -> None:
         diff.refresh_from_db()
         scores = queries.report(diff.id).scores
         assert (diff.output_similarity, diff.tool_accuracy) == (scores.output_similarity, scores.tool_accuracy)
 
-    def test_it_fits_its_published_schema(self, diff: DiffReport) -> None:
+    def test_report_fits_its_published_schema(self, diff: DiffReport) -> None:
         schema = Client().get("/api/v1/schemas/diff-report.json")
         assert schema.status_code == 200
         report = Client().get(f"/api/v1/diffs/{diff.id}").json()

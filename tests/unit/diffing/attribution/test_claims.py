@@ -1,4 +1,4 @@
-"""What a verdict's sentence may claim: no more than the recordings hold."""
+"""Claims of a verdict's sentence: no stronger than the recordings."""
 
 from dataclasses import replace
 from typing import cast
@@ -17,16 +17,16 @@ from tests.support.comparing import (
     NOW,
     PROMPT,
     REJECTION,
-    StepSpec,
+    Spec,
     Store,
     agent,
-    assistant,
     diff_of,
     failing_refund,
     fixed_refund,
     model,
     output,
     refund_run,
+    reply,
     side_of,
     system,
     tool,
@@ -37,19 +37,19 @@ from traces.core.ids import new_id
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Reason, StepType
 
-BLOCKED = "[Forkpoint] Tool 'issue_refund' blocked (side effect, no cache available)"
+BLOCK_NOTE = "[Forkpoint] Tool 'issue_refund' blocked (side effect, no cache available)"
 
 
-def blocked_refund() -> list[StepSpec]:
-    """The fixed prompt, where the replay did not run the refund."""
-    final = f"I am sorry: {BLOCKED}"
-    given = refund_run(prompt=PROMPT + FIX, amount=42, result=BLOCKED, status="ok", final=final)
-    given[4] = replace(given[4], reason=Reason.SIDE_EFFECT_BLOCKED)
-    return given
+def blocked_refund() -> list[Spec]:
+    """The fixed prompt, in a replay that did not run the refund."""
+    final = f"I am sorry: {BLOCK_NOTE}"
+    steps = refund_run(prompt=PROMPT + FIX, amount=42, result=BLOCK_NOTE, status="ok", final=final)
+    steps[4] = replace(steps[4], reason=Reason.SIDE_EFFECT_BLOCKED)
+    return steps
 
 
-def declaring(base: list[StepSpec], candidate: list[StepSpec], *configs: str) -> DiffReport:
-    """Two recordings that name their configurations."""
+def declaring(base: list[Spec], candidate: list[Spec], *configs: str) -> DiffReport:
+    """Two recordings that declare their configurations."""
     store = Store()
     sides = [
         replace(side, run=replace(side.run, metadata={"config": {"policy": config}}))
@@ -66,38 +66,38 @@ def declaring(base: list[StepSpec], candidate: list[StepSpec], *configs: str) ->
     )
 
 
-@pytest.mark.parametrize("turned", [False, True])
-def test_a_placeholder_is_nobodys_answer(turned: bool) -> None:
+@pytest.mark.parametrize("is_swapped", [False, True])
+def test_placeholder_is_not_an_answer(is_swapped: bool) -> None:
     base, candidate = failing_refund(), blocked_refund()
-    report = diff_of(candidate, base) if turned else diff_of(base, candidate, derived=True)
-    side = "base" if turned else "candidate"
-    found = report.attribution
-    assert f"the {side} did not run issue_refund (it has a side effect), so its final answer is not" in found.sentence
-    assert "[Forkpoint]" not in found.sentence
-    assert "succeeded" not in found.sentence
-    assert f"not run in the {side}" in next(link.text for link in found.path if link.step.name == "issue_refund")
+    report = diff_of(candidate, base) if is_swapped else diff_of(base, candidate, derived=True)
+    side = "base" if is_swapped else "candidate"
+    result = report.attribution
+    assert f"the {side} did not run issue_refund (it has a side effect), so its final answer is not" in result.sentence
+    assert "[Forkpoint]" not in result.sentence
+    assert "succeeded" not in result.sentence
+    assert f"not run in the {side}" in next(link.text for link in result.path if link.step.name == "issue_refund")
 
 
-def test_an_answer_with_many_other_fields_is_not_named_by_one_of_them() -> None:
-    def run(order: JSONObject, final: str) -> list[StepSpec]:
-        given = refund_run(prompt=PROMPT, amount=42, result={"state": "accepted"}, status="ok", final=final)
-        given[2] = replace(given[2], output=order)
-        asked = cast(JSONObject, given[3].input)
+def test_many_changed_fields_are_all_counted() -> None:
+    def run(order: JSONObject, final: str) -> list[Spec]:
+        steps = refund_run(prompt=PROMPT, amount=42, result={"state": "accepted"}, status="ok", final=final)
+        steps[2] = replace(steps[2], output=order)
+        asked = cast(JSONObject, steps[3].input)
         messages = cast(list[JSONObject], asked["messages"])
-        given[3] = replace(given[3], input={"messages": [*messages[:-1], {**messages[-1], "content": order}]})
-        return given
+        steps[3] = replace(steps[3], input={"messages": [*messages[:-1], {**messages[-1], "content": order}]})
+        return steps
 
-    kept = run({"status": "delivered", "total": 42, "id": "A-1042", "customer": "Mira"}, CONFIRMATION)
-    gone = run({"status": "cancelled"}, REJECTION)
-    gone[2] = replace(gone[2], reason=Reason.OPERATOR_OVERRIDE)
-    found = diff_of(kept, gone, derived=True).attribution
-    assert found.primary is not None
-    assert found.primary.title == (
+    full_result = run({"status": "delivered", "total": 42, "id": "A-1042", "customer": "Mira"}, CONFIRMATION)
+    short_result = run({"status": "cancelled"}, REJECTION)
+    short_result[2] = replace(short_result[2], reason=Reason.OPERATOR_OVERRIDE)
+    result = diff_of(full_result, short_result, derived=True).attribution
+    assert result.primary is not None
+    assert result.primary.title == (
         "Changing the output of get_order (status delivered → cancelled; 3 fields removed: customer, id, total)"
     )
 
 
-def test_changes_made_together_are_not_told_by_one_of_them() -> None:
+def test_joint_changes_are_named_together() -> None:
     candidate = refund_run(
         prompt=PROMPT + FIX, amount=42, result={"state": "accepted"}, status="ok", final=CONFIRMATION, model_name="m2"
     )
@@ -106,7 +106,7 @@ def test_changes_made_together_are_not_told_by_one_of_them() -> None:
     assert "; switching the model from m1 to m2. The answer is now" in sentence
 
 
-def test_two_recordings_name_what_else_differs() -> None:
+def test_recordings_list_other_differences() -> None:
     candidate = refund_run(
         prompt=PROMPT + FIX, amount=42, result={"state": "accepted"}, status="ok", final=CONFIRMATION, model_name="m2"
     )
@@ -115,19 +115,19 @@ def test_two_recordings_name_what_else_differs() -> None:
     assert sentence.endswith(" Not ruled out: switching the model from m1 to m2.")
 
 
-def test_without_a_recorded_flow_no_effect_is_claimed() -> None:
-    def run(result: JSONObject | None, status: str, final: str) -> list[StepSpec]:
-        looked = tool("lookup", "", {"x": 1}, result, status=status)
-        return [agent(), looked, StepSpec(type=StepType.OUTPUT, name="output", parent=1, output={"text": final})]
+def test_no_effect_claimed_without_data_flow() -> None:
+    def run(result: JSONObject | None, status: str, final: str) -> list[Spec]:
+        lookup = tool("lookup", "", {"x": 1}, result, status=status)
+        return [agent(), lookup, Spec(type=StepType.OUTPUT, name="output", parent=1, output={"text": final})]
 
     slow = diff_of(run({"eta": 2}, "ok", "It comes on Monday."), run(None, "timeout", "Please try again.")).attribution
     assert slow.sentence.startswith("Suspected, not proved: lookup timing out instead of returning {eta}. The answer")
     assert slow.sentence.endswith("The recordings do not show how one led to the other.")
 
 
-def test_declared_configurations_come_before_a_users_wording() -> None:
-    def run(asked: str, answer: str) -> list[StepSpec]:
-        return [agent(), model([user(asked)], assistant(answer)), output(answer)]
+def test_declared_configurations_precede_user_wording() -> None:
+    def run(asked: str, answer: str) -> list[Spec]:
+        return [agent(), model([user(asked)], reply(answer)), output(answer)]
 
     report = declaring(run("Hello, refund it", "Done."), run("Hi, refund it", "Not possible."), "base", "policy_v2")
     assert report.attribution.sentence.startswith(
@@ -136,64 +136,64 @@ def test_declared_configurations_come_before_a_users_wording() -> None:
     )
 
 
-def test_declared_configurations_do_not_hide_a_recorded_change_of_the_model() -> None:
-    def run(name: str, answer: str) -> list[StepSpec]:
-        return [agent(), model([system("Be kind."), user("Refund it")], assistant(answer), model=name), output(answer)]
+def test_recorded_model_change_precedes_declared_configurations() -> None:
+    def run(name: str, answer: str) -> list[Spec]:
+        return [agent(), model([system("Be kind."), user("Refund it")], reply(answer), model=name), output(answer)]
 
     report = declaring(run("m1", "Done."), run("m2", "Not possible."), "base", "other")
     assert report.attribution.sentence.startswith("Suspected, not proved: switching the model from m1 to m2 changed")
 
 
-def test_an_answer_that_somebody_typed_in_needs_no_experiment() -> None:
+def test_manual_answer_needs_no_experiment() -> None:
     candidate = failing_refund()
-    candidate[5] = replace(candidate[5], output={"message": assistant(CONFIRMATION)}, reason=Reason.OPERATOR_OVERRIDE)
+    candidate[5] = replace(candidate[5], output={"message": reply(CONFIRMATION)}, reason=Reason.OPERATOR_OVERRIDE)
     candidate[6] = output(CONFIRMATION)
-    found = diff_of(failing_refund(), candidate, derived=True).attribution
-    assert found.sentence.startswith("The output of step 6 (model chat) was set by hand, so the outcome differs by")
-    assert found.cheapest_experiment == ""
+    result = diff_of(failing_refund(), candidate, derived=True).attribution
+    assert result.sentence.startswith("The output of step 6 (model chat) was set by hand, so the outcome differs by")
+    assert result.cheapest_experiment == ""
 
 
-def test_a_model_is_not_said_to_have_been_asked_the_same_where_it_was_not() -> None:
-    def run(name: str, asked: str, answer: str) -> list[StepSpec]:
-        return [agent(), model([user(asked)], assistant(answer), model=name), output(answer)]
+def test_differing_request_is_stated() -> None:
+    def run(name: str, request: str, answer: str) -> list[Spec]:
+        return [agent(), model([user(request)], reply(answer), model=name), output(answer)]
 
     reasons = [
-        " ".join(diff_of(run("m1", "Go", "No."), run("m2", asked, "Yes, of course.")).attribution.evidence)
+        " ".join(diff_of(run("m1", "Go", "No."), run("m2", request, "Yes, of course.")).attribution.evidence)
         + " ".join(
             c.description
-            for c in diff_of(run("m1", "Go", "No."), run("m2", asked, "Yes, of course.")).attribution.alternatives
+            for c in diff_of(run("m1", "Go", "No."), run("m2", request, "Yes, of course.")).attribution.alternatives
         )
-        for asked in ("Go", "Go on")
+        for request in ("Go", "Go on")
     ]
     assert "its request did not" in reasons[0]
     assert "its request differs as well" in reasons[1]
 
 
-def test_quotations_show_where_texts_differ() -> None:
+def test_quotations_show_the_difference() -> None:
     start = "The request for your order has been processed. " * 3
-    one, other = difference_excerpts(f"{start}You get 16 EUR.", f"{start}You get 40 EUR.", 60)
-    assert one != other
-    assert one.startswith("…")
+    base, candidate = difference_excerpts(f"{start}You get 16 EUR.", f"{start}You get 40 EUR.", 60)
+    assert base != candidate
+    assert base.startswith("…")
     assert difference_excerpts("a", "b", 60) == ("a", "b")
     assert max(map(len, difference_excerpts(start + "x" * 90, start + "y" * 90, 60))) <= 60
 
 
-def test_a_check_that_was_not_run_neither_failed_nor_passed() -> None:
+def test_skipped_check_has_no_outcome() -> None:
     store = Store()
     failed = tool("check", "c1", {}, None, status="error")
-    waited = replace(failed, status="ok", reason=Reason.POLICY_FALLBACK)
-    ran, idle = (side_of([step], store).steps[0] for step in (failed, waited))
+    skipped_check = replace(failed, status="ok", reason=Reason.POLICY_FALLBACK)
+    ran, idle = (side_of([step], store).steps[0] for step in (failed, skipped_check))
     assert is_placeholder(idle)
     assert (untested_side(ran, idle), untested_side(idle, ran), untested_side(ran, ran)) == ("candidate", "base", "")
 
 
-def test_equal_runs_with_placeholders_have_no_difference() -> None:
+def test_equal_placeholders_are_no_difference() -> None:
     assert diff_of(blocked_refund(), blocked_refund()).attribution.verdict == "no_difference"
     assert diff_of(fixed_refund(), fixed_refund()).attribution.sentence == "The two runs do not differ."
 
 
 @pytest.mark.parametrize("derived", [True, False])
-def test_what_replays_prove_is_not_told_with_the_doubts_of_before(derived: bool) -> None:
+def test_proof_drops_earlier_doubts(derived: bool) -> None:
     candidate = refund_run(
         prompt=PROMPT + FIX, amount=42, result={"state": "accepted"}, status="ok", final=CONFIRMATION, model_name="m2"
     )
@@ -203,38 +203,38 @@ def test_what_replays_prove_is_not_told_with_the_doubts_of_before(derived: bool)
     assert "not tested" not in sentence
 
 
-def test_a_step_replayed_with_another_model_has_that_models_name() -> None:
-    def run(name: str) -> list[StepSpec]:
-        call = model([user("Go")], assistant(f"By {name}."), model=name)
+def test_replayed_step_has_its_own_model_name() -> None:
+    def run(name: str) -> list[Spec]:
+        call = model([user("Go")], reply(f"By {name}."), model=name)
         return [agent(), replace(call, name="m1"), output(f"By {name}.")]
 
-    for one, other in (("m1", "m2"), ("m2", "m1")):
-        pair = diff_of(run(one), run(other)).pairs[1]
-        assert [step.name for step in (pair.base, pair.candidate) if step] == [one, other]
+    for base_model, candidate_model in (("m1", "m2"), ("m2", "m1")):
+        pair = diff_of(run(base_model), run(candidate_model)).pairs[1]
+        assert [step.name for step in (pair.base, pair.candidate) if step] == [base_model, candidate_model]
 
 
-def test_other_documents_are_counted_by_what_became_of_them() -> None:
-    def run(*texts: str) -> list[StepSpec]:
-        found: list[JSONValue] = [{"id": f"d{at}", "content": text} for at, text in enumerate(texts)]
-        asked = StepSpec(
+def test_other_documents_are_counted_by_change() -> None:
+    def run(*texts: str) -> list[Spec]:
+        attribution: list[JSONValue] = [{"id": f"d{at}", "content": text} for at, text in enumerate(texts)]
+        asked = Spec(
             type=StepType.RETRIEVAL,
             name="policies",
             parent=1,
             input={"query": "q"},
-            output={"documents": found},
+            output={"documents": attribution},
             reason=Reason.OPERATOR_OVERRIDE,
         )
-        return [agent(), asked, model([user(" ".join(texts))], assistant(texts[0])), output(texts[0])]
+        return [agent(), asked, model([user(" ".join(texts))], reply(texts[0])), output(texts[0])]
 
     base = run("Return it within 14 days.", "Pay by card only, please.", "Ship it in a week or so.")
-    found = diff_of(base, run("Return it within 30 days."), derived=True).attribution
-    assert found.primary is not None
-    assert found.primary.title == ("Changing “14” to “30” in a document from policies (other documents: 2 removed)")
+    result = diff_of(base, run("Return it within 30 days."), derived=True).attribution
+    assert result.primary is not None
+    assert result.primary.title == ("Changing “14” to “30” in a document from policies (other documents: 2 removed)")
 
 
-def test_sections_with_nothing_to_compare_say_so() -> None:
-    def run(kind: str) -> list[StepSpec]:
-        steps = [model([user(f"{kind} {n}")], assistant(f"{kind} says {n}")) for n in range(2)]
+def test_sections_state_missing_content() -> None:
+    def run(kind: str) -> list[Spec]:
+        steps = [model([user(f"{kind} {n}")], reply(f"{kind} says {n}")) for n in range(2)]
         return [agent(), *(steps if kind == "a" else [tool(kind, "", {"x": 1}, {"y": 2})]), output(kind)]
 
     report = diff_of(run("a"), run("b"))
@@ -246,26 +246,26 @@ def test_sections_with_nothing_to_compare_say_so() -> None:
 @pytest.mark.parametrize(
     ("template", "says"), [("Use {rule}.", "the prompt variables of"), ("By {rule}.", "a different template")]
 )
-def test_other_variables_are_not_called_another_template(template: str, says: str) -> None:
-    def run(used: str, rule: str, answer: str) -> list[StepSpec]:
-        filled = StepSpec(
+def test_variable_changes_are_not_template_changes(template: str, says: str) -> None:
+    def run(used: str, rule: str, answer: str) -> list[Spec]:
+        filled = Spec(
             type=StepType.PROMPT,
             name="ask",
             parent=1,
             input={"template": used, "variables": {"rule": rule}},
             output={"text": used.replace("{rule}", rule)},
         )
-        asked = model([user(used.replace("{rule}", rule))], assistant(answer))
+        asked = model([user(used.replace("{rule}", rule))], reply(answer))
         return [agent(), tool("rules", "c1", {"x": 1}, {"r": rule}), filled, asked, output(answer)]
 
     base = run("Use {rule}.", "14", "Within 14 days, as always.")
     long = run(template, "thirty days from the delivery of the parcel", "Within a month, and no later.")
     long[1] = replace(long[1], reason=Reason.OPERATOR_OVERRIDE)
-    found = diff_of(base, long, derived=True).attribution
-    assert [line for line in found.evidence if says in line and "Not ruled out" in line]
+    result = diff_of(base, long, derived=True).attribution
+    assert [line for line in result.evidence if says in line and "Not ruled out" in line]
 
 
-def test_the_answer_to_a_denied_call_is_the_agents_own() -> None:
+def test_answer_after_denied_call_counts() -> None:
     candidate = blocked_refund()
     candidate[4] = replace(candidate[4], reason=Reason.DENIED, status="denied")
     sentence = diff_of(failing_refund(), candidate, derived=True).attribution.sentence

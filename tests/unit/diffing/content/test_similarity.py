@@ -1,4 +1,4 @@
-"""Which method judges two texts, and what it says."""
+"""Similarity of texts: the selected methods and their scores."""
 
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
@@ -19,9 +19,9 @@ from diffing.content.similarity import EmbeddingMeasure, Lexical, measure, readi
         ("Hi there!", "Hello world!", 0.381),
     ],
 )
-def test_short_texts_are_judged_by_difflib(base: str, candidate: str, score: float) -> None:
-    found = Lexical().compare([(base, candidate)])[0]
-    assert (round(found.score, 4), found.method) == (score, "difflib")
+def test_short_texts_are_measured_by_difflib(base: str, candidate: str, score: float) -> None:
+    likeness = Lexical().compare([(base, candidate)])[0]
+    assert (round(likeness.score, 4), likeness.method) == (score, "difflib")
 
 
 def test_identical_and_empty_texts_need_no_method() -> None:
@@ -31,32 +31,32 @@ def test_identical_and_empty_texts_need_no_method() -> None:
     assert (one_empty.score, one_empty.method) == (0.0, "empty")
 
 
-def test_common_letters_of_long_texts_are_not_thrown_away() -> None:
+def test_frequent_letters_of_long_texts_count() -> None:
     base = "We explained that refunds are accepted within thirty days of delivery. " * 6
     candidate = base.replace(" ", ", ")
-    found = Lexical().compare([(base, candidate)])[0]
-    assert found.score > 0.85  # difflib's own shortcut for long texts gives less than half of that
+    likeness = Lexical().compare([(base, candidate)])[0]
+    assert likeness.score > 0.85  # difflib's own shortcut for long texts gives less than half of that
 
 
-def test_the_same_words_in_another_order_are_judged_by_their_overlap() -> None:
+def test_reordered_words_are_measured_by_overlap() -> None:
     base = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma"
-    found = Lexical().compare([(base, " ".join(reversed(base.split())))])[0]
-    assert (found.score, found.method) == (1.0, "jaccard")
+    likeness = Lexical().compare([(base, " ".join(reversed(base.split())))])[0]
+    assert (likeness.score, likeness.method) == (1.0, "jaccard")
 
 
-def test_a_text_too_long_for_difflib_is_judged_by_its_words() -> None:
+def test_long_texts_are_measured_by_words() -> None:
     base = " ".join(f"word{n}" for n in range(5_000))
-    found = Lexical().compare([(base, base.replace("word17 ", ""))])[0]
-    assert found.method == "jaccard"
-    assert found.score == pytest.approx(4999 / 5000)
+    likeness = Lexical().compare([(base, base.replace("word17 ", ""))])[0]
+    assert likeness.method == "jaccard"
+    assert likeness.score == pytest.approx(4999 / 5000)
 
 
-def test_difflib_is_used_up_after_its_budget() -> None:
-    methods = [found.method for found in Lexical(budget=100).compare([("0123456789", "012345678x")] * 3)]
+def test_difflib_stops_after_its_budget() -> None:
+    methods = [likeness.method for likeness in Lexical(budget=100).compare([("0123456789", "012345678x")] * 3)]
     assert methods == ["difflib", "jaccard", "jaccard"]
 
 
-def test_the_ratio_is_that_of_difflib() -> None:
+def test_ratio_equals_difflib() -> None:
     base, candidate = "where is my order?", "where are my two orders?"
     expected = SequenceMatcher(None, base, candidate, autojunk=False).ratio()
     assert Lexical().compare([(base, candidate)])[0].score == expected
@@ -66,12 +66,12 @@ def test_the_ratio_is_that_of_difflib() -> None:
     ("score", "words"),
     [(0.91, "nearly identical"), (0.85, "similar"), (0.6, "related but divergent"), (0.2, "significantly different")],
 )
-def test_similarities_are_read_as_documented(score: float, words: str) -> None:
+def test_readings_match_the_documentation(score: float, words: str) -> None:
     assert reading(score) == words
 
 
-class Remembered(dict[str, float]):
-    """A memory for the length of one test."""
+class DictMemory(dict[str, float]):
+    """A memory in a dictionary."""
 
     def load(self, keys: Sequence[str]) -> Mapping[str, float]:
         return {key: self[key] for key in keys if key in self}
@@ -80,19 +80,19 @@ class Remembered(dict[str, float]):
         self.update(cosines)
 
 
-def test_without_the_extra_the_measure_is_lexical(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_measure_is_lexical_without_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embeddings, "is_installed", lambda: False)
-    assert measure(lexical=False, memory=Remembered()).name == "difflib"
+    assert measure(lexical=False, memory=DictMemory()).name == "difflib"
 
 
-def test_with_the_extra_it_can_be_declined(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lexical_measure_can_be_requested(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embeddings, "is_installed", lambda: True)
-    assert measure(lexical=True, memory=Remembered()).name == "difflib"
-    assert measure(lexical=False, memory=Remembered()).name == "embeddings"
+    assert measure(lexical=True, memory=DictMemory()).name == "difflib"
+    assert measure(lexical=False, memory=DictMemory()).name == "embeddings"
 
 
-def test_each_distinct_text_is_encoded_once_and_long_ones_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[str] = []
+def test_texts_are_encoded_once_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded_texts: list[str] = []
 
     class Vectors(list[list[float]]):
         def tolist(self) -> list[list[float]]:
@@ -100,37 +100,37 @@ def test_each_distinct_text_is_encoded_once_and_long_ones_in_chunks(monkeypatch:
 
     class Counting:
         def encode(self, sentences: list[str], *, batch_size: int, show_progress_bar: bool) -> Vectors:
-            seen.extend(sentences)
+            encoded_texts.extend(sentences)
             return Vectors([float("refund" in text), 1.0] for text in sentences)
 
     monkeypatch.setattr(embeddings, "_model", Counting)
     long = "word " * 400
-    found = EmbeddingMeasure(Remembered()).compare([("a", "b"), ("a", "b refund"), ("a", "a"), (long, "b")])
-    assert [one.method for one in found] == ["embeddings", "embeddings", "identical", "embeddings"]
-    assert found[0].score == pytest.approx(1.0)
-    assert found[1].score == pytest.approx(0.5**0.5)
-    assert len(seen) == len(set(seen))
-    assert max(map(len, seen)) < len(long)
+    likeness = EmbeddingMeasure(DictMemory()).compare([("a", "b"), ("a", "b refund"), ("a", "a"), (long, "b")])
+    assert [item.method for item in likeness] == ["embeddings", "embeddings", "identical", "embeddings"]
+    assert likeness[0].score == pytest.approx(1.0)
+    assert likeness[1].score == pytest.approx(0.5**0.5)
+    assert len(encoded_texts) == len(set(encoded_texts))
+    assert max(map(len, encoded_texts)) < len(long)
 
 
-def test_a_pair_is_embedded_once_whichever_text_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    encoded: list[str] = []
+def test_mirrored_pair_is_embedded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    encodings: list[str] = []
 
     def encode(texts: Sequence[str]) -> dict[str, list[float]]:
-        encoded.extend(texts)
+        encodings.extend(texts)
         return {text: [1.0, len(text)] for text in texts}
 
     monkeypatch.setattr(embeddings, "encode", encode)
-    memory = Remembered()
+    memory = DictMemory()
     first = EmbeddingMeasure(memory).compare([("a refund", "the money back")])
-    again = EmbeddingMeasure(memory).compare([("the money back", "a refund"), ("a refund", "a voucher")])
-    assert again[0] == first[0]
-    assert encoded == ["a refund", "the money back", "a refund", "a voucher"]
+    second = EmbeddingMeasure(memory).compare([("the money back", "a refund"), ("a refund", "a voucher")])
+    assert second[0] == first[0]
+    assert encodings == ["a refund", "the money back", "a refund", "a voucher"]
 
 
 @pytest.mark.semantic
-def test_the_packaged_model_sees_a_paraphrase() -> None:
-    paraphrase, other = EmbeddingMeasure(Remembered()).compare(
+def test_packaged_model_recognises_a_paraphrase() -> None:
+    paraphrase, unrelated = EmbeddingMeasure(DictMemory()).compare(
         [
             ("Paris is the capital of France.", "The capital of France is Paris."),
             ("Paris is the capital of France.", "The kettle boils in the kitchen."),
@@ -138,13 +138,13 @@ def test_the_packaged_model_sees_a_paraphrase() -> None:
     )
     assert paraphrase.method == "embeddings"
     assert paraphrase.score > 0.9
-    assert other.score < 0.3
+    assert unrelated.score < 0.3
 
 
 @pytest.mark.semantic
-def test_texts_that_differ_after_the_models_window_are_not_the_same() -> None:
-    shared = "The order was shipped on time and arrived in good condition. " * 40
-    found = EmbeddingMeasure(Remembered()).compare(
-        [(shared, shared + "The customer was furious and asked for all of the money back. " * 8)]
+def test_difference_beyond_model_window_counts() -> None:
+    prefix = "The order was shipped on time and arrived in good condition. " * 40
+    likeness = EmbeddingMeasure(DictMemory()).compare(
+        [(prefix, prefix + "The customer was furious and asked for all of the money back. " * 8)]
     )
-    assert found[0].score < 0.999
+    assert likeness[0].score < 0.999

@@ -13,27 +13,27 @@ from diffing.render.numbers import format_difference
 from diffing.render.scores import figures
 from diffing.report.brief import brief
 from diffing.schemas.report import DiffReport
-from tests.support.comparing import agent, assistant, diff_of, failing_refund, fixed_refund, model, output, tool, user
+from tests.support.comparing import agent, diff_of, failing_refund, fixed_refund, model, output, reply, tool, user
 from traces.core.vocabulary import Reason
 
 HOSTILE = "</style><script>alert(1)</script><img src=x onerror=alert(2)> {{ 1 }} [x](javascript:alert(3)) `|`"
 
 
 class Tags(HTMLParser):
-    """The tags and attributes of a document."""
+    """Collects the tags and attributes of a document."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.seen: list[tuple[str, dict[str, str | None]]] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.seen.append((tag, dict(attrs)))
+        self.tags.append((tag, dict(attrs)))
 
 
 def tags(html: str) -> list[tuple[str, dict[str, str | None]]]:
     parser = Tags()
     parser.feed(html)
-    return parser.seen
+    return parser.tags
 
 
 @pytest.fixture(scope="module")
@@ -42,16 +42,16 @@ def refund() -> DiffReport:
 
 
 def hostile() -> DiffReport:
-    """Hostile text in every place that a report shows."""
+    """A report with hostile text in every place."""
     base = [
         agent(),
-        model([user("Hi")], assistant("No."), model=HOSTILE),
+        model([user("Hi")], reply("No."), model=HOSTILE),
         tool(HOSTILE[:60], "c1", {HOSTILE: 1}, {"a": 1}),
         output("No."),
     ]
     candidate = [
         agent(),
-        model([user(HOSTILE)], assistant(HOSTILE), model="m2"),
+        model([user(HOSTILE)], reply(HOSTILE), model="m2"),
         tool(HOSTILE[:60], "c1", {HOSTILE: HOSTILE}, {"a": HOSTILE}),
         tool("notify", "c2", {"x": HOSTILE}, HOSTILE),
         output(HOSTILE),
@@ -59,25 +59,25 @@ def hostile() -> DiffReport:
     return diff_of(base, candidate)
 
 
-def test_the_html_carries_its_policy(refund: DiffReport) -> None:
+def test_html_contains_its_policy(refund: DiffReport) -> None:
     html = as_html(refund)
-    [policy] = [given["content"] or "" for tag, given in tags(html) if given.get("http-equiv")]
+    [policy] = [attributes["content"] or "" for tag, attributes in tags(html) if attributes.get("http-equiv")]
     style = html.partition("<style>")[2].partition("</style>")[0]
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
     assert b64encode(sha256(style.encode()).digest()).decode() in policy
-    assert not [given for _, given in tags(html) if "style" in given]
+    assert not [attributes for _, attributes in tags(html) if "style" in attributes]
 
 
-def test_the_html_opens_offline_and_runs_nothing(refund: DiffReport) -> None:
-    found = tags(as_html(refund))
-    assert not {tag for tag, _ in found} & {"script", "link", "img", "iframe", "object"}
+def test_html_loads_and_runs_nothing(refund: DiffReport) -> None:
+    elements = tags(as_html(refund))
+    assert not {tag for tag, _ in elements} & {"script", "link", "img", "iframe", "object"}
     assert not [
-        name for _, attributes in found for name in attributes if name in {"src", "href"} or name.startswith("on")
+        name for _, attributes in elements for name in attributes if name in {"src", "href"} or name.startswith("on")
     ]
 
 
-def test_recorded_text_never_becomes_markup() -> None:
+def test_recorded_text_is_escaped_in_html() -> None:
     html = as_html(hostile())
     assert "<script" not in html
     assert "<img" not in html
@@ -85,7 +85,7 @@ def test_recorded_text_never_becomes_markup() -> None:
     assert html.count("</style>") == 1
 
 
-def test_the_html_has_the_verdict_the_path_and_every_section(refund: DiffReport) -> None:
+def test_html_has_all_parts(refund: DiffReport) -> None:
     html = as_html(refund)
     for words in (
         "changed issue_refund&#x27;s amount from 4200 to 42",
@@ -100,21 +100,21 @@ def test_the_html_has_the_verdict_the_path_and_every_section(refund: DiffReport)
         assert words in html
 
 
-def test_the_html_is_accessible_in_structure(refund: DiffReport) -> None:
-    found = tags(as_html(refund))
-    assert ("html", {"lang": "en"}) in found
-    assert [tag for tag, _ in found].count("h1") == 1
-    assert [tag for tag, _ in found].count("main") == 1
-    assert all(attributes.get("scope") for tag, attributes in found if tag == "th")
+def test_html_structure_is_accessible(refund: DiffReport) -> None:
+    elements = tags(as_html(refund))
+    assert ("html", {"lang": "en"}) in elements
+    assert [tag for tag, _ in elements].count("h1") == 1
+    assert [tag for tag, _ in elements].count("main") == 1
+    assert all(attributes.get("scope") for tag, attributes in elements if tag == "th")
 
 
-def test_equal_runs_render_too() -> None:
+def test_equal_runs_render() -> None:
     same = diff_of(failing_refund(), failing_refund())
     assert "Every step is the same in both runs." in as_html(same)
     assert "The two runs do not differ" in as_markdown(same)
 
 
-def test_the_markdown_reads_in_order(refund: DiffReport) -> None:
+def test_markdown_headings_are_in_order(refund: DiffReport) -> None:
     lines = as_markdown(refund).splitlines()
     headings = [line for line in lines if line.startswith("## ")]
     assert headings == [
@@ -134,7 +134,7 @@ def test_the_markdown_reads_in_order(refund: DiffReport) -> None:
     assert "- /amount: 4200 → 42 (changed)" in lines
 
 
-def test_recorded_text_stays_text_in_markdown() -> None:
+def test_recorded_text_is_escaped_in_markdown() -> None:
     text = as_markdown(hostile())
     assert "<script" not in text
     assert "[x](" not in text
@@ -152,20 +152,20 @@ def test_recorded_text_stays_text_in_markdown() -> None:
         (5.0, "", "+5"),
     ],
 )
-def test_differences_carry_their_sign(value: float | None, unit: str, text: str) -> None:
+def test_differences_have_a_sign(value: float | None, unit: str, text: str) -> None:
     assert format_difference(value, unit) == text
 
 
-def test_steps_that_differ_are_counted_in_one_way(refund: DiffReport) -> None:
-    told = brief(refund).changed
+def test_differing_steps_are_counted_consistently(refund: DiffReport) -> None:
+    line = brief(refund).changed
     [figure] = [figure for figure in figures(refund) if figure.name == "Steps that differ"]
-    listed = as_markdown(refund).split("## Steps that differ")[1].split("##")[0].count("| changed |")
-    assert f"{figure.value} of 6 paired steps differ." in told
-    assert (figure.value, listed) == ("5", 5)
+    rows = as_markdown(refund).split("## Steps that differ")[1].split("##")[0].count("| changed |")
+    assert f"{figure.value} of 6 paired steps differ." in line
+    assert (figure.value, rows) == ("5", 5)
     assert "5 listed; 1 is the same" in as_html(refund)
 
 
-def test_a_step_that_was_not_run_is_marked_in_the_list() -> None:
+def test_idle_steps_are_marked() -> None:
     candidate = fixed_refund()
     candidate[4] = replace(candidate[4], output="[Forkpoint] blocked", reason=Reason.SIDE_EFFECT_BLOCKED)
     report = diff_of(failing_refund(), candidate, derived=True)

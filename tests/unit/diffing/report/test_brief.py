@@ -13,15 +13,15 @@ from tests.support.comparing import (
     CONFIRMATION,
     FIX,
     PROMPT,
-    StepSpec,
+    Spec,
     agent,
-    assistant,
     diff_of,
     failing_refund,
     fixed_refund,
     model,
     output,
     refund_run,
+    reply,
     tool,
     user,
 )
@@ -62,8 +62,8 @@ def test_fork_names_its_step() -> None:
 
 def test_two_replays_name_their_common_run() -> None:
     report, source = refund(), new_id()
-    both = {name: getattr(report, name).model_copy(update={"source_run": source}) for name in ("base", "candidate")}
-    assert brief(report.model_copy(update=both)).compared.startswith("Two replays of one run of app.")
+    refs = {name: getattr(report, name).model_copy(update={"source_run": source}) for name in ("base", "candidate")}
+    assert brief(report.model_copy(update=refs)).compared.startswith("Two replays of one run of app.")
 
 
 def test_run_compared_with_itself() -> None:
@@ -99,17 +99,17 @@ def test_several_changes_are_counted() -> None:
 
 
 def test_unrecorded_prompts_are_a_caution() -> None:
-    def run(question: str, answer: str) -> list[StepSpec]:
-        return [agent(), model([user(question)], assistant(answer)), output(answer)]
+    def run(question: str, answer: str) -> list[Spec]:
+        return [agent(), model([user(question)], reply(answer)), output(answer)]
 
     lines = brief(diff_of(run("Refund A-1", "Done: A-1."), run("Refund A-2", "Done: A-2.")))
     assert "The system prompts were not recorded" in lines.why
 
 
 def test_unrecorded_model_names_are_a_caution() -> None:
-    def run(question: str, answer: str) -> list[StepSpec]:
+    def run(question: str, answer: str) -> list[Spec]:
         instructions: JSONObject = {"role": "system", "content": "Be brief."}
-        return [agent(), model([instructions, user(question)], assistant(answer), model=""), output(answer)]
+        return [agent(), model([instructions, user(question)], reply(answer), model=""), output(answer)]
 
     lines = brief(diff_of(run("Refund A-1", "Done: A-1."), run("Refund A-2", "Done: A-2.")))
     assert "The model names were not recorded, so differences in them are not visible here." in lines.why
@@ -169,19 +169,19 @@ def test_chance_is_stated_with_repeat_rates() -> None:
     reason = brief(with_evidence(report, [evidence(report)])).why
     assert "Chance is ruled out: 5 of 6 unchanged repeats of the base" in reason
     noise = evidence(report, verdict="noise", confidence="noise", primary=[])
-    never = noise.model_copy(update={"noise": noise.noise.model_copy(update={"base_flips": 6, "p": 1.0})})
-    lines = brief(with_evidence(report, [never]))
+    no_match = noise.model_copy(update={"noise": noise.noise.model_copy(update={"base_flips": 6, "p": 1.0})})
+    lines = brief(with_evidence(report, [no_match]))
     assert "0 of 6 unchanged repeats of the base and 6 of 6 of the candidate came out as recorded (p = 1)" in lines.why
     assert "use a typical run as the base" in lines.next
-    assert with_evidence(report, [never]).attribution.path == []
+    assert with_evidence(report, [no_match]).attribution.path == []
 
 
 def test_skipped_replays_are_counted_apart() -> None:
     report = refund()
     proof = evidence(report)
-    skipped = proof.probes[0].model_copy(update={"outcome": "needs_live", "missing": "no live call is left"})
-    both = proof.model_copy(update={"probes": [*proof.probes, skipped], "replays_cached": 1})
-    lines = brief(with_evidence(report, [both]))
+    skipped_probe = proof.probes[0].model_copy(update={"outcome": "needs_live", "missing": "no live call is left"})
+    two_probes = proof.model_copy(update={"probes": [*proof.probes, skipped_probe], "replays_cached": 1})
+    lines = brief(with_evidence(report, [two_probes]))
     assert "It took 1 replay (0 live), 9 steps re-executed; 1 more could not run." in lines.why
     assert lines.next.endswith("listed below; those that could not run are not needed.")
 
@@ -191,9 +191,9 @@ def test_next_experiment_names_a_button_only_for_replays() -> None:
     repeat = CheapestExperiment(text="Repeat both.", replays=10, live_calls=30, cost_usd=None)
     low = evidence(report, confidence="low", cheapest_experiment=repeat)
     assert brief(with_evidence(report, [low])).next == "Repeat both. In Forkpoint, “Prove it” on this diff does that."
-    stuck = with_evidence(report, [low.model_copy(update={"cheapest_experiment": None})])
-    bare = stuck.attribution.model_copy(update={"cheapest_experiment": ""})
-    assert brief(stuck.model_copy(update={"attribution": bare})).next == "No replay can show more."
+    no_experiment = with_evidence(report, [low.model_copy(update={"cheapest_experiment": None})])
+    bare = no_experiment.attribution.model_copy(update={"cheapest_experiment": ""})
+    assert brief(no_experiment.model_copy(update={"attribution": bare})).next == "No replay can show more."
     manual = evidence(
         report, confidence="medium", cheapest_experiment=repeat.model_copy(update={"text": "Run it.", "replays": 0})
     )
@@ -211,8 +211,8 @@ def test_inconclusive_proof_gives_its_rule() -> None:
 
 
 def test_check_that_did_not_run_has_not_passed() -> None:
-    def with_check(steps: list[StepSpec], **check: str) -> list[StepSpec]:
-        return [*steps, StepSpec(type=StepType.VALIDATOR, name="limits", parent=1, input={}, output="no", **check)]  # type: ignore[arg-type]  # texts only
+    def with_check(steps: list[Spec], **check: str) -> list[Spec]:
+        return [*steps, Spec(type=StepType.VALIDATOR, name="limits", parent=1, input={}, output="no", **check)]  # type: ignore[arg-type]  # texts only
 
     base = with_check(failing_refund(), status="error")
     candidate = with_check(fixed_refund(), reason=Reason.POLICY_FALLBACK)
@@ -235,9 +235,9 @@ def test_recorded_task_verdicts_are_shown() -> None:
 
 
 def test_later_cause_is_not_called_first() -> None:
-    def run(query: str, name: str, answer: str) -> list[StepSpec]:
+    def run(query: str, name: str, answer: str) -> list[Spec]:
         lookup = tool("search", "c1", {"input": query}, "Here it is, all of it.")
-        return [agent(), lookup, model([user("Go on")], assistant(answer), model=name), output(answer)]
+        return [agent(), lookup, model([user("Go on")], reply(answer), model=name), output(answer)]
 
     report = diff_of(run("Bern", "m1", "It rains over there."), run("bern", "m2", "Noon, and cloudless."))
     assert report.attribution.primary is not None
@@ -248,7 +248,7 @@ def test_later_cause_is_not_called_first() -> None:
 
 def test_manual_answer_leaves_nothing_to_explain() -> None:
     candidate = failing_refund()
-    candidate[5] = replace(candidate[5], output={"message": assistant(CONFIRMATION)}, reason=Reason.OPERATOR_OVERRIDE)
+    candidate[5] = replace(candidate[5], output={"message": reply(CONFIRMATION)}, reason=Reason.OPERATOR_OVERRIDE)
     candidate[6] = output(CONFIRMATION)
     lines = brief(diff_of(failing_refund(), candidate, derived=True))
     assert lines.why.startswith("The answer was set by hand")

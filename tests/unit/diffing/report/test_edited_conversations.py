@@ -1,4 +1,4 @@
-"""What holds for reports of conversations that were edited in any way."""
+"""Properties of reports of edited conversations."""
 
 import random
 
@@ -10,7 +10,7 @@ from traces.core.json_types import JSONObject
 
 
 def edited_conversation(seed: int) -> tuple[JSONObject, JSONObject]:
-    """A talk of some turns, and the same after some edits of every kind."""
+    """A conversation of several turns, before and after edits of every kind."""
     rng = random.Random(seed)
     messages = transcripts.generate(seed)
     script = editing.apply_edits(messages, rng.choices(list(editing.EDITS), k=rng.randint(1, 6)), rng)
@@ -18,7 +18,7 @@ def edited_conversation(seed: int) -> tuple[JSONObject, JSONObject]:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_swapping_the_sides_of_edited_conversations_swaps_the_report(seed: int) -> None:
+def test_swapped_conversations_swap_the_report(seed: int) -> None:
     base, candidate = edited_conversation(seed)
     assert essence(pairs.compare_transcripts(base, candidate)) == essence(
         pairs.compare_transcripts(candidate, base), swapped=True
@@ -26,5 +26,5 @@ def test_swapping_the_sides_of_edited_conversations_swaps_the_report(seed: int) 
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_a_conversation_does_not_differ_from_itself(seed: int) -> None:
+def test_conversation_equals_itself(seed: int) -> None:
     assert all(is_empty(pairs.compare_transcripts(messages, messages)) for messages in edited_conversation(seed))

@@ -1,4 +1,4 @@
-"""Reports with the evidence of experiments: what wins, and how it is written down."""
+"""Reports with evidence of proofs: precedence and rendering."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -29,7 +29,7 @@ def report() -> DiffReport:
 
 
 def atom(name: str, **more: object) -> AtomEvidence:
-    given: dict[str, object] = {
+    fields: dict[str, object] = {
         "id": name,
         "parent": None,
         "category": "prompt",
@@ -44,10 +44,10 @@ def atom(name: str, **more: object) -> AtomEvidence:
         "necessary": True,
         "shapley": 1.0,
     }
-    return AtomEvidence.model_validate(given | more)
+    return AtomEvidence.model_validate(fields | more)
 
 
-def evidence(about: DiffReport, **more: object) -> Evidence:
+def evidence(report: DiffReport, **more: object) -> Evidence:
     noise = NoiseGate(
         status="rejected",
         reason="they differ beyond chance",
@@ -76,9 +76,9 @@ def evidence(about: DiffReport, **more: object) -> Evidence:
         run=None,
     )
     inert = Certificate(kind="inert", reason="its step answered the same")
-    given: dict[str, object] = {
+    fields: dict[str, object] = {
         "id": new_id(),
-        "diff": about.id,
+        "diff": report.id,
         "created_at": NOW,
         "question": ANSWER,
         "verdict": "single",
@@ -104,57 +104,57 @@ def evidence(about: DiffReport, **more: object) -> Evidence:
         "stopped": "",
         "cheapest_experiment": None,
     }
-    return Evidence.model_validate(given | more)
+    return Evidence.model_validate(fields | more)
 
 
-def test_what_an_experiment_proved_wins_and_what_was_observed_is_kept() -> None:
+def test_proof_replaces_observation() -> None:
     before = report()
-    shown = with_evidence(before, [evidence(before)])
-    assert (shown.attribution.confidence, shown.attribution.verdict) == ("high", "cause")
-    assert shown.summary == shown.attribution.sentence == "Changing a made the difference."
-    assert shown.observed == before.attribution
-    assert any("Ruled out: changing b <b>" in line for line in shown.attribution.evidence)
+    after = with_evidence(before, [evidence(before)])
+    assert (after.attribution.confidence, after.attribution.verdict) == ("high", "cause")
+    assert after.summary == after.attribution.sentence == "Changing a made the difference."
+    assert after.observed == before.attribution
+    assert any("Ruled out: changing b <b>" in line for line in after.attribution.evidence)
 
 
-def test_the_observed_cause_says_whether_these_two_recordings_alone_show_it() -> None:
+def test_confirmed_cause_states_its_scope() -> None:
     before = report()
     assert before.attribution.primary is not None
-    seen = atom("a", title=before.attribution.primary.title)
-    repeated = evidence(before, atoms=[seen])
-    free = repeated.noise.model_copy(update={"status": "not_needed", "p": None})
-    alone = repeated.model_copy(update={"noise": free})
-    assert " Replays show it both ways: with this change alone" in with_evidence(before, [repeated]).summary
+    cause = atom("a", title=before.attribution.primary.title)
+    with_repeats = evidence(before, atoms=[cause])
+    free = with_repeats.noise.model_copy(update={"status": "not_needed", "p": None})
+    alone = with_repeats.model_copy(update={"noise": free})
+    assert " Replays show it both ways: with this change alone" in with_evidence(before, [with_repeats]).summary
     assert " Replays of these two recordings show it both ways" in with_evidence(before, [alone]).summary
 
 
-def test_other_models_are_named_before_the_cause() -> None:
+def test_other_models_precede_the_cause() -> None:
     before = report()
     assert before.attribution.primary is not None
-    seen = atom("a", title=before.attribution.primary.title)
-    said = f"{OTHER_MODELS}m2 in place of m1. {seen.title} made the difference."
-    shown = with_evidence(before, [evidence(before, atoms=[seen], conclusion=said)])
-    assert shown.summary == shown.attribution.sentence == said
-    assert as_markdown(shown).index("m2 in place of m1") < as_markdown(shown).index("made the difference")
+    cause = atom("a", title=before.attribution.primary.title)
+    conclusion = f"{OTHER_MODELS}m2 in place of m1. {cause.title} made the difference."
+    after = with_evidence(before, [evidence(before, atoms=[cause], conclusion=conclusion)])
+    assert after.summary == after.attribution.sentence == conclusion
+    assert as_markdown(after).index("m2 in place of m1") < as_markdown(after).index("made the difference")
 
 
-def test_observation_does_not_win_over_observation() -> None:
+def test_low_evidence_does_not_replace_observation() -> None:
     before = report()
-    shown = with_evidence(before, [evidence(before, confidence="low")])
-    assert (shown.attribution, shown.observed) == (before.attribution, None)
-    assert len(shown.evidence) == 1
+    after = with_evidence(before, [evidence(before, confidence="low")])
+    assert (after.attribution, after.observed) == (before.attribution, None)
+    assert len(after.evidence) == 1
 
 
-def test_the_newest_answer_to_a_question_counts_and_the_strongest_of_the_questions() -> None:
+def test_newest_and_strongest_evidence_counts() -> None:
     before = report()
     older = evidence(before, conclusion="Old.")
     newer = evidence(before, confidence="medium", conclusion="New.", created_at=NOW + timedelta(hours=1))
     exact = evidence(before, question=ANSWER.model_copy(update={"kind": "answer_exact"}), conclusion="Exact.")
-    shown = with_evidence(before, [older, exact, newer])
-    assert {one.conclusion for one in shown.evidence} == {"New.", "Exact."}
-    assert shown.attribution.sentence == "Exact."
+    after = with_evidence(before, [older, exact, newer])
+    assert {item.conclusion for item in after.evidence} == {"New.", "Exact."}
+    assert after.attribution.sentence == "Exact."
 
 
-def test_noise_is_a_verdict_of_its_own_and_other_questions_are_not_about_the_answer() -> None:
+def test_only_answer_questions_decide() -> None:
     before = report()
     noise = evidence(before, verdict="noise", confidence="noise", primary=[], conclusion="Chance.")
     assert with_evidence(before, [noise]).attribution.verdict == "noise"
@@ -165,10 +165,10 @@ def test_noise_is_a_verdict_of_its_own_and_other_questions_are_not_about_the_ans
     assert not decides(question_key(check), "high")
 
 
-def test_it_is_written_into_markdown_and_html_with_everything_escaped() -> None:
+def test_evidence_is_escaped_in_both_formats() -> None:
     before = report()
-    shown = with_evidence(before, [evidence(before)])
-    markdown, page = as_markdown(shown), as_html(shown)
+    after = with_evidence(before, [evidence(before)])
+    markdown, page = as_markdown(after), as_html(after)
     for text in (markdown, page):
         assert "Proved by replaying" in text
         assert "<b>" not in text.split("Proved by replaying")[1].split("Steps that differ")[0]
@@ -180,27 +180,27 @@ def test_it_is_written_into_markdown_and_html_with_everything_escaped() -> None:
     assert "Proved by replaying" not in as_markdown(before) + as_html(before)
 
 
-def test_nothing_is_called_proved_that_no_replay_has_shown() -> None:
+def test_titles_claim_only_what_replays_showed() -> None:
     before = report()
     low = as_markdown(with_evidence(before, [evidence(before, confidence="low")]))
     assert "## Tested by replaying: one change is the cause, as far as tested" in low
-    untested = atom("a", sufficient=None, necessary=None, shapley=None)
-    noise = evidence(before, verdict="noise", confidence="noise", primary=[], atoms=[untested], interactions=[])
-    told = as_markdown(with_evidence(before, [noise]))
-    assert "## Tested by replaying: no cause found: within chance" in told
-    assert "- No cause named: " in told
-    assert "| not tested | not tested |  |" in told
+    untested_atom = atom("a", sufficient=None, necessary=None, shapley=None)
+    noise = evidence(before, verdict="noise", confidence="noise", primary=[], atoms=[untested_atom], interactions=[])
+    text = as_markdown(with_evidence(before, [noise]))
+    assert "## Tested by replaying: no cause found: within chance" in text
+    assert "- No cause named: " in text
+    assert "| not tested | not tested |  |" in text
     unmade = noise.model_copy(update={"replays_cached": 0, "probes": []})
     assert "## Nothing was replayed: no cause found" in as_markdown(with_evidence(before, [unmade]))
 
 
-def test_repeats_are_told_by_all_that_they_came_to_and_a_probe_that_did_not_run_as_such() -> None:
+def test_repeats_list_all_outcomes() -> None:
     before = report()
-    [made] = evidence(before).probes
-    mixed = made.model_copy(
+    [probe] = evidence(before).probes
+    repeats = probe.model_copy(
         update={"purpose": "repeat", "applied": [], "repeats": 5, "said": "3 as in the base, 2 other"}
     )
-    unmade = made.model_copy(update={"outcome": "needs_live", "missing": "no live call is left"})
-    told = as_markdown(with_evidence(before, [evidence(before, probes=[mixed, unmade])]))
-    assert "| 5 times the base again, unchanged | 3 as in the base, 2 other |  |" in told
-    assert "| did not run | no live call is left |" in told
+    unmade = probe.model_copy(update={"outcome": "needs_live", "missing": "no live call is left"})
+    text = as_markdown(with_evidence(before, [evidence(before, probes=[repeats, unmade])]))
+    assert "| 5 times the base again, unchanged | 3 as in the base, 2 other |  |" in text
+    assert "| did not run | no live call is left |" in text

@@ -8,13 +8,13 @@ from diffing.compare.run_side import Side, SideStep
 from diffing.report.scores import determinism, reading, regression_score, tool_accuracy
 from diffing.schemas.report import DiffReport, ToolAccuracy
 from tests.support.comparing import (
-    StepSpec,
+    Spec,
     Store,
     agent,
-    assistant,
     diff_of,
     model,
     output,
+    reply,
     report_of,
     side_of,
     tool,
@@ -56,23 +56,23 @@ def test_readings(ars: float, words: str) -> None:
     assert reading(ars) == words
 
 
-def turns(*answers: str) -> list[StepSpec]:
+def turns(*answers: str) -> list[Spec]:
     return [
         agent(),
         *(
-            StepSpec(
+            Spec(
                 type=StepType.TURN,
                 name="turn",
                 parent=1,
                 input={"messages": [user(f"question {n}")]},
-                output={"message": assistant(answer)},
+                output={"message": reply(answer)},
             )
             for n, answer in enumerate(answers)
         ),
     ]
 
 
-def test_an_interaction_that_one_side_lacks_scores_nothing() -> None:
+def test_unpaired_interaction_scores_zero() -> None:
     assert diff_of(turns("a", "b", "c"), turns("a")).scores.output_similarity == pytest.approx(1 / 3, abs=1e-4)
 
 
@@ -81,7 +81,7 @@ def test_equal_answers_need_no_method() -> None:
     assert (scores.ars, scores.ars_reading, scores.similarity_method) == (1.0, "excellent", "identical")
 
 
-def calls(*arguments: int) -> list[StepSpec]:
+def calls(*arguments: int) -> list[Spec]:
     return [agent(), *(tool("get", "c1", {"id": n}, {"n": n}) for n in arguments), output("done")]
 
 
@@ -90,11 +90,11 @@ def tools(report: DiffReport) -> tuple[int, int, int, int]:
     return counts.total_original, counts.used_original, counts.new, counts.unused
 
 
-def test_each_recorded_call_is_used_once() -> None:
+def test_recorded_call_counts_once() -> None:
     assert tools(diff_of(calls(1, 1, 2), calls(1, 2, 2))) == (3, 2, 1, 1)
 
 
-def test_a_semantic_hit_used_its_original() -> None:
+def test_semantic_hit_counts_its_original() -> None:
     base, candidate = calls(1), calls(9)
     candidate[1] = replace(candidate[1], reason="cache_hit_semantic_match")
     assert tools(diff_of(base, candidate)) == (1, 1, 0, 0)
@@ -102,7 +102,7 @@ def test_a_semantic_hit_used_its_original() -> None:
 
 def test_configuration_score() -> None:
     def step(name: str) -> SideStep:
-        return side_of([model([user("Hi")], assistant("Hello"), model=name)], Store()).steps[0]
+        return side_of([model([user("Hi")], reply("Hello"), model=name)], Store()).steps[0]
 
     base: JSONObject = {"parameters": {"temperature": 0.0, "seed": 42}}
     warmer: JSONObject = {"parameters": {"temperature": 0.5, "seed": 42}}
@@ -114,41 +114,41 @@ def test_configuration_score() -> None:
     assert determinism((step("m"), None), (step("m"), None)) == 0.75  # unknown is not agreement
 
 
-def timed(side: Side, duration: float, cost: float) -> Side:
+def with_times(side: Side, duration: float, cost: float) -> Side:
     return replace(side, steps=[replace(step, duration_ms=duration, cost_usd=cost) for step in side.steps])
 
 
-def test_small_differences_of_time_and_cost_do_not_count() -> None:
+def test_small_time_and_cost_differences_are_ignored() -> None:
     store = Store()
     base, candidate = side_of(calls(1), store), side_of(calls(1), store)
-    slow = report_of(timed(base, 100, 0.01), timed(candidate, 110, 0.01005), store)
-    slower = report_of(timed(base, 100, 0.01), timed(candidate, 111, 0.0102), store)
-    from_nothing = report_of(timed(base, 0, 0.01), timed(candidate, 500, 0.01), store)
+    slow = report_of(with_times(base, 100, 0.01), with_times(candidate, 110, 0.01005), store)
+    slower = report_of(with_times(base, 100, 0.01), with_times(candidate, 111, 0.0102), store)
+    from_nothing = report_of(with_times(base, 0, 0.01), with_times(candidate, 500, 0.01), store)
     assert (slow.deltas.duration_changes, slow.deltas.cost_changes) == (0, 0)
     assert (slower.deltas.duration_changes, slower.deltas.cost_changes) == (3, 3)
     assert from_nothing.deltas.duration_changes == 3
     assert all(pair.relation == "same" for pair in slower.pairs)
 
 
-def test_a_turn_without_an_output_of_its_own_answers_with_its_last_model_step() -> None:
-    def run(text: str, *, recorded: bool) -> list[StepSpec]:
-        head = StepSpec(
+def test_turn_without_output_uses_last_model() -> None:
+    def run(text: str, *, recorded: bool) -> list[Spec]:
+        head = Spec(
             type=StepType.TURN,
             name="turn",
             parent=1,
             input={"messages": [user("Where is it?")]},
-            output={"message": assistant(text)} if recorded else None,
+            output={"message": reply(text)} if recorded else None,
         )
-        return [agent(), head, replace(model([user("Where is it?")], assistant(text)), parent=2)]
+        return [agent(), head, replace(model([user("Where is it?")], reply(text)), parent=2)]
 
     scores = diff_of(run("In Bern.", recorded=True), run("In Bern.", recorded=False)).scores
     assert scores.output_similarity == 1.0
 
 
-def test_scores_that_came_with_a_file_stand_beside_ours() -> None:
+def test_imported_scores_are_reported() -> None:
     store = Store()
     base, candidate = side_of(calls(1), store), side_of(calls(1), store)
-    told = replace(candidate, run=replace(candidate.run, metadata={"imported_scores": {"ars": 0.825}}))
-    report = report_of(base, told, store)
+    candidate_with_scores = replace(candidate, run=replace(candidate.run, metadata={"imported_scores": {"ars": 0.825}}))
+    report = report_of(base, candidate_with_scores, store)
     assert report.scores.imported == {"candidate": {"ars": 0.825}}
     assert not report.sections.run.items

@@ -78,8 +78,8 @@ ANSWERS = [
     )
     for kind in AnswerChange
 ]
-EDITED = Answer(kind=AnswerChange.EDIT, base="rejected", candidate="accepted")
-UNANSWERED = Answer(kind=AnswerChange.NOT_RUN, tool="get_order", reason=StepReason.POLICY_FALLBACK)
+EDIT_ANSWER = Answer(kind=AnswerChange.EDIT, base="rejected", candidate="accepted")
+NO_RECORDED_ANSWER = Answer(kind=AnswerChange.NOT_RUN, tool="get_order", reason=StepReason.POLICY_FALLBACK)
 CALLS = [Call(kind=kind, tool="issue_refund", argument="amount", base="4200", candidate="42") for kind in CallChange]
 RESULTS = [
     Result(kind=kind, tool="issue_refund", field="status", base="rejected", candidate="accepted")
@@ -90,7 +90,7 @@ RESULTS = [
 def verdicts() -> Iterator[Verdict]:
     """Every verdict with every figure that changes its sentence."""
     two, many = Changes(titles=(PROMPT, MODEL)), Changes(titles=(PROMPT, MODEL, MODEL), more=2)
-    story = Consequence(call=CALLS[2], result=RESULTS[0], answer=EDITED)
+    story = Consequence(call=CALLS[2], result=RESULTS[0], answer=EDIT_ANSWER)
     yield NoDifference()
     yield from (NoEffect(steps=1), NoEffect(steps=2), NoEffect(steps=2, change=PROMPT))
     yield from (NoEffect(steps=2, change=PROMPT, more=1), NoEffect(steps=1, change=PROMPT, more=2))
@@ -105,21 +105,21 @@ def verdicts() -> Iterator[Verdict]:
             candidate=2,
             step=3,
             divergence=divergence,
-            answer=EDITED,
+            answer=EDIT_ANSWER,
             step_type="tool",
         )
-    yield JointChange(count=2, changes=two, answer=EDITED)
-    yield JointChange(count=5, changes=many, answer=EDITED, has_resampling=True)
-    yield ManualAnswer(step=STEP, answer=EDITED)
-    yield ConfigurationDiffers(settings="version 1 → 2", change=PROMPT, answer=EDITED)
-    for suspected in (False, True):
-        yield SingleCause(change=PROMPT, consequence=story, is_suspicion=suspected)
+    yield JointChange(count=2, changes=two, answer=EDIT_ANSWER)
+    yield JointChange(count=5, changes=many, answer=EDIT_ANSWER, has_resampling=True)
+    yield ManualAnswer(step=STEP, answer=EDIT_ANSWER)
+    yield ConfigurationDiffers(settings="version 1 → 2", change=PROMPT, answer=EDIT_ANSWER)
+    for is_suspicion in (False, True):
+        yield SingleCause(change=PROMPT, consequence=story, is_suspicion=is_suspicion)
     yield SingleCause(change=PROMPT, consequence=story, is_suspicion=True, has_data_flow=False)
     yield SingleCause(change=PROMPT, consequence=story, is_suspicion=True, open_changes=Changes(titles=(MODEL,)))
     for call in CALLS:
-        yield SingleCause(change=PROMPT, consequence=Consequence(call=call, answer=EDITED), is_suspicion=False)
+        yield SingleCause(change=PROMPT, consequence=Consequence(call=call, answer=EDIT_ANSWER), is_suspicion=False)
     for result in RESULTS:
-        yield SingleCause(change=PROMPT, consequence=Consequence(result=result, answer=EDITED), is_suspicion=False)
+        yield SingleCause(change=PROMPT, consequence=Consequence(result=result, answer=EDIT_ANSWER), is_suspicion=False)
     for answer in ANSWERS:
         for first in (None, CALLS[0]):
             yield SingleCause(change=PROMPT, consequence=Consequence(answer=answer, call=first), is_suspicion=False)
@@ -136,7 +136,7 @@ def evidence() -> Iterator[Evidence]:
 
 def attribution_lines() -> Iterator[str]:
     yield from map(attribution.sentence, verdicts())
-    yield from map(consequences.statement, [*ANSWERS, replace(EDITED, base=""), UNANSWERED])
+    yield from map(consequences.statement, [*ANSWERS, replace(EDIT_ANSWER, base=""), NO_RECORDED_ANSWER])
     yield from map(attribution.evidence, evidence())
     reason = Reason(kind=ReasonKind.PROMPT)
     yield from (attribution.description(STEP, more, reason) for more in (0, 1, 2))
@@ -187,12 +187,12 @@ def pair(base: SideStep | None, candidate: SideStep | None) -> Pair:
     )
 
 
-BOTH = pair(step(), step())
+TOOL_PAIR = pair(step(), step())
 LONG = "Please answer every customer in one short and friendly sentence that they understand. " * 2
 
 
 def facet(
-    kind: str, base: JSONValue, candidate: JSONValue, *messages: MessagePair, at: Pair = BOTH, **more: str
+    kind: str, base: JSONValue, candidate: JSONValue, *messages: MessagePair, at: Pair = TOOL_PAIR, **more: str
 ) -> Facet:
     form = "messages" if messages else "text" if isinstance(base, str) else more.get("form", "values")
     section: SectionName = "tool"
@@ -254,9 +254,9 @@ def facets() -> Iterator[Facet]:
 def documents() -> Iterator[Facet]:
     """Every way in which the documents of a retrieval differ."""
     a, b, c = (document(name, f"{name} applies.") for name in "abc")
-    rescored: JSONObject = {**a, "score": 0.5}
+    other_score: JSONObject = {**a, "score": 0.5}
     lists: list[tuple[list[JSONValue], list[JSONValue]]] = [
-        ([a], [rescored]),
+        ([a], [other_score]),
         ([a], [b]),
         ([a], [a, b]),
         ([a, b], [a]),
@@ -282,35 +282,35 @@ def results() -> Iterator[Facet]:
     for status in (StepStatus.ERROR, StepStatus.TIMEOUT, StepStatus.DENIED):
         yield facet("result", {"a": 1}, None, at=pair(step(), step(status=status)))
         yield facet("result", None, {"a": 1}, at=pair(step(status=status), step()))
-    blocked = step(reason=StepReason.SIDE_EFFECT_BLOCKED)
-    yield facet("result", {"a": 1}, {"a": 2}, at=pair(step(), blocked))
-    yield facet("result", {"a": 1}, {"a": 2}, at=pair(blocked, step()))
+    idle_step = step(reason=StepReason.SIDE_EFFECT_BLOCKED)
+    yield facet("result", {"a": 1}, {"a": 2}, at=pair(step(), idle_step))
+    yield facet("result", {"a": 1}, {"a": 2}, at=pair(idle_step, step()))
 
 
 def calls() -> Iterator[Facet]:
     """Every way in which the calls that a model requests differ."""
     pay: JSONValue = [{"name": "pay", "arguments": {"amount": 1, "note": "x"}}]
-    again: JSONValue = [{"name": "pay", "arguments": {"amount": 2, "to": "me"}}]
-    other: JSONValue = [{"name": "refund", "arguments": {}}]
-    for base, candidate in ((pay, again), (pay, other), ([], pay), (pay, [])):
+    same_call: JSONValue = [{"name": "pay", "arguments": {"amount": 2, "to": "me"}}]
+    other_call: JSONValue = [{"name": "refund", "arguments": {}}]
+    for base, candidate in ((pay, same_call), (pay, other_call), ([], pay), (pay, [])):
         yield facet("tool calls", base, candidate)
 
 
 def change_lines() -> Iterator[str]:
-    for each in facets():
-        yield changes.facet_phrase(each)
-        yield changes.facet_note(each)
+    for item in facets():
+        yield changes.facet_phrase(item)
+        yield changes.facet_note(item)
     yield from map(changes.facet_note, calls())
-    yield changes.resampling_phrase(BOTH)
+    yield changes.resampling_phrase(TOOL_PAIR)
     steps = [
         step(summary="It was sent."),
         step(StepType.MODEL, "chat", summary="It was sent."),
         step(StepType.MODEL, "chat"),
     ]
     for alone in steps:
-        for one in (pair(alone, None), pair(None, alone)):
-            yield changes.unpaired_phrase(one)
-            yield changes.unpaired_note(one)
+        for single in (pair(alone, None), pair(None, alone)):
+            yield changes.unpaired_phrase(single)
+            yield changes.unpaired_note(single)
     yield from changes.METHODS.values()
     yield from (changes.join_effect("amount 1 → 2", effect) for effect in ("", "requests pay", "“a” → “b”"))
 
@@ -331,14 +331,14 @@ MISSING = "step 3 would need a live call"
 
 def conclusions() -> Iterator[Conclusion]:
     """Every conclusion with every figure that changes its sentence."""
-    several = {
+    several_causes = {
         ConclusionKind.JOINT,
         ConclusionKind.ALL_NECESSARY,
         ConclusionKind.NOT_ALONE,
         ConclusionKind.ONE_OF_THESE,
     }
     for kind in ConclusionKind:
-        sets = ((PROMPT, MODEL),) if kind in several else ((PROMPT,), (MODEL,))
+        sets = ((PROMPT, MODEL),) if kind in several_causes else ((PROMPT,), (MODEL,))
         yield Conclusion(kind=kind, gate=GATE, sets=sets, reason=MISSING)
     for kind in (ConclusionKind.ALL_NECESSARY, ConclusionKind.NOT_ALONE):
         yield Conclusion(kind=kind, gate=GATE, sets=((PROMPT,),))

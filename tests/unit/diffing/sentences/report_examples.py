@@ -85,13 +85,13 @@ def compared_lines() -> Iterator[str]:
         yield briefs.compared_runs(RunRelation.REPLAY, run(state=state), run(state=state))
     for success in (True, False):
         end = RunEnd(state=RunState.COMPLETED, success=success, points="reward 1")
-        evaluated = BriefRun(app="desk", is_replay=False, end=end)
-        yield briefs.compared_runs(RunRelation.RECORDINGS, evaluated, evaluated)
+        run_with_verdict = BriefRun(app="desk", is_replay=False, end=end)
+        yield briefs.compared_runs(RunRelation.RECORDINGS, run_with_verdict, run_with_verdict)
     yield from (briefs.untested_step(UntestedStep(number=8, name="validator limits", side=side)) for side in SIDES)
 
 
 def section_lines() -> Iterator[str]:
-    unpaired = UnpairedCounts(noun="call", candidate_only=1, base_only=2, moves=1)
+    unpaired_counts = UnpairedCounts(noun="call", candidate_only=1, base_only=2, moves=1)
     none = UnpairedCounts(noun="call")
     yield from map(summaries.section_state, SectionState)
     yield from (
@@ -100,16 +100,16 @@ def section_lines() -> Iterator[str]:
     documents = {"added": 1, "removed": 1, "moved": 2, "reworded": 1, "rescored": 3}
     yield from (summaries.document_changes(1, documents), summaries.document_changes(2, {"added": 1}))
     yield summaries.same_documents("Changing search's top_k from 1 to 2")
-    yield summaries.unpaired_steps(unpaired)
+    yield summaries.unpaired_steps(unpaired_counts)
     yield from (
-        summaries.tool_changes({"arguments": 1, "result": 2, "status": 1}, unpaired),
+        summaries.tool_changes({"arguments": 1, "result": 2, "status": 1}, unpaired_counts),
         summaries.tool_changes({}, none),
     )
     yield from (
         summaries.model_changes([MODEL], 1, 3, none),
-        summaries.model_changes([], 2, 3, unpaired),
+        summaries.model_changes([], 2, 3, unpaired_counts),
         summaries.model_changes([MODEL], 0, 1, none),
-        summaries.model_changes([MODEL], 0, 0, unpaired),
+        summaries.model_changes([MODEL], 0, 0, unpaired_counts),
     )
     yield from (summaries.answer_similarity("similar", 0.71, method) for method in METHODS)
     yield from map(summaries.only_answer, SIDES)

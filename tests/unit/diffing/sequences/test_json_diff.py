@@ -18,13 +18,13 @@ VALUES = st.recursive(
 )
 
 
-def test_a_changed_argument_is_named_by_pointer() -> None:
+def test_changed_argument_has_a_pointer() -> None:
     assert value_changes({"amount": 4200, "order": {"id": 1}}, {"amount": 42, "order": {"id": 1}}) == [
         Change("/amount", "changed", 4200, 42)
     ]
 
 
-def test_an_inserted_item_is_one_difference() -> None:
+def test_inserted_item_is_one_difference() -> None:
     assert value_changes([1, 2, 3], [1, 9, 2, 3]) == [Change("/1", "added", None, 9)]
 
 
@@ -32,7 +32,7 @@ def test_an_inserted_item_is_one_difference() -> None:
     ("base", "candidate", "differs"),
     [(1, 1.0, False), (1, "1", True), (True, 1, True), (None, 0, True), (None, "", True), (0.0, -0.0, False)],
 )
-def test_types_count_and_ways_to_write_a_number_do_not(base: Any, candidate: Any, differs: bool) -> None:
+def test_types_count_but_number_notation_does_not(base: Any, candidate: Any, differs: bool) -> None:
     assert bool(value_changes({"x": base}, {"x": candidate})) is differs
 
 
@@ -40,30 +40,30 @@ def test_keys_with_slashes_are_escaped() -> None:
     assert value_changes({"a/b~c": 1}, {"a/b~c": 2})[0].path == "/a~1b~0c"
 
 
-def test_a_null_that_appears_is_an_addition() -> None:
+def test_new_null_is_an_addition() -> None:
     assert value_changes({}, {"x": None}) == [Change("/x", "added", None, None)]
 
 
-def test_json_in_a_text_is_opened_and_other_texts_are_not() -> None:
+def test_only_json_texts_are_parsed() -> None:
     assert parse_embedded_json('{"a": 1}') == {"a": 1}
     assert parse_embedded_json("[not json") == "[not json"
     assert parse_embedded_json("42") == "42"
 
 
-def test_the_number_of_differences_is_bounded() -> None:
+def test_number_of_differences_is_limited() -> None:
     assert len(value_changes(list(range(1000)), list(range(1000, 2000)), limit=50)) == 50
 
 
 @given(VALUES)
-def test_a_value_does_not_differ_from_itself(value: Any) -> None:
+def test_value_equals_itself(value: Any) -> None:
     assert value_changes(value, deepcopy(value)) == []
 
 
 @given(VALUES, VALUES)
-def test_swapping_the_sides_swaps_additions_and_removals(base: Any, candidate: Any) -> None:
-    there, back = value_changes(base, candidate), value_changes(candidate, base)
-    assert sum(c.op == "added" for c in there) == sum(c.op == "removed" for c in back)
-    assert sum(c.op == "changed" for c in there) == sum(c.op == "changed" for c in back)
+def test_swapped_values_swap_additions_and_removals(base: Any, candidate: Any) -> None:
+    changes, back = value_changes(base, candidate), value_changes(candidate, base)
+    assert sum(c.op == "added" for c in changes) == sum(c.op == "removed" for c in back)
+    assert sum(c.op == "changed" for c in changes) == sum(c.op == "changed" for c in back)
 
 
 def test_sets_have_no_order() -> None:

@@ -1,4 +1,4 @@
-"""Words that went and words that came."""
+"""Word-level diffs of texts."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +10,7 @@ WORDS = st.lists(
 ).map(" ".join)
 
 
-def test_an_added_sentence_is_one_insertion() -> None:
+def test_added_sentence_is_one_insertion() -> None:
     spans = word_diff("Be brief.", "Be brief. Amounts are in euros.")
     assert [(span.op, span.text) for span in spans] == [
         ("equal", "Be brief."),
@@ -18,43 +18,43 @@ def test_an_added_sentence_is_one_insertion() -> None:
     ]
 
 
-def test_small_equal_words_between_two_changes_are_not_left_standing() -> None:
+def test_short_equal_stretches_join_changes() -> None:
     spans = word_diff("I could not refund it", "You may a refunded card")
     assert [span.op for span in spans] == ["delete", "insert"]
 
 
-def test_differences_that_nobody_sees_are_none() -> None:
+def test_invisible_differences_are_ignored() -> None:
     assert normalise("Caf\u0065\u0301  here \r\nnow \n") == normalise("Caf\u00e9 here\nnow")
 
 
-def test_indentation_is_kept() -> None:
+def test_indentation_is_preserved() -> None:
     assert normalise("if x:\n    y  z") == "if x:\n    y z"
 
 
-def test_a_long_text_is_compared_in_windows() -> None:
+def test_long_text_is_compared_in_windows() -> None:
     base = " ".join(str(n) for n in range(30_000))
     spans = word_diff(base, base.replace(" 15000 ", " fifteen "))
     assert deleted_text(spans) == "15000"
     assert inserted_text(spans) == "fifteen"
 
 
-def test_shortened_cuts_after_a_word() -> None:
+def test_shorten_cuts_after_a_word() -> None:
     assert shorten("one two three four", 12) == "one two…"
 
 
 @given(WORDS, WORDS)
-def test_the_spans_spell_both_texts(base: str, candidate: str) -> None:
+def test_spans_reproduce_both_texts(base: str, candidate: str) -> None:
     spans = word_diff(base, candidate)
     assert "".join(span.text for span in spans if span.op != "insert") == base
     assert "".join(span.text for span in spans if span.op != "delete") == candidate
 
 
 @given(WORDS, WORDS)
-def test_swapping_the_sides_swaps_the_spans(base: str, candidate: str) -> None:
-    there, back = word_diff(base, candidate), word_diff(candidate, base)
-    assert (inserted_text(there), deleted_text(there)) == (deleted_text(back), inserted_text(back))
+def test_swapped_texts_swap_the_spans(base: str, candidate: str) -> None:
+    spans, back = word_diff(base, candidate), word_diff(candidate, base)
+    assert (inserted_text(spans), deleted_text(spans)) == (deleted_text(back), inserted_text(back))
 
 
 @given(st.text(max_size=80))
-def test_normalising_twice_is_normalising_once(text: str) -> None:
+def test_normalisation_is_idempotent(text: str) -> None:
     assert normalise(normalise(text)) == normalise(text)

@@ -7,14 +7,14 @@ from replay.proofs.changes.overrides import RunPair
 from replay.proofs.changes.roots import roots
 from tests.support.comparing import (
     PROMPT,
-    StepSpec,
+    Spec,
     agent,
-    assistant,
-    assistant_call,
     model,
     output,
+    reply,
     system,
     tool,
+    tool_call,
     tool_message,
     user,
 )
@@ -27,7 +27,7 @@ PAY: JSONObject = {"name": "issue_refund", "description": "Pays money back."}
 MODELS = {"match": {"type": "model"}}
 
 
-def separate(base: list[StepSpec], candidate: list[StepSpec]) -> Changes:
+def separate(base: list[Spec], candidate: list[Spec]) -> Changes:
     examination = examine_runs(base, candidate)
     by_id = {change.atom.id: change for change in roots(examination)}
     return Changes(
@@ -37,12 +37,10 @@ def separate(base: list[StepSpec], candidate: list[StepSpec]) -> Changes:
     )
 
 
-def run(answer: str, *, prompt: str | None = PROMPT, **request: Any) -> list[StepSpec]:
+def run(answer: str, *, prompt: str | None = PROMPT, **request: Any) -> list[Spec]:
     """One answer of a model to a request with these fields."""
     input: JSONObject = {"messages": [*([system(prompt)] if prompt else []), user("Hello?")], **request}
-    call = StepSpec(
-        type=StepType.MODEL, name="chat", parent=1, model="m1", input=input, output={"message": assistant(answer)}
-    )
+    call = Spec(type=StepType.MODEL, name="chat", parent=1, model="m1", input=input, output={"message": reply(answer)})
     return [agent(), call, output(answer)]
 
 
@@ -108,20 +106,20 @@ def test_system_prompt_of_one_run_is_removable() -> None:
 
 
 def test_system_messages_are_edited_separately() -> None:
-    def two(second: str, answer: str) -> list[StepSpec]:
-        return [agent(), model([system(PROMPT), system(second), user("Hello?")], assistant(answer)), output(answer)]
+    def two(second: str, answer: str) -> list[Spec]:
+        return [agent(), model([system(PROMPT), system(second), user("Hello?")], reply(answer)), output(answer)]
 
     applied_entries, _ = ways(separate(two("Be kind.", "No."), two("Be brief.", "Yes.")))
     edit = {"op": "replace", "index": 1, "role": "system", "content": "Be brief."}
     assert applied_entries == [{"match": {"step": 2}, "messages": [edit]}]
 
 
-def examples(*messages: JSONObject, answer: str) -> list[StepSpec]:
-    return [agent(), model([system(PROMPT), *messages, user("Hello?")], assistant(answer)), output(answer)]
+def examples(*messages: JSONObject, answer: str) -> list[Spec]:
+    return [agent(), model([system(PROMPT), *messages, user("Hello?")], reply(answer)), output(answer)]
 
 
 def test_call_and_result_are_one_change() -> None:
-    messages = [assistant_call("c1", "get_order", id="A-1"), tool_message("c1", "lost")]
+    messages = [tool_call("c1", "get_order", id="A-1"), tool_message("c1", "lost")]
     changes = separate(examples(answer="No."), examples(*messages, answer="Yes."))
     [change] = changes.changes.values()
     applied_entries, reverted_entries = ways(changes)
@@ -141,10 +139,10 @@ def test_call_and_result_are_one_change() -> None:
 
 
 def test_earlier_edits_are_repeated_at_later_steps() -> None:
-    def talk(first: str, second: str, answer: str) -> list[StepSpec]:
+    def talk(first: str, second: str, answer: str) -> list[Spec]:
         opening = [system(PROMPT), user(first)]
-        continuation = [*opening, assistant("Yes?"), user("Where is it?"), system(second)]
-        return [agent(), model(opening, assistant("Yes?")), model(continuation, assistant(answer)), output(answer)]
+        continuation = [*opening, reply("Yes?"), user("Where is it?"), system(second)]
+        return [agent(), model(opening, reply("Yes?")), model(continuation, reply(answer)), output(answer)]
 
     changes = separate(talk("Hello?", "Be kind.", "No."), talk("Hi!", "Be brief.", "Yes."))
     applied_entries, _ = ways(changes)
@@ -152,12 +150,12 @@ def test_earlier_edits_are_repeated_at_later_steps() -> None:
     assert edits == {2: ["Hi!"], 3: ["Hi!", "Be brief."]}
 
 
-def code_calls_tool(arguments: JSONObject, result: str, answer: str) -> list[StepSpec]:
+def code_calls_tool(arguments: JSONObject, result: str, answer: str) -> list[Spec]:
     """The agent's code calls a tool and passes the result to the model."""
     return [
         agent(),
         tool("lookup", "", arguments, result),
-        model([system(PROMPT), user(f"It says: {result}")], assistant(answer)),
+        model([system(PROMPT), user(f"It says: {result}")], reply(answer)),
         output(answer),
     ]
 
@@ -175,10 +173,10 @@ def test_changed_tool_arguments_are_overridden() -> None:
     assert dump_profile(changes, first.id) == [{"match": {"step": 2}, "arguments": {"id": 2, "deep": False}}]
 
 
-def search_runs(*texts: str, answer: str) -> list[StepSpec]:
+def search_runs(*texts: str, answer: str) -> list[Spec]:
     """Puts the results of each search into a message of its own."""
     steps = [
-        StepSpec(
+        Spec(
             type=StepType.RETRIEVAL,
             name=f"library {at}",
             parent=1,
@@ -188,7 +186,7 @@ def search_runs(*texts: str, answer: str) -> list[StepSpec]:
         for at, text in enumerate(texts)
     ]
     messages = [user(f"Context: {text}") for text in texts]
-    return [agent(), *steps, model([system(PROMPT), *messages, user("How long?")], assistant(answer)), output(answer)]
+    return [agent(), *steps, model([system(PROMPT), *messages, user("How long?")], reply(answer)), output(answer)]
 
 
 RULES = "Refunds take fourteen days after the parcel was lost."
@@ -207,12 +205,12 @@ def test_unpaired_step_is_tested_by_its_output() -> None:
 
 
 def test_unpaired_steps_with_one_target_are_joined() -> None:
-    def joined_message(*atoms: str, answer: str) -> list[StepSpec]:
+    def joined_message(*atoms: str, answer: str) -> list[Spec]:
         steps = search_runs(*atoms, answer=answer)
         content = "Context: " + "\n".join(atoms)
         return [
             *steps[:-2],
-            model([system(PROMPT), user(content), user("How long?")], assistant(answer)),
+            model([system(PROMPT), user(content), user("How long?")], reply(answer)),
             output(answer),
         ]
 
@@ -232,10 +230,8 @@ def test_unpaired_step_without_data_flow_is_untestable() -> None:
 
 
 def test_unpaired_step_used_by_code_is_untestable() -> None:
-    def with_validator(*texts: str, answer: str) -> list[StepSpec]:
-        check = StepSpec(
-            type=StepType.VALIDATOR, name="guard", parent=1, input={"texts": [*texts]}, output={"ok": True}
-        )
+    def with_validator(*texts: str, answer: str) -> list[Spec]:
+        check = Spec(type=StepType.VALIDATOR, name="guard", parent=1, input={"texts": [*texts]}, output={"ok": True})
         steps = search_runs(*texts, answer=answer)
         return [*steps[:-1], check, steps[-1]]
 
@@ -245,16 +241,16 @@ def test_unpaired_step_used_by_code_is_untestable() -> None:
 
 
 def test_unpaired_turn_is_untestable_without_its_messages() -> None:
-    def talk(*turns: str, answer: str) -> list[StepSpec]:
+    def talk(*turns: str, answer: str) -> list[Spec]:
         history = [system(PROMPT), user("Hello?")]
-        steps = [agent(), model(list(history), assistant("Good morning to you, what can I do for you today?"))]
-        history.append(assistant("Good morning to you, what can I do for you today?"))
+        steps = [agent(), model(list(history), reply("Good morning to you, what can I do for you today?"))]
+        history.append(reply("Good morning to you, what can I do for you today?"))
         for turn in turns:
             history.append(user(turn))
-            steps.append(model(list(history), assistant(f"I have heard that you say this to me: {turn}")))
-            history.append(assistant(f"I have heard that you say this to me: {turn}"))
+            steps.append(model(list(history), reply(f"I have heard that you say this to me: {turn}")))
+            history.append(reply(f"I have heard that you say this to me: {turn}"))
         history.append(user("Where is it?"))
-        return [*steps, model(list(history), assistant(answer)), output(answer)]
+        return [*steps, model(list(history), reply(answer)), output(answer)]
 
     changes = separate(talk(answer="No."), talk("It is blue and broken.", answer="Yes."))
     [reason] = [change.atom.why_not for change in changes.changes.values() if change.atom.category == "structure"]

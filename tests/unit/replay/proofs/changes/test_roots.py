@@ -11,18 +11,18 @@ from replay.proofs.counterfactual.coupling import Coupling, RecordedAnswer
 from tests.support.comparing import (
     FIX,
     PROMPT,
-    StepSpec,
+    Spec,
     Store,
     agent,
-    assistant,
-    assistant_call,
     failing_refund,
     fixed_refund,
     model,
     output,
+    reply,
     side_of,
     system,
     tool,
+    tool_call,
     tool_message,
     user,
 )
@@ -91,7 +91,7 @@ def test_parts_mix_the_two_values() -> None:
     assert dump_profile(changes) == [before]
 
 
-def examine_runs(base: list[StepSpec], candidate: list[StepSpec]) -> Examination:
+def examine_runs(base: list[Spec], candidate: list[Spec]) -> Examination:
     store = Store()
     return examine(
         side_of(base, store),
@@ -100,7 +100,7 @@ def examine_runs(base: list[StepSpec], candidate: list[StepSpec]) -> Examination
     )
 
 
-def separate(base: list[StepSpec], candidate: list[StepSpec]) -> Changes:
+def separate(base: list[Spec], candidate: list[Spec]) -> Changes:
     return Changes(changes={change.atom.id: change for change in roots(examine_runs(base, candidate))}, lattice=False)
 
 
@@ -114,14 +114,12 @@ def test_roots_turn_one_recording_into_the_other() -> None:
     assert dump_profile(changes, side="candidate") == [{**entry, "prompt": {"system": PROMPT}}]
 
 
-def run(
-    *, question: str = "Where is it?", temperature: float = 0.0, state: str = "lost", answer: str
-) -> list[StepSpec]:
+def run(*, question: str = "Where is it?", temperature: float = 0.0, state: str = "lost", answer: str) -> list[Spec]:
     messages = [system(PROMPT), user(question)]
     return [
         agent(),
         tool("get_order", "c0", {"id": 1}, {"state": state}),
-        model(messages, assistant(answer), temperature=temperature),
+        model(messages, reply(answer), temperature=temperature),
         output(answer),
     ]
 
@@ -159,10 +157,10 @@ def test_unused_tool_answer_is_certified() -> None:
 
 
 def test_change_without_a_different_answer_is_inert() -> None:
-    def two(note: str, temperature: float, answer: str) -> list[StepSpec]:
+    def two(note: str, temperature: float, answer: str) -> list[Spec]:
         first = [system(PROMPT), user("First?")]
-        prompt = StepSpec(type=StepType.PROMPT, name="p", parent=1, input={"template": note}, output={"text": "same"})
-        return [agent(), prompt, model(first, assistant(answer), temperature=temperature), output(answer)]
+        prompt = Spec(type=StepType.PROMPT, name="p", parent=1, input={"template": note}, output={"text": "same"})
+        return [agent(), prompt, model(first, reply(answer), temperature=temperature), output(answer)]
 
     atoms = {change.atom.category: change.atom for change in roots(examine_runs(two("a", 0, "x"), two("b", 1, "y")))}
     certificate = atoms["prompt"].certificate
@@ -196,20 +194,20 @@ def test_message_is_edited_at_its_first_step() -> None:
     """The base books, then answers; the candidate refuses at once. Both had the days in an earlier message."""
 
     hello = [system("Grant leave."), user("I want to be away.")]
-    first = [agent(), model(hello, assistant("How many days?"))]
+    first = [agent(), model(hello, reply("How many days?"))]
 
     def with_days(days: int) -> list[JSONObject]:
-        return [*hello, assistant("How many days?"), user(f"I want {days} days.")]
+        return [*hello, reply("How many days?"), user(f"I want {days} days.")]
 
-    after_booking = [*with_days(6), assistant_call("c1", "book", days=6), tool_message("c1", "booked")]
+    after_booking = [*with_days(6), tool_call("c1", "book", days=6), tool_message("c1", "booked")]
     base = [
         *first,
         model(with_days(6), after_booking[4]),
         tool("book", "c1", {"days": 6}, "booked"),
-        model(after_booking, assistant("You have 6 days off.")),
+        model(after_booking, reply("You have 6 days off.")),
         output("You have 6 days off."),
     ]
-    candidate = [*first, model(with_days(10), assistant("You have no days off.")), output("You have no days off.")]
+    candidate = [*first, model(with_days(10), reply("You have no days off.")), output("You have no days off.")]
     store = Store()
 
     def load(refs: Collection[str]) -> dict[str, JSONValue]:

@@ -8,7 +8,7 @@ from replay.inputs.changes import Change
 from replay.inputs.copied_values import with_copies
 from replay.proofs.changes.overrides import RunPair
 from replay.proofs.counterfactual.copied_values import Copies, copies, dump_links, load_links
-from tests.support.comparing import StepSpec, agent, assistant, model, output, system, user
+from tests.support.comparing import Spec, agent, model, output, reply, system, user
 from tests.unit.replay.proofs.changes.test_roots import examine_runs
 from traces.core.ids import new_id
 from traces.core.vocabulary import EdgeKind, StepType
@@ -16,17 +16,17 @@ from traces.core.vocabulary import EdgeKind, StepType
 NODE = Node(no=2, id=new_id(), type=StepType.MODEL, name="counter")
 
 
-def counter_run(faults: int, weight: str, verdict: str) -> list[StepSpec]:
+def counter_run(faults: int, weight: str, verdict: str) -> list[Spec]:
     """A counter whose number the agent's code puts into the judge's table."""
     return [
         agent(),
-        model([system(f"Count {weight} faults."), user("Report of Bern")], assistant(f"Bern had {faults} of them.")),
-        model([system("Judge."), user(f"Which is worst?\nBern: {faults}")], assistant(verdict)),
+        model([system(f"Count {weight} faults."), user("Report of Bern")], reply(f"Bern had {faults} of them.")),
+        model([system("Judge."), user(f"Which is worst?\nBern: {faults}")], reply(verdict)),
         output(verdict),
     ]
 
 
-def found_copies(base: list[StepSpec], candidate: list[StepSpec]) -> Copies:
+def found_copies(base: list[Spec], candidate: list[Spec]) -> Copies:
     examination = examine_runs(base, candidate)
     return copies(RunPair(examination=examination, load=lambda refs: {}), examination.reasoning.atoms)
 
@@ -36,7 +36,7 @@ def fill_copy(text: str, before: str, now: str, *, rivals: frozenset[int] = froz
     start = text.index("45")
     value = CopiedValue(start=start, end=start + 2, own="45", other="17", rivals=rivals)
     link = Link(producer=2, kind=EdgeKind.VALUE, consumer_path="/messages/1/content", copies=(value,))
-    change = Change(node=NODE, original={"message": assistant(before)}, current={"message": assistant(now)})
+    change = Change(node=NODE, original={"message": reply(before)}, current={"message": reply(now)})
     missing_links: list[Link] = []
     return with_copies(text, [(link, change)], missing_links), missing_links
 
@@ -50,7 +50,7 @@ def test_equally_changed_numbers_are_copies() -> None:
 
 def test_input_with_other_differences_is_no_copy() -> None:
     candidate = counter_run(17, "heavy", "Fine")
-    candidate[2] = model([system("Judge."), user("Tell me the worst.\nBern: 17")], assistant("Fine"))
+    candidate[2] = model([system("Judge."), user("Tell me the worst.\nBern: 17")], reply("Fine"))
     value_copies = found_copies(counter_run(45, "all", "Alarm"), candidate)
     assert value_copies == Copies()
 

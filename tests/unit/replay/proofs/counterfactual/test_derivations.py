@@ -25,9 +25,9 @@ from replay.proofs.counterfactual.derivations import (
     derivations,
 )
 from replay.proofs.counterfactual.replay_monitor import ReplayMonitor
-from tests.support.comparing import StepSpec, agent, assistant, model, output, system, user
+from tests.support.comparing import Spec, agent, model, output, reply, system, user
 from tests.support.replay_runs import graph_of
-from tests.unit.diffing.attribution.test_difference_origins import routed
+from tests.unit.diffing.attribution.test_difference_origins import route
 from tests.unit.replay.proofs.changes.test_roots import examine_runs
 from tests.unit.replay.proofs.counterfactual.test_replay_monitor import Memory
 from traces.core.ids import new_id
@@ -98,8 +98,8 @@ def test_added_steps_count_towards_the_other_state() -> None:
         state.arrive(3)
 
 
-BASE = routed("", "billing", "Please pay the open invoice first.")
-CANDIDATE = routed("Screens are devices.", "technical", "Please send the device in to us.")
+BASE = route("", "billing", "Please pay the open invoice first.")
+CANDIDATE = route("Screens are devices.", "technical", "Please send the device in to us.")
 
 
 def examine_router() -> Examination:
@@ -116,15 +116,15 @@ def test_derived_message_is_untestable() -> None:
 def test_unrecorded_code_prevents_a_certificate() -> None:
     examination = examine_router()
     assert certify(examination, [1]) is None
-    weather = model([system("Talk about the weather."), user("Well?")], assistant("Sun."))
-    changed_weather = model([system("Talk about the weather!"), user("Well?")], assistant("Rain."))
+    weather = model([system("Talk about the weather."), user("Well?")], reply("Sun."))
+    changed_weather = model([system("Talk about the weather!"), user("Well?")], reply("Rain."))
     late = examine_runs([*BASE[:3], weather, BASE[3]], [*CANDIDATE[:3], changed_weather, CANDIDATE[3]])
     after = certify(late, [3])
     assert after is not None
     assert after.kind == "unreached"
 
 
-def run_of(steps_of_run: list[StepSpec]) -> RecordedRun:
+def run_of(steps_of_run: list[Spec]) -> RecordedRun:
     steps = [
         RecordedStep(
             key=str(number),
@@ -210,9 +210,9 @@ def test_new_answer_read_by_code_is_unknown(ref: str, *, is_known: bool) -> None
 
 
 def test_equal_unused_answers_are_read_by_code() -> None:
-    def run(rule: str, answer: str) -> list[StepSpec]:
-        judge = model([system("Judge."), user("Is it fit?")], assistant("GOOD"))
-        return [agent(), judge, model([system(f"Write.{rule}"), user("Now write.")], assistant(answer)), output(answer)]
+    def run(rule: str, answer: str) -> list[Spec]:
+        judge = model([system("Judge."), user("Is it fit?")], reply("GOOD"))
+        return [agent(), judge, model([system(f"Write.{rule}"), user("Now write.")], reply(answer)), output(answer)]
 
     examination = examine_runs(run("", "A poem."), run(" Rhyme.", "A song."))
     unread = derivations(examination.comparison, examination.flow, examination.reasoning.atoms).unused_outputs
@@ -239,13 +239,13 @@ def test_reused_outputs_do_not_stray() -> None:
 def test_loop_rounds_pair_by_number() -> None:
     """The base's first answer is the candidate's second one, and alignment pairs those."""
     runs = [
-        [agent(), *(model([system(f"Judge.{rule}"), user(text)], assistant(answer)) for text, answer in rounds)]
+        [agent(), *(model([system(f"Judge.{rule}"), user(text)], reply(answer)) for text, answer in rounds)]
         for rule, rounds in (
             ("", (("A, B", "Second."), ("B, C", "First."))),
             (" Fast!", (("A, B", "First."), ("A, C", "Second."))),
         )
     ]
-    ends = [model([system("Order."), user(name)], assistant(f"We order from {name}.")) for name in ("Bader", "Conz")]
+    ends = [model([system("Order."), user(name)], reply(f"We order from {name}.")) for name in ("Bader", "Conz")]
     examination = examine_runs([*runs[0], ends[0]], [*runs[1], ends[1]])
     rounds = derivations(examination.comparison, examination.flow, examination.reasoning.atoms).rounds
     assert [output_pair.numbers for output_pair in rounds] == [(2, 2), (3, 3), (4, 4)]
