@@ -60,7 +60,7 @@ def _computed_report(row: DiffReport, options: DiffOptions) -> tuple[Report, byt
         measure=measure(lexical=options.similarity == "lexical", memory=StoredCosines()),
         load=_readable,
     )
-    return report, compress(report.model_dump_json(exclude={"outcomes"}).encode())
+    return report, compress(report.model_dump_json(exclude={"outcomes", "newer_revisions"}).encode())
 
 
 def _readable(digests: Iterable[str]) -> dict[str, JSONValue]:

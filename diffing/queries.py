@@ -20,6 +20,8 @@ from diffing.schemas.report import (
     DiffPending,
     DiffStatus,
     DiffSummary,
+    NewerRevision,
+    NewerRevisions,
     RunRef,
     RunVerdict,
     RunVerdicts,
@@ -29,10 +31,12 @@ from diffing.schemas.report import (
 )
 from diffing.schemas.report import DiffReport as Report
 from traces.call_index import ignore_lists
+from traces.core.schema import Schema
 from traces.core.step_header import STORED_FIELDS, typed_columns
 from traces.errors import NotFound
 from traces.models import Edge, IgnoreList, Run, Step
 from traces.runs.originals import original_of
+from traces.runs.revisions import newest_continuation
 
 # Forks of forks that are followed back to find a common recorded step.
 _ANCESTORS: Final = 50
@@ -84,23 +88,35 @@ def find(ref: UUID) -> DiffReport:
 
 
 def body(diff_id: UUID) -> bytes:
-    """The report as JSON, with its evidence, its control lane and the outcomes of its runs."""
-    stored_body, outcomes = _load_body(diff_id), _verdicts(diff_id)
+    """The report as JSON, with its evidence, its control lane, and the outcomes and newer revisions of its runs."""
+    stored_body, current = _load_body(diff_id), _current_facts(diff_id)
     proofs, lane = evidence(diff_id), unchanged(diff_id)
     if not proofs and lane is None:
-        # The stored report may have megabytes, so it is not parsed just to add one field.
-        return stored_body[:-1] + b',"outcomes":' + outcomes.model_dump_json().encode() + b"}"
+        # The stored report may have megabytes, so it is not parsed just to add two fields.
+        fields = (b',"%s":%s' % (name.encode(), value.model_dump_json().encode()) for name, value in current.items())
+        return stored_body[:-1] + b"".join(fields) + b"}"
     report = with_evidence(Report.model_validate_json(stored_body), proofs)
-    report = report.model_copy(update={"unchanged": lane, "outcomes": outcomes})
+    report = report.model_copy(update={"unchanged": lane, **current})
     return report.model_copy(update={"brief": brief(report)}).model_dump_json().encode()
 
 
-def _verdicts(diff_id: UUID) -> RunVerdicts:
-    names = [f"{side}__verdict__{name}" for side in ("base", "candidate") for name in ("outcome", "reason")]
-    base, why_base, candidate, why_candidate = DiffReport.objects.values_list(*names).get(id=diff_id)
-    return RunVerdicts(
-        base=RunVerdict(outcome=base, reason=why_base), candidate=RunVerdict(outcome=candidate, reason=why_candidate)
-    )
+def _current_facts(diff_id: UUID) -> dict[str, Schema]:
+    """Return the fields of a report that follow the current state of its runs."""
+    runs = DiffReport.objects.select_related("base__verdict", "candidate__verdict").defer("body").get(id=diff_id)
+    sides = {"base": runs.base, "candidate": runs.candidate}
+    return {
+        "outcomes": RunVerdicts(
+            **{side: RunVerdict(outcome=run.verdict.outcome, reason=run.verdict.reason) for side, run in sides.items()}
+        ),
+        "newer_revisions": NewerRevisions(**{side: _newer_revision(run) for side, run in sides.items()}),
+    }
+
+
+def _newer_revision(run: Run) -> NewerRevision | None:
+    newest = newest_continuation(run)
+    if newest is None:
+        return None
+    return NewerRevision(id=newest.id, revision=newest.revision, added_steps=newest.step_count - run.step_count)
 
 
 def unchanged(diff_id: UUID) -> UnchangedLane | None:

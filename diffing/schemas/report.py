@@ -271,8 +271,23 @@ class RunVerdicts(Schema):
     candidate: RunVerdict
 
 
+class NewerRevision(Schema):
+    """The newest revision that continues a run of a report; `added_steps` counts the steps that the run lacks."""
+
+    id: UUID
+    revision: int
+    added_steps: int
+
+
+class NewerRevisions(Schema):
+    """Newer revisions of the compared runs; null for a run without one."""
+
+    base: NewerRevision | None
+    candidate: NewerRevision | None
+
+
 class DiffReport(Schema):
-    """A report, addressed by (base, candidate, options). Immutable, except for later evidence and outcomes.
+    """A report, addressed by (base, candidate, options). Immutable, except for evidence, outcomes and revisions.
 
     `attribution` follows the strongest evidence. If that comes from a proof, `observed` is the attribution by the
     recordings alone.
@@ -299,6 +314,8 @@ class DiffReport(Schema):
     brief: Brief | None = None
     # Null only while the report is computed.
     outcomes: RunVerdicts | None = None
+    # Null only while the report is computed.
+    newer_revisions: NewerRevisions | None = None
 
 
 class DiffStatus(Status):

@@ -91,7 +91,7 @@ def _store(
     existing = revisions.stored_revisions([identity]).get(identity, ())
     placement = revisions.place(content_digest, step_rows, existing)
     if placement.stored_run is not None:
-        return RecordResult(run_id=placement.stored_run, is_new=False)
+        return RecordResult(run_id=placement.stored_run, is_new=False, revision=placement.revision)
     try:
         with transaction.atomic():
             new_run = Run.objects.create(

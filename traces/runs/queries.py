@@ -11,7 +11,7 @@ from traces.core.vocabulary import EdgeKind, RunSource, StepType
 from traces.errors import Ambiguous, NotFound
 from traces.models import Edge, Run, Step
 from traces.payloads.lost_payloads import LostPayloads
-from traces.runs import originals, step_search
+from traces.runs import originals, revisions, step_search
 from traces.runs.presenters import STEP_COLUMNS, StepDict, run_summary, step_dicts, step_summary_dicts
 from traces.schemas import RunDetail, RunRevision
 from traces.storage import artifacts, bulk, integrity
@@ -133,12 +133,12 @@ def run_detail(run: Run) -> RunDetail:
     newest_forks = forks.order_by("-id")[:_MAX_DERIVED]
     source = Run.objects.only("name").get(id=run.source_run_id) if run.source_run_id else None
     original = originals.original_of(run)
-    revisions = _revisions(run)
+    newest = revisions.newest_continuation(run)
     return RunDetail.model_construct(
         **dict(run_summary(run)),
         metadata=run.metadata,
-        revisions=revisions,
-        latest=_latest(run.id, revisions),
+        revisions=_revisions(run),
+        latest=newest.id if newest else None,
         source_run_name=source.name if source else None,
         original=original.id if original else None,
         original_name=original.name if original else None,
@@ -150,20 +150,11 @@ def _revisions(run: Run) -> list[RunRevision]:
     """Return the runs of the same identity, newest first; nothing if there are no others."""
     rows = Run.objects.filter(app=run.app, external_id=run.external_id).order_by("-revision")[:_MAX_REVISIONS]
     columns = ("id", "revision", "supersedes", "step_count", "created_at")
-    revisions = [
+    runs = [
         RunRevision(id=id, revision=number, supersedes=supersedes, steps=steps, created_at=created_at)
         for id, number, supersedes, steps, created_at in rows.values_list(*columns)
     ]
-    return revisions if len(revisions) > 1 else []
-
-
-def _latest(run_id: UUID, revisions: Iterable[RunRevision]) -> UUID | None:
-    """Return the newest revision that continues a run, directly or through others; None if there is none."""
-    successors = {revision.supersedes: revision.id for revision in revisions if revision.supersedes is not None}
-    latest = run_id
-    while latest in successors:
-        latest = successors[latest]
-    return None if latest == run_id else latest
+    return runs if len(runs) > 1 else []
 
 
 def step_summaries(

@@ -48,6 +48,17 @@ def stored_revisions(identities: Iterable[Identity]) -> dict[Identity, list[Stor
     return {identity: revisions[identity] for identity in identity_set & revisions.keys()}
 
 
+def newest_continuation(run: Run) -> Run | None:
+    """Return the newest revision that continues a run, directly or through others; None if there is none."""
+    continuations = Run.objects.filter(app=run.app, external_id=run.external_id, supersedes__isnull=False)
+    columns = ("revision", "step_count", "supersedes_id")
+    successors = {successor.supersedes_id: successor for successor in continuations.only(*columns)}
+    newest = run
+    while newest.id in successors:
+        newest = successors[newest.id]
+    return None if newest is run else newest
+
+
 def place(content_digest: str, rows: Iterable[StepRow], revisions: Sequence[StoredRevision]) -> Placement:
     """Decide where a recording belongs among the stored revisions of its identity, newest first.
 
@@ -58,7 +69,7 @@ def place(content_digest: str, rows: Iterable[StepRow], revisions: Sequence[Stor
         return Placement()
     for revision in revisions:
         if revision.content_digest == content_digest:
-            return Placement(stored_run=revision.run_id, is_equal=True)
+            return Placement(stored_run=revision.run_id, is_equal=True, revision=revision.revision)
     states = [StepState(row.external_id, row.type, row.input_ref, row.output_ref) for row in rows]
     superseded_ids = {revision.supersedes for revision in revisions}
     heads = [revision for revision in revisions if revision.run_id not in superseded_ids]
@@ -68,7 +79,7 @@ def place(content_digest: str, rows: Iterable[StepRow], revisions: Sequence[Stor
             case Relation.EXTENDS:
                 return Placement(revision=number, supersedes=head.run_id)
             case Relation.PRECEDES:
-                return Placement(stored_run=head.run_id)
+                return Placement(stored_run=head.run_id, revision=head.revision)
     return Placement(revision=number, conflicts_with=heads[0].run_id)
 
 

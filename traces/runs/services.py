@@ -323,7 +323,7 @@ def _step_values(run: PreparedRun, content: Mapping[int, Sequence[UnexplainedCon
 
 def _result(run: PreparedRun, placement: Placement) -> RecordResult:
     if placement.stored_run is not None:
-        return RecordResult(run_id=placement.stored_run, is_new=False)
+        return RecordResult(run_id=placement.stored_run, is_new=False, revision=placement.revision)
     return RecordResult(
         run_id=run.run_id,
         is_new=True,

@@ -2209,7 +2209,7 @@ export interface components {
         };
         /**
          * DiffReport
-         * @description A report, addressed by (base, candidate, options). Immutable, except for later evidence and outcomes.
+         * @description A report, addressed by (base, candidate, options). Immutable, except for evidence, outcomes and revisions.
          *
          *     `attribution` follows the strongest evidence. If that comes from a proof, `observed` is the attribution by the
          *     recordings alone.
@@ -2255,6 +2255,8 @@ export interface components {
             brief: components["schemas"]["Brief"] | null;
             /** @default null */
             outcomes: components["schemas"]["RunVerdicts"] | null;
+            /** @default null */
+            newer_revisions: components["schemas"]["NewerRevisions"] | null;
         };
         /** DiffRequest */
         DiffRequest: {
@@ -3577,6 +3579,29 @@ export interface components {
             /** Model */
             model: string;
             usage: components["schemas"]["UsageSum"];
+        };
+        /**
+         * NewerRevision
+         * @description The newest revision that continues a run of a report; `added_steps` counts the steps that the run lacks.
+         */
+        NewerRevision: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Revision */
+            revision: number;
+            /** Added Steps */
+            added_steps: number;
+        };
+        /**
+         * NewerRevisions
+         * @description Newer revisions of the compared runs; null for a run without one.
+         */
+        NewerRevisions: {
+            base: components["schemas"]["NewerRevision"] | null;
+            candidate: components["schemas"]["NewerRevision"] | null;
         };
         /**
          * NoiseGate
@@ -6170,6 +6195,8 @@ export type MessageEdit = components['schemas']['MessageEdit'];
 export type MessageList = components['schemas']['MessageList'];
 export type ModelOverride = components['schemas']['ModelOverride'];
 export type ModelUsage = components['schemas']['ModelUsage'];
+export type NewerRevision = components['schemas']['NewerRevision'];
+export type NewerRevisions = components['schemas']['NewerRevisions'];
 export type NoiseGate = components['schemas']['NoiseGate'];
 export type OperatorAnswer = components['schemas']['OperatorAnswer'];
 export type OperatorQuestion = components['schemas']['OperatorQuestion'];

@@ -9,6 +9,9 @@ import pytest
 from django.db import connection
 from django.test import Client
 
+from diffing import services as diffing
+from diffing.models import DiffReport
+from diffing.schemas.report import DiffOptions
 from tests.support import importing_fixtures as fixtures
 from tests.support.recordings import order_run
 from traces.core.recorded_run import RecordedRun
@@ -110,6 +113,28 @@ def test_run_names_its_revisions_and_the_latest() -> None:
     assert detail["latest"] == str(third.run_id)
     assert [revision["revision"] for revision in detail["revisions"]] == [3, 2, 1]  # type: ignore[attr-defined]
     assert _get(f"runs/{third.run_id}")["latest"] is None
+
+
+def test_stored_recording_names_its_revision() -> None:
+    services.record(_first_steps(3))
+    assert services.record(order_run()).revision == 2
+    assert services.record(order_run()).revision == 2
+    assert services.record(_first_steps(3)).revision == 1
+    assert services.record(_first_steps(2)).revision == 2
+
+
+def test_report_names_newer_revisions_of_its_runs() -> None:
+    base, candidate = services.record(_first_steps(3)), services.record(replace(order_run(), external_id="order-2"))
+    report = diffing.diff(base_id=base.run_id, candidate_id=candidate.run_id, options=DiffOptions(similarity="lexical"))
+    stored = DiffReport.objects.values_list("body", flat=True).get(id=report.id)
+    assert _get(f"diffs/{report.id}")["newer_revisions"] == {"base": None, "candidate": None}
+    services.record(_first_steps(4))
+    newest = services.record(order_run())
+    expected = {"base": {"id": str(newest.run_id), "revision": 3, "added_steps": 2}, "candidate": None}
+    assert _get(f"diffs/{report.id}")["newer_revisions"] == expected
+    _, token = diffing.share(diff_id=report.id)
+    assert _get(f"share/{token}")["newer_revisions"] == expected
+    assert DiffReport.objects.values_list("body", flat=True).get(id=report.id) == stored
 
 
 def test_fork_keeps_its_revision() -> None:
