@@ -5,6 +5,7 @@ export function aRun(overrides: Partial<RunSummary> = {}): RunSummary {
   return {
     id: "run-1",
     external_id: "trace-1",
+    revision: 1,
     name: "Refund for order A-1042",
     app: "order-desk",
     environment: "",

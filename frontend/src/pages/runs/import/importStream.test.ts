@@ -11,6 +11,9 @@ const run: ImportedRun = {
   steps: 3,
   format: "chat",
   created: true,
+  revision: 1,
+  supersedes: null,
+  conflicts_with: null,
   lost: [],
 };
 
