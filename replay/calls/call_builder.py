@@ -11,7 +11,7 @@ from replay.core.graph import Link, Node, with_ordinals
 from replay.inputs.changes import Change, Incoming
 from replay.inputs.rebuilt_inputs import Slots, rebuild_slots, rebuild_value
 from replay.overrides.edits import Edits
-from replay.overrides.request_edits import edit_slots, edited_names, with_system_slots
+from replay.overrides.request_edits import edited_names
 from replay.state.replay_state import ReplayState
 from traces.core.canonical import digest
 from traces.core.json_types import JSONObject, JSONValue
@@ -49,7 +49,9 @@ class CallBuilder:
             self._unknown_parts.check(node, incoming)
         if isinstance(input, dict):
             fields = edits.retrieval if node.type is StepType.RETRIEVAL else edits.prompt
-            input = {**input, **{name: value for name, value in fields.items() if name != "documents"}}
+            if fields:
+                # Only then: an unchanged input stays the recorded object, which needs no comparison.
+                input = {**input, **{name: value for name, value in fields.items() if name != "documents"}}
         if edits.arguments is not None:
             input = edits.arguments.value
         return self._call(node, input, recorded_input, edits, provider=node.provider, model=node.model)
@@ -105,10 +107,7 @@ class CallBuilder:
         plain_slots = (
             [tasks.messages_of(node, slot) for slot in plain_slots] if tasks.changes_input_of(node) else plain_slots
         )
-        edited_slots = edit_slots(plain_slots, edits.messages) if edits.messages else plain_slots
-        if "system" in edits.prompt:
-            edited_slots = with_system_slots(edited_slots, str(edits.prompt["system"]))
-        return plain_slots, edited_slots
+        return plain_slots, edits.apply_to(plain_slots)
 
     def rebuild_output(
         self, call: Call, recorded_output: JSONValue, incoming: Incoming, node: Node

@@ -1,7 +1,8 @@
 """Model steps whose outcome a plan knows without building their requests. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import Final
 
 from replay.core.context import ReplayContext
@@ -14,6 +15,13 @@ from traces.core.vocabulary import EdgeKind, StepType
 _PUT_IN_WHOLE: Final = frozenset({EdgeKind.HISTORY, EdgeKind.TOOL_CALL_ID})
 
 
+class Foreseen(Enum):
+    """A request that a plan need not build: without a recorded answer, or equal to the recorded one."""
+
+    NEW = auto()
+    RECORDED = auto()
+
+
 @dataclass
 class Dependence:
     """What a plan depends on: `foreseen` steps, requests of edited steps, overridden outputs."""
@@ -24,35 +32,45 @@ class Dependence:
 
 
 class Foresight:
-    """Decides for which edited model steps a plan needs no request."""
+    """Decides for which model steps a plan needs no request."""
 
     def __init__(self, context: ReplayContext, state: ReplayState) -> None:
-        self._edited_models = context.edited_models
+        self._known_requests = context.known_requests
+        self._readers = frozenset(reader for _, reader in context.known_requests.new_results)
         self._asks_anew = context.policy.reexecutes(StepType.MODEL)
         self._tasks = state.tasks
+        self._histories = state.histories
         self.dependence = Dependence()
 
-    def has(self, node: Node, changed: Iterable[Link]) -> bool:
-        """True if a step needs no request; `changed` are its links to changed inputs."""
-        edited_models = self._edited_models
-        if not (node.no in edited_models.live or node.no in edited_models.unchanged) or self._tasks.has(node):
-            return False
+    def request_of(self, node: Node, changed: Iterable[Link]) -> Foreseen | None:
+        """What a plan knows about a step's request, if anything; `changed` are its links to changed inputs."""
+        known_requests = self._known_requests
+        is_edited = node.no in known_requests.live or node.no in known_requests.unchanged
+        if not (is_edited or node.no in self._readers) or self._tasks.has(node):
+            return None
+        links = list(changed)
         if self._asks_anew:
-            return all(map(_is_put_in_whole, changed))
-        if any(True for _ in changed):
-            return False
+            return Foreseen.NEW if all(map(_is_put_in_whole, links)) else None
+        if links:
+            return self._with_new_results(node, links)
+        if not is_edited:
+            return None
         self.dependence.foreseen.append(node)
-        return True
+        return Foreseen.RECORDED if node.no in known_requests.unchanged else Foreseen.NEW
 
-    def repeats(self, node: Node) -> bool:
-        """True if a step's edits equal the recording."""
-        return node.no in self._edited_models.unchanged
+    def _with_new_results(self, node: Node, links: Sequence[Link]) -> Foreseen | None:
+        new_results = self._known_requests.new_results
+        if not all(_is_put_in_whole(link) and (link.producer, node.no) in new_results for link in links):
+            return None
+        # Requests that repeat this one contain the new result, too.
+        self._histories.unknowable.add(node.no)
+        return Foreseen.NEW
 
     def record_dependence(self, node: Node, incoming: Incoming) -> None:
         """Record that a plan depends on the request of a step."""
         is_known = any(change.is_known for _, change in incoming)
         self.dependence.on_outputs |= is_known
-        if node.no in self._edited_models.live:
+        if node.no in self._known_requests.live:
             self.dependence.on_requests |= is_known or not self._asks_anew
 
 

@@ -10,10 +10,13 @@ from replay.overrides.policy import Policy
 from traces.core.json_types import JSONObject, JSONValue
 from traces.signatures.ignore_rules import NO_RULES, IgnoreRules
 
+# Pairs of a tool step and the model step whose request contains its result.
+NewResults = frozenset[tuple[int, int]]
+
 
 @dataclass(frozen=True, kw_only=True)
-class EditedModels:
-    """Edited model steps whose outcome is known without their requests, by number.
+class KnownRequests:
+    """What a plan knows about model requests without building them; steps by number.
 
     Steps in `live` go live; the edits of steps in `unchanged` equal the recording. Both hold only if nothing but a
     step's own edits changes its request.
@@ -21,13 +24,15 @@ class EditedModels:
 
     live: Collection[int] = frozenset()
     unchanged: Collection[int] = frozenset()
+    # Overridden results that no recording contains.
+    new_results: NewResults = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayContext:
     """The source from the fork on, the fork's changes and policy, and the environment that answers calls.
 
-    `brief` omits explanations of labels; `edited_models` is what a plan knows about edited steps beforehand.
+    `brief` omits explanations of labels; `known_requests` is what a plan knows beforehand.
     """
 
     graph: Graph
@@ -36,7 +41,7 @@ class ReplayContext:
     environment: ReplayEnvironment
     ignoring: IgnoreRules = NO_RULES
     brief: bool = False
-    edited_models: EditedModels = EditedModels()
+    known_requests: KnownRequests = KnownRequests()
 
     def payload(self, ref: str) -> JSONValue:
         """Recorded value; None without a reference. Raises `MissingPart`."""

@@ -7,7 +7,7 @@ if its output differs, that change reaches later steps. Model answers with other
 from collections.abc import Iterator
 
 from replay.calls.call_ids import with_recorded_ids
-from replay.calls.foreseen_steps import Dependence
+from replay.calls.foreseen_steps import Dependence, Foreseen
 from replay.calls.unknown_parts import unknown_request
 from replay.core.calls import Answer, Call
 from replay.core.context import ReplayContext
@@ -136,9 +136,9 @@ class Replayer:
 
     def _resolve_model(self, node: Node) -> Iterator[DriverEvent]:
         parts, edits = self._parts, self.context.profile.edits_of(node)
-        foresight = parts.foresight
-        if foresight.has(node, parts.calls.changed_links(node)):
-            yield self._unseen(node, edits, repeats=foresight.repeats(node))
+        foreseen = parts.foresight.request_of(node, parts.calls.changed_links(node))
+        if foreseen is not None:
+            yield self._unseen(node, edits, repeats=foreseen is Foreseen.RECORDED)
             return
         unknowable = self._is_unknowable(node)
         if unknowable and edits.output is None:

@@ -7,7 +7,7 @@ to a text inside a longer one replaces just that text.
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain
 from typing import Final
 
@@ -29,12 +29,12 @@ Slots = list[list[JSONValue]]
 # Renderings of a tool's result as the text of a message.
 _RENDERINGS: Final[tuple[Callable[[JSONValue], str], ...]] = (
     lambda value: value if isinstance(value, str) else json.dumps(value),
-    lambda value: json.dumps(value, ensure_ascii=False),
-    lambda value: json.dumps(value, separators=(",", ":")),
+    json.JSONEncoder(ensure_ascii=False).encode,
+    json.JSONEncoder(separators=(",", ":")).encode,
     lambda value: orjson.dumps(value).decode(),
-    lambda value: json.dumps(value, indent=2),
-    lambda value: json.dumps(value, indent=2, ensure_ascii=False),
-    lambda value: json.dumps(value, sort_keys=True),
+    json.JSONEncoder(indent=2).encode,
+    json.JSONEncoder(indent=2, ensure_ascii=False).encode,
+    json.JSONEncoder(sort_keys=True).encode,
     str,
 )
 
@@ -103,7 +103,17 @@ def render(recorded_value: JSONValue, text: str, current: JSONValue) -> str:
 
 def render_like(recorded_value: JSONValue, text: JSONValue, current: JSONValue) -> str | None:
     """Render `current` the way `recorded` was rendered as `text`; None if that is unknown."""
-    return next((style(current) for style in _RENDERINGS if style(recorded_value) == text), None)
+    # A text that is not JSON of the recorded value needs no comparison with each JSON style.
+    is_json = isinstance(recorded_value, str) or _is_json_of(recorded_value, text)
+    styles = _RENDERINGS if is_json else _RENDERINGS[-1:]
+    return next((style(current) for style in styles if style(recorded_value) == text), None)
+
+
+def _is_json_of(value: JSONValue, text: JSONValue) -> bool:
+    try:
+        return isinstance(text, str) and bool(json.loads(text) == value)
+    except ValueError:
+        return False
 
 
 def replace_outputs(value: JSONValue, changes: Iterable[Change]) -> JSONValue:
@@ -129,6 +139,7 @@ def _by_place(incoming: Incoming) -> dict[str, list[tuple[Link, Change]]]:
     return places
 
 
+@lru_cache
 def message_place(path: str) -> tuple[int | None, str]:
     """Split a path into a request into message index and path within the message."""
     tokens = path_tokens(path)

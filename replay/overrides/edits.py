@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from replay.overrides.profile import MessageEdit, ToolOverride
-from replay.overrides.request_edits import _names, _object, edited_names
+from replay.overrides.request_edits import _names, _object, edit_slots, edited_names, with_system_slots
 from traces.core.json_types import JSONObject, JSONValue
 
 
@@ -27,6 +27,11 @@ class Edits:
     arguments: OverrideValue | None = None
     tool: ToolOverride | None = None
     output: OverrideValue | None = None
+
+    def apply_to(self, slots: list[list[JSONValue]]) -> list[list[JSONValue]]:
+        """Apply the edits of messages and system prompt; each slot contains the replacement of one recorded message."""
+        edited_slots = edit_slots(slots, self.messages) if self.messages else slots
+        return with_system_slots(edited_slots, str(self.prompt["system"])) if "system" in self.prompt else edited_slots
 
 
 NO_EDITS: Final = Edits()

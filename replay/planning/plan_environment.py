@@ -31,6 +31,8 @@ class Sources:
     retriever: Callable[[Call], RetrieverMatch] = lambda call: RetrieverMatch(reason="no retriever is configured")
     outlooks: Outlooks = field(default_factory=Outlooks)
     requests: Requests = field(default_factory=UnknownRequests)
+    # Which messages, by the digests of their stored form, any recording contains.
+    stored_messages: Callable[[Collection[str]], Collection[str]] = lambda digests: digests
     # Parameters by input reference.
     parameters: dict[str, bytes] = field(default_factory=dict)
     # Reads values with references in place of their parts, which suffices to compare them; None to use `payload`.

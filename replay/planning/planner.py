@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, get_args
 
 from replay.core.applied_profile import AppliedProfile, pointer
-from replay.core.context import EditedModels, ReplayContext
+from replay.core.context import KnownRequests, ReplayContext
 from replay.core.events import Event, StepResolved
 from replay.core.graph import CONTAINERS, Graph, Node
 from replay.core.plan import Determinism, Plan, PlanAction, PlannedStep, PlanRefusal
@@ -19,6 +19,7 @@ from replay.planning import conflicts
 from replay.planning.conflicts import bad_edit
 from replay.planning.determinism import replay_type
 from replay.planning.model_configs import determinism_of
+from replay.planning.new_results import new_results
 from replay.planning.plan_environment import PlanEnvironment, Sources
 from replay.planning.planned_steps import EXACT, lost_step, planned_steps
 from replay.planning.shared_outlooks import Outlook
@@ -74,7 +75,7 @@ def plan(
 
 
 def _outlook(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sources, *, share: bool) -> Outlook:
-    def run_plan(edited_models: EditedModels) -> Outlook:
+    def run_plan(known_requests: KnownRequests) -> Outlook:
         environment = PlanEnvironment(sources)
         context = ReplayContext(
             graph=graph,
@@ -83,7 +84,7 @@ def _outlook(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sou
             environment=environment,
             ignoring=sources.ignoring,
             brief=share,
-            edited_models=edited_models,
+            known_requests=known_requests,
         )
         replayer = Replayer(context)
         return Outlook(
@@ -94,7 +95,7 @@ def _outlook(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sou
         )
 
     if not share:
-        return run_plan(EditedModels())
+        return run_plan(KnownRequests())
     return sources.outlooks.outlook_of(
         graph,
         profile,
@@ -102,6 +103,7 @@ def _outlook(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sou
         provider=sources.provider,
         price=sources.price,
         requests=sources.requests,
+        find_new_results=lambda: new_results(graph, profile, sources),
         run_plan=run_plan,
     )
 

@@ -5,7 +5,8 @@ the same steps follow. Plans with equal edits of all other steps therefore share
 build the model requests. A model step goes live if the policy re-executes all model steps, or if no recording has an
 answer to its edited request.
 
-Outputs that a profile gives to tools are also irrelevant unless they reach a request that the plan depends on.
+Outputs that a profile gives to tools are also irrelevant unless they reach a request that the plan depends on. If no
+recording contains a result, the requests with it have the same outcome, whatever the result is.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -16,7 +17,7 @@ from typing import Final, Protocol
 from replay.calls.foreseen_steps import Dependence
 from replay.core.applied_profile import AppliedProfile
 from replay.core.calls import Call
-from replay.core.context import EditedModels
+from replay.core.context import KnownRequests, NewResults
 from replay.core.events import Divergence, Event, StepResolved, StepSkipped
 from replay.core.graph import Graph, Node
 from replay.core.plan import PlannedStep
@@ -82,20 +83,21 @@ class Outlooks:
         provider: Provider,
         price: Price,
         requests: Requests,
-        run_plan: Callable[[EditedModels], Outlook],
+        find_new_results: Callable[[], NewResults],
+        run_plan: Callable[[KnownRequests], Outlook],
     ) -> Outlook:
         """Result of a plan: a new run, or a shared result with this plan's costs."""
         serving_models = _serving_models(graph, profile, policy, provider)
-        edited_models = (
+        known_requests = (
             None
             if serving_models is None
-            else _edited_models(graph, profile, policy, frozenset(serving_models), requests)
+            else _known_requests(graph, profile, policy, frozenset(serving_models), requests, find_new_results)
         )
-        if serving_models is None or edited_models is None or not (edited_models.live or edited_models.unchanged):
-            return run_plan(EditedModels())
-        shared_outlook = self._shared_outlook(graph, profile, policy, edited_models, run_plan)
-        if shared_outlook is None or not requests.are_new(_foreseen_steps(shared_outlook, profile, edited_models)):
-            return run_plan(EditedModels())
+        if serving_models is None or known_requests is None or known_requests == KnownRequests():
+            return run_plan(KnownRequests())
+        shared_outlook = self._shared_outlook(graph, profile, policy, known_requests, run_plan)
+        if shared_outlook is None or not requests.are_new(_foreseen_steps(shared_outlook, profile, known_requests)):
+            return run_plan(KnownRequests())
         return _with_costs(shared_outlook, serving_models, price)
 
     def _shared_outlook(
@@ -103,16 +105,16 @@ class Outlooks:
         graph: Graph,
         profile: AppliedProfile,
         policy: Policy,
-        edited_models: EditedModels,
-        run_plan: Callable[[EditedModels], Outlook],
+        known_requests: KnownRequests,
+        run_plan: Callable[[KnownRequests], Outlook],
     ) -> Outlook | None:
         exact, alike = (
-            (policy.model_dump_json(), edited_models, other_edits) for other_edits in _other_edits(graph, profile)
+            (policy.model_dump_json(), known_requests, other_edits) for other_edits in _other_edits(graph, profile)
         )
         for key in (alike, exact):
             if key in self._outlooks:
                 return self._outlooks[key]
-        outlook = run_plan(edited_models)
+        outlook = run_plan(known_requests)
         steps = planned_steps(graph, outlook.events, outlook.costs, brief=True, list_reused=False)
         outlook = replace(outlook, steps=steps)
         if outlook.dependence.on_requests or any(map(_leaves_the_recording, outlook.events)):
@@ -127,12 +129,17 @@ class Outlooks:
         self._outlooks[key] = outlook
 
 
-def _edited_models(
-    graph: Graph, profile: AppliedProfile, policy: Policy, serving_models: frozenset[int], requests: Requests
-) -> EditedModels | None:
-    """Edited model steps that go live whatever their request; None if some may not."""
+def _known_requests(
+    graph: Graph,
+    profile: AppliedProfile,
+    policy: Policy,
+    serving_models: frozenset[int],
+    requests: Requests,
+    find_new_results: Callable[[], NewResults],
+) -> KnownRequests | None:
+    """Requests that the plan need not build; None if edited steps may not go live."""
     if policy.reexecutes(StepType.MODEL):
-        return EditedModels(live=serving_models)
+        return KnownRequests(live=serving_models)
     steps = [(graph.by_no[no], profile.by_step[no]) for no in sorted(serving_models)]
     unchanged_steps = requests.unchanged(steps)
     changed_steps = [(node, edits) for node, edits in steps if node.no not in unchanged_steps]
@@ -140,15 +147,15 @@ def _edited_models(
         # Edited messages may occur in requests without edits.
         return None
     # Check the first request before the engine runs for all of them.
-    return (
-        EditedModels(live=serving_models - unchanged_steps, unchanged=unchanged_steps)
-        if requests.are_new(changed_steps[:1])
-        else None
+    if not requests.are_new(changed_steps[:1]):
+        return None
+    return KnownRequests(
+        live=serving_models - unchanged_steps, unchanged=unchanged_steps, new_results=find_new_results()
     )
 
 
-def _foreseen_steps(outlook: Outlook, profile: AppliedProfile, edited_models: EditedModels) -> list[EditedStep]:
-    steps = (node for node in outlook.dependence.foreseen if node.no not in edited_models.unchanged)
+def _foreseen_steps(outlook: Outlook, profile: AppliedProfile, known_requests: KnownRequests) -> list[EditedStep]:
+    steps = (node for node in outlook.dependence.foreseen if node.no not in known_requests.unchanged)
     return [(node, profile.edits_of(node)) for node in steps]
 
 
@@ -163,15 +170,14 @@ def _serving_models(
     """Provider and model by edited model step; None if the profile does more, or a step has no provider."""
     request_edits = {id(edits): _edits_request_only(edits) for edits in profile.distinct}
     reexecutes = policy.reexecutes(StepType.MODEL)
-    if not reexecutes and "model" not in policy.allow:
-        return None
     serving_models: dict[int, tuple[str, str]] = {}
     names: dict[tuple[str, str, int], tuple[str | None, str]] = {}
     for node in graph.nodes:
         if node.type is not StepType.MODEL or not (reexecutes or node.no in profile.by_step):
             continue
         edits = profile.edits_of(node)
-        if not node.input_ref or not request_edits.get(id(edits), True) or (node.losses and not reexecutes):
+        goes_live = node.input_ref and "model" in policy.allow and (reexecutes or not node.losses)
+        if not goes_live or not request_edits.get(id(edits), True):
             # The step does not go live, and its outcome depends on the edits.
             return None
         key = node.provider, node.model, id(edits)

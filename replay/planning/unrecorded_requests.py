@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from replay.core.graph import Node
 from replay.inputs.rebuilt_inputs import flat
 from replay.overrides.edits import Edits
-from replay.overrides.request_edits import apply_model_settings, edit_slots, with_system_slots
+from replay.overrides.request_edits import apply_model_settings
 from replay.planning.shared_outlooks import EditedStep
 from traces.core.canonical import canonical_bytes
 from traces.core.json_types import JSONObject, JSONValue
@@ -99,9 +99,7 @@ class StoredRequests:
             return self._root(node)["messages"]
         request = self.payload(node.input_ref)
         messages = request.get("messages") if isinstance(request, dict) else None
-        slots = edit_slots([[message] for message in messages] if isinstance(messages, list) else [], edits.messages)
-        if "system" in edits.prompt:
-            slots = with_system_slots(slots, str(edits.prompt["system"]))
+        slots = edits.apply_to([[message] for message in messages] if isinstance(messages, list) else [])
         return self._splitter.cut({"messages": flat(slots)})["messages"]
 
 

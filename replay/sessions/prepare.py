@@ -34,6 +34,7 @@ from traces.http.bodies import parse_body
 from traces.models import Run
 from traces.payloads.lost_payloads import LostPayloads
 from traces.runs import queries
+from traces.storage import artifacts
 
 # Capacity in steps: a graph needs about 1 kB per step, so this is some 30 MB. Loading takes 20 microseconds per step.
 _GRAPHS: Final[PlanCache[Graph]] = PlanCache(capacity=30_000, seconds=60.0)
@@ -175,6 +176,7 @@ def sources(run: Run, payloads: Payloads) -> plan_environment.Sources:
         payload=payloads,
         roots=payloads.roots,
         requests=requests,
+        stored_messages=artifacts.present,
         cached=cached,
         similar=similar,
         provider=provider_name,

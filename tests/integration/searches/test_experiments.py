@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -22,14 +23,17 @@ from replay.live import providers
 from replay.models import Experiment, ExperimentRow, ReplaySession
 from replay.sessions import prepare
 from replay.sessions.services import requeue_unfinished
+from tests.bench import recordings
 from tests.services.sockets import open_socket
 from tests.support import proofs
 from tests.support.patience import wait_until
 from tests.support.queues import capture_tasks
+from tests.support.recordings import tool_message
 from tests.support.replay_runs import Reply, order_desk
 from tests.support.servers.provider_server import Exchange, openai_chunk, provider_server
-from traces.core.json_types import JSONObject
+from traces.core.json_types import JSONObject, JSONValue
 from traces.models import Judgement, RunOutcome
+from traces.payloads.messages import ModelRequest
 from traces.runs.services import record
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -153,6 +157,29 @@ def test_joint_plans_equal_separate_plans(desk: str) -> None:
     assert len({cell.overrides.digest for cell, _ in together}) == 2
     for _, replay in [*together, *reversed(together)]:
         assert prepare.prepare(replay.request, brief=True).plan == replay.plan
+
+
+def test_plan_finds_a_result_of_another_run(settings: Settings) -> None:
+    """Cells whose results no run contains share a plan; the others look up their requests."""
+    settings.PROVIDERS = {"openai": {"protocol": "openai", "base_url": "http://127.0.0.1:9/v1"}}
+    run = recordings.desk(2, "source")
+    ask, look, tell = run.steps[:3]
+    assert isinstance(tell.input, dict)
+    messages: list[JSONValue] = [*ModelRequest(tell.input).messages[:-1], tool_message("call-0", "Lost.")]
+    changed_reader = replace(tell, input={**tell.input, "messages": messages})
+    record(replace(run, external_id="other", steps=(ask, replace(look, output="Lost."), changed_reader)))
+    values: list[JSONValue] = [
+        {"name": text, "overrides": [{"match": {"type": "tool"}, "tool": {"output": text}}]}
+        for text in ("Gone.", "Lost.", "Late.")
+    ]
+    axes: JSONValue = [{"name": "result", "values": values}]
+    run_id = str(record(run).run_id)
+    request = services.parse({"run": run_id, "fork_step": 1, "axes": axes, "policy": {"order": "reuse"}})
+    joint_plans = [replay.plan for _, replay in services.plan_cells(request)]
+    assert [plan.live_calls for plan in joint_plans] == [2, 1, 2]
+    assert [
+        prepare.prepare(replay.request, brief=True).plan for _, replay in services.plan_cells(request)
+    ] == joint_plans
 
 
 def test_planning_queries_do_not_grow_with_the_run(desk: str) -> None:
