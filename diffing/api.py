@@ -37,7 +37,7 @@ _FORMAT_PARAMETER = OpenApiParameter(
 
 
 class _FixedNegotiation(BaseContentNegotiation):
-    """Content negotiation without `format`: the views render the formats themselves, and problems are always JSON."""
+    """Content negotiation that leaves `format` to the views; problems are always JSON."""
 
     def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
         return next(iter(parsers), None)

@@ -90,7 +90,7 @@ class Evidence(models.Model):
 
 
 class Lane(models.Model):
-    """A replay of the base without the changes, as a control lane of the report. Immutable; the newest counts."""
+    """A control lane: the base replayed without the changes. Immutable; the newest counts."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     diff = models.ForeignKey(DiffReport, models.CASCADE, related_name="lanes")

@@ -35,7 +35,7 @@ _VERSION: Final = 3
 
 
 def diff(*, base_id: UUID, candidate_id: UUID, options: DiffOptions | None = None) -> DiffReport:
-    """The report of two sealed runs, computed now if there is none; the same question gives the same report."""
+    """The report of two sealed runs, computed now if there is none."""
     row = _row(base_id, candidate_id, options or DiffOptions())
     if row.status != DiffStatus.READY:
         compute.compute(row.id)
@@ -87,7 +87,7 @@ def attach(diff_id: UUID, findings: Findings) -> Evidence:
 
 
 def attach_lane(diff_id: UUID, *, unchanged_id: UUID, session: UUID | None, method: str) -> Lane:
-    """Attach a replay without the changes to a report, and notify its subscribers; `method`: what ran again."""
+    """Attach a control lane to a report and notify its subscribers; `method`: which calls ran again."""
     new_lane = lane(
         id=new_id(),
         created_at=datetime.now(UTC),
@@ -111,7 +111,7 @@ def attach_lane(diff_id: UUID, *, unchanged_id: UUID, session: UUID | None, meth
 def share(
     *, diff_id: UUID, share_request: ShareRequest | None = None, creator: str = "", key: Key | None = None
 ) -> tuple[ShareLink, str]:
-    """Create a link to a report; return it with its token, which only the same idempotency key returns again."""
+    """Create a share link; its token is returned again only for the same idempotency key."""
     if not DiffReport.objects.filter(id=diff_id, status=DiffStatus.READY).exists():
         raise NotFound(f"there is no diff {diff_id}")
     if not settings.SHARING:

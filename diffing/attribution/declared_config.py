@@ -1,4 +1,4 @@
-"""Declared configuration: whether two runs declare trials of one task, or different configurations. Pure."""
+"""Declared configuration: trials of one task, or different configurations. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Origins of differences: set from outside, or a possible consequence of an earlier changed output. Pure.
+"""Origins of differences: set from outside, or following from an earlier changed output. Pure.
 
 Recorded data flow shows most of the content that a step got from earlier steps. It does not show what the agent's own
 code derived from an answer: a word that selects the next prompt, a number that is looked up in a table. So a difference
@@ -92,7 +92,7 @@ class Words:
         return bool(sides) and all(2 * len(words & output_words) >= len(words) for words, output_words in sides)
 
     def explains_all(self, pair: Pair, base: str, candidate: str, places: Collection[int] | None = None) -> bool:
-        """True if every difference of a step's texts equals one between outputs before it, at `places` if given."""
+        """True if every difference of a step's texts equals one of earlier outputs, at `places` if given."""
         outputs = [output for output in self._before(pair) if places is None or output.pair.place in places]
         return all(_copies(outputs, base, candidate))
 

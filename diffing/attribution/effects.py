@@ -1,4 +1,4 @@
-"""Effects of a cause, in order: the first differing call, the first differing result, the final answer. Pure."""
+"""Effects of a cause: the first differing call, the first differing result, the final answer. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -23,7 +23,8 @@ from diffing.sequences.json_diff import value_changes
 from diffing.sequences.text_diff import deleted_text, difference_excerpts, inserted_text, normalise, word_diff
 from traces.core.vocabulary import StepType
 
-_QUOTE: Final = 90  # characters
+# Characters quoted of an answer, and of an argument or a result.
+_QUOTE: Final = 90
 _BRIEF: Final = 60
 _OUTCOMES: Final = ("status", "state", "outcome", "decision", "result", "success", "accepted", "approved", "error")
 Facets = Mapping[int, Sequence[Facet]]

@@ -125,7 +125,8 @@ def _select(
     ]
     exclusions = tuple(atom for atom in atoms if atom not in suspects)
     is_connected = bool(reachable)
-    if not is_connected:  # the links are incomplete: nothing is certified, so nothing may be discarded
+    # The links are incomplete: there are no certificates, so nothing may be excluded.
+    if not is_connected:
         suspects, exclusions = list(atoms), ()
     places = live if is_connected else range(len(comparison.pairs))
     first = _first_answer(comparison, places)

@@ -1,4 +1,4 @@
-"""Roots: changes that no earlier change explains, and differences that only the order of steps explains. Pure."""
+"""Roots: changes that no earlier change explains, and possible reactions to earlier ones. Pure."""
 
 import json
 import re
@@ -193,7 +193,7 @@ def _order_origin(context: _Context) -> Origin:
 
 
 def _answer_atom(pair: Pair, facet: Facet, origin: Origin) -> Atom:
-    """An atom for a different answer to the same call: an override, a new tool result, or a new sample of a model."""
+    """An atom for a different answer to the same call: an override, a tool result, or a new sample."""
     is_sampled = pair.step.type == StepType.MODEL and not pair.overridden
     return Atom(
         category=facet.category,
@@ -238,7 +238,7 @@ def _besides_changed_values(facet: Facet, context: _Context) -> Iterator[tuple[F
 
 
 def _setting_origin(facet: Facet, context: _Context) -> Origin:
-    """Origin of a prompt, a tool list or a model: set with the agent, or chosen by code that read an earlier answer."""
+    """Origin of a prompt, a tool list or a model: set with the agent, or chosen by code."""
     if not context.follows_output or (facet.part == "config" and facet.kind != "model"):
         return Origin.EXOGENOUS
     is_choice = context.is_renamed or (facet.kind == "system prompt" and _is_other_text(facet))
@@ -251,7 +251,7 @@ def _text(value: JSONValue) -> str:
 
 
 def _is_other_text(facet: Facet) -> bool:
-    """True if two prompts have no sentence and few words in common, so that neither is an edit of the other."""
+    """True if neither prompt is an edit of the other: no common sentence, and few common words."""
     base, candidate = normalise(str(facet.base or "")), normalise(str(facet.candidate or ""))
     if not {*_SENTENCE.split(base)}.isdisjoint(_SENTENCE.split(candidate)):
         return False
@@ -290,7 +290,7 @@ def _is_accounted_for(item: MessagePair, context: _Context) -> bool:
 
 
 def _is_dropped(item: MessagePair, context: _Context) -> bool:
-    """True if the message continues a conversation on one side, and the other side continues none without it."""
+    """True if only one side continues a conversation, and does so with this message."""
     if context.is_replay or (item.base_index is None) == (item.candidate_index is None):
         return False
     side = int(item.base_index is None)
@@ -359,7 +359,7 @@ def _heads(links: Iterable[FlowLink]) -> frozenset[str]:
 
 
 def _input_paths(pair: Pair, flow: Flow, changed: set[int], *, whole: bool = False) -> frozenset[str]:
-    """Places in the input, on both sides, with content of a changed step; for an unpaired step, on its own side.
+    """Places in the input with content of a changed step, on both sides if the step is paired.
 
     `whole`: only content that was passed on as a whole.
     """

@@ -41,7 +41,7 @@ class AtomSet:
         return list(self._atoms.values())
 
     def add(self, atom: Atom) -> None:
-        """Add an atom. Messages that differed in an earlier step belong to the atom from there; the others are new.
+        """Add an atom; messages that differed in an earlier step belong to the atom from there.
 
         Example: the user's second message differs at step 4. At step 6, the second and the third message differ,
         because the history repeats the second. Step 6 is another place of that change, and the third message is new.

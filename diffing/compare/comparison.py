@@ -22,7 +22,7 @@ _CONTENT: Final = frozenset({"input", "output", "status", "model", "parameters"}
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """Two corresponding steps, or one step without a partner. `place` is the pair's index in the comparison."""
+    """Two corresponding steps, or an unpaired one; `place` is its index in the comparison."""
 
     place: int
     base: SideStep | None
@@ -62,7 +62,7 @@ class Pair:
 
     @property
     def order_key(self) -> tuple[int, int, list[str]]:
-        """Sort key that does not depend on which side is the base; moved steps have another order on each side."""
+        """Sort key that is the same if the sides are swapped; moved steps differ in order by side."""
         steps = self.sides or (self.step, self.step)
         numbers = [step.sequence_no for step in steps]
         return sum(numbers), min(numbers), sorted(step.input_ref + step.output_ref for step in steps)
@@ -129,7 +129,7 @@ class Comparison:
 
     @cached_property
     def resampled_places(self) -> frozenset[int]:
-        """The places of model steps whose request occurs on both sides, answered differently, without being paired.
+        """The places of unpaired model steps whose request was answered differently on the other side.
 
         Each of them is paired with the model that requested the same call, or with none.
         """

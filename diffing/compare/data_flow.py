@@ -50,7 +50,7 @@ class Flow:
         )
 
     def carries(self, travel: FlowLink) -> bool:
-        """True if a link can carry a change: the producer's answer differs, or the requests of a conversation do."""
+        """True if a link can carry a change: a differing answer, or a differing conversation."""
         pair = self._pairs[travel.producer]
         return pair.answers_differently or (travel.kind is EdgeKind.HISTORY and pair.differs)
 

@@ -17,7 +17,7 @@ CONTAINERS = frozenset({StepType.AGENT, StepType.TURN})
 
 @step_view
 class SideStep(StoredHeader):
-    """One step. `origin` is the recorded step that it replays, over any number of forks, or the step itself."""
+    """One step; `origin` is the recorded step that it replays over any number of forks, or itself."""
 
     sequence_no: int
     parent_no: int | None
@@ -35,7 +35,7 @@ class SideStep(StoredHeader):
 
     @property
     def role(self) -> str:
-        """The purpose of the step; empty for turns, named by their message, and for steps named by their model."""
+        """The purpose of the step; empty for turns and for steps that are named by their model."""
         return "" if self.type == StepType.TURN or self.is_named_by_model else self.display_name
 
     @property

@@ -1,4 +1,4 @@
-"""Similarity of two steps without payloads: by their rows, their one-line summaries and their children."""
+"""Similarity of two steps without payloads: by their rows, one-line summaries and children."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -174,6 +174,6 @@ def _content(steps: Iterable[SideStep]) -> Content:
 
 
 def _parent(step: SideStep, index: int, places: Mapping[int, int]) -> int | None:
-    """The index of the parent. A parent that is missing or comes later is ignored, so the tree has no cycles."""
+    """The index of the parent; a missing or later one is ignored, so the tree has no cycles."""
     parent = places.get(step.parent_no) if step.parent_no is not None else None
     return parent if parent is not None and parent < index else None

@@ -1,4 +1,4 @@
-"""Kurral's determinism score: the similarity of two model configurations, as the mean of four factors. Pure."""
+"""Kurral's determinism score: the similarity of two model configurations. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

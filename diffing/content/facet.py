@@ -1,4 +1,4 @@
-"""Facet: one difference inside a pair of steps. Sections show facets; attribution takes the causes from them. Pure."""
+"""Facet: one difference inside a pair of steps, for sections and attribution. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

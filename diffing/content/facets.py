@@ -1,4 +1,4 @@
-"""Facets of a pair: its differences once the payloads are loaded, and the parts that could not be compared. Pure."""
+"""Facets of a pair: the differences of its payloads, and the parts that are lost. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -34,7 +34,7 @@ class MissingPayload(LookupError):
 
 
 def facets(pair: Pair, payloads: Payloads, ignoring: IgnoreRules = NO_RULES) -> Iterator[Facet]:
-    """The facets of a differing pair, without the fields that signatures leave out; raises `MissingPayload`."""
+    """The facets of a differing pair, without ignored fields; raises `MissingPayload`."""
     if pair.sides is None:
         return
     base, candidate = pair.sides

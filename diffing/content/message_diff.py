@@ -14,9 +14,10 @@ from traces.payloads.messages import Message
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MessagePair:
-    """A message that differs or occurs on one side only; `key` identifies the same difference in another step.
+    """A message that differs or occurs on one side only.
 
-    `opening`: no answer of an assistant comes before it on either side, so it cannot respond to one.
+    `key` identifies the same difference in another step. `opening`: no answer of an assistant comes before it on
+    either side, so it cannot respond to one.
     """
 
     role: str

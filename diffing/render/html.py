@@ -1,4 +1,4 @@
-"""A report as one HTML file: inline styles, no script, opens offline in light and dark. Everything is escaped."""
+"""A report as one HTML file: inline styles, no script, opens offline. Everything is escaped."""
 
 from base64 import b64encode
 from hashlib import sha256

@@ -17,7 +17,7 @@ _CONTAINERS: Final = frozenset({StepType.AGENT, StepType.TURN})
 def lane(
     *, id: UUID, created_at: datetime, report: DiffReport, unchanged: DiffReport, session: UUID | None, method: str
 ) -> UnchangedLane:
-    """Combine the report of base and candidate with that of base and unchanged replay; `method`: what ran again."""
+    """Combine the reports of candidate and unchanged replay; `method`: which calls ran again."""
     steps = _steps(report, unchanged)
     differs = _answer_differs(unchanged)
     return UnchangedLane(

@@ -1,4 +1,4 @@
-"""A report with the evidence of proofs: the strongest replaces the attribution by recordings alone. Pure."""
+"""A report with evidence: the strongest proof replaces the attribution by recordings. Pure."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
@@ -117,7 +117,7 @@ def _attribution(evidence: Evidence, observation: Attribution) -> Attribution:
 
 
 def _sentence(evidence: Evidence, observation: Attribution, causes: Sequence[Cause]) -> str:
-    """The observed cause with the replays' confirmation, if they confirm exactly that; else the conclusion."""
+    """The observed cause if replays confirm exactly that, else the conclusion of the proof."""
     primary = observation.primary
     text = observation.sentence.removeprefix(SUSPICION).removesuffix(NO_DATA_FLOW).partition(OPEN_CHANGES)[0]
     sentence = capitalize(text)

@@ -1,4 +1,4 @@
-"""Examination of two runs: their comparison with payloads loaded, and the reasoning about the cause. Pure."""
+"""Examination of two runs: comparison with payloads, and reasoning about the cause. Pure."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping

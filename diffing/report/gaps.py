@@ -35,7 +35,7 @@ def recording_gaps(
 
 
 def _unrecorded_counts(comparison: Comparison) -> Counter[tuple[str, Recordable]]:
-    """Steps by type that lack content in which a cause may hide; outputs have no input, failed steps no output."""
+    """Steps by type without recorded content; output steps have no input, failed steps no output."""
     counts: Counter[tuple[str, Recordable]] = Counter()
     for pair in comparison.acting:
         for step in pair.sides or ():

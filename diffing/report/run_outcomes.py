@@ -36,7 +36,7 @@ def compared_line(report: DiffReport) -> str:
 
 
 def acting_pairs(pairs: Sequence[AlignedPair]) -> Sequence[AlignedPair]:
-    """The pairs that are not containers, whose steps repeat their output; all pairs if there are only containers."""
+    """The pairs that are not containers; all pairs if there are only containers."""
     return [pair for pair in pairs if type_of(pair) not in _CONTAINERS] or pairs
 
 

@@ -70,7 +70,7 @@ def tool_accuracy(tools: ToolAccuracy) -> float:
 
 
 def tool_counts(comparison: Comparison) -> ToolAccuracy:
-    """Count calls by name and canonical arguments; each recorded call counts once, a semantic hit as its original."""
+    """Count calls by name and canonical arguments; a semantic hit counts as its original."""
     base, candidate = _calls(comparison.base), _calls(comparison.candidate)
     exact = Counter(map(call_key, base)) & Counter(map(call_key, candidate))
     used_count = exact.total() + sum(_semantic_hit(pair, exact) for pair in comparison.pairs)

@@ -272,7 +272,7 @@ class RunVerdicts(Schema):
 
 
 class NewerRevision(Schema):
-    """The newest revision that continues a run of a report; `added_steps` counts the steps that the run lacks."""
+    """The newest revision of a run; `added_steps` counts the steps that the run does not have."""
 
     id: UUID
     revision: int
@@ -287,10 +287,10 @@ class NewerRevisions(Schema):
 
 
 class DiffReport(Schema):
-    """A report, addressed by (base, candidate, options). Immutable, except for evidence, outcomes and revisions.
+    """A report of two runs, addressed by (base, candidate, options).
 
-    `attribution` follows the strongest evidence. If that comes from a proof, `observed` is the attribution by the
-    recordings alone.
+    It is immutable, except for later evidence, outcomes and revisions. `attribution` follows the strongest evidence. If
+    that comes from a proof, `observed` is the attribution by the recordings alone.
     """
 
     schema_version: Literal["1"] = "1"
@@ -319,7 +319,7 @@ class DiffReport(Schema):
 
 
 class DiffStatus(Status):
-    """The states of a report. A failed one may be requested again; of parallel computations, the first is stored."""
+    """The states of a report; of parallel computations, the first is stored."""
 
     PENDING = "pending"
     READY = "ready"
@@ -331,7 +331,7 @@ class DiffStatus(Status):
 
 
 class DiffPending(Schema):
-    """A report that is not ready. Poll it; if it `failed`, `error` has the reason, and a new request retries it."""
+    """A report that is not ready; `error` has the reason of a failure, and a new request retries it."""
 
     id: UUID
     status: Literal[DiffStatus.PENDING, DiffStatus.FAILED]

@@ -1,4 +1,4 @@
-"""Sentences of an attribution: the verdict, its evidence, and the experiment that would settle it. Pure."""
+"""Sentences of an attribution: the verdict, its evidence, and the next experiment. Pure."""
 
 from collections.abc import Mapping
 from typing import Final, assert_never

@@ -1,4 +1,4 @@
-"""The first lines of a report: what is compared, what changed, how sure that is, why, and what to do next. Pure."""
+"""The first lines of a report: what is compared, what changed, how sure, why, what next. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -122,7 +122,7 @@ NO_CHANGE: Final = "Nothing. Every step is the same in both runs."
 
 
 def changed(changes: Changes, counts: StepCounts, answers: tuple[str, str] | None) -> str:
-    """The changes by title, the number of differing steps, and the two answers unless the verdict quotes them."""
+    """The changes by title, the number of differing steps, and the answers if given."""
     more = [f"{changes.more} more, listed below"] if changes.more else []
     titles = [inside_sentence(title) if index else title for index, title in enumerate(changes.titles)]
     parts = [end_sentence("; ".join([*titles, *more]))] if titles else []
@@ -347,7 +347,7 @@ ALSO_UNCHANGED: Final = "also without the changes"
 
 
 def lane(verdict: LaneVerdict, count: int, total: int) -> str:
-    """A replay without the changes: `count` of the `total` steps that differ in the candidate also differ there."""
+    """A replay without the changes, in which `count` of the `total` differing steps also differ."""
     noun = f"step{'' if total == 1 else 's'}"
     share = f"{count:,} of {total:,} differing {noun} also {'differs' if count == 1 else 'differ'} without them."
     match verdict:

@@ -72,7 +72,7 @@ class ConclusionKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Conclusion:
-    """`sets` are the changes by title; `more` counts further ones. `models` answered instead of the recorded ones."""
+    """`sets`: changes by title, `more` further ones; `models` answered instead of the recorded."""
 
     kind: ConclusionKind
     gate: NoiseGate
@@ -102,7 +102,10 @@ class AssumptionKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CoarserQuestion:
-    """Another question was compared than the one asked, because repeats vary in wording; `stray`: on the way."""
+    """The comparison used a coarser question, because repeats vary in wording.
+
+    `differs_on_the_way`: they differ before the final answer.
+    """
 
     exact: str
     exact_kind: str

@@ -128,7 +128,7 @@ def only_answer(side: RunSide) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunTotals:
-    """Differences of two runs as wholes; `untested`: a failed step that one side did not run, and that side."""
+    """Differences of two runs; `untested_step`: a failed step, and the side that did not run it."""
 
     base_status: str
     candidate_status: str

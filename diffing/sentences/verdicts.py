@@ -75,7 +75,7 @@ class Result:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Consequence:
-    """The consequence of a cause: the first different call, the first different result, and the final answer."""
+    """A cause's consequence: the first different call and result, and the final answer."""
 
     answer: Answer
     call: Call | None = None
@@ -178,7 +178,7 @@ class Trials:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JointChange:
-    """Changes of one fork, none of which was tried alone; `has_resampling`: one is a new sample of a model."""
+    """Changes of one fork, none tried alone; `has_resampling`: one is a new sample of a model."""
 
     count: int
     changes: Changes
@@ -205,7 +205,7 @@ class ConfigurationDiffers:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SingleCause:
-    """One change is the named cause; `has_data_flow`: recorded data flow leads from it to the final answer."""
+    """One named cause; `has_data_flow`: recorded data flow leads from it to the final answer."""
 
     change: str
     consequence: Consequence

@@ -1,4 +1,4 @@
-"""Anchors of an alignment: keys that are unique on both sides, and the longest chain of pairs in order. Pure."""
+"""Anchors of an alignment: unique keys, and the longest chain of pairs in order. Pure."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -8,14 +8,17 @@ from rapidfuzz.distance import LCSseq
 
 
 def unique_pairs(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[int, int]]:
-    """Positions of the keys that occur exactly once on both sides, by ascending left position; None is no key."""
+    """Positions of the keys that are unique on both sides, by left position; None is no key."""
     counts = Counter(left), Counter(right)
     places = {key: place for place, key in enumerate(right) if key is not None and counts[1][key] == 1}
     return [(i, places[key]) for i, key in enumerate(left) if key in places and counts[0][key] == 1]
 
 
 def longest_chain(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest chain of pairs that ascends on both sides, by patience sorting; `pairs` ascend on the left."""
+    """The longest chain of pairs that ascends on both sides; `pairs` ascend on the left.
+
+    Patience sorting: each pair goes on the leftmost pile whose top is not lower on the right.
+    """
     # The right position on top of each pile, and the index of its pair.
     tops: list[int] = []
     owners: list[int] = []

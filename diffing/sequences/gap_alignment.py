@@ -25,7 +25,7 @@ Pairs = list[tuple[int, int]]
 
 
 def align(left: Sequence[int], right: Sequence[int], score: Score, keys: Sequence[Key]) -> Iterator[tuple[int, int]]:
-    """Pair `left` with `right`, ascending on both sides; `keys` cut long stretches, the most specific first."""
+    """Pair `left` with `right` in order; `keys` cut long stretches, the most specific first."""
     if not left or not right:
         return
     if len(left) * len(right) <= CELLS:
@@ -58,7 +58,7 @@ def _share(length: int, n: int, windows: int) -> range:
 
 
 def _table(left: Sequence[int], right: Sequence[int], score: Score) -> Iterator[tuple[int, int]]:
-    """Align by dynamic programming. A cell has three states: a pair, a gap on the right, a gap on the left.
+    """Align by dynamic programming; a cell has three states: pair, gap right, gap left.
 
     The table is filled from the end and read from the start: of repeated calls, the first gets the partner.
     """

@@ -48,7 +48,7 @@ def normalise(text: str) -> str:
 
 
 def word_diff(base: str, candidate: str) -> list[Span]:
-    """The spans of two normalised texts: equal and deleted ones make up the base, equal and inserted ones the other."""
+    """The spans of two normalised texts; equal and deleted spans make up the base."""
     if base == candidate:
         return [Span("equal", base)] if base else []
     # Always compare in the same order, so that swapping the sides swaps the result.
@@ -89,7 +89,7 @@ def shorten(text: str, limit: int) -> str:
 
 
 def difference_excerpts(base: str, candidate: str, limit: int) -> tuple[str, str]:
-    """Shorten both texts to `limit` characters; if they begin alike, start just before the first difference."""
+    """Shorten both texts to `limit` characters, from just before a hidden first difference."""
     base_line, candidate_line = shorten(base, limit), shorten(candidate, limit)
     if base_line != candidate_line or base == candidate:
         return base_line, candidate_line

@@ -2191,7 +2191,7 @@ export interface components {
         };
         /**
          * DiffPending
-         * @description A report that is not ready. Poll it; if it `failed`, `error` has the reason, and a new request retries it.
+         * @description A report that is not ready; `error` has the reason of a failure, and a new request retries it.
          */
         DiffPending: {
             /**
@@ -2209,10 +2209,10 @@ export interface components {
         };
         /**
          * DiffReport
-         * @description A report, addressed by (base, candidate, options). Immutable, except for evidence, outcomes and revisions.
+         * @description A report of two runs, addressed by (base, candidate, options).
          *
-         *     `attribution` follows the strongest evidence. If that comes from a proof, `observed` is the attribution by the
-         *     recordings alone.
+         *     It is immutable, except for later evidence, outcomes and revisions. `attribution` follows the strongest evidence. If
+         *     that comes from a proof, `observed` is the attribution by the recordings alone.
          */
         DiffReport: {
             /**
@@ -3582,7 +3582,7 @@ export interface components {
         };
         /**
          * NewerRevision
-         * @description The newest revision that continues a run of a report; `added_steps` counts the steps that the run lacks.
+         * @description The newest revision of a run; `added_steps` counts the steps that the run does not have.
          */
         NewerRevision: {
             /**

@@ -32,7 +32,7 @@ FIRST, SECOND, LAST = 3, 5, 7
 
 
 def answers(exchange: Exchange) -> None:
-    """Answer the second question differently every time; the model `other` answers all questions differently."""
+    """Answer the second question differently; the model `other` answers all of them differently."""
     questions = sum(message["role"] == "user" for message in exchange.body["messages"])
     same = questions != 2 and exchange.body["model"] != "other"
     exchange.stream()

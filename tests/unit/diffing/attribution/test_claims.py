@@ -247,16 +247,16 @@ def test_sections_state_missing_content() -> None:
     ("template", "says"), [("Use {rule}.", "the prompt variables of"), ("By {rule}.", "a different template")]
 )
 def test_variable_changes_are_not_template_changes(template: str, says: str) -> None:
-    def run(used: str, rule: str, answer: str) -> list[Spec]:
-        filled = Spec(
+    def run(template_text: str, rule: str, answer: str) -> list[Spec]:
+        prompt_step = Spec(
             type=StepType.PROMPT,
             name="ask",
             parent=1,
-            input={"template": used, "variables": {"rule": rule}},
-            output={"text": used.replace("{rule}", rule)},
+            input={"template": template_text, "variables": {"rule": rule}},
+            output={"text": template_text.replace("{rule}", rule)},
         )
-        asked = model([user(used.replace("{rule}", rule))], reply(answer))
-        return [agent(), tool("rules", "c1", {"x": 1}, {"r": rule}), filled, asked, output(answer)]
+        model_step = model([user(template_text.replace("{rule}", rule))], reply(answer))
+        return [agent(), tool("rules", "c1", {"x": 1}, {"r": rule}), prompt_step, model_step, output(answer)]
 
     base = run("Use {rule}.", "14", "Within 14 days, as always.")
     long = run(template, "thirty days from the delivery of the parcel", "Within a month, and no later.")

@@ -140,15 +140,15 @@ def test_tool_answer_may_follow_from_an_earlier_call(amount: int, origin: Origin
 
     def run(prompt: str, amount: int, balance: str, answer: str) -> list[Spec]:
         first = [system(prompt), user("Pay and tell me the balance.")]
-        paid = [*first, tool_call("c1", "pay", amount=amount), tool_message("c1", "paid")]
-        checked = [*paid, tool_call("c2", "balance"), tool_message("c2", balance)]
+        payment_history = [*first, tool_call("c1", "pay", amount=amount), tool_message("c1", "paid")]
+        balance_history = [*payment_history, tool_call("c2", "balance"), tool_message("c2", balance)]
         return [
             agent(),
             model(first, tool_call("c1", "pay", amount=amount)),
             tool("pay", "c1", {"amount": amount}, "paid"),
-            model(paid, tool_call("c2", "balance")),
+            model(payment_history, tool_call("c2", "balance")),
             tool("balance", "c2", {}, balance),
-            model(checked, reply(answer)),
+            model(balance_history, reply(answer)),
             output(answer),
         ]
 

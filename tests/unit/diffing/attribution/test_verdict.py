@@ -109,7 +109,8 @@ def test_overridden_tool_output_is_the_cause() -> None:
     assert result.primary is not None
     assert (result.primary.category, result.confidence) == ("tool", "medium")
     assert result.sentence == (
-        f"Changing issue_refund's state from refused to accepted changed the answer from “{REJECTION}” to “{CONFIRMATION}”"
+        "Changing issue_refund's state from refused to accepted changed the answer "
+        f"from “{REJECTION}” to “{CONFIRMATION}”"
     )
     assert any("The fork overrides the output" in line for line in result.evidence)
 
