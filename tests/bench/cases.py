@@ -120,10 +120,10 @@ def run_page_ms() -> float:
 def exact_steps_per_second() -> float:
     run = _record(3334, "exact")
     session = replays.launch(ReplayRequest(run=str(run)))
-    elapsed = _seconds(lambda: runner.execute(session.id))
+    duration = _seconds(lambda: runner.execute(session.id))
     session.refresh_from_db()
     assert session.status == "completed_exact", session.status
-    return session.exact_count / elapsed
+    return session.exact_count / duration
 
 
 def _fork_at_the_end(external_id: str) -> ReplayRequest:
@@ -167,12 +167,12 @@ def live_calls_per_second() -> float:
         overrides = OverrideProfile(overrides=[override])
         request = ReplayRequest(run=str(run), overrides=overrides, policy=Policy(order="reexecute"))
         session = replays.launch(request)
-        elapsed = _seconds(lambda: runner.execute(session.id))
+        duration = _seconds(lambda: runner.execute(session.id))
         providers.close()
     settings.PROVIDERS = {}
     session.refresh_from_db()
     assert session.live_calls == 1000, (session.status, session.error)
-    return session.live_calls / elapsed
+    return session.live_calls / duration
 
 
 def kills_without_a_loss() -> float:
@@ -248,10 +248,10 @@ def embedded_diff_seconds() -> float:
     candidate = services.record(answers_in_prose(1_000, "prose-otherwise", changed_every=5)).run_id
     embeddings.encode(["The model is loaded at the first text."])
     reports: list[DiffReport] = []
-    elapsed = _seconds(lambda: reports.append(diffing.diff(base_id=base, candidate_id=candidate)))
+    duration = _seconds(lambda: reports.append(diffing.diff(base_id=base, candidate_id=candidate)))
     items = queries.report(reports[0].id).sections.model.items
     assert {item.text.method for item in items if item.text} == {"embeddings"}
-    return elapsed
+    return duration
 
 
 CASES = (

@@ -146,9 +146,9 @@ def refund_run(
     """An order desk that looks up an order and refunds it."""
     order: JSONObject = {"id": "A-1042", "total": "42.00 EUR", "state": "returned"}
     first = [system(prompt), user("Please refund my order A-1042.")]
-    looked_up = [*first, tool_call("c1", "get_order", order_id="A-1042"), tool_message("c1", order)]
-    refunded = [
-        *looked_up,
+    after_lookup = [*first, tool_call("c1", "get_order", order_id="A-1042"), tool_message("c1", order)]
+    after_refund = [
+        *after_lookup,
         tool_call("c2", "issue_refund", order_id="A-1042", amount=amount),
         tool_message("c2", result),
     ]
@@ -156,9 +156,9 @@ def refund_run(
         agent(),
         model(first, tool_call("c1", "get_order", order_id="A-1042"), model=model_name),
         tool("get_order", "c1", {"order_id": "A-1042"}, order),
-        model(looked_up, tool_call("c2", "issue_refund", order_id="A-1042", amount=amount), model=model_name),
+        model(after_lookup, tool_call("c2", "issue_refund", order_id="A-1042", amount=amount), model=model_name),
         tool("issue_refund", "c2", {"order_id": "A-1042", "amount": amount}, result, status=status),
-        model(refunded, reply(final), model=model_name),
+        model(after_refund, reply(final), model=model_name),
         output(final),
     ]
 

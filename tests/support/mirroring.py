@@ -12,23 +12,23 @@ _SWAPPED_OPERATIONS = {"added": "removed", "removed": "added"}
 _SECTIONS = ("prompt", "retrieval", "tool", "model", "output", "run")
 
 
-def essence(report: DiffReport, *, swapped: bool = False) -> dict[str, Any]:
+def essence(report: DiffReport, *, is_swapped: bool = False) -> dict[str, Any]:
     """Summarise a report. `swapped` gives the expected summary of the report with swapped sides."""
-    orient = _swap_sides if swapped else _same_sides
-    sign = -1 if swapped else 1
+    orient = _swap_sides if is_swapped else _same_sides
+    sign = -1 if is_swapped else 1
     deltas, attribution = report.deltas, report.attribution
     return {
         "pairs": Counter(
             (
                 *orient(_no(pair.base), _no(pair.candidate)),
-                _op(pair.relation, swapped),
+                _op(pair.relation, is_swapped),
                 pair.found_by,
                 pair.confidence,
                 tuple(pair.changes),
             )
             for pair in report.pairs
         ),
-        "sections": {name: _items(getattr(report.sections, name).items, swapped) for name in _SECTIONS},
+        "sections": {name: _items(getattr(report.sections, name).items, is_swapped) for name in _SECTIONS},
         "unavailable": {
             name: Counter((gap.what, gap.reason) for gap in getattr(report.sections, name).unavailable)
             for name in _SECTIONS
@@ -54,25 +54,25 @@ def is_empty(report: DiffReport) -> bool:
     return unchanged and not items and report.attribution.verdict == "no_difference" and report.deltas.steps == 0
 
 
-def _items(items: Iterable[SectionItem], swapped: bool) -> Counter[Any]:
-    orient = _swap_sides if swapped else _same_sides
+def _items(items: Iterable[SectionItem], is_swapped: bool) -> Counter[Any]:
+    orient = _swap_sides if is_swapped else _same_sides
     return Counter(
         (
             item.kind,
-            _op(item.relation, swapped),
+            _op(item.relation, is_swapped),
             *orient(_no(item.base), _no(item.candidate)),
             item.similarity,
             frozenset(
-                (_op(change.op, swapped), *orient(digest(change.base), digest(change.candidate)))
+                (_op(change.op, is_swapped), *orient(digest(change.base), digest(change.candidate)))
                 for change in item.values
             ),
             frozenset(
-                (_op(change.op, swapped), change.document, *orient(change.base_rank, change.candidate_rank))
+                (_op(change.op, is_swapped), change.document, *orient(change.base_rank, change.candidate_rank))
                 for change in (item.ranks.changes if item.ranks else ())
             ),
             (item.ranks.rbo, item.ranks.kendall_tau) if item.ranks else None,
             frozenset(
-                (_op(change.op, swapped), change.role, *orient(change.base_index, change.candidate_index))
+                (_op(change.op, is_swapped), change.role, *orient(change.base_index, change.candidate_index))
                 for change in item.messages
             ),
         )
@@ -80,8 +80,8 @@ def _items(items: Iterable[SectionItem], swapped: bool) -> Counter[Any]:
     )
 
 
-def _op(name: str, swapped: bool) -> str:
-    return _SWAPPED_OPERATIONS.get(name, name) if swapped else name
+def _op(name: str, is_swapped: bool) -> str:
+    return _SWAPPED_OPERATIONS.get(name, name) if is_swapped else name
 
 
 def _no(step: StepRef | None) -> int | None:

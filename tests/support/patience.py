@@ -25,9 +25,9 @@ def wait_until(check: Callable[[], T | None], quiet_s: float, problem: Callable[
     Raises AssertionError with `problem()` at the limit. The limit is computed at every check, because the load
     average lags behind the load.
     """
-    started = time.monotonic()
+    start = time.monotonic()
     while not (result := check()):
-        elapsed_s = time.monotonic() - started
+        elapsed_s = time.monotonic() - start
         if elapsed_s > patience_s(quiet_s):
             raise AssertionError(f"no result after {elapsed_s:.0f} s. {problem()}")
         time.sleep(POLL_S)

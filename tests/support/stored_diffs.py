@@ -13,7 +13,7 @@ from traces.models import Run
 from traces.runs import services as traces
 
 
-def store_run(given: Sequence[Spec], name: str = "run") -> Run:
+def store_run(specs: Sequence[Spec], name: str = "run") -> Run:
     """A run as an importer would have stored it."""
     steps = tuple(
         RecordedStep(
@@ -28,7 +28,7 @@ def store_run(given: Sequence[Spec], name: str = "run") -> Run:
             call_id=step.call_id,
             tool_name=step.name if step.type == "tool" else "",
         )
-        for number, step in enumerate(given, 1)
+        for number, step in enumerate(specs, 1)
     )
     run = RecordedRun(external_id=str(uuid4()), name=name, app="desk", format="test", steps=steps)
     return Run.objects.get(id=traces.record(run).run_id)

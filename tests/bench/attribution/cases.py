@@ -7,14 +7,14 @@ from itertools import count
 from typing import Final, Literal
 
 from tests.bench.attribution import truth
-from tests.bench.attribution.mechanisms.agent_teams import CREW, GUARDED, MAP_REDUCE
+from tests.bench.attribution.mechanisms.agent_teams import CREW, GUARDED_OFFER, MAP_REDUCE
 from tests.bench.attribution.mechanisms.pipelines import Category, Choice, Pipeline
 from tests.bench.attribution.mechanisms.single_agents import DESK, RAG, RETRY
 from tests.bench.attribution.truth import Injection, Truth
 
 Split = Literal["balanced", "prior-friendly", "adversarial"]
 # Cases are drawn by index, so the order is part of the seed.
-PIPELINES: Final = (RAG, DESK, CREW, MAP_REDUCE, RETRY, GUARDED)
+PIPELINES: Final = (RAG, DESK, CREW, MAP_REDUCE, RETRY, GUARDED_OFFER)
 SIZES: Final = (1, 2, 3, 5, 8, 12)
 _FLAVOURS: Final = {
     "alone": ("single", "single", "single", "no cause"),

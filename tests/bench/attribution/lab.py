@@ -36,8 +36,8 @@ class Bench:
     def __post_init__(self) -> None:
         program = self.case.pipeline.program
         before, after = self.settings(()), self.settings(self.case.by_id)
-        self.base = Source.of(program, before, self.ask_model)
-        self.candidate = Source.of(program, after, self.ask_model)
+        self.base = Source.record(program, before, self.ask_model)
+        self.candidate = Source.record(program, after, self.ask_model)
 
     def settings(self, change_ids: Sequence[str] | Atoms | dict[str, Injection]) -> Settings:
         """Return the settings with these changes, or parts of changes (`change/number`), applied."""

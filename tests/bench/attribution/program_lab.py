@@ -44,8 +44,8 @@ class ProgramBench(Bench):
 
     def __post_init__(self) -> None:
         program, before, after = self.program, self.settings(()), self.settings(self.case.by_id)
-        self.base = Source.of(program.program, before, self.model("base"))
-        self.candidate = Source.of(program.program, after, self.model("candidate"))
+        self.base = Source.record(program.program, before, self.model("base"))
+        self.candidate = Source.record(program.program, after, self.model("candidate"))
 
     @property
     def program(self) -> Program:
@@ -103,9 +103,9 @@ class ProgramLab(UnaidedLab):
         source = self.bench.base if ask.side == "base" else self.bench.candidate
         profile = self._clamp_profile(ask.clamp) if ask.clamp else self.changes.profile(ask.atoms, ask.side)
         self.replays += 1
-        applied = apply_profile(profile, source.graph)
-        if applied.refusals:
-            return ProbeResult(outcome="failed", missing=applied.refusals[0].detail)
+        applied_profile = apply_profile(profile, source.graph)
+        if applied_profile.refusals:
+            return ProbeResult(outcome="failed", missing=applied_profile.refusals[0].detail)
         model = self.bench.model(f"{ask.side} {sorted(ask.atoms)} {ask.repeat}" if ask.repeat else "probe")
         engine = ProgramEngine(
             source,
@@ -118,7 +118,7 @@ class ProgramLab(UnaidedLab):
         state, graph = self._derivations.state(ask.side), with_links(source.graph, self._copies.links[ask.side])
         monitor = ReplayMonitor(graph=graph, coupling=engine.coupling, fresh=bool(ask.repeat), state=state)
         policy = REPEAT_POLICY if ask.repeat else RECORDED_POLICY
-        context = ReplayContext(graph=graph, profile=applied, policy=policy, environment=engine)
+        context = ReplayContext(graph=graph, profile=applied_profile, policy=policy, environment=engine)
         try:
             for event in Replayer(context).run():
                 monitor.observe(event, source.payloads.__getitem__)

@@ -46,7 +46,7 @@ class Source:
         self.graph, self.payloads = graph_of(self.run)
 
     @staticmethod
-    def of(program: Program, settings: Settings, model: Model = noiseless_model) -> "Source":
+    def record(program: Program, settings: Settings, model: Model = noiseless_model) -> "Source":
         """Record a run."""
         return Source(record_run(program, settings, "run", model), settings)
 
@@ -128,13 +128,13 @@ def replay(
             {"match": {"step": clamp[0]}, "output": clamp[1]}
         ]
     profile = OverrideProfile.model_validate({"overrides": entries})
-    applied = apply_profile(profile, source.graph)
-    assert not applied.refusals, applied.refusals
+    applied_profile = apply_profile(profile, source.graph)
+    assert not applied_profile.refusals, applied_profile.refusals
     engine = Engine(source, settings, model)
-    context = ReplayContext(graph=source.graph, profile=applied, policy=policy or POLICY, environment=engine)
+    context = ReplayContext(graph=source.graph, profile=applied_profile, policy=policy or POLICY, environment=engine)
     events = list(Replayer(context).run())
-    resolved = [event for event in events if isinstance(event, StepResolved)]
-    return Outcome(answer=_answer(source, events), resolved_steps=len(resolved), live_calls=engine.live_models)
+    resolutions = [event for event in events if isinstance(event, StepResolved)]
+    return Outcome(answer=_answer(source, events), resolved_steps=len(resolutions), live_calls=engine.live_models)
 
 
 def _answer(source: Source, events: list[Event]) -> str:

@@ -94,8 +94,8 @@ class SampledBench(Bench):
     def __post_init__(self) -> None:
         program = self.case.pipeline.program
         before, after = self.settings(()), self.settings(self.case.by_id)
-        self.base = Source.of(program, before, self.dice.model(f"{RECORDING} base {self.attempt}"))
-        self.candidate = Source.of(program, after, self.dice.model(f"{RECORDING} candidate {self.attempt}"))
+        self.base = Source.record(program, before, self.dice.model(f"{RECORDING} base {self.attempt}"))
+        self.candidate = Source.record(program, after, self.dice.model(f"{RECORDING} candidate {self.attempt}"))
 
 
 @dataclass(frozen=True, kw_only=True)

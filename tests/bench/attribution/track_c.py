@@ -125,12 +125,12 @@ def _task_row(
     # A recording may repeat only one of the two sides.
     if kind == "same":
         repeats = [repeats[0][::2], repeats[0][1::2]]
-    declared = _with_declaration(base[0]), _with_declaration(candidate[0])
+    recordings = _with_declaration(base[0]), _with_declaration(candidate[0])
     verdict = _verdict_fields(
-        Oracle(repeats[0], repeats[1], pairs.is_successful(base[0])), _case(pairs.examine_transcripts(*declared))
+        Oracle(repeats[0], repeats[1], pairs.is_successful(base[0])), _case(pairs.examine_transcripts(*recordings))
     )
-    attribution = pairs.compare_transcripts(*declared).attribution
-    undeclared = (
+    attribution = pairs.compare_transcripts(*recordings).attribution
+    verdict_without = (
         pairs.compare_transcripts(_without_declaration(base[0]), _without_declaration(candidate[0])).attribution.verdict
         if kind == "same"
         else ""
@@ -141,7 +141,7 @@ def _task_row(
         pair=f"{name} {base[1]} / {candidate[1]}",
         recordings_verdict=attribution.verdict,
         recordings_confidence=attribution.confidence or "",
-        undeclared_verdict=undeclared,
+        undeclared_verdict=verdict_without,
         **verdict,
     )
 
@@ -201,7 +201,7 @@ def summary(rows: Sequence[RealRow]) -> JSONObject:
 def _cell(rows: Sequence[RealRow]) -> JSONObject:
     blame_count = sum(row.blames for row in rows)
     alone = [row.recordings_verdict for row in rows if row.recordings_verdict]
-    undeclared = [row.undeclared_verdict for row in rows if row.undeclared_verdict]
+    verdicts_without = [row.undeclared_verdict for row in rows if row.undeclared_verdict]
     return {
         "pairs": len(rows),
         "blamed": blame_count,
@@ -209,7 +209,7 @@ def _cell(rows: Sequence[RealRow]) -> JSONObject:
         "noise": scoring.share(row.verdict == "noise" for row in rows),
         "levels": {level: sum(row.confidence == level for row in rows) for level in scoring.LEVELS},
         "recordings_alone": {verdict: alone.count(verdict) for verdict in sorted(set(alone))},
-        "undeclared": {verdict: undeclared.count(verdict) for verdict in sorted(set(undeclared))},
+        "undeclared": {verdict: verdicts_without.count(verdict) for verdict in sorted(set(verdicts_without))},
         "recordings_alone_above_low": sum(row.recordings_confidence in {"medium", "high"} for row in rows),
     }
 

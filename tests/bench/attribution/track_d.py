@@ -38,7 +38,7 @@ def rows(folder: Path) -> list[LabelledRow]:
     for row in transcripts.rows(folder, transcripts.MULTI):
         if pairs.is_successful(row):
             references.setdefault(pairs.task(row), []).append(row)
-    failures = [row for row in transcripts.rows(folder, transcripts.LABELLED) if row.get("annotation")]
+    failures = [row for row in transcripts.rows(folder, transcripts.LABELLED_FAILURES) if row.get("annotation")]
     return [_row(row, references.get(pairs.task(row), [])) for row in failures]
 
 
@@ -103,14 +103,14 @@ def _majority_vote(failure: JSONObject, references: Sequence[JSONObject]) -> int
 def _unshared_call(run: RecordedRun, references: Sequence[JSONObject]) -> int | None:
     """Return the first tool call that the aligner pairs with the same call in no success."""
     steps = transcripts.side(run).steps
-    shared: set[int] = set()
+    shared_steps: set[int] = set()
     for reference in references:
         reference_steps = transcripts.side(transcripts.import_messages(transcripts.messages_of(reference))).steps
         for match in align(reference_steps, steps):
             if reference_steps[match.base].signature == steps[match.candidate].signature:
-                shared.add(match.candidate)
+                shared_steps.add(match.candidate)
     numbers = _message_numbers(run)
-    alone = (step for index, step in enumerate(steps) if step.type == StepType.TOOL and index not in shared)
+    alone = (step for index, step in enumerate(steps) if step.type == StepType.TOOL and index not in shared_steps)
     first = next(alone, None) if references else None
     return None if first is None else numbers[first.sequence_no]
 

@@ -122,9 +122,9 @@ def _structure(findings: Findings, named_sets: Sequence[Ids]) -> str:
 def ranking(findings: Findings) -> list[str]:
     """Order the changes as the report does: named, open, excluded by a certificate."""
     order = scoring.ranking(findings)
-    excluded = {atom.id for atom in findings.atoms if atom.certificate is not None}
+    certified_ids = {atom.id for atom in findings.atoms if atom.certificate is not None}
     named_atoms = {atom for members in findings.primary for atom in members}
-    return sorted(order, key=lambda atom: (atom not in named_atoms, atom in excluded))
+    return sorted(order, key=lambda atom: (atom not in named_atoms, atom in certified_ids))
 
 
 def summary(rows: Sequence[ProgramRow]) -> JSONObject:

@@ -24,7 +24,7 @@ from traces.signatures.call_signatures import signature
 
 MULTI: Final = "tau2_retail_multi.jsonl.gz"
 REPEATS: Final = "tau_airline_gpt4o_4x.jsonl.gz"
-LABELLED: Final = "agentrx_tau_retail.jsonl.gz"
+LABELLED_FAILURES: Final = "agentrx_tau_retail.jsonl.gz"
 
 _LOOKUPS: Final = {
     "get_user": "user_id",

@@ -124,15 +124,15 @@ class UnaidedLab:
         source = self.bench.base if ask.side == "base" else self.bench.candidate
         profile = self._clamp_profile(ask.clamp) if ask.clamp else self.changes.profile(ask.atoms, ask.side)
         self.replays += 1
-        applied = apply_profile(profile, source.graph)
-        if applied.refusals:
-            return ProbeResult(outcome="failed", missing=applied.refusals[0].detail)
+        applied_profile = apply_profile(profile, source.graph)
+        if applied_profile.refusals:
+            return ProbeResult(outcome="failed", missing=applied_profile.refusals[0].detail)
         engine = CoupledEngine(
             source, source.settings, self.bench.ask_model, coupling=self._coupling(source), outputs=self._outputs
         )
         state, graph = self._derivations.state(ask.side), with_links(source.graph, self._copies.links[ask.side])
         monitor = ReplayMonitor(graph=graph, coupling=engine.coupling, state=state)
-        context = ReplayContext(graph=graph, profile=applied, policy=POLICY, environment=engine)
+        context = ReplayContext(graph=graph, profile=applied_profile, policy=POLICY, environment=engine)
         try:
             for event in Replayer(context).run():
                 monitor.observe(event, source.payloads.__getitem__)
@@ -177,8 +177,8 @@ class UnaidedLab:
         return OverrideProfile(overrides=[Override(match=Match(step=no), output=output)])
 
     def _coupling(self, source: Source) -> Coupling:
-        other = self.bench.candidate if source is self.bench.base else self.bench.base
-        return Coupling(recordings=[self._recording(source), self._recording(other)])
+        other_source = self.bench.candidate if source is self.bench.base else self.bench.base
+        return Coupling(recordings=[self._recording(source), self._recording(other_source)])
 
     def _recording(self, source: Source) -> dict[str, list[RecordedAnswer]]:
         answers: dict[str, list[RecordedAnswer]] = {}

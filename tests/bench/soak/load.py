@@ -107,9 +107,9 @@ class Load:
         runs = self._runs
         return runs[max(0, len(runs) - 1 - back)]
 
-    def _ask(self, client: httpx.Client, method: str, path: str, **sent: Any) -> Any:
+    def _ask(self, client: httpx.Client, method: str, path: str, **options: Any) -> Any:
         start = time.perf_counter()
-        answer = client.request(method, f"{self.url}/api/v1{path}", **sent)
+        answer = client.request(method, f"{self.url}/api/v1{path}", **options)
         with self._lock:
             self._latencies.append(1000 * (time.perf_counter() - start))
         if answer.is_error:

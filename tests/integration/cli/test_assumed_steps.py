@@ -1,4 +1,4 @@
-"""What the command line says of steps that are assumed unaffected, and of messages typed after a changed answer."""
+"""Notes of the command line on steps assumed unaffected and on messages typed after a changed answer."""
 
 import json
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ ANSWERS = {"overrides": [{"match": {"step": 1}, "output": "It arrives today."}]}
 
 
 def _record(folder: Path) -> None:
-    """Two turns with a person, and one question that code asks without a trace of the answers before."""
+    """Record two turns with a user, and one request by code that contains no earlier answer."""
     recorder = Recorder()
     recorder.configure(sink=folder, app="desk")
     question = {"role": "user", "content": "Where is my parcel?"}
@@ -36,20 +36,20 @@ def forkpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WarmShell]:
     folder = tmp_path_factory.mktemp("recordings")
     _record(folder)
     shell = Shell(tmp_path_factory.mktemp("home"))
-    said = shell("import", folder, "--json")
-    assert said.code == 0, said.err
+    result = shell("import", folder, "--json")
+    assert result.code == 0, result.err
     warm = WarmShell(shell)
     yield warm
     warm.close()
 
 
-def test_plans_name_assumed_steps_and_typed_messages(forkpoint: WarmShell) -> None:
-    said = forkpoint("replay", "last", "--overrides", "-", "--preview", input=json.dumps(ANSWERS)).out
-    assert "1 step assumed unaffected" in said
-    assert "1 step with messages typed after a changed answer" in said
+def test_plan_counts_assumed_steps(forkpoint: WarmShell) -> None:
+    output = forkpoint("replay", "last", "--overrides", "-", "--preview", input=json.dumps(ANSWERS)).out
+    assert "1 step assumed unaffected" in output
+    assert "1 step with messages typed after a changed answer" in output
 
 
-def test_replays_name_assumed_steps(forkpoint: WarmShell) -> None:
+def test_replay_counts_assumed_steps(forkpoint: WarmShell) -> None:
     run = forkpoint("runs", "--json").json["runs"][0]["id"]
     assert "1 step assumed unaffected" in forkpoint("replay", run, "--overrides", "-", input=json.dumps(ANSWERS)).out
     assert forkpoint("replay", run, "--overrides", "-", "--strict", input=json.dumps(ANSWERS)).code == 5

@@ -1,4 +1,4 @@
-"""The demo: what a first visitor finds, made by the real agent, the real replay and the real diff."""
+"""The demo on a first visit, built by the real agent, replay and diff."""
 
 import json
 from collections.abc import Iterator
@@ -27,9 +27,9 @@ from traces.runs.queries import steps
 
 @pytest.fixture
 def local_model(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Asked for before a worker: one in a process of its own reaches the model as any other provider."""
-    served = {"protocol": "openai", "base_url": server.start(), "models": list(MODELS)}
-    monkeypatch.setenv("FORKPOINT_PROVIDERS", json.dumps({provider.NAME: served}))
+    """Configure the model before a worker starts, so that a worker process can reach it like any provider."""
+    configuration = {"protocol": "openai", "base_url": server.start(), "models": list(MODELS)}
+    monkeypatch.setenv("FORKPOINT_PROVIDERS", json.dumps({provider.NAME: configuration}))
     yield
     providers.close()
     provider.stop()
@@ -40,31 +40,32 @@ def recording(file: Path) -> RecordedRun:
     return run
 
 
-def ended(session: ReplaySession) -> SessionView:
-    """The session once it has ended and was compared."""
+def wait_for_end(session: ReplaySession) -> SessionView:
+    """Wait until the session has ended and is compared; return it."""
 
-    def look() -> SessionView | None:
+    def finished_view() -> SessionView | None:
         view = session_view(session.id)
         return view if view.ended_at is not None and (view.diff is not None or view.error) else None
 
-    return wait_until(look, 60)
+    return wait_until(finished_view, 60)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=[scenario.slug for scenario in SCENARIOS])
-def test_every_recording_is_what_the_agent_does_today(scenario: Scenario, tmp_path: Path) -> None:
+def test_recordings_match_current_agent(scenario: Scenario, tmp_path: Path) -> None:
     base_url = server.start()
     try:
         record(scenario, tmp_path / "again.jsonl", base_url)
     finally:
         server.stop()
-    kept, again = recording(RECORDINGS / f"{scenario.slug}.jsonl"), recording(tmp_path / "again.jsonl")
-    told = [
-        [(step.type, step.name, step.status, step.input, step.output) for step in run.steps] for run in (kept, again)
+    stored_run, new_run = recording(RECORDINGS / f"{scenario.slug}.jsonl"), recording(tmp_path / "again.jsonl")
+    step_lists = [
+        [(step.type, step.name, step.status, step.input, step.output) for step in run.steps]
+        for run in (stored_run, new_run)
     ]
-    assert told[0] == told[1]
+    assert step_lists[0] == step_lists[1]
 
 
-def test_one_recording_goes_wrong_because_cents_were_taken_for_euros() -> None:
+def test_one_recording_mistakes_cents_for_euros() -> None:
     run = recording(RECORDINGS / f"{REFUND}.jsonl")
     assert run.status is RunStatus.FAILED
     refund = next(step for step in run.steps if step.name == "issue_refund")
@@ -75,7 +76,7 @@ def test_one_recording_goes_wrong_because_cents_were_taken_for_euros() -> None:
     assert "42.00 EUR" in check.error
 
 
-def test_the_recordings_are_small_and_hold_nothing_of_the_machine_they_were_made_on() -> None:
+def test_recordings_are_small_and_portable() -> None:
     texts = [file.read_text("utf-8") for file in RECORDINGS.glob("*.jsonl")]
     assert len(texts) == len(SCENARIOS)
     assert sum(map(len, texts)) < 400_000
@@ -83,8 +84,8 @@ def test_the_recordings_are_small_and_hold_nothing_of_the_machine_they_were_made
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_first_visitor_finds_the_failed_run_its_fork_and_the_cause(local_model: None, worker: None) -> None:
-    view = ended(loading.put_in_store())
+def test_demo_has_failed_run_fork_and_cause(local_model: None, worker: None) -> None:
+    view = wait_for_end(loading.put_in_store())
     assert view.status == "completed_mixed", view.error
     source = Run.objects.get(id=view.source_run)
     assert source.status == RunStatus.FAILED
@@ -92,13 +93,17 @@ def test_a_first_visitor_finds_the_failed_run_its_fork_and_the_cause(local_model
     assert view.run is not None
     derived = {step.sequence_no: step for step in steps(view.run)}
     refund = next(step for step in derived.values() if step.tool_name == "issue_refund")
-    assert refund.label == Label.CACHED  # the other run of the app asked for just this
+    assert refund.label == Label.CACHED  # another run of the app made the same call
     before = [derived[number] for number in range(1, view.fork_sequence_no)]
-    around = {step.sequence_no: step.reason for step in before if step.label != Label.EXACT}
-    assert around == {1: Reason.DERIVED, 4: Reason.DERIVED}  # the agent and the turn that go on after the fork
+    derived_reasons = {step.sequence_no: step.reason for step in before if step.label != Label.EXACT}
+    assert derived_reasons == {1: Reason.DERIVED, 4: Reason.DERIVED}  # the agent and the turn continue after the fork
     assert all(step.label == Label.SIMULATED for step in derived.values() if step.type == StepType.MODEL)
-    fixed = Run.objects.get(id=view.run)
-    assert (fixed.status, fixed.error_count, derived[1].status) == (RunStatus.COMPLETED, 0, StepStatus.UNVERIFIED)
+    fixed_run = Run.objects.get(id=view.run)
+    assert (fixed_run.status, fixed_run.error_count, derived[1].status) == (
+        RunStatus.COMPLETED,
+        0,
+        StepStatus.UNVERIFIED,
+    )
     assert view.divergences == ["Step 8: issue_refund was called with amount 42 instead of 4200."]
     assert view.unused_calls == [8]
     assert view.diff is not None
@@ -110,19 +115,17 @@ def test_a_first_visitor_finds_the_failed_run_its_fork_and_the_cause(local_model
 
 
 @pytest.mark.django_db(transaction=True)
-def test_loading_again_changes_nothing_and_takes_up_what_was_left(local_model: None, worker: None) -> None:
-    first = ended(loading.put_in_store())
+def test_second_load_resumes_without_changes(local_model: None, worker: None) -> None:
+    first = wait_for_end(loading.put_in_store())
     ReplaySession.objects.filter(id=first.id).update(diff_id=None)  # as if stopped before the diff was made
-    again = ended(loading.put_in_store())
-    assert (again.id, again.diff) == (first.id, first.diff)
+    second = wait_for_end(loading.put_in_store())
+    assert (second.id, second.diff) == (first.id, first.diff)
     assert ReplaySession.objects.count() == 1
     assert Run.objects.count() == len(SCENARIOS) + 1
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_demo_that_cannot_be_loaded_harms_nothing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, local_model: None
-) -> None:
+def test_unloadable_demo_is_ignored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, local_model: None) -> None:
     (tmp_path / f"{SCENARIOS[-1].slug}.jsonl").write_text(json.dumps({"not": "an event"}))
     monkeypatch.setattr(loading, "RECORDINGS", tmp_path)
     loading.load()

@@ -1,4 +1,4 @@
-"""The commands of the documentation do what it says: each page's shell blocks run from top to bottom."""
+"""The documentation's commands work: each page's shell blocks run from top to bottom."""
 
 import json
 import os
@@ -31,7 +31,7 @@ PAGES = (
     "recording",
 )
 _SHELL = re.compile(r"^```sh\n(.*?)^```$", re.M | re.S)
-_FENCED = re.compile(r"^```\w*\n(.*?)^```$", re.M | re.S)
+_CODE_BLOCK = re.compile(r"^```\w*\n(.*?)^```$", re.M | re.S)
 _COMMAND = re.compile(r"(\.venv/bin/)?forkpoint [a-z]")
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.*)$", re.M)
@@ -39,7 +39,7 @@ _STATEMENT = re.compile(r"^cat > (?P<file>\S+) <<'END'\n(?P<text>.*?)^END$|^(?P<
 
 
 class Reader:
-    """Somebody who types what a page says, in one folder. One process runs all commands: starting takes long."""
+    """Runs a page's commands in one folder. One process runs them all, because starting takes long."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -52,11 +52,11 @@ class Reader:
             env={**Shell(folder / "home").environment, "PYTHONPATH": str(ROOT)},
         )
 
-    def types(self, line: str) -> None:
+    def run(self, line: str) -> None:
         name, *arguments = shlex.split(line)
         if name == "forkpoint":
-            said = self._forkpoint(arguments)
-            assert said.code == 0, f"{line}\n{said.out[-1500:]}\n{said.err[-1500:]}"
+            result = self._forkpoint(arguments)
+            assert result.code == 0, f"{line}\n{result.out[-1500:]}\n{result.err[-1500:]}"
         else:
             program, environment = sys.executable if name == "python" else name, {"PYTHONPATH": str(ROOT)}
             subprocess.run([program, *arguments], cwd=self.folder, check=True, env={**os.environ, **environment})
@@ -68,7 +68,7 @@ class Reader:
         self._process.stdin.flush()
         return CommandResult(*json.loads(self._process.stdout.readline()))
 
-    def leaves(self) -> None:
+    def close(self) -> None:
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()
@@ -79,42 +79,42 @@ class Reader:
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     folder = tmp_path_factory.mktemp("docs")
     shutil.copytree(FIXTURES, folder, dirs_exist_ok=True)
-    again = (folder / "openai_messages.json").read_text("utf-8").replace("conv-1", "conv-2")
-    (folder / "again.json").write_text(re.sub(r"call_\w+", "call_9d2f71Qx", again))
-    reading = Reader(folder)
-    yield reading
-    reading.leaves()
+    text = (folder / "openai_messages.json").read_text("utf-8").replace("conv-1", "conv-2")
+    (folder / "again.json").write_text(re.sub(r"call_\w+", "call_9d2f71Qx", text))
+    page_reader = Reader(folder)
+    yield page_reader
+    page_reader.close()
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_commands_of_a_page_run(page: str, reader: Reader) -> None:
+def test_page_commands_run(page: str, reader: Reader) -> None:
     blocks = _SHELL.findall((ROOT / "docs" / f"{page}.md").read_text("utf-8"))
     assert blocks
     for statement in _STATEMENT.finditer("\n".join(blocks)):
         if statement["file"]:
             (reader.folder / statement["file"]).write_text(statement["text"])
         else:
-            reader.types(statement["command"])
+            reader.run(statement["command"])
 
 
-def written() -> Iterator[tuple[str, list[str]]]:
-    """Every command line of the README and all pages, with where it is written."""
+def documented_commands() -> Iterator[tuple[str, list[str]]]:
+    """Yield every command line of the README and all pages, with the name of its page."""
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
-        for block in _FENCED.findall(page.read_text("utf-8")):
+        for block in _CODE_BLOCK.findall(page.read_text("utf-8")):
             for line in block.splitlines():
                 words = shlex.split(line, comments=True) if _COMMAND.match(line) else []
                 if words:
                     yield page.name, words[1:]
 
 
-def test_every_command_in_the_documentation_is_one() -> None:
-    lines = list(written())
+def test_documented_commands_exist() -> None:
+    lines = list(documented_commands())
     assert len(lines) > 40
     assert [(page, words) for page, words in lines if not _is_known(words)] == []
 
 
 def _is_known(words: list[str]) -> bool:
-    """Whether the command and its subcommand exist and take these options."""
+    """Return whether the command and its subcommand exist and accept these options."""
     command: Any = get_command(app)
     while words and words[0] in getattr(command, "commands", ()):
         command, words = command.commands[words[0]], words[1:]
@@ -122,22 +122,22 @@ def _is_known(words: list[str]) -> bool:
         return False
     parameters = getattr(command, "params", ())
     options = {name for parameter in parameters for name in (*parameter.opts, *parameter.secondary_opts)}
-    asked = {word.partition("=")[0] for word in words if word.startswith("-") and word != "-"}
-    return asked <= {*options, "--help"}
+    used_options = {word.partition("=")[0] for word in words if word.startswith("-") and word != "-"}
+    return used_options <= {*options, "--help"}
 
 
-def test_the_documentation_links_to_what_is_there() -> None:
-    """Files and headings alike."""
+def test_documentation_links_resolve() -> None:
+    """Check links to files and to headings."""
     pages = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")] + [
         *(ROOT / "docs").rglob("*.md")
     ]
     broken = [
-        (page.name, link) for page in pages for link in _LINK.findall(page.read_text("utf-8")) if _broken(page, link)
+        (page.name, link) for page in pages for link in _LINK.findall(page.read_text("utf-8")) if _is_broken(page, link)
     ]
     assert broken == []
 
 
-def _broken(page: Path, link: str) -> bool:
+def _is_broken(page: Path, link: str) -> bool:
     if "://" in link:
         return False
     file, _, heading = link.partition("#")
@@ -146,10 +146,10 @@ def _broken(page: Path, link: str) -> bool:
         return True
     headings = _HEADING.findall(target.read_text("utf-8")) if heading else []
     return bool(heading) and heading not in {
-        re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings
+        re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in headings
     }
 
 
-def test_the_index_names_every_page() -> None:
+def test_index_lists_every_page() -> None:
     index = (ROOT / "docs" / "README.md").read_text("utf-8")
     assert [page.name for page in (ROOT / "docs").glob("*.md") if f"({page.name})" not in index] == ["README.md"]

@@ -23,9 +23,9 @@ print(json.dumps([outcome["session"]["status"], pieces, outcome["steps"]]))
 """
 
 
-def test_a_program_replays_a_file_and_hears_the_text_as_it_comes(tmp_path: Path) -> None:
+def test_program_replays_file_and_streams_text(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(RECORDINGS / f"{REFUND}.jsonl")],
         env=shell.environment,
         capture_output=True,
@@ -33,8 +33,8 @@ def test_a_program_replays_a_file_and_hears_the_text_as_it_comes(tmp_path: Path)
         timeout=120,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    status, pieces, steps = json.loads(done.stdout.splitlines()[-1])
+    assert process.returncode == 0, process.stderr
+    status, pieces, steps = json.loads(process.stdout.splitlines()[-1])
     assert status.startswith("completed")
     assert {step for step, _ in pieces} <= {
         step["sequence_no"] for step in steps if step["reason"] == "live_model_call"

@@ -1,4 +1,4 @@
-"""The command line against a server, and what it needs of one."""
+"""The command line against a server."""
 
 import subprocess
 import sys
@@ -18,7 +18,7 @@ FAILED = RECORDINGS / f"{REFUND}.jsonl"
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[str]:
-    """A server of its own store, on a free port."""
+    """Start a server with its own store on a free port."""
     shell = Shell(tmp_path / "server")
     with subprocess.Popen(
         [*COMMAND, "serve", "--port", "0", "--no-demo"], env=shell.environment, stdout=subprocess.PIPE, text=True
@@ -31,27 +31,27 @@ def server(tmp_path: Path) -> Iterator[str]:
         assert process.wait(30) == 0
 
 
-def test_the_same_commands_work_against_a_server(server: str, tmp_path: Path) -> None:
+def test_commands_work_against_server(server: str, tmp_path: Path) -> None:
     forkpoint = Shell(tmp_path / "unused")
     [run] = forkpoint("import", FAILED, "--url", server, "--json").json["runs"]
     assert forkpoint("show", "last", "--json", FORKPOINT_URL=server).json["run"]["id"] == run["id"]
-    said = forkpoint("replay", run["id"], "--url", server, "--json")
-    assert said.json["session"]["status"] == "completed_exact"
-    report = forkpoint("diff", run["id"], said.json["run"]["id"], "--url", server, "--json").json
-    shared = forkpoint("share", report["id"], "--url", server, "--json").json
-    assert shared["url"].startswith(server)
+    replay = forkpoint("replay", run["id"], "--url", server, "--json")
+    assert replay.json["session"]["status"] == "completed_exact"
+    report = forkpoint("diff", run["id"], replay.json["run"]["id"], "--url", server, "--json").json
+    link = forkpoint("share", report["id"], "--url", server, "--json").json
+    assert link["url"].startswith(server)
     assert forkpoint("check", "--url", server, "--json").json["ok"]
     assert not (tmp_path / "unused").exists()
 
 
-@pytest.mark.parametrize(("option", "told"), [("--help", "replay"), ("--version", metadata.version("forkpoint"))])
-def test_what_the_command_says_of_itself_needs_nothing_of_the_server(option: str, told: str) -> None:
+@pytest.mark.parametrize(("option", "text"), [("--help", "replay"), ("--version", metadata.version("forkpoint"))])
+def test_help_and_version_import_no_server_code(option: str, text: str) -> None:
     program = (
         f"import sys\nsys.argv = ['forkpoint', '{option}']\nfrom cockpit.cli import main\n"
         "try: main()\nexcept SystemExit: pass\n"
         "heavy = {'django', 'httpx', 'celery', 'pydantic', 'openai'} & set(sys.modules)\n"
         "sys.exit(f'imported {heavy}' if heavy else 0)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert told in done.stdout
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
+    assert text in process.stdout

@@ -1,4 +1,4 @@
-"""The command line under settings that cannot work: it says which, and what is wrong with them."""
+"""The command line with invalid settings: errors name the setting and the problem."""
 
 from pathlib import Path
 
@@ -9,22 +9,22 @@ from tests.support.command_line import Shell
 pytestmark = pytest.mark.own_store
 
 
-def test_check_says_which_dependency_cannot_be_reached(tmp_path: Path) -> None:
+def test_check_reports_unreachable_dependencies(tmp_path: Path) -> None:
     nowhere = {"DATABASE_URL": "postgres://me:hidden@127.0.0.1:9/x", "REDIS_URL": "redis://127.0.0.1:9/0"}
     bucket = {"FORKPOINT_ARTIFACTS": "s3://bucket/fp", "AWS_ENDPOINT_URL": "http://127.0.0.1:9"}
     keys = {"AWS_ACCESS_KEY_ID": "me", "AWS_SECRET_ACCESS_KEY": "hidden"}
-    said = Shell(tmp_path)("check", "--json", **nowhere, **bucket, **keys)
-    assert said.code == 6
-    assert said.json["artifacts"] == "s3://bucket/fp"
-    assert "does not answer" in said.json["checks"]["storage"]
-    assert "refused" in said.json["checks"]["database"]
-    assert "refused" in said.json["checks"]["broker"]
-    assert said.json["login_required"]
-    assert "hidden" not in said.out
+    result = Shell(tmp_path)("check", "--json", **nowhere, **bucket, **keys)
+    assert result.code == 6
+    assert result.json["artifacts"] == "s3://bucket/fp"
+    assert "does not answer" in result.json["checks"]["storage"]
+    assert "refused" in result.json["checks"]["database"]
+    assert "refused" in result.json["checks"]["broker"]
+    assert result.json["login_required"]
+    assert "hidden" not in result.out
 
 
 @pytest.mark.parametrize(
-    ("environment", "named"),
+    ("environment", "name"),
     [
         ({"FORKPOINT_PORT": "eighty"}, "FORKPOINT_PORT"),
         ({"FORKPOINT_HOME": "/dev/null/home"}, "FORKPOINT_HOME"),
@@ -32,7 +32,7 @@ def test_check_says_which_dependency_cannot_be_reached(tmp_path: Path) -> None:
         ({"FORKPOINT_PROVIDERS": '{"mine": {"protocol": "grpc"}}'}, "protocol"),
     ],
 )
-def test_a_wrong_setting_is_named(tmp_path: Path, environment: dict[str, str], named: str) -> None:
-    said = Shell(tmp_path)("check", **environment)
-    assert said.code == 2
-    assert named in said.err
+def test_invalid_setting_is_named(tmp_path: Path, environment: dict[str, str], name: str) -> None:
+    result = Shell(tmp_path)("check", **environment)
+    assert result.code == 2
+    assert name in result.err

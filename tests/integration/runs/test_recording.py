@@ -142,10 +142,10 @@ for _ in range(MAX_DEPTH + 5):
         (2, {"name": "\ud800"}, "/steps/2/name"),
     ],
 )
-def test_invalid_recording_is_rejected_with_pointer(index: int, changes: dict[str, Any], where: str) -> None:
+def test_invalid_recording_is_rejected_with_pointer(index: int, changes: dict[str, Any], pointer: str) -> None:
     with pytest.raises(InvalidRecording) as error:
         services.record(_with_step(index, **changes))
-    assert error.value.where.startswith(where)
+    assert error.value.where.startswith(pointer)
     assert not Run.objects.exists()
     assert not Artifact.objects.exists()
 

@@ -1,4 +1,4 @@
-"""Who may do what, on a server that others can reach."""
+"""Access control of a server that others can reach."""
 
 import asyncio
 from datetime import timedelta
@@ -27,13 +27,13 @@ def _bearer(role: Role) -> dict[str, str]:
     return {"Authorization": f"Bearer {tokens.create(name=role, role=role)}"}
 
 
-def test_on_loopback_nobody_logs_in() -> None:
+def test_loopback_needs_no_login() -> None:
     access = Client().get("/api/v1/access").json()
     assert access == {"login_required": False, "name": "local", "role": "admin"}
 
 
 @pytest.mark.usefixtures("reachable")
-def test_without_a_token_nothing_is_told() -> None:
+def test_request_without_token_is_rejected() -> None:
     response = Client().get("/api/v1/runs")
     assert response.status_code == 401
     assert response.json()["code"] == "auth_required"
@@ -42,13 +42,13 @@ def test_without_a_token_nothing_is_told() -> None:
 
 @pytest.mark.usefixtures("reachable")
 @pytest.mark.parametrize("path", ["health", "ready", "access", "schema", "docs"])
-def test_signs_of_life_and_the_description_are_open(path: str) -> None:
+def test_health_and_schema_are_public(path: str) -> None:
     assert Client().get(f"/api/v1/{path}").status_code == 200
 
 
 @pytest.mark.usefixtures("reachable")
 @pytest.mark.parametrize(
-    ("role", "method", "path", "allowed"),
+    ("role", "method", "path", "is_allowed"),
     [
         ("viewer", "get", "/api/v1/none", True),
         ("viewer", "post", "/api/v1/none", False),
@@ -58,13 +58,13 @@ def test_signs_of_life_and_the_description_are_open(path: str) -> None:
         ("admin", "put", "/api/v1/tools", True),
     ],
 )
-def test_a_role_decides_what_may_be_done(role: Role, method: str, path: str, allowed: bool) -> None:
+def test_role_limits_methods(role: Role, method: str, path: str, is_allowed: bool) -> None:
     response = Client().generic(method.upper(), path, headers=_bearer(role))
-    assert (response.status_code != 403) is allowed
+    assert (response.status_code != 403) is is_allowed
 
 
 @pytest.mark.usefixtures("reachable")
-def test_a_revoked_token_opens_nothing() -> None:
+def test_revoked_token_is_rejected() -> None:
     header = _bearer("admin")
     assert Client().get("/api/v1/none", headers=header).status_code == 404
     assert tokens.revoke(ApiToken.objects.get().id)
@@ -72,7 +72,7 @@ def test_a_revoked_token_opens_nothing() -> None:
 
 
 @pytest.mark.usefixtures("reachable")
-def test_a_session_ends_with_its_token() -> None:
+def test_session_ends_with_its_token() -> None:
     client = Client()
     secret = tokens.create(name="ada", role="viewer")
     login = client.post("/api/v1/login", {"token": secret}, content_type="application/json")
@@ -84,7 +84,7 @@ def test_a_session_ends_with_its_token() -> None:
 
 @pytest.mark.usefixtures("reachable")
 @pytest.mark.parametrize("over_tls", [True, False])
-def test_cookies_that_were_given_over_tls_stay_on_it(over_tls: bool) -> None:
+def test_cookies_set_over_tls_are_secure(over_tls: bool) -> None:
     secret = tokens.create(name="ada", role="viewer")
     login = Client().post("/api/v1/login", {"token": secret}, content_type="application/json", secure=over_tls)
     assert {name: bool(cookie["secure"]) for name, cookie in login.cookies.items()} == {
@@ -94,13 +94,13 @@ def test_cookies_that_were_given_over_tls_stay_on_it(over_tls: bool) -> None:
 
 
 @pytest.mark.usefixtures("reachable")
-def test_a_wrong_token_does_not_log_in() -> None:
+def test_wrong_token_cannot_log_in() -> None:
     response = Client().post("/api/v1/login", {"token": "fp_wrong"}, content_type="application/json")
     assert response.status_code == 401
 
 
 @pytest.mark.usefixtures("reachable")
-def test_a_session_must_send_the_csrf_token_back() -> None:
+def test_session_needs_csrf_token() -> None:
     client = Client(enforce_csrf_checks=True)
     secret = tokens.create(name="ada", role="debugger")
     client.post("/api/v1/login", {"token": secret}, content_type="application/json")
@@ -109,19 +109,19 @@ def test_a_session_must_send_the_csrf_token_back() -> None:
     assert client.post("/api/v1/none", headers={"X-CSRFToken": token}).status_code == 404
 
 
-def test_a_page_of_another_site_cannot_make_the_browser_write() -> None:
+def test_cross_site_write_is_rejected() -> None:
     foreign = {"Origin": "https://elsewhere.example"}
     assert Client().post("/api/v1/none", headers=foreign).status_code == 403
     assert Client().post("/api/v1/none", headers={"Origin": "http://testserver"}).status_code == 404
 
 
-def test_a_secret_is_stored_only_as_a_hash() -> None:
+def test_secret_is_stored_as_hash() -> None:
     secret = tokens.create(name="ada", role="viewer")
-    stored = ApiToken.objects.values().get()
-    assert all(secret not in str(value) for value in stored.values())
+    row = ApiToken.objects.values().get()
+    assert all(secret not in str(value) for value in row.values())
 
 
-def test_last_use_is_noted_once_a_minute() -> None:
+def test_last_use_is_updated_once_per_minute() -> None:
     secret = tokens.create(name="ada", role="viewer")
     tokens.find(secret)
     recent = timezone.now() - timedelta(seconds=30)
@@ -134,16 +134,19 @@ def test_last_use_is_noted_once_a_minute() -> None:
 
 
 @pytest.mark.usefixtures("reachable")
-def test_a_token_is_made_listed_and_revoked() -> None:
+def test_token_is_created_listed_and_revoked() -> None:
     admin = _bearer("admin")
-    made = Client().post(
+    response = Client().post(
         "/api/v1/tokens", {"name": "nightly", "role": "viewer"}, content_type="application/json", headers=admin
     )
-    assert made.status_code == 201
-    secret, token = made.json()["secret"], made.json()["id"]
+    assert response.status_code == 201
+    secret, token = response.json()["secret"], response.json()["id"]
     assert Client().get("/api/v1/runs", headers={"Authorization": f"Bearer {secret}"}).status_code == 200
-    listed = Client().get("/api/v1/tokens", headers=admin).json()["tokens"]
-    assert [(one["name"], one["secret"]) for one in listed] == [("nightly", None), ("admin", None)]
+    token_list = Client().get("/api/v1/tokens", headers=admin).json()["tokens"]
+    assert [(token_view["name"], token_view["secret"]) for token_view in token_list] == [
+        ("nightly", None),
+        ("admin", None),
+    ]
     assert Client().delete(f"/api/v1/tokens/{token}", headers=admin).status_code == 204
     assert Client().get("/api/v1/runs", headers={"Authorization": f"Bearer {secret}"}).status_code == 401
     assert Client().delete(f"/api/v1/tokens/{token}", headers=admin).status_code == 404
@@ -151,40 +154,38 @@ def test_a_token_is_made_listed_and_revoked() -> None:
 
 @pytest.mark.usefixtures("reachable")
 @pytest.mark.parametrize("path", ["tokens", "settings"])
-def test_only_whoever_runs_the_server_sees_who_comes_in_and_how_it_is_set_up(path: str) -> None:
+def test_only_admins_see_tokens_and_settings(path: str) -> None:
     assert Client().get(f"/api/v1/{path}", headers=_bearer("debugger")).status_code == 403
     assert Client().get(f"/api/v1/{path}", headers=_bearer("admin")).status_code == 200
 
 
-def test_settings_say_whether_a_key_is_set_and_never_the_key(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_settings_hide_provider_keys(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.PROVIDERS = {"lab": {"protocol": "openai", "base_url": "http://lab/v1", "api_key_env": "LAB"}}
     monkeypatch.setenv("LAB", "sk-very-secret")
-    answered = Client().get("/api/v1/settings")
-    lab = next(one for one in answered.json()["providers"] if one["name"] == "lab")
+    response = Client().get("/api/v1/settings")
+    lab = next(token_view for token_view in response.json()["providers"] if token_view["name"] == "lab")
     assert lab["key"] == "LAB is set"
-    assert b"sk-very-secret" not in answered.content
+    assert b"sk-very-secret" not in response.content
 
 
-def test_a_token_without_a_name_is_refused() -> None:
-    refused = Client().post("/api/v1/tokens", {"name": " ", "role": "viewer"}, content_type="application/json")
-    assert refused.status_code == 422
-    assert refused.json()["where"] == "/name"
+def test_token_needs_name() -> None:
+    response = Client().post("/api/v1/tokens", {"name": " ", "role": "viewer"}, content_type="application/json")
+    assert response.status_code == 422
+    assert response.json()["where"] == "/name"
 
 
-def test_tokens_in_force_have_different_names() -> None:
+def test_active_token_names_are_unique() -> None:
     tokens.create(name="ada", role="viewer")
     body = {"name": " Ada ", "role": "admin"}
-    refused = Client().post("/api/v1/tokens", body, content_type="application/json")
-    assert (refused.status_code, refused.json()["where"]) == (409, "/name")
+    response = Client().post("/api/v1/tokens", body, content_type="application/json")
+    assert (response.status_code, response.json()["where"]) == (409, "/name")
     assert tokens.revoke(ApiToken.objects.get().id)
     assert Client().post("/api/v1/tokens", body, content_type="application/json").status_code == 201
 
 
-def test_long_queries_are_refused() -> None:
-    searched = Client().get("/api/v1/runs", {"q": "x" * 2_001})
-    assert (searched.status_code, searched.json()["where"]) == (400, "/q")
+def test_long_queries_are_rejected() -> None:
+    response = Client().get("/api/v1/runs", {"q": "x" * 2_001})
+    assert (response.status_code, response.json()["where"]) == (400, "/q")
     flood = Client().get("/api/v1/runs", {"app": "x" * 60_000})
     assert (flood.status_code, flood.json()["code"]) == (414, "validation_error")
 
@@ -193,7 +194,7 @@ def test_ready_writes_a_probe_file(settings: Settings) -> None:
     folder = Path(settings.STORAGES["artifacts"]["OPTIONS"]["location"])
     folder.mkdir(exist_ok=True)
     (folder / "probes").rmdir() if (folder / "probes").is_dir() else None
-    (folder / "probes").touch()  # where files can be kept, but not this one
+    (folder / "probes").touch()  # files can be written, but not this one
     try:
         ready = Client().get("/api/v1/ready")
         assert (ready.status_code, ready.json()["checks"]["database"]) == (503, "ok")
@@ -205,38 +206,38 @@ def test_ready_writes_a_probe_file(settings: Settings) -> None:
 
 
 @pytest.mark.usefixtures("reachable")
-def test_guessed_tokens_are_throttled() -> None:
+def test_wrong_tokens_are_throttled() -> None:
     right = {"Authorization": f"Bearer {tokens.create(name='ada', role='viewer')}"}
     wrong = {"Authorization": "Bearer fp_wrong"}
-    here = Client(REMOTE_ADDR="10.0.0.7")
-    answers = [here.get("/api/v1/runs", headers=wrong) for _ in range(21)]
+    client = Client(REMOTE_ADDR="10.0.0.7")
+    answers = [client.get("/api/v1/runs", headers=wrong) for _ in range(21)]
     assert [answer.status_code for answer in answers] == [401] * 20 + [429]
     assert answers[-1]["Retry-After"] == "60"
-    assert here.get("/api/v1/runs", headers=right).status_code == 200
+    assert client.get("/api/v1/runs", headers=right).status_code == 200
     assert Client(REMOTE_ADDR="10.0.0.8").get("/api/v1/runs", headers=wrong).status_code == 401
 
 
 @pytest.mark.usefixtures("reachable")
-def test_logins_are_throttled_by_address() -> None:
+def test_logins_are_throttled_per_address() -> None:
     right, wrong = {"token": tokens.create(name="ada", role="viewer")}, {"token": "fp_wrong"}
-    here, elsewhere = Client(REMOTE_ADDR="10.0.0.9"), Client(REMOTE_ADDR="10.0.0.10")
-    codes = [here.post("/api/v1/login", wrong, content_type="application/json").status_code for _ in range(21)]
+    client, elsewhere = Client(REMOTE_ADDR="10.0.0.9"), Client(REMOTE_ADDR="10.0.0.10")
+    codes = [client.post("/api/v1/login", wrong, content_type="application/json").status_code for _ in range(21)]
     assert codes == [401] * 20 + [429]
-    assert here.post("/api/v1/login", right, content_type="application/json").status_code == 429
+    assert client.post("/api/v1/login", right, content_type="application/json").status_code == 429
     assert elsewhere.post("/api/v1/login", right, content_type="application/json").status_code == 200
 
 
 @pytest.mark.usefixtures("reachable")
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(("headers", "status"), [([], 401), ([(b"origin", b"https://elsewhere.example")], 403)])
-def test_a_body_that_nobody_may_send_is_not_read(headers: list[tuple[bytes, bytes]], status: int) -> None:
-    sent: list[dict[str, Any]] = []
+def test_unauthorized_body_is_not_read(headers: list[tuple[bytes, bytes]], status: int) -> None:
+    messages: list[dict[str, Any]] = []
 
     async def receive() -> dict[str, Any]:
         raise AssertionError("the body was read")
 
     async def send(message: dict[str, Any]) -> None:
-        sent.append(message)
+        messages.append(message)
 
     scope = {
         "type": "http",
@@ -249,5 +250,5 @@ def test_a_body_that_nobody_may_send_is_not_read(headers: list[tuple[bytes, byte
         "server": ("127.0.0.1", 8700),
     }
     asyncio.run(application(scope, receive, send))
-    assert sent[0]["status"] == status
-    assert (b"connection", b"close") in sent[0]["headers"]
+    assert messages[0]["status"] == status
+    assert (b"connection", b"close") in messages[0]["headers"]

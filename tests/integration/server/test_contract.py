@@ -1,4 +1,4 @@
-"""The interface against its own description: whatever is sent, answers are as published, and no error is ours."""
+"""The API against its own schema: any request gets a response as published, and never a server error."""
 
 from typing import Any, Final
 
@@ -19,19 +19,21 @@ from tests.support.queues import capture_tasks
 from tests.support.stored_diffs import store_run
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
-EXAMPLES: Final = 1  # of each: enough for what is declared; a longer look is `schemathesis run`
-AS_TEXT: Final = "/api/v1/tools.yaml"  # described as the text that it is, and read as YAML by the checks
+# One example per operation covers what the schema declares. Run `schemathesis run` for more.
+EXAMPLES: Final = 1
+# Described as text, but the checks parse it as YAML.
+TEXT_PATH: Final = "/api/v1/tools.yaml"
 CHECKS: Final = [
     checks.not_a_server_error,
     checks.status_code_conformance,
     checks.content_type_conformance,
     checks.response_schema_conformance,
 ]
-IN_A_PROBLEM: Final = {"code", "detail", "where", "retryable", "request_id", "status"}
+PROBLEM_FIELDS: Final = {"code", "detail", "where", "retryable", "request_id", "status"}
 
 
 @pytest.fixture(autouse=True)
-def _something_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def _stored_data(monkeypatch: pytest.MonkeyPatch) -> None:
     capture_tasks(
         monkeypatch, task_names.EXECUTE, task_names.COMPARE, task_names.PROVE, task_names.SIGN_CALLS, task_names.TRY_OUT
     )
@@ -39,14 +41,14 @@ def _something_there(monkeypatch: pytest.MonkeyPatch) -> None:
     services.diff(base_id=base.id, candidate_id=candidate.id, options=DiffOptions(similarity="lexical"))
 
 
-def test_every_operation_answers_as_it_is_described() -> None:
+def test_every_operation_matches_its_schema() -> None:
     schema = schemathesis.openapi.from_wsgi("/api/v1/schema", application, headers={"Accept": "application/json"})
-    for found in schema.exclude(path=AS_TEXT).get_all_operations():
-        assert isinstance(found, Ok), found
-        _try(found.ok())
+    for result in schema.exclude(path=TEXT_PATH).get_all_operations():
+        assert isinstance(result, Ok), result
+        _check(result.ok())
 
 
-def _try(operation: Any) -> None:
+def _check(operation: Any) -> None:
     @hypothesis.given(operation.as_strategy())
     @hypothesis.settings(
         max_examples=EXAMPLES,
@@ -56,13 +58,13 @@ def _try(operation: Any) -> None:
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    def holds(case: Any) -> None:
+    def check_contract(case: Any) -> None:
         cache.clear()
         answer = case.call()
         case.validate_response(answer, checks=CHECKS)
         if answer.status_code >= 400:
             problem = answer.json()
-            assert problem.keys() >= IN_A_PROBLEM, problem
+            assert problem.keys() >= PROBLEM_FIELDS, problem
             assert problem["status"] == answer.status_code
 
-    holds()
+    check_contract()

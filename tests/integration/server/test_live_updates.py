@@ -1,4 +1,4 @@
-"""The websocket: typed messages in order, whoever writes and from wherever, and nothing for strangers."""
+"""The websocket: typed, ordered messages from any writer, and none without access."""
 
 import asyncio
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def _touch(group: str) -> None:
     connection.close()
 
 
-async def test_a_watcher_of_the_list_hears_of_a_new_run() -> None:
+async def test_list_watcher_gets_new_run() -> None:
     async with open_socket("runs=1") as socket:
         await socket.connect()
         assert (await socket.next())["seq"] == 1  # whatever happened before it connected
@@ -37,7 +37,7 @@ async def test_a_watcher_of_the_list_hears_of_a_new_run() -> None:
         assert await socket.next() == {"type": "runs", "seq": 2, "run": None}
 
 
-async def test_a_wake_up_from_another_thread_arrives_at_once() -> None:
+async def test_wake_up_from_other_thread_is_immediate() -> None:
     async with open_socket("runs=1") as socket:
         await socket.connect()
         await socket.next()
@@ -46,9 +46,9 @@ async def test_a_wake_up_from_another_thread_arrives_at_once() -> None:
         assert (await socket.next(timeout=2))["seq"] == 2
 
 
-async def test_a_replay_is_told_in_order_and_resumes_after_what_was_seen() -> None:
-    recorded = await database_sync_to_async(services.record)(order_run())
-    session = await database_sync_to_async(replays.launch)(ReplayRequest(run=str(recorded.run_id)))
+async def test_replay_messages_are_ordered_and_resumable() -> None:
+    recording = await database_sync_to_async(services.record)(order_run())
+    session = await database_sync_to_async(replays.launch)(ReplayRequest(run=str(recording.run_id)))
     async with open_socket(f"replay={session.id}") as socket:
         await socket.connect()
         first = await socket.next()
@@ -63,7 +63,7 @@ async def test_a_replay_is_told_in_order_and_resumes_after_what_was_seen() -> No
         assert await late.is_silent(0.3)
 
 
-async def test_a_lost_wake_up_heals(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_lost_wake_up_is_recovered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(consumer, "CATCH_UP_S", 0.2)
     async with open_socket("runs=1") as socket:
         await socket.connect()
@@ -74,7 +74,7 @@ async def test_a_lost_wake_up_heals(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class SilentLayer:
-    """A channel layer whose server takes a command and never answers."""
+    """Channel layer whose server accepts a command and never answers."""
 
     async def new_channel(self) -> str:
         return "nobody"
@@ -83,7 +83,7 @@ class SilentLayer:
         await asyncio.Event().wait()
 
 
-async def test_a_channel_layer_that_never_answers_keeps_nothing_back(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_silent_channel_layer_delays_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(consumer, "CATCH_UP_S", 0.2)
     monkeypatch.setattr("cockpit.live.wakeups.get_channel_layer", SilentLayer)
     async with open_socket("runs=1") as socket:
@@ -96,39 +96,39 @@ async def test_a_channel_layer_that_never_answers_keeps_nothing_back(monkeypatch
 @pytest.mark.parametrize(
     "query", ["", "run=nonsense", "replay=1&run=2", "runs=1&after=x", "runs=1&after=-1", f"runs=1&after=-{5_000 * '9'}"]
 )
-async def test_a_query_that_names_nothing_is_refused(query: str) -> None:
+async def test_invalid_topic_is_rejected(query: str) -> None:
     async with open_socket(query) as socket:
         assert await socket.connect()
         assert await socket.close_code() == consumer.BAD_REQUEST
 
 
 @pytest.mark.parametrize("topic", ["run", "replay", "diff"])
-async def test_what_does_not_exist_cannot_be_followed(topic: str) -> None:
+async def test_unknown_object_is_not_found(topic: str) -> None:
     async with open_socket(f"{topic}={uuid4()}") as socket:
         assert await socket.connect()
         assert await socket.close_code() == consumer.NOT_FOUND
 
 
-async def test_a_page_of_another_site_is_refused() -> None:
+async def test_other_origin_is_rejected() -> None:
     async with open_socket("runs=1", origin="https://elsewhere.example") as socket:
         assert not await socket.connect()
 
 
-async def test_a_name_that_is_not_ours_is_refused(settings: Settings) -> None:
-    """Also where a page says that it belongs to it: its owner can let the name lead here."""
+async def test_foreign_host_is_rejected(settings: Settings) -> None:
+    """Reject it even with a matching origin, because its owner can point the name at this server."""
     settings.ALLOWED_HOSTS = ["localhost"]  # as on loopback
     async with open_socket("runs=1", host="elsewhere.example", origin="http://elsewhere.example") as socket:
         assert not await socket.connect()
 
 
-async def test_a_page_of_this_site_is_welcome() -> None:
+async def test_own_origin_is_accepted() -> None:
     async with open_socket("runs=1", origin="http://localhost") as socket:
         assert await socket.connect()
 
 
 @pytest.mark.parametrize("query", ["runs=1", "run=01a20290-9345-7664-9887-59b504e97209"])
-async def test_a_stranger_is_refused_where_others_can_reach_the_server(settings: Settings, query: str) -> None:
-    """And is not told what there is."""
+async def test_reachable_server_needs_login(settings: Settings, query: str) -> None:
+    """The response does not reveal whether the object exists."""
     settings.LOGIN_REQUIRED = True
     async with open_socket(query) as socket:
         assert await socket.connect()
@@ -145,17 +145,17 @@ def _login(secret: str) -> tuple[dict[str, str], Callable[[], object]]:
     return {"cookie": f"sessionid={client.cookies['sessionid'].value}"}, lambda: client.post("/api/v1/logout")
 
 
-@pytest.mark.parametrize("way", [_bearer, _login])
-async def test_the_end_of_a_token_or_a_login_closes_the_sockets_that_it_opened(
-    way: Callable[[str], tuple[dict[str, str], Callable[[], object]]],
+@pytest.mark.parametrize("login", [_bearer, _login])
+async def test_logout_or_revocation_closes_sockets(
+    login: Callable[[str], tuple[dict[str, str], Callable[[], object]]],
     settings: Settings,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     settings.LOGIN_REQUIRED = True
     monkeypatch.setattr(consumer, "CATCH_UP_S", 0.1)
     secret = await database_sync_to_async(tokens.create)(name="ada", role="viewer")
-    sent, end = await database_sync_to_async(way)(secret)
-    async with open_socket("runs=1", **sent) as socket:
+    headers, end = await database_sync_to_async(login)(secret)
+    async with open_socket("runs=1", **headers) as socket:
         await socket.connect()
         await socket.next()
         assert await socket.is_silent(0.3)

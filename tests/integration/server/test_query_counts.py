@@ -1,4 +1,4 @@
-"""Lists take as many queries for many rows as for few."""
+"""The query count of a list does not depend on its number of rows."""
 
 from dataclasses import replace
 from typing import Any, Final
@@ -38,7 +38,7 @@ from traces.runs.services import record
 from traces.signatures.ignore_rules import IgnoreRule
 
 pytestmark = pytest.mark.django_db(transaction=True)
-# Address, and where in the answer its rows are.
+# Path, and the response's field with the rows.
 LISTS: Final = (
     ("runs", "runs"),
     ("runs/facets", "apps"),
@@ -73,19 +73,19 @@ def source(monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 @pytest.fixture
-def places(source: Run) -> dict[str, str]:
-    """What the addresses name; each of them has one row at first."""
+def ids(source: Run) -> dict[str, str]:
+    """Return the ids used in the paths. Each list has one row at first."""
     session = fork(source, 0)
     experiment, bisection = experiment_on(source), bisection_of(source)
     report = diffing.diff(base_id=source.id, candidate_id=session.run_id or source.id)
-    named = {"source": source, "session": session, "experiment": experiment, "bisection": bisection, "diff": report}
-    return {name: str(one.pk) for name, one in named.items()}
+    objects = {"source": source, "session": session, "experiment": experiment, "bisection": bisection, "diff": report}
+    return {name: str(value.pk) for name, value in objects.items()}
 
 
 def experiment_on(source: Run) -> Experiment:
     values = [{"name": "other", "overrides": [WHAT_IF]}]
-    asked: Any = {"run": str(source.id), "axes": [{"name": "answer", "values": values}], "policy": {"order": "reuse"}}
-    return experiments.start(experiments.parse(asked))
+    request: Any = {"run": str(source.id), "axes": [{"name": "answer", "values": values}], "policy": {"order": "reuse"}}
+    return experiments.start(experiments.parse(request))
 
 
 def bisection_of(source: Run) -> Bisection:
@@ -95,7 +95,7 @@ def bisection_of(source: Run) -> Bisection:
 
 
 def fork(source: Run, number: int) -> ReplaySession:
-    """A replay that has ended, of changes that no other one makes."""
+    """Run a replay with changes that no other one has."""
     body: Any = {"run": str(source.id), "overrides": {"overrides": [{**WHAT_IF, "tool": {"output": f"no {number}"}}]}}
     session = services.launch(prepare.parse(body))
     runner.execute(session.id)
@@ -104,40 +104,44 @@ def fork(source: Run, number: int) -> ReplaySession:
     return session
 
 
-def other(number: int) -> RecordedRun:
-    """A run of another app that is offered a tool of its own, and calls it."""
+def other_run(number: int) -> RecordedRun:
+    """Build a run of another app that calls its own tool."""
     tool = f"tool_{number}"
-    offered = RecordedStep(
+    model_step = RecordedStep(
         key="model",
         type=StepType.MODEL,
         name="chat",
         input={"messages": [], "tools": [{"name": tool}]},
     )
-    called = RecordedStep(key="tool", type=StepType.TOOL, name=tool, tool_name=tool, input={}, output=number)
-    return replace(order_run(f"other-{number}", app=f"app-{number}"), steps=(offered, called))
+    tool_step = RecordedStep(key="tool", type=StepType.TOOL, name=tool, tool_name=tool, input={}, output=number)
+    return replace(order_run(f"other-{number}", app=f"app-{number}"), steps=(model_step, tool_step))
 
 
-def more(client: Client, source: Run, places: dict[str, str], numbers: range) -> None:
-    """Another row in every list for each of the numbers."""
-    session, experiment = places["session"], places["experiment"]
-    for at in numbers:
-        record(other(at))
+def add_rows(client: Client, source: Run, ids: dict[str, str], numbers: range) -> None:
+    """Add a row to every list for each number."""
+    session, experiment = ids["session"], ids["experiment"]
+    for number in numbers:
+        record(other_run(number))
         experiment_on(source)
         bisection_of(source)
-        mine = fork(source, at)
-        Attempt.objects.create(session_id=session, sequence_no=at, attempt=1, kind="model", started_at=timezone.now())
-        HookOutcome.objects.create(session_id=session, sequence_no=at, event="turn_end", decision={"action": "stop"})
-        place = {"place": 0, "changed": False, "session": mine}
-        BisectionProbe.objects.create(bisection_id=places["bisection"], number=at, sample=at, **place)
-        kept = {"experiment_id": experiment, "cell": 1, "session": fork(source, -at)}
-        ExperimentRow.objects.create(number=100 + at, sample=at, seq=at, **kept)
-        note = {"kind": "note", "text": f"seen {at}"}
+        own_fork = fork(source, number)
+        Attempt.objects.create(
+            session_id=session, sequence_no=number, attempt=1, kind="model", started_at=timezone.now()
+        )
+        HookOutcome.objects.create(
+            session_id=session, sequence_no=number, event="turn_end", decision={"action": "stop"}
+        )
+        probe_fields = {"place": 0, "changed": False, "session": own_fork}
+        BisectionProbe.objects.create(bisection_id=ids["bisection"], number=number, sample=number, **probe_fields)
+        row_fields = {"experiment_id": experiment, "cell": 1, "session": fork(source, -number)}
+        ExperimentRow.objects.create(number=100 + number, sample=number, seq=number, **row_fields)
+        note = {"kind": "note", "text": f"seen {number}"}
         client.post(f"/api/v1/runs/{source.id}/judgements", note, content_type="application/json")
         LangfuseExport.objects.create(run=source, target="gone")
-        Proof.objects.create(diff_id=places["diff"], request={}, worked_at=timezone.now())
+        Proof.objects.create(diff_id=ids["diff"], request={}, worked_at=timezone.now())
         Trial.objects.create(kind="tool", name="get_order", input={}, executor="http", confirmed=True, by="ada")
         Evidence.objects.create(
-            diff_id=mine.diff_id or UUID(int=0),
+            diff_id=own_fork.diff_id or UUID(int=0),
             question="answer",
             verdict="single",
             confidence="high",
@@ -145,30 +149,32 @@ def more(client: Client, source: Run, places: dict[str, str], numbers: range) ->
             conclusion="It did.",
             created_at=timezone.now(),
         )
-        diffing.share(diff_id=UUID(places["diff"]))
-        ignore_lists.set_rules(app=f"app-{at}", rules=[IgnoreRule(type="tool", pointer=f"/{at}")], by="ada")
-        tool_review_services.decide({f"tool_{at}": True}, author="ada")
+        diffing.share(diff_id=UUID(ids["diff"]))
+        ignore_lists.set_rules(app=f"app-{number}", rules=[IgnoreRule(type="tool", pointer=f"/{number}")], by="ada")
+        tool_review_services.decide({f"tool_{number}": True}, author="ada")
         for kind, body in (
-            ("profile", {"profile": {"overrides": [{**WHAT_IF, "tool": {"output": at}}]}}),
-            ("policie", {"policy": {"max_turns": at}}),
+            ("profile", {"profile": {"overrides": [{**WHAT_IF, "tool": {"output": number}}]}}),
+            ("policie", {"policy": {"max_turns": number}}),
         ):
-            client.post(f"/api/v1/{kind}s", {"name": f"n-{at}", **body}, content_type="application/json")
+            client.post(f"/api/v1/{kind}s", {"name": f"n-{number}", **body}, content_type="application/json")
 
 
-def test_no_list_takes_more_queries_for_more_rows(client: Client, source: Run, places: dict[str, str]) -> None:
-    def counted() -> dict[str, tuple[int, int]]:
-        """By address: how many rows it lists, and in how many queries."""
-        found = {}
+def test_query_counts_do_not_grow_with_rows(client: Client, source: Run, ids: dict[str, str]) -> None:
+    def count_queries() -> dict[str, tuple[int, int]]:
+        """Return the number of rows and queries by path."""
+        counts = {}
         for address, rows in LISTS:
-            with CaptureQueriesContext(connection) as made:
-                answer = client.get("/api/v1/" + address.format(**places))
+            with CaptureQueriesContext(connection) as queries:
+                answer = client.get("/api/v1/" + address.format(**ids))
             assert answer.status_code == 200, (address, answer.content)
-            found[address] = (len(answer.json()[rows]), len(made))
-        return found
+            counts[address] = (len(answer.json()[rows]), len(queries))
+        return counts
 
-    more(client, source, places, range(1, 2))
-    few = counted()
-    more(client, source, places, range(2, 5))
-    many = counted()
-    assert [address for address in few if many[address][0] <= few[address][0]] == []
-    assert {address: few[address][1] for address in few} == {address: many[address][1] for address in few}
+    add_rows(client, source, ids, range(1, 2))
+    counts_before = count_queries()
+    add_rows(client, source, ids, range(2, 5))
+    many = count_queries()
+    assert [address for address in counts_before if many[address][0] <= counts_before[address][0]] == []
+    assert {address: counts_before[address][1] for address in counts_before} == {
+        address: many[address][1] for address in counts_before
+    }

@@ -131,8 +131,8 @@ def find_problem(event: dict[str, Any]) -> str:
             return f"{event['type']} has no {name}"
         if not _is(fields[name], value):
             return f"{name} is {value!r}"
-    required = {"id"} if event["type"] == "trace-create" else {"id", "traceId", "name", "startTime"}
-    return f"lacks {required - event['body'].keys()}" if required - event["body"].keys() else ""
+    required_fields = {"id"} if event["type"] == "trace-create" else {"id", "traceId", "name", "startTime"}
+    return f"lacks {required_fields - event['body'].keys()}" if required_fields - event["body"].keys() else ""
 
 
 def _is(kind: Any, value: Any) -> bool:

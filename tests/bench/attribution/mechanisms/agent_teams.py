@@ -147,7 +147,7 @@ MAP_REDUCE: Final = Pipeline(
     ),
 )
 
-GUARDED: Final = Pipeline(
+GUARDED_OFFER: Final = Pipeline(
     name="guarded",
     program=write_guarded_offer,
     final="editor",

@@ -151,11 +151,11 @@ def _worker(active_rules: Rules, texts: Sequence[str], results: Sequence[str], c
 def _critic(active_rules: Rules, texts: Sequence[str], results: Sequence[str], calls: Sequence[str]) -> str:
     """Compare the workers' figures, without those above the limit."""
     figures = re.findall(r"of region (\w+) is (\d+) (\w+)", texts[-1])
-    accepted = [(region, int(value), unit) for region, value, unit in figures if int(value) <= _cap(active_rules)]
-    if not accepted:
+    plausible = [(region, int(value), unit) for region, value, unit in figures if int(value) <= _cap(active_rules)]
+    if not plausible:
         return "None of the figures can be trusted, so there is no result."
-    region, value, unit = max(accepted, key=lambda figure: figure[1])
-    note = f" {len(figures) - len(accepted)} left out." if len(accepted) < len(figures) else ""
+    region, value, unit = max(plausible, key=lambda figure: figure[1])
+    note = f" {len(figures) - len(plausible)} left out." if len(plausible) < len(figures) else ""
     return f"The region {region} leads with {value} {unit}.{note}"
 
 

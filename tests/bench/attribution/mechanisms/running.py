@@ -56,8 +56,8 @@ def tool_result(settings: Settings, tool: str, arguments: JSONObject) -> tuple[J
     if tool in _WRITES:
         amount = arguments.get("amount", 0)
         cap = settings.get(f"row.{tool}.limits.cap", 0)
-        accepted = not isinstance(amount, int) or not isinstance(cap, int) or not cap or amount <= cap
-        return {**arguments, "state": "accepted" if accepted else "refused"}, StepStatus.OK
+        is_accepted = not isinstance(amount, int) or not isinstance(cap, int) or not cap or amount <= cap
+        return {**arguments, "state": "accepted" if is_accepted else "refused"}, StepStatus.OK
     key = str(next(iter(arguments.values()), ""))
     row = access.row(settings, tool, key)
     if row is None:

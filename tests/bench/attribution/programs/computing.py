@@ -124,8 +124,8 @@ _GRID: Final = Program(
 def _read(request: Request) -> str:
     items = re.findall(r"(\w+) (\d+)\.-", request.last)
     if "Leave out drinks." in request.system:
-        items = [each for each in items if each[0] not in {"beer", "juice"}]
-    return json.dumps({"items": [{"what": what, "price": int(price)} for what, price in items]})
+        items = [item for item in items if item[0] not in {"beer", "juice"}]
+    return json.dumps({"items": [{"what": name, "price": int(price)} for name, price in items]})
 
 
 def _judge(request: Request) -> str:
@@ -137,9 +137,9 @@ def _judge(request: Request) -> str:
 
 def _receipts(runtime: Runtime) -> str:
     items = parse(say(runtime, "scanner", user(runtime.settings))).get("items")
-    rows_ = [each for each in items if isinstance(each, dict)] if isinstance(items, list) else []
-    total = sum(price for each in rows_ if isinstance(price := each.get("price"), int))
-    names = " ".join(sorted(str(each.get("what")) for each in rows_))
+    rows_ = [row for row in items if isinstance(row, dict)] if isinstance(items, list) else []
+    total = sum(price for row in rows_ if isinstance(price := row.get("price"), int))
+    names = " ".join(sorted(str(row.get("what")) for row in rows_))
     limits = runtime.retrieve("find_rules", f"limit {names}", 2)
     return say(runtime, "auditor", "\n".join(limits), f"Total: {total}")
 

@@ -50,7 +50,7 @@ def _write(request: Request) -> str:
     high = [name for name, number in figures if number > limit]
     if not figures:
         return "There is nothing to report."
-    top = max(figures, key=lambda each: each[1])
+    top = max(figures, key=lambda figure: figure[1])
     return f"{top[0]} leads with {top[1]}." + (f" Warning for {', '.join(high)}." if high else "")
 
 

@@ -21,7 +21,7 @@ def edited_conversation(seed: int) -> tuple[JSONObject, JSONObject]:
 def test_swapped_conversations_swap_the_report(seed: int) -> None:
     base, candidate = edited_conversation(seed)
     assert essence(pairs.compare_transcripts(base, candidate)) == essence(
-        pairs.compare_transcripts(candidate, base), swapped=True
+        pairs.compare_transcripts(candidate, base), is_swapped=True
     )
 
 

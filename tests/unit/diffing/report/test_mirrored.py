@@ -158,7 +158,7 @@ def both_sides(base: Sequence[Spec], candidate: Sequence[Spec], store: Store, *,
 def test_swapped_runs_swap_the_report(base: list[Spec], candidate: list[Spec], *, is_fork: bool) -> None:
     store = Store()
     left, right = both_sides(base, candidate, store, is_fork=is_fork)
-    assert essence(report_of(left, right, store)) == essence(report_of(right, left, store), swapped=True)
+    assert essence(report_of(left, right, store)) == essence(report_of(right, left, store), is_swapped=True)
 
 
 @given(talks())
@@ -179,7 +179,7 @@ def test_ignored_fields_are_no_difference(base: list[Spec], candidate: list[Spec
     left, same = ignoring(side_of(base, store), base), ignoring(side_of(later, store), later)
     right = ignoring(side_of(candidate, store), candidate)
     assert is_empty(report_of(left, same, store))
-    assert essence(report_of(left, right, store)) == essence(report_of(right, left, store), swapped=True)
+    assert essence(report_of(left, right, store)) == essence(report_of(right, left, store), is_swapped=True)
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS))
@@ -189,7 +189,7 @@ def test_every_format_equals_itself_and_mirrors(name: str) -> None:
     for side in sides:
         assert is_empty(report_of(side, side, store))
     for left, right in pairwise(sides):
-        assert essence(report_of(left, right, store)) == essence(report_of(right, left, store), swapped=True)
+        assert essence(report_of(left, right, store)) == essence(report_of(right, left, store), is_swapped=True)
 
 
 def test_missing_inputs_mirror() -> None:
@@ -203,4 +203,4 @@ def test_missing_inputs_mirror() -> None:
     report = report_of(base, candidate, store)
     [gap] = report.sections.tool.unavailable
     assert all(ref in gap.reason for ref in without_inputs)
-    assert essence(report) == essence(report_of(candidate, base, store), swapped=True)
+    assert essence(report) == essence(report_of(candidate, base, store), is_swapped=True)
