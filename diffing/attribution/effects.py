@@ -8,7 +8,7 @@ from diffing.compare.placeholders import FAILED, idle_side, is_placeholder
 from diffing.compare.run_side import SideStep
 from diffing.content.facet import Facet
 from diffing.content.payload_texts import content_text
-from diffing.sentences.text import as_text, format_value, pointer_name
+from diffing.sentences.text import display_text, format_value, pointer_name
 from diffing.sentences.verdicts import (
     Answer,
     AnswerChange,
@@ -71,7 +71,7 @@ def _calls(ahead: Sequence[Pair], facets: Facets) -> Iterator[Call]:
 def _arguments(pair: Pair, facet: Facet) -> Iterator[Call]:
     tool = pair.step.display_name
     if facet.form == "text":
-        base, candidate = difference_excerpts(as_text(facet.base), as_text(facet.candidate), _BRIEF)
+        base, candidate = difference_excerpts(display_text(facet.base), display_text(facet.candidate), _BRIEF)
         yield Call(
             kind=CallChange.ARGUMENT_CHANGED, tool=tool, argument="query", base=f"“{base}”", candidate=f"“{candidate}”"
         )
@@ -110,7 +110,7 @@ def _results(ahead: Sequence[Pair], facets: Facets) -> Iterator[Result]:
 def _result(pair: Pair, facet: Facet) -> Iterator[Result]:
     tool = pair.step.display_name
     if facet.form == "text":
-        base, candidate = difference_excerpts(as_text(facet.base), as_text(facet.candidate), _BRIEF)
+        base, candidate = difference_excerpts(display_text(facet.base), display_text(facet.candidate), _BRIEF)
         yield Result(kind=ResultChange.TEXT, tool=tool, base=base, candidate=candidate)
         return
     changes = value_changes(facet.base, facet.candidate, limit=40)

@@ -24,7 +24,7 @@ from diffing.schemas.report import (
 )
 from diffing.sentences import changes as phrases
 from diffing.sentences import summaries
-from diffing.sentences.text import as_text
+from diffing.sentences.text import display_text
 from diffing.sequences.json_diff import LIMIT as VALUES
 from diffing.sequences.json_diff import value_changes
 from diffing.sequences.ranked_lists import compare as compare_ranks
@@ -141,7 +141,7 @@ def _is_new(key: str, keys: set[str]) -> bool:
 
 def _text_pairs(facet: Facet) -> list[tuple[str, str]]:
     if facet.form == "text":
-        return [(as_text(facet.base), as_text(facet.candidate))]
+        return [(display_text(facet.base), display_text(facet.candidate))]
     if facet.form == "ranks":
         return _documents(facet)
     return [(item.base, item.candidate) for item in facet.messages[:_MAX_MESSAGES]]

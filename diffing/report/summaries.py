@@ -15,7 +15,7 @@ from diffing.schemas.report import SectionItem, SectionName, ValueChange
 from diffing.sentences import changes as phrases
 from diffing.sentences import summaries
 from diffing.sentences.summaries import RunTotals, SectionState, UnpairedCounts
-from diffing.sentences.text import as_text
+from diffing.sentences.text import display_text
 from diffing.sentences.verdicts import RunSide
 from diffing.sequences.json_diff import value_changes
 from diffing.sequences.ranked_lists import compare as compare_ranks
@@ -157,7 +157,7 @@ def _model(comparison: Comparison, facets: list[Facet]) -> str:
 def _output(comparison: Comparison, facets: list[Facet], likeness: Compare) -> str:
     answers = [facet for facet in facets if facet.kind == "final answer"]
     if answers:
-        similarity = likeness(as_text(answers[-1].base), as_text(answers[-1].candidate))
+        similarity = likeness(display_text(answers[-1].base), display_text(answers[-1].candidate))
         return summaries.answer_similarity(reading(similarity.score), similarity.score, similarity.method)
     final = comparison.final
     if final is None:

@@ -7,7 +7,7 @@ from diffing.compare.comparison import Pair
 from diffing.compare.placeholders import idle_side
 from diffing.content.facet import WINDOW, Facet
 from diffing.content.payload_texts import call_text
-from diffing.sentences.text import VALUE, as_text, capitalize, format_value, pointer_name
+from diffing.sentences.text import VALUE, capitalize, display_text, format_value, pointer_name
 from diffing.sequences.json_diff import Change, value_changes
 from diffing.sequences.ranked_lists import RewrittenDocument, rank_documents, rewritten_documents
 from diffing.sequences.ranked_lists import compare as compare_ranks
@@ -66,7 +66,7 @@ NO_DATA_FLOW: Final = " The recordings do not show how one led to the other."
 def facet_phrase(facet: Facet) -> str:
     """A change as an action: “Adding “…” to the system prompt”."""
     if facet.kind in _TEXTS:
-        return edit_phrase(as_text(facet.base), as_text(facet.candidate), _TEXTS[facet.kind])
+        return edit_phrase(display_text(facet.base), display_text(facet.candidate), _TEXTS[facet.kind])
     if facet.kind == WINDOW:
         return _window_edit(facet)
     if facet.kind == "message list":
@@ -139,7 +139,7 @@ def facet_note(facet: Facet) -> str:
     if facet.form == "messages":
         return "; ".join(_message_note(item.op, item.role, item.base, item.candidate) for item in facet.messages[:2])
     if facet.form == "text":
-        return text_note(as_text(facet.base), as_text(facet.candidate))
+        return text_note(display_text(facet.base), display_text(facet.candidate))
     changes = value_changes(facet.base, facet.candidate, limit=_MAX_CHANGES)
     return "; ".join(value_note(change) for change in _status_fields_first(changes)[:2])
 
@@ -320,7 +320,7 @@ def _answer(facet: Facet) -> str:
     if failure := _failing(facet, name):
         return failure
     if facet.form == "text":
-        return edit_phrase(as_text(facet.base), as_text(facet.candidate), f"the output of {name}")
+        return edit_phrase(display_text(facet.base), display_text(facet.candidate), f"the output of {name}")
     changes = _status_fields_first(value_changes(facet.base, facet.candidate, limit=_MAX_CHANGES))
     return _one_value(changes[0], name) if len(changes) == 1 else f"Changing the output of {name} ({_fields(changes)})"
 

@@ -37,7 +37,7 @@ def pointer_name(path: str) -> str:
     return parts[-1] if parts else ""
 
 
-def as_text(value: JSONValue) -> str:
+def display_text(value: JSONValue) -> str:
     return value if isinstance(value, str) else "" if value is None else format_value(value)
 
 

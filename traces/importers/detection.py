@@ -4,13 +4,14 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.messages import is_conversation_item, is_message
 from traces.importers.files import sqlite_file
 from traces.importers.files.archives import MAGIC
 from traces.importers.files.errors import BadFile
 from traces.importers.files.file_opener import decode_text
-from traces.importers.files.json_reader import items, kind, obj, text
+from traces.importers.files.json_reader import kind
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Record
 from traces.importers.formats.coding_agents import codex
@@ -60,8 +61,8 @@ def sniff_otlp(sample: Sample) -> float:
 
 def sniff_prela(sample: Sample) -> float:
     for value in sample.values:
-        spans = value if isinstance(value, list) else items(obj(value).get("spans")) or [value]
-        span = obj(next(iter(spans), None))
+        spans = value if isinstance(value, list) else as_list(as_object(value).get("spans")) or [value]
+        span = as_object(next(iter(spans), None))
         if {"span_id", "trace_id"} <= span.keys() and not span.keys().isdisjoint({"span_type", "started_at"}):
             return SURE
     return 0.0
@@ -69,10 +70,10 @@ def sniff_prela(sample: Sample) -> float:
 
 def sniff_langfuse(sample: Sample) -> float:
     for value in sample.values:
-        body = obj(value) if "batch" in obj(value) else obj(obj(value).get("json"))
-        event = obj(next(iter(items(body.get("batch"))), None))
-        scores = value if isinstance(value, list) else obj(value).get("json")
-        score = obj(next(iter(items(scores)), None))
+        body = as_object(value) if "batch" in as_object(value) else as_object(as_object(value).get("json"))
+        event = as_object(next(iter(as_list(body.get("batch"))), None))
+        scores = value if isinstance(value, list) else as_object(value).get("json")
+        score = as_object(next(iter(as_list(scores)), None))
         if {"type", "body"} <= event.keys() or {"traceId", "name", "value"} <= score.keys():
             return SURE
         if langfuse_export.is_export(value):
@@ -84,9 +85,15 @@ def sniff_langsmith(sample: Sample) -> float:
     if is_multipart(sample.head):
         return SURE
     for value in sample.values:
-        body = obj(obj(value).get("json")) or obj(value)
-        runs = items(value) or items(body.get("post")) or items(body.get("patch")) or items(body.get("runs")) or [body]
-        if {"run_type", "id"} <= obj(runs[0]).keys():
+        body = as_object(as_object(value).get("json")) or as_object(value)
+        runs = (
+            as_list(value)
+            or as_list(body.get("post"))
+            or as_list(body.get("patch"))
+            or as_list(body.get("runs"))
+            or [body]
+        )
+        if {"run_type", "id"} <= as_object(runs[0]).keys():
             return SURE
     return 0.0
 
@@ -95,16 +102,18 @@ def sniff_krabs(sample: Sample) -> float:
     if sample.head.startswith(sqlite_file.MAGIC):
         return SURE
     is_event = any(
-        obj(value).get("event_type") in krabs.EVENT_TYPES and "timestamp_ms" in obj(value) for value in sample.values
+        as_object(value).get("event_type") in krabs.EVENT_TYPES and "timestamp_ms" in as_object(value)
+        for value in sample.values
     )
     return SURE if is_event else 0.0
 
 
 def sniff_claude_code(sample: Sample) -> float:
     """Look for any line of a session: others may be damaged, and other logs have no such lines."""
-    lines = [obj(value) for value in sample.values]
+    lines = [as_object(value) for value in sample.values]
     is_message_line = any(
-        text(line.get("type")) in {"user", "assistant"} and "sessionId" in line and "message" in line for line in lines
+        as_text(line.get("type")) in {"user", "assistant"} and "sessionId" in line and "message" in line
+        for line in lines
     )
     is_linked_line = any({"uuid", "parentUuid", "sessionId", "type"} <= line.keys() for line in lines)
     return SURE if is_message_line or is_linked_line else 0.0
@@ -112,7 +121,7 @@ def sniff_claude_code(sample: Sample) -> float:
 
 def sniff_codex(sample: Sample) -> float:
     is_rollout_line = any(
-        text(obj(value).get("type")) in codex.TYPES and isinstance(obj(value).get("payload"), dict)
+        as_text(as_object(value).get("type")) in codex.TYPES and isinstance(as_object(value).get("payload"), dict)
         for value in sample.values
     )
     return SURE if is_rollout_line else 0.0
@@ -120,7 +129,7 @@ def sniff_codex(sample: Sample) -> float:
 
 def sniff_atif(sample: Sample) -> float:
     first = _first(sample)
-    if text(first.get("schema_version")).startswith("ATIF"):
+    if as_text(first.get("schema_version")).startswith("ATIF"):
         return SURE
     return LIKELY if {"steps", "agent", "session_id"} <= first.keys() else 0.0
 
@@ -131,8 +140,8 @@ def sniff_events(sample: Sample) -> float:
 
 def sniff_chat(sample: Sample) -> float:
     for value in sample.values:
-        body = obj(value)
-        request = obj(body.get("request")) or body
+        body = as_object(value)
+        request = as_object(body.get("request")) or body
         messages = next(
             (request[name] for name in ("messages", "traj", "trajectory") if isinstance(request.get(name), list)), None
         )
@@ -141,7 +150,7 @@ def sniff_chat(sample: Sample) -> float:
         if (
             isinstance(value, list)
             and value
-            and (is_message(value[0]) or isinstance(obj(value[0]).get("messages"), list))
+            and (is_message(value[0]) or isinstance(as_object(value[0]).get("messages"), list))
         ):
             return LIKELY
     return 0.0
@@ -149,7 +158,7 @@ def sniff_chat(sample: Sample) -> float:
 
 def _is_conversation(messages: JSONValue) -> bool:
     """Return whether a list named like messages contains a message or is empty."""
-    return not messages or any(is_conversation_item(message) for message in items(messages))
+    return not messages or any(is_conversation_item(message) for message in as_list(messages))
 
 
 def explain_rejection(sample: Sample) -> BadFile:
@@ -184,7 +193,7 @@ def _not_json(sample: Sample) -> BadFile:
 
 
 def _describe(value: JSONValue) -> str:
-    body = obj(value)
+    body = as_object(value)
     checks: tuple[tuple[Callable[[JSONObject], bool], str], ...] = (
         (_is_schema, "this is a JSON Schema, not a recording"),
         (_is_headers, "these are the headers of an HTTP request: import the file with its body"),
@@ -202,28 +211,28 @@ def _describe(value: JSONValue) -> str:
 
 
 def _is_schema(body: JSONObject) -> bool:
-    is_type = text(body.get("type")) in {"object", "array"} and "items" in body
+    is_type = as_text(body.get("type")) in {"object", "array"} and "items" in body
     return is_type or "$schema" in body or "$defs" in body
 
 
 def _is_headers(body: JSONObject) -> bool:
     """Return whether an object contains headers of a request but no body."""
-    groups = [body, *(obj(value) for value in body.values())]
+    groups = [body, *(as_object(value) for value in body.values())]
     has_headers = any(len(_HEADERS & {key.lower() for key in group}) > 1 for group in groups)
     return has_headers and "json" not in body and "body" not in body
 
 
 def _is_response(body: JSONObject) -> bool:
-    groups = [body, *(obj(value) for value in body.values())]
+    groups = [body, *(as_object(value) for value in body.values())]
     return any(isinstance(group.get("status", group.get("response_status")), int) for group in groups)
 
 
 def _is_otlp_value(value: JSONValue) -> bool:
     first = value[0] if isinstance(value, list) and value else value
-    return is_otlp_request(first) or is_otlp_request(obj(first).get("body"))
+    return is_otlp_request(first) or is_otlp_request(as_object(first).get("body"))
 
 
 def _first(sample: Sample) -> JSONObject:
     """Return the first object: the document, or the first of its list or lines."""
     value = next(iter(sample.values), None)
-    return obj(value[0]) if isinstance(value, list) and value else obj(value)
+    return as_object(value[0]) if isinstance(value, list) and value else as_object(value)

@@ -7,7 +7,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from replay.live.providers.failures import garbage, incomplete
-from replay.live.providers.openai_protocol import as_text, parse_arguments
+from replay.live.providers.openai_protocol import parse_arguments, tool_text
 from replay.live.providers.types import ModelCall, OnText, Provider, StreamResult, Usage
 from traces.core.json_types import JSONObject, JSONValue
 
@@ -184,7 +184,9 @@ def _total_usage(usage: _Usage) -> Usage:
 
 
 def _system(messages: Iterable[JSONObject]) -> dict[str, Any]:
-    texts = [as_text(message.get("content")) for message in messages if message.get("role") in {"system", "developer"}]
+    texts = [
+        tool_text(message.get("content")) for message in messages if message.get("role") in {"system", "developer"}
+    ]
     return {"system": "\n\n".join(texts)} if any(texts) else {}
 
 
@@ -246,7 +248,7 @@ def _merge_by_role(messages: Iterable[JSONObject]) -> list[dict[str, Any]]:
 def _blocks(message: JSONObject) -> list[dict[str, Any]]:
     if message.get("role") in {"tool", "function"}:
         result = {"type": "tool_result", "tool_use_id": message.get("tool_call_id", "")}
-        return [{**result, "content": as_text(message.get("content"))}]
+        return [{**result, "content": tool_text(message.get("content"))}]
     calls = [_tool_use(call) for call in _objects(message.get("tool_calls"))]
     return [*_content(message.get("content")), *calls]
 

@@ -178,7 +178,7 @@ def _message(message: JSONObject) -> dict[str, Any]:
     if calls := [_call_body(call) for call in _objects(message.get("tool_calls"))]:
         body["tool_calls"] = calls
     if body.get("role") == "tool":
-        body["content"] = as_text(message.get("content"))
+        body["content"] = tool_text(message.get("content"))
         body.pop("name", None)
     return body
 
@@ -198,7 +198,7 @@ def _objects(value: JSONValue) -> Iterable[JSONObject]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def as_text(value: JSONValue) -> str:
+def tool_text(value: JSONValue) -> str:
     """Convert a tool result to text: texts unchanged, text blocks joined, anything else as JSON."""
     if isinstance(value, str):
         return value

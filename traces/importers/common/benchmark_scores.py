@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement
 from traces.core.vocabulary import JudgementKind
 from traces.importers.common.judgements import judgement, termination
-from traces.importers.files.json_reader import first, items, obj, text
 from traces.ingest.outcome_rules import TERMINATION
 
 _SCORES = ("reward", "score", "success", "passed", "resolved", "is_correct")
@@ -14,13 +14,13 @@ _SCORES = ("reward", "score", "success", "passed", "resolved", "is_correct")
 
 def read_judgements(body: JSONObject) -> list[RecordedJudgement]:
     """Return the judgements in a benchmark's record. Steps are keyed by message number."""
-    result = obj(body.get("outcome")) or obj(body.get("reward_info"))
+    result = as_object(body.get("outcome")) or as_object(body.get("reward_info"))
     values = {**{name: body.get(name) for name in _SCORES}, **result}
     scores = [judgement(name, value) for name, value in values.items() if _is_score(name, value)]
-    parts = first(result, "breakdown", "reward_breakdown")
-    scores += [judgement(f"reward.{name}", value) for name, value in obj(parts).items() if _is_score(name, value)]
-    reason = text(body.get(TERMINATION) or obj(body.get("run_info")).get(TERMINATION))
-    return [*scores, *([termination(reason)] if reason else []), *_annotations(obj(body.get("annotation")))]
+    parts = first_member(result, "breakdown", "reward_breakdown")
+    scores += [judgement(f"reward.{name}", value) for name, value in as_object(parts).items() if _is_score(name, value)]
+    reason = as_text(body.get(TERMINATION) or as_object(body.get("run_info")).get(TERMINATION))
+    return [*scores, *([termination(reason)] if reason else []), *_annotations(as_object(body.get("annotation")))]
 
 
 def _is_score(name: str, value: JSONValue) -> bool:
@@ -32,12 +32,14 @@ def _annotations(annotation: JSONObject) -> Iterator[RecordedJudgement]:
     base = annotation.get("index_base")
     shift = 1 - base if isinstance(base, int) else 0
     root = _number(annotation.get("root_step"))
-    failures = [obj(failure) for failure in items(annotation.get("failures"))]
+    failures = [as_object(failure) for failure in as_list(annotation.get("failures"))]
     for failure in failures:
         if (number := _number(failure.get("step_number"))) is not None:
-            yield _annotation(number + shift, text(failure.get("failure_category")), text(failure.get("step_reason")))
+            yield _annotation(
+                number + shift, as_text(failure.get("failure_category")), as_text(failure.get("step_reason"))
+            )
     if root is not None and all(_number(failure.get("step_number")) != root for failure in failures):
-        yield _annotation(root + shift, text(annotation.get("category")), "")
+        yield _annotation(root + shift, as_text(annotation.get("category")), "")
 
 
 def _annotation(number: int, category: str, reason: str) -> RecordedJudgement:

@@ -7,7 +7,7 @@ from typing import Final
 from traces.core.json_types import JSONValue
 from traces.core.recorded_run import RecordedJudgement
 from traces.core.vocabulary import JudgementKind
-from traces.importers.common.messages import as_text
+from traces.importers.common.messages import result_text
 from traces.ingest.outcome_rules import TERMINATION
 
 # A larger integer may not convert to a float.
@@ -72,4 +72,4 @@ def _classify(name: str, value: JSONValue) -> tuple[JudgementKind, float | None,
     if isinstance(value, int | float):
         is_score = abs(value) < _LARGEST and isfinite(value)
         return (JudgementKind.SCORE, float(value), "") if is_score else (JudgementKind.NOTE, None, str(value))
-    return JudgementKind.NOTE, None, "" if value is None else as_text(value)
+    return JudgementKind.NOTE, None, "" if value is None else result_text(value)

@@ -10,8 +10,9 @@ from typing import Final
 
 import orjson
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
-from traces.importers.files.json_reader import first, items, obj, parse_embedded, text
+from traces.importers.files.json_reader import parse_embedded
 
 _ROLES: Final = {
     "human": "user",
@@ -49,7 +50,7 @@ def parse_message_json(value: JSONValue) -> JSONValue:
     """Parse messages or an answer stored as JSON text; return any other text unchanged."""
     message_json = parse_embedded(value)
     heads = message_json if isinstance(message_json, list) else [message_json]
-    if message_json is not value and heads and all(not _ENVELOPE.isdisjoint(obj(head)) for head in heads):
+    if message_json is not value and heads and all(not _ENVELOPE.isdisjoint(as_object(head)) for head in heads):
         return message_json
     return value
 
@@ -59,22 +60,22 @@ def normalize_tools(value: JSONValue) -> list[JSONValue]:
     value = parse_embedded(value)
     tools: list[JSONValue] = []
     for item in value if isinstance(value, list) else [value]:
-        tool = obj(parse_embedded(item))
-        declarations = first(tool, "functionDeclarations", "function_declarations")
+        tool = as_object(parse_embedded(item))
+        declarations = first_member(tool, "functionDeclarations", "function_declarations")
         tools += normalize_tools(declarations) if declarations is not None else [_normalize_tool(tool)] if tool else []
     return tools
 
 
 def normalize_tool_call(value: JSONValue) -> JSONObject:
     """Convert any client's call to `{id, name, arguments}` with parsed arguments."""
-    call = obj(value)
-    function = obj(first(call, "function", "functionCall", "function_call")) or call
-    arguments = first(function, "arguments", "args", "input", "parameters")
+    call = as_object(value)
+    function = as_object(first_member(call, "function", "functionCall", "function_call")) or call
+    arguments = first_member(function, "arguments", "args", "input", "parameters")
     if arguments is None:
-        arguments = first(call, "arguments", "args", "input")
+        arguments = first_member(call, "arguments", "args", "input")
     return {
-        "id": text(first(call, "call_id", "id", "toolCallId", "tool_call_id")),
-        "name": text(first(function, "name", "toolName", "tool_name")),
+        "id": as_text(first_member(call, "call_id", "id", "toolCallId", "tool_call_id")),
+        "name": as_text(first_member(function, "name", "toolName", "tool_name")),
         "arguments": normalize_arguments(arguments),
     }
 
@@ -91,26 +92,28 @@ def normalize_arguments(value: JSONValue) -> JSONValue:
 
 def message_text(message: JSONValue) -> str:
     """Return the text of a message, or its text blocks joined by line breaks."""
-    content = obj(message).get("content")
+    content = as_object(message).get("content")
     if isinstance(content, list):
-        return "\n".join(text(obj(block).get("text")) for block in content if obj(block).get("type") == "text")
+        return "\n".join(
+            as_text(as_object(block).get("text")) for block in content if as_object(block).get("type") == "text"
+        )
     return content if isinstance(content, str) else ""
 
 
 def first_request(messages: Sequence[JSONValue]) -> str:
     """Return the text of the first user message that has one."""
-    requests = (message_text(message) for message in messages if obj(message).get("role") == "user")
+    requests = (message_text(message) for message in messages if as_object(message).get("role") == "user")
     return next((request for request in requests if request.strip()), "")
 
 
-def as_text(value: JSONValue) -> str:
+def result_text(value: JSONValue) -> str:
     """Convert a tool's result to the text that a model receives."""
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
 def is_message(value: JSONValue) -> bool:
     """Return whether `value` looks like one message of a conversation."""
-    message = obj(value)
+    message = as_object(value)
     role = message.get("role")
     return (
         isinstance(role, str)
@@ -121,19 +124,21 @@ def is_message(value: JSONValue) -> bool:
 
 def is_conversation_item(value: JSONValue) -> bool:
     """Return whether `normalize_messages` understands `value`: it has a role, or is a call or result."""
-    item = obj(value)
-    return text(first(item, "role", "type")) in _KNOWN_ROLES or _type(item) in _BARE_ITEMS or item.get("lc") == 1
+    item = as_object(value)
+    return (
+        as_text(first_member(item, "role", "type")) in _KNOWN_ROLES or _type(item) in _BARE_ITEMS or item.get("lc") == 1
+    )
 
 
 def _normalize_object(value: JSONObject, role: str) -> list[JSONObject]:
     if value.get("lc") == 1 and "kwargs" in value:
-        name = text(items(value.get("id"))[-1]) if items(value.get("id")) else ""
-        return _normalize_object({"role": name, **obj(value["kwargs"])}, role)
+        name = as_text(as_list(value.get("id"))[-1]) if as_list(value.get("id")) else ""
+        return _normalize_object({"role": name, **as_object(value["kwargs"])}, role)
     if _type(value) in _BARE_ITEMS:
         return _split_content("assistant", [value], {})
     speaker = _normalize_role(value, role)
     extra: JSONObject = {"name": value["name"]} if isinstance(value.get("name"), str) and value["name"] else {}
-    calls = [normalize_tool_call(call) for call in items(value.get("tool_calls"))]
+    calls = [normalize_tool_call(call) for call in as_list(value.get("tool_calls"))]
     if isinstance(value.get("function_call"), dict):
         calls.append(normalize_tool_call(value["function_call"]))
     if speaker == "tool" and not isinstance(value.get("parts"), list) and not _has_results(value.get("content")):
@@ -149,20 +154,20 @@ def _content_of_message(value: JSONObject) -> JSONValue:
 
 
 def _type(block: JSONValue) -> str:
-    return text(obj(block).get("type"))
+    return as_text(as_object(block).get("type"))
 
 
 def _normalize_role(value: JSONObject, default: str) -> str:
-    role_name = text(first(value, "role", "type"))
+    role_name = as_text(first_member(value, "role", "type"))
     return _ROLES.get(role_name, role_name if role_name in _KNOWN_ROLES else default)
 
 
 def _has_results(content: JSONValue) -> bool:
-    return any(_type(block) in _RESULT_TYPES for block in items(content))
+    return any(_type(block) in _RESULT_TYPES for block in as_list(content))
 
 
 def _tool_message(value: JSONObject, extra: JSONObject) -> JSONObject:
-    call_id = text(first(value, "tool_call_id", "id", "toolCallId"))
+    call_id = as_text(first_member(value, "tool_call_id", "id", "toolCallId"))
     content = _collapse_blocks(_normalize_blocks(value.get("content")))
     return {"role": "tool", "content": content, **({"tool_call_id": call_id} if call_id else {}), **extra}
 
@@ -176,10 +181,10 @@ def _split_content(
     rest: list[JSONValue] = []
     for block in _normalize_blocks(content):
         kind = _type(block)
-        if kind in _CALL_TYPES or "functionCall" in obj(block):
+        if kind in _CALL_TYPES or "functionCall" in as_object(block):
             tool_calls.append(normalize_tool_call(block))
-        elif kind in _RESULT_TYPES or "functionResponse" in obj(block):
-            results.append(_result_message(obj(block)))
+        elif kind in _RESULT_TYPES or "functionResponse" in as_object(block):
+            results.append(_result_message(as_object(block)))
         else:
             rest.append(block)
     if results and not rest and not tool_calls:
@@ -192,16 +197,16 @@ def _split_content(
 
 
 def _result_message(block: JSONObject) -> JSONObject:
-    answer = obj(block.get("functionResponse")) or block
-    result = first(answer, "content", "response", "result", "output")
+    answer = as_object(block.get("functionResponse")) or block
+    result = first_member(answer, "content", "response", "result", "output")
     content = (
         _collapse_blocks(_normalize_blocks(result))
         if isinstance(result, list)
         else ""
         if result is None
-        else as_text(result)
+        else result_text(result)
     )
-    call_id = text(first(answer, "tool_use_id", "tool_call_id", "call_id", "id", "toolCallId"))
+    call_id = as_text(first_member(answer, "tool_use_id", "tool_call_id", "call_id", "id", "toolCallId"))
     return {"role": "tool", "content": content, **({"tool_call_id": call_id} if call_id else {})}
 
 
@@ -211,17 +216,17 @@ def _normalize_blocks(content: JSONValue) -> list[JSONValue]:
         return [_normalize_block(block) for block in content]
     if content is None:
         return []
-    return [{"type": "text", "text": as_text(content)}]
+    return [{"type": "text", "text": result_text(content)}]
 
 
 def _normalize_block(value: JSONValue) -> JSONValue:
-    block = obj(value)
+    block = as_object(value)
     if isinstance(value, str):
         return {"type": "text", "text": value}
     if _type(block) in _TEXT_TYPES or (block.keys() == {"text"}):
-        return {"type": "text", "text": text(first(block, "text", "content"))}
-    if block.get("type") == "reasoning" and isinstance(first(block, "content", "text"), str):
-        return {"type": "thinking", "thinking": first(block, "content", "text")}
+        return {"type": "text", "text": as_text(first_member(block, "text", "content"))}
+    if block.get("type") == "reasoning" and isinstance(first_member(block, "content", "text"), str):
+        return {"type": "thinking", "thinking": first_member(block, "content", "text")}
     return value
 
 
@@ -229,18 +234,18 @@ def _collapse_blocks(blocks: list[JSONValue]) -> JSONValue:
     """Replace a single text block by its text, since clients write a plain text either way."""
     if not blocks:
         return None
-    only = obj(blocks[0])
+    only = as_object(blocks[0])
     if len(blocks) == 1 and only.get("type") == "text" and only.keys() == {"type", "text"}:
         return only["text"]
     return list(blocks)
 
 
 def _normalize_tool(tool: JSONObject) -> JSONObject:
-    function = obj(tool.get("function")) or tool
+    function = as_object(tool.get("function")) or tool
     if "name" not in function:
         # A tool built into the provider's API has a type only.
         return tool
-    parameters = parse_embedded(first(function, "parameters", "input_schema", "inputSchema", "json_schema"))
+    parameters = parse_embedded(first_member(function, "parameters", "input_schema", "inputSchema", "json_schema"))
     optional = {"description": function.get("description"), "parameters": parameters}
     schema: JSONObject = {"name": function["name"], **{key: item for key, item in optional.items() if item}}
     return schema if parameters is not None or "type" not in tool or tool["type"] == "function" else tool | schema

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
-from traces.importers.common.messages import as_text, normalize_messages, normalize_tools, parse_message_json
+from traces.importers.common.messages import normalize_messages, normalize_tools, parse_message_json, result_text
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, kind, obj, parse_embedded, text
+from traces.importers.files.json_reader import kind, parse_embedded
 
 _MOST_TOKENS: Final = 2**31 - 1
 # Fields of a request body that are not sampling parameters. All others are.
@@ -102,11 +103,12 @@ class Answer:
 
 def normalize_request(body: JSONObject) -> JSONObject:
     """Convert a request body to a model step's input: messages, tools, parameters, response format."""
-    messages = normalize_messages(first(body, "messages", "input", "contents", "prompt"))
+    messages = normalize_messages(first_member(body, "messages", "input", "contents", "prompt"))
     system = [
-        {**message, "role": "system"} for message in normalize_messages(first(body, "system", "instructions"), "system")
+        {**message, "role": "system"}
+        for message in normalize_messages(first_member(body, "system", "instructions"), "system")
     ]
-    tools = normalize_tools(first(body, "tools", "functions") or [])
+    tools = normalize_tools(first_member(body, "tools", "functions") or [])
     parameters = normalize_parameters({key: value for key, value in body.items() if key not in _NOT_PARAMETERS})
     return model_input([*_join_instructions(system), *messages], tools, parameters, body.get("response_format"))
 
@@ -133,13 +135,15 @@ def normalize_answer(value: JSONValue, reason: str = "") -> Answer:
     value = parse_message_json(value)
     if value is None or value == "" or value == [] or value == {}:
         return Answer(output=None)
-    body = obj(value)
-    choice = obj(next(iter(items(first(body, "choices", "candidates"))), None)) or _first_generation(body)
+    body = as_object(value)
+    choice = as_object(next(iter(as_list(first_member(body, "choices", "candidates"))), None)) or _first_generation(
+        body
+    )
     message = _answer_message(choice or body, value)
-    reason = reason or text(first(choice or body, "finish_reason", "finishReason", "stop_reason"))
-    usage = obj(first(body, "usage", "usage_metadata", "usageMetadata"))
+    reason = reason or as_text(first_member(choice or body, "finish_reason", "finishReason", "stop_reason"))
+    usage = as_object(first_member(body, "usage", "usage_metadata", "usageMetadata"))
     output: JSONObject = {"message": message, **({"finish_reason": normalize_finish_reason(reason)} if reason else {})}
-    return Answer(output=output, model=text(body.get("model")), usage=normalize_usage(usage, "/usage"))
+    return Answer(output=output, model=as_text(body.get("model")), usage=normalize_usage(usage, "/usage"))
 
 
 def normalize_finish_reason(reason: str) -> str:
@@ -149,11 +153,11 @@ def normalize_finish_reason(reason: str) -> str:
 
 def normalize_usage(usage: JSONObject, location: str) -> Usage:
     """Read token counts under any client's field names."""
-    details = obj(first(usage, "prompt_tokens_details", "input_tokens_details", "input_token_details"))
-    input_count = first(
+    details = as_object(first_member(usage, "prompt_tokens_details", "input_tokens_details", "input_token_details"))
+    input_count = first_member(
         usage, "prompt_tokens", "input_tokens", "promptTokens", "inputTokens", "input", "promptTokenCount"
     )
-    output_count = first(
+    output_count = first_member(
         usage,
         "completion_tokens",
         "output_tokens",
@@ -162,9 +166,9 @@ def normalize_usage(usage: JSONObject, location: str) -> Usage:
         "output",
         "candidatesTokenCount",
     )
-    cached_count = first(details, "cached_tokens", "cache_read")
+    cached_count = first_member(details, "cached_tokens", "cache_read")
     if cached_count is None:
-        cached_count = first(
+        cached_count = first_member(
             usage, "cached_tokens", "cached_input_tokens", "cachedInputTokens", "cachedContentTokenCount"
         )
     tokens_in, tokens_cached = parse_token_count(input_count, location), parse_token_count(cached_count, location)
@@ -173,7 +177,7 @@ def normalize_usage(usage: JSONObject, location: str) -> Usage:
         tokens_cached = parse_token_count(usage.get("cache_read_input_tokens"), location)
         cache_writes = parse_token_count(usage.get("cache_creation_input_tokens"), location)
         tokens_in = (tokens_in or 0) + (tokens_cached or 0) + (cache_writes or 0)
-    cost = first(usage, "total_cost", "totalCost", "estimated_cost_usd", "cost")
+    cost = first_member(usage, "total_cost", "totalCost", "estimated_cost_usd", "cost")
     return Usage(
         tokens_in=tokens_in,
         tokens_out=parse_token_count(output_count, location),
@@ -189,7 +193,7 @@ def parse_token_count(value: JSONValue, location: str) -> int | None:
     try:
         count = int(value)
     except (ValueError, OverflowError) as error:
-        raise BadFile(f"{text(value)[:40]!r} is not a token count", location) from error
+        raise BadFile(f"{as_text(value)[:40]!r} is not a token count", location) from error
     if not 0 <= count <= _MOST_TOKENS:
         raise BadFile(f"{count} is not a token count", location)
     return count
@@ -208,7 +212,7 @@ def parse_cost(value: JSONValue) -> Decimal | None:
 
 def normalize_provider(name: JSONValue, model: str = "") -> str:
     """Return the provider's usual name, from the recorded name, else from the model's family."""
-    recorded_name = text(name).strip().lower()
+    recorded_name = as_text(name).strip().lower()
     if recorded_name in _PROVIDERS:
         return _PROVIDERS[recorded_name]
     if recorded_name.startswith(("openai.", "anthropic.", "google.")):
@@ -220,12 +224,14 @@ def normalize_provider(name: JSONValue, model: str = "") -> str:
 
 
 def _answer_message(choice: JSONObject, value: JSONValue) -> JSONObject:
-    answer = first(choice, "message", "content", "text") if "role" not in choice and "parts" not in choice else choice
+    answer = (
+        first_member(choice, "message", "content", "text") if "role" not in choice and "parts" not in choice else choice
+    )
     if isinstance(answer, dict | list) and (messages := normalize_messages(answer, "assistant")):
         return _last_assistant_message(messages)
     if isinstance(value, list) and (messages := normalize_messages(value, "assistant")):
         return _last_assistant_message(messages)
-    return {"role": "assistant", "content": answer if isinstance(answer, str) else as_text(value)}
+    return {"role": "assistant", "content": answer if isinstance(answer, str) else result_text(value)}
 
 
 def _last_assistant_message(messages: list[JSONObject]) -> JSONObject:
@@ -238,14 +244,14 @@ def _first_generation(body: JSONObject) -> JSONObject:
     level: JSONValue = body.get("generations")
     while isinstance(level, list) and level:
         level = level[0]
-    return obj(level)
+    return as_object(level)
 
 
 def _join_instructions(system: list[JSONObject]) -> list[JSONObject]:
     """Join several system messages into one."""
     if len(system) < 2:
         return system
-    return [{"role": "system", "content": "\n\n".join(as_text(message.get("content")) for message in system)}]
+    return [{"role": "system", "content": "\n\n".join(result_text(message.get("content")) for message in system)}]
 
 
 def _parse_number(value: JSONValue) -> JSONValue:

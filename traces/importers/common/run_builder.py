@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 from traces.core.canonical import NotCanonical, digest
+from traces.core.json_access import as_object, as_text
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
 from traces.core.vocabulary import JudgementKind, RunStatus, StepStatus, StepType
 from traces.importers.common.messages import first_request
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import obj, text
 from traces.payloads.messages import ModelAnswer, ModelRequest
 
 MOST_STEPS: Final = 500_000
@@ -68,7 +68,7 @@ def build_run(facts: RunFacts, steps: Sequence[RecordedStep], *, location: str =
         started_at=facts.started_at or min(starts, default=None),
         ended_at=facts.ended_at or max(ends, default=None),
         tags=tuple(dict.fromkeys(tag for tag_value in facts.tags if (tag := _line(tag_value, 100)))),
-        metadata=obj(
+        metadata=as_object(
             _replace_nul({key: value for key, value in facts.metadata.items() if value not in (None, "", [], {})})
         ),
         judgements=_fit_judgements(facts.judgements, steps),
@@ -138,7 +138,7 @@ def container_type(name: str) -> StepType:
 
 def app_name(*candidates: JSONValue) -> str:
     """Return the first candidate that names an application."""
-    names = (text(name).strip() for name in candidates)
+    names = (as_text(name).strip() for name in candidates)
     return next((name for name in names if name and name != "default" and not name.startswith("unknown_service")), "")
 
 
@@ -184,7 +184,7 @@ def _assign_call_id(step: RecordedStep, open_calls: list[_Call]) -> RecordedStep
 def _calls_in(output: JSONValue) -> list[_Call]:
     """Return the tool calls of a model's output that have an id."""
     return [
-        _Call(text(call.get("name")), _digest(call.get("arguments")), text(call["id"]))
+        _Call(as_text(call.get("name")), _digest(call.get("arguments")), as_text(call["id"]))
         for call in ModelAnswer(output).calls
         if call.get("id")
     ]
@@ -201,7 +201,7 @@ def _task_text(value: JSONValue) -> str:
     """Return the request in an input that is not a conversation."""
     if isinstance(value, str):
         return value
-    body = obj(value)
+    body = as_object(value)
     candidates = (body.get(key) for key in ("task", "query", "question", "input", "prompt"))
     return next((candidate for candidate in candidates if isinstance(candidate, str) and candidate.strip()), "")
 

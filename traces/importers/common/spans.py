@@ -4,13 +4,14 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
-from traces.importers.common.messages import as_text, normalize_arguments, normalize_messages, parse_message_json
+from traces.importers.common.messages import normalize_arguments, normalize_messages, parse_message_json, result_text
 from traces.importers.common.model_calls import Answer, Usage, model_input, normalize_answer, normalize_request
 from traces.importers.common.times import Span
-from traces.importers.files.json_reader import first, items, obj, parse_embedded, text
+from traces.importers.files.json_reader import parse_embedded
 
 _DOCUMENT_FIELDS: Final = frozenset(
     {"id", "content", "page_content", "text", "pageContent", "document", "score", "metadata"}
@@ -80,8 +81,8 @@ def build_step(facts: SpanFacts) -> RecordedStep:
 def normalize_documents(value: JSONValue, scores: JSONValue = None) -> list[JSONValue]:
     """Convert retrieved documents to `{id, content, score?, metadata?}`; scores pair up by position."""
     value = parse_embedded(value)
-    documents = items(value) or items(first(obj(value), "documents", "results", "matches", "output"))
-    pairs = zip_longest(documents, items(scores)[: len(documents)])
+    documents = as_list(value) or as_list(first_member(as_object(value), "documents", "results", "matches", "output"))
+    pairs = zip_longest(documents, as_list(scores)[: len(documents)])
     return [_document(document, score, number) for number, (document, score) in enumerate(pairs, 1)]
 
 
@@ -132,10 +133,10 @@ def _query(value: JSONValue) -> JSONValue:
     if query_input is None:
         return None
     if isinstance(query_input, dict):
-        query = first(query_input, "query", "input", "question")
+        query = first_member(query_input, "query", "input", "question")
         rest = {key: item for key, item in query_input.items() if key not in {"query", "input", "question"}}
         return {"query": query, **rest} if query is not None else query_input
-    return {"query": as_text(query_input)}
+    return {"query": result_text(query_input)}
 
 
 def _search_result(value: JSONValue) -> JSONValue:
@@ -144,17 +145,20 @@ def _search_result(value: JSONValue) -> JSONValue:
 
 
 def _document(value: JSONValue, score: JSONValue, number: int) -> JSONObject:
-    document = obj(parse_embedded(value))
+    document = as_object(parse_embedded(value))
     if not document:
-        return {"id": str(number), "content": as_text(value), **({"score": score} if score is not None else {})}
-    content = first(document, "content", "page_content", "text", "pageContent", "document")
+        return {"id": str(number), "content": result_text(value), **({"score": score} if score is not None else {})}
+    content = first_member(document, "content", "page_content", "text", "pageContent", "document")
     metadata = {
-        **obj(parse_embedded(document.get("metadata"))),
+        **as_object(parse_embedded(document.get("metadata"))),
         **{key: item for key, item in document.items() if key not in _DOCUMENT_FIELDS},
     }
-    optional: JSONObject = {"score": first(document, "score") if score is None else score, "metadata": metadata or None}
+    optional: JSONObject = {
+        "score": first_member(document, "score") if score is None else score,
+        "metadata": metadata or None,
+    }
     return {
-        "id": text(first(document, "id")) or str(number),
+        "id": as_text(first_member(document, "id")) or str(number),
         "content": "" if content is None else content,
         **{key: item for key, item in optional.items() if item is not None},
     }

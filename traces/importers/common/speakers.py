@@ -11,12 +11,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, cast
 
+from traces.core.json_access import as_list, as_object, as_text
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
-from traces.importers.common.messages import as_text, message_text, normalize_tool_call
+from traces.importers.common.messages import message_text, normalize_tool_call, result_text
 from traces.importers.common.model_calls import Usage, normalize_provider
-from traces.importers.files.json_reader import items, obj, text
 from traces.payloads.conversation import Conversation
 
 _ROOT: Final = "agent"
@@ -177,7 +177,7 @@ def _add_model_step(dialogue: _Dialogue, utterance: Utterance, number: int) -> N
 
 
 def _add_tool_step(dialogue: _Dialogue, call: JSONObject, utterance: Utterance, key: str) -> None:
-    name, call_id = text(call["name"]), text(call["id"])
+    name, call_id = as_text(call["name"]), as_text(call["id"])
     dialogue.pending[call_id] = len(dialogue.steps)
     dialogue.callers[call_id] = utterance.speaker
     dialogue.steps.append(
@@ -210,7 +210,7 @@ def _record_results(dialogue: _Dialogue, utterance: Utterance) -> None:
 def _add_execution(dialogue: _Dialogue, utterance: Utterance, number: int) -> None:
     """Add the execution of the code in the previous message."""
     previous = dialogue.last_utterance
-    match = _EXIT_CODE.match(text(utterance.content))
+    match = _EXIT_CODE.match(as_text(utterance.content))
     code = match[1] if match else ""
     error = f"exit code {code}" if code not in {"", "0"} else ""
     blocks: list[JSONValue] = [*_CODE.findall(message_text({"content": previous.content}) if previous else "")]
@@ -272,7 +272,9 @@ def _as_received(dialogue: _Dialogue, utterance: Utterance, listener: str) -> li
 
 def _as_received_result(utterance: Utterance, result: Result, *, is_caller: bool) -> JSONObject:
     """Return a tool message for the caller, and a user message for the other agents."""
-    content = result.content if result.content is None or isinstance(result.content, str) else as_text(result.content)
+    content = (
+        result.content if result.content is None or isinstance(result.content, str) else result_text(result.content)
+    )
     if not is_caller:
         return {"role": "user", "content": content, **({"name": utterance.speaker} if utterance.speaker else {})}
     return {"role": "tool", "content": content, **({"tool_call_id": result.call_id} if result.call_id else {})}
@@ -286,7 +288,7 @@ def _as_assistant_message(utterance: Utterance) -> JSONObject:
 def _as_user_message(utterance: Utterance) -> JSONObject:
     """Return an utterance as other agents receive it: without thoughts and tool calls."""
     name = {"name": utterance.speaker} if utterance.speaker and utterance.voice is not Voice.USER else {}
-    blocks = [block for block in items(utterance.content) if obj(block).get("type") != "thinking"]
+    blocks = [block for block in as_list(utterance.content) if as_object(block).get("type") != "thinking"]
     content = (blocks or None) if isinstance(utterance.content, list) else utterance.content
     return {"role": "user", "content": content, **name}
 
@@ -299,7 +301,7 @@ def _end_containers(dialogue: _Dialogue, utterances: Sequence[Utterance]) -> Non
         end = max((at for at in (ends.get(step.key), step.ended_at, step.started_at) if at), default=None)
         if step.parent and end:
             ends[step.parent] = max(ends.get(step.parent, end), end)
-        answer = obj(step.output).get("message") if step.type is StepType.MODEL else answers.get(step.key)
+        answer = as_object(step.output).get("message") if step.type is StepType.MODEL else answers.get(step.key)
         if step.parent and message_text(answer):
             answers.setdefault(step.parent, answer)
     for at, step in enumerate(dialogue.steps):
@@ -339,5 +341,5 @@ def _end_root(dialogue: _Dialogue, utterances: Sequence[Utterance]) -> None:
 
 def join_lines(content: JSONValue) -> JSONValue:
     """Join content that a dump wrote as a list of lines into one text."""
-    lines = items(content)
-    return "\n".join(text(line) for line in lines) if lines and all(isinstance(x, str) for x in lines) else content
+    lines = as_list(content)
+    return "\n".join(as_text(line) for line in lines) if lines and all(isinstance(x, str) for x in lines) else content

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
+from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepStatus
 from traces.importers.common.model_calls import normalize_usage, parse_token_count
 from traces.importers.common.times import parse_time
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import kind, obj
+from traces.importers.files.json_reader import kind
 
 TIME_FIELDS: Final = ("ts", "timestamp", "created_at")
 
@@ -73,7 +74,7 @@ def _clean_message(message: TranscriptMessage, problems: list[BadFile]) -> Itera
         return
     checks: dict[str, Callable[[JSONValue], object]] = {
         **{name: lambda value: parse_time(value, message.location) for name in TIME_FIELDS},
-        "usage": lambda value: normalize_usage(obj(value), f"{message.location}/usage"),
+        "usage": lambda value: normalize_usage(as_object(value), f"{message.location}/usage"),
         "retries": lambda value: parse_token_count(value, message.location),
     }
     bad_fields: set[str] = set()

@@ -6,6 +6,7 @@ from datetime import datetime
 from itertools import chain
 from typing import cast
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
@@ -26,7 +27,7 @@ from traces.importers.common.transcript_messages import (
     TranscriptSettings,
 )
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, kind, obj, text
+from traces.importers.files.json_reader import kind
 from traces.payloads.conversation import Conversation
 
 _ROOT = "agent"
@@ -103,7 +104,7 @@ def replace_output(steps: list[RecordedStep], output_text: str) -> list[Recorded
 def _add_entry(state: _Progress, entry: TranscriptMessage) -> None:
     if not isinstance(entry.value, dict):
         raise BadFile(f"expected a message, got {kind(entry.value)}", entry.location)
-    time = parse_time(first(entry.value, *TIME_FIELDS), entry.location)
+    time = parse_time(first_member(entry.value, *TIME_FIELDS), entry.location)
     if entry.resets_history:
         state.discarded_context += state.unread_context
         state.unread_context = []
@@ -152,8 +153,8 @@ def _add_user_turn(state: _Progress, entry: TranscriptMessage, message: JSONObje
                 attributes=_extra_fields(entry.value),
             )
         )
-    for call in items(calls):
-        _add_tool_call(state, obj(call), time, is_user_call=True)
+    for call in as_list(calls):
+        _add_tool_call(state, as_object(call), time, is_user_call=True)
 
 
 def _add_model_step(state: _Progress, entry: TranscriptMessage, message: JSONObject, time: datetime | None) -> None:
@@ -162,9 +163,9 @@ def _add_model_step(state: _Progress, entry: TranscriptMessage, message: JSONObj
     if not state.history and not state.has_user_message and not acts and entry.request_messages is None:
         _add_context(state, message)
         return
-    source = obj(entry.value)
+    source = as_object(entry.value)
     usage = _usage(source, entry.location)
-    model = text(source.get("model")) or state.settings.model
+    model = as_text(source.get("model")) or state.settings.model
     provider = state.settings.provider or normalize_provider(None, model.rpartition("/")[2])
     state.steps.append(
         RecordedStep(
@@ -187,8 +188,8 @@ def _add_model_step(state: _Progress, entry: TranscriptMessage, message: JSONObj
     )
     state.history.append(message)
     state.unread_context = []
-    for call in items(message.get("tool_calls")):
-        _add_tool_call(state, obj(call), time, is_user_call=False)
+    for call in as_list(message.get("tool_calls")):
+        _add_tool_call(state, as_object(call), time, is_user_call=False)
     for action in entry.actions:
         _add_text_action(state, action, time)
 
@@ -225,7 +226,7 @@ def _add_text_action(state: _Progress, action: TextAction, time: datetime | None
 
 def _add_tool_call(state: _Progress, raw_call: JSONObject, time: datetime | None, *, is_user_call: bool) -> None:
     call = normalize_tool_call(raw_call)
-    name, call_id = text(call["name"]), text(call["id"])
+    name, call_id = as_text(call["name"]), as_text(call["id"])
     state.call_ids.add(call_id)
     state.pending[call_id].append(_PendingCall(step_index=len(state.steps), is_user_call=is_user_call))
     state.steps.append(
@@ -254,7 +255,7 @@ def _record_result(state: _Progress, entry: TranscriptMessage, message: JSONObje
         return
     if not pending.is_user_call:
         state.history.append(message)
-    source, step = obj(entry.value), state.steps[pending.step_index]
+    source, step = as_object(entry.value), state.steps[pending.step_index]
     error = _tool_error(source, message)
     is_denied = source.get("denied") is True
     status = StepStatus.DENIED if is_denied else StepStatus.ERROR if error else StepStatus.OK
@@ -272,7 +273,7 @@ def _record_result(state: _Progress, entry: TranscriptMessage, message: JSONObje
 
 def _take_pending_call(state: _Progress, message: JSONObject) -> _PendingCall | None:
     """Remove and return the pending call with the result's id, or the oldest call if neither has an id."""
-    queue = state.pending.get(text(message.get("tool_call_id")))
+    queue = state.pending.get(as_text(message.get("tool_call_id")))
     return queue.popleft() if queue else None
 
 
@@ -281,8 +282,9 @@ def _tool_error(source: JSONObject, message: JSONObject) -> str:
         source.get("error")
         or source.get("is_error")
         or any(
-            obj(block).get("is_error") is True and obj(block).get("tool_use_id") == message.get("tool_call_id")
-            for block in items(source.get("content"))
+            as_object(block).get("is_error") is True
+            and as_object(block).get("tool_use_id") == message.get("tool_call_id")
+            for block in as_list(source.get("content"))
         )
     )
     if not error:
@@ -291,7 +293,7 @@ def _tool_error(source: JSONObject, message: JSONObject) -> str:
 
 
 def _usage(source: JSONObject, location: str) -> Usage:
-    usage = normalize_usage(obj(source.get("usage")), f"{location}/usage")
+    usage = normalize_usage(as_object(source.get("usage")), f"{location}/usage")
     return replace(usage, cost_usd=parse_cost(source.get("cost")) or usage.cost_usd)
 
 
@@ -345,7 +347,7 @@ def _final_answer(state: _Progress) -> str:
     pending = chain.from_iterable(state.pending.values())
     if any(state.steps[call.step_index].parent == _parent_key(state) for call in pending if not call.is_user_call):
         answers = [step for step in answers if step.parent == _parent_key(state)]
-    texts = (message_text(obj(step.output).get("message")) for step in reversed(answers))
+    texts = (message_text(as_object(step.output).get("message")) for step in reversed(answers))
     return next((answer for answer in texts if answer), "")
 
 
@@ -359,12 +361,14 @@ def _step_key(state: _Progress, *, call: bool = False) -> str:
 
 def _extra_fields(value: JSONValue) -> JSONObject:
     """Return the fields of a message that are not standard."""
-    return {key: item for key, item in obj(value).items() if key not in _MESSAGE_FIELDS and item not in (None, [], "")}
+    return {
+        key: item for key, item in as_object(value).items() if key not in _MESSAGE_FIELDS and item not in (None, [], "")
+    }
 
 
 def _extra_model_fields(source: JSONObject) -> JSONObject:
     """Return the non-standard fields of an assistant message and of its usage."""
-    counts = obj(source.get("usage"))
+    counts = as_object(source.get("usage"))
     usage: JSONObject = {key: item for key, item in counts.items() if key not in _TOKEN_FIELDS and item}
     fields = {key: item for key, item in _extra_fields(source).items() if key not in {"usage", "cost", "model"}}
     return {**fields, **({"usage": usage} if usage else {})}

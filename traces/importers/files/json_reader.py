@@ -43,34 +43,6 @@ def parse_embedded(value: JSONValue) -> JSONValue:
         return value
 
 
-def obj(value: JSONValue) -> JSONObject:
-    """Return `value` if it is an object, else an empty object."""
-    return value if isinstance(value, dict) else {}
-
-
-def items(value: JSONValue) -> list[JSONValue]:
-    """Return `value` if it is a list, else an empty list."""
-    return value if isinstance(value, list) else []
-
-
-def text(value: JSONValue) -> str:
-    """Return a string, or a number or boolean in its JSON form, else an empty string."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value) if isinstance(value, int | float) else ""
-
-
-def first(source: JSONObject, *names: str) -> JSONValue:
-    """Return the first of these fields that is neither null nor empty."""
-    for name in names:
-        value = source.get(name)
-        if value is not None and value != "":
-            return value
-    return None
-
-
 def require_object(value: JSONValue, location: str) -> JSONObject:
     if not isinstance(value, dict):
         raise BadFile(f"expected an object, got {kind(value)}", location)

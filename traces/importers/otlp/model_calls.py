@@ -7,6 +7,7 @@ events or log records. Older OpenLLMetry versions use indexed attributes. The Ve
 from collections.abc import Sequence
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.messages import normalize_messages, normalize_tools
 from traces.importers.common.model_calls import (
@@ -20,7 +21,7 @@ from traces.importers.common.model_calls import (
     normalize_usage,
     parse_cost,
 )
-from traces.importers.files.json_reader import first, items, obj, parse_embedded, text
+from traces.importers.files.json_reader import parse_embedded
 from traces.importers.otlp.attributes import Attributes
 from traces.importers.otlp.wire import SpanEvent
 
@@ -62,11 +63,11 @@ def extract_request(attributes: Attributes, events: Sequence[SpanEvent]) -> JSON
     body = _whole_request(attributes)
     if body is not None:
         request = normalize_request(body)
-        request["parameters"] = {**parameters, **obj(request.get("parameters"))}
+        request["parameters"] = {**parameters, **as_object(request.get("parameters"))}
         return model_input(
-            [obj(message) for message in items(request["messages"])],
-            items(request.get("tools")) or tools,
-            obj(request["parameters"]),
+            [as_object(message) for message in as_list(request["messages"])],
+            as_list(request.get("tools")) or tools,
+            as_object(request["parameters"]),
             request.get("response_format"),
         )
     messages = _messages(attributes, events)
@@ -75,8 +76,10 @@ def extract_request(attributes: Attributes, events: Sequence[SpanEvent]) -> JSON
 
 def extract_answer(attributes: Attributes, events: Sequence[SpanEvent]) -> Answer:
     """Return a model step's output from any dialect."""
-    reasons = items(attributes.look("gen_ai.response.finish_reasons"))
-    reason = text(reasons[0]) if reasons else text(attributes.look("llm.finish_reason", "ai.response.finishReason"))
+    reasons = as_list(attributes.look("gen_ai.response.finish_reasons"))
+    reason = (
+        as_text(reasons[0]) if reasons else as_text(attributes.look("llm.finish_reason", "ai.response.finishReason"))
+    )
     for value in (
         attributes.take("langfuse.observation.output"),
         _openinference_answer(attributes),
@@ -96,13 +99,13 @@ def extract_answer(attributes: Attributes, events: Sequence[SpanEvent]) -> Answe
 def find_requested_model(attributes: Attributes) -> str:
     """Return the requested model if the recorded request contains it, else an empty string."""
     for name in ("input.value", "llm.invocation_parameters"):
-        if model := text(obj(parse_embedded(attributes.look(name))).get("model")):
+        if model := as_text(as_object(parse_embedded(attributes.look(name))).get("model")):
             return model
     return ""
 
 
 def extract_usage(attributes: Attributes, location: str) -> Usage:
-    details = obj(attributes.take_json("langfuse.observation.usage_details"))
+    details = as_object(attributes.take_json("langfuse.observation.usage_details"))
     if not details:
         details = {
             "input_tokens": attributes.take(
@@ -129,7 +132,7 @@ def extract_usage(attributes: Attributes, location: str) -> Usage:
             ),
         }
     usage = normalize_usage(details, location)
-    cost = first(obj(attributes.take_json("langfuse.observation.cost_details")), "total")
+    cost = first_member(as_object(attributes.take_json("langfuse.observation.cost_details")), "total")
     cost_usd = parse_cost(cost if cost is not None else attributes.take("gen_ai.usage.cost", "llm.cost.total"))
     return Usage(
         tokens_in=usage.tokens_in, tokens_out=usage.tokens_out, tokens_cached=usage.tokens_cached, cost_usd=cost_usd
@@ -140,7 +143,7 @@ def _whole_request(attributes: Attributes) -> JSONObject | None:
     """Return the request body if the tracer recorded it."""
     for name in ("langfuse.observation.input", "input.value"):
         body = parse_embedded(attributes.look(name))
-        if isinstance(body, dict) and isinstance(first(body, "messages", "contents", "input"), list):
+        if isinstance(body, dict) and isinstance(first_member(body, "messages", "contents", "input"), list):
             attributes.take(name)
             attributes.drop("llm.input_messages.", "llm.tools.", "gen_ai.input.messages", "gen_ai.prompt.")
             return body
@@ -167,25 +170,27 @@ def _messages(attributes: Attributes, events: Sequence[SpanEvent]) -> list[JSONO
 
 def _openinference_messages(attributes: Attributes, prefix: str) -> JSONValue:
     return [
-        _openinference_message(obj(obj(item).get("message"))) for item in items(attributes.take_indexed(prefix))
+        _openinference_message(as_object(as_object(item).get("message")))
+        for item in as_list(attributes.take_indexed(prefix))
     ] or None
 
 
 def _openinference_message(message: JSONObject) -> JSONObject:
     contents: list[JSONValue] = [
-        _openinference_block(obj(obj(item).get("message_content"))) for item in items(message.get("contents"))
+        _openinference_block(as_object(as_object(item).get("message_content")))
+        for item in as_list(message.get("contents"))
     ]
-    calls = [obj(item).get("tool_call") for item in items(message.get("tool_calls"))]
+    calls = [as_object(item).get("tool_call") for item in as_list(message.get("tool_calls"))]
     return {**message, **({"content": contents} if contents else {}), "tool_calls": calls}
 
 
 def _openinference_block(block: JSONObject) -> JSONObject:
-    url = obj(obj(block.get("image")).get("image")).get("url")
+    url = as_object(as_object(block.get("image")).get("image")).get("url")
     return {"type": "image_url", "image_url": {"url": url}} if url else block
 
 
 def _openinference_answer(attributes: Attributes) -> JSONValue:
-    body = obj(parse_embedded(attributes.look("output.value")))
+    body = as_object(parse_embedded(attributes.look("output.value")))
     if not body.keys().isdisjoint({"choices", "candidates", "content"}):
         attributes.take("output.value")
         attributes.drop("llm.output_messages.")
@@ -207,13 +212,13 @@ def _event_messages(events: Sequence[SpanEvent]) -> JSONValue:
     for event in events:
         if event.name == _DETAILS and (messages := parse_embedded(event.body.get("gen_ai.input.messages"))):
             system = normalize_messages(parse_embedded(event.body.get("gen_ai.system_instructions")), "system")
-            return [*({**message, "role": "system"} for message in system), *items(messages)]
+            return [*({**message, "role": "system"} for message in system), *as_list(messages)]
         if event.name == "gen_ai.content.prompt":
             return parse_embedded(event.body.get("gen_ai.prompt"))
         if role := _EVENT_ROLES.get(event.name):
             body = {key: parse_embedded(value) if key == "tool_calls" else value for key, value in event.body.items()}
             event_messages.append({"role": role, **body})
-    has_content = any(obj(message).get("content") is not None for message in event_messages)
+    has_content = any(as_object(message).get("content") is not None for message in event_messages)
     return event_messages if has_content else None
 
 
@@ -224,7 +229,7 @@ def _event_answer(events: Sequence[SpanEvent]) -> JSONValue:
         if event.name == "gen_ai.content.completion":
             return parse_embedded(event.body.get("gen_ai.completion"))
         if event.name == _CHOICE:
-            message = obj(parse_embedded(event.body.get("message"))) or {"content": event.body.get("content")}
+            message = as_object(parse_embedded(event.body.get("message"))) or {"content": event.body.get("content")}
             calls = {"tool_calls": parse_embedded(event.body["tool_calls"])} if "tool_calls" in event.body else {}
             return {"choices": [{**event.body, "message": {"role": "assistant", **message, **calls}}]}
     return None
@@ -232,24 +237,24 @@ def _event_answer(events: Sequence[SpanEvent]) -> JSONValue:
 
 def _has_content(output: JSONObject) -> bool:
     """Return whether an answer has content or call arguments, which tracers may be set not to record."""
-    message = obj(output.get("message"))
-    calls = [obj(call) for call in items(message.get("tool_calls"))]
+    message = as_object(output.get("message"))
+    calls = [as_object(call) for call in as_list(message.get("tool_calls"))]
     return message.get("content") is not None or any(call.get("arguments") for call in calls)
 
 
 def _vercel_prompt(attributes: Attributes) -> JSONValue:
     prompt = attributes.take_json("ai.prompt")
-    body = obj(prompt)
+    body = as_object(prompt)
     if not body:
         return prompt
     system: list[JSONValue] = [{"role": "system", "content": body["system"]}] if body.get("system") else []
-    return [*system, *[dict(message) for message in normalize_messages(first(body, "messages", "prompt"))]]
+    return [*system, *[dict(message) for message in normalize_messages(first_member(body, "messages", "prompt"))]]
 
 
 def _vercel_answer(attributes: Attributes) -> JSONValue:
     content = attributes.take("ai.response.text", "ai.result.text")
     object_value = attributes.take("ai.response.object", "ai.result.object")
-    calls = items(attributes.take_json("ai.response.toolCalls", "ai.result.toolCalls"))
+    calls = as_list(attributes.take_json("ai.response.toolCalls", "ai.result.toolCalls"))
     if content is None and object_value is None and not calls:
         return None
     return {"role": "assistant", "content": content if content is not None else object_value, "tool_calls": calls}
@@ -258,11 +263,14 @@ def _vercel_answer(attributes: Attributes) -> JSONValue:
 def _tools(attributes: Attributes) -> JSONValue:
     definitions = attributes.take_json("gen_ai.tool.definitions", "ai.prompt.tools")
     if definitions:
-        return [parse_embedded(tool) for tool in items(definitions)]
-    tools = items(attributes.take_indexed("llm.tools"))
+        return [parse_embedded(tool) for tool in as_list(definitions)]
+    tools = as_list(attributes.take_indexed("llm.tools"))
     if tools:
         return [
-            parse_embedded(first(obj(obj(tool).get("tool")), "json_schema") or obj(tool).get("tool.json_schema"))
+            parse_embedded(
+                first_member(as_object(as_object(tool).get("tool")), "json_schema")
+                or as_object(tool).get("tool.json_schema")
+            )
             for tool in tools
         ]
     return attributes.take_indexed("llm.request.functions")
@@ -274,7 +282,7 @@ def _parameters(attributes: Attributes) -> JSONObject:
     for name in ("llm.invocation_parameters", "langfuse.observation.model.parameters"):
         parameters |= {
             key: value
-            for key, value in obj(attributes.take_json(name)).items()
+            for key, value in as_object(attributes.take_json(name)).items()
             if key not in {"model", "tools", "messages"}
         }
     return normalize_parameters(parameters)

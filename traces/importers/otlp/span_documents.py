@@ -9,10 +9,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.files.errors import BadFile
 from traces.importers.files.file_opener import decode_text
-from traces.importers.files.json_reader import first, items, json_value, obj, parse_embedded, require_object, text
+from traces.importers.files.json_reader import json_value, parse_embedded, require_object
 from traces.importers.files.source import Record
 from traces.importers.otlp.wire import SpanEvent, WireSpan
 
@@ -82,58 +83,60 @@ def _blocks(content: str) -> Iterator[tuple[int, str]]:
 def _span_list(value: JSONValue) -> list[JSONValue]:
     if isinstance(value, list):
         return value
-    body = obj(value)
+    body = as_object(value)
     for name in ("data", "spans"):
         if isinstance(body.get(name), list):
-            return items(body[name])
+            return as_list(body[name])
     return [value]
 
 
 def _is_span(value: JSONValue) -> bool:
-    span = obj(value)
+    span = as_object(value)
     return {"trace_id", "span_id"} <= _context(span).keys() and "start_time" in span
 
 
 def _context(span: JSONObject) -> JSONObject:
-    context = obj(span.get("context"))
+    context = as_object(span.get("context"))
     if context:
         return context
     return {name: span[_CONTEXT + name] for name in ("trace_id", "span_id") if _CONTEXT + name in span}
 
 
 def _span(span: JSONObject, location: str) -> WireSpan:
-    context, status, resource = _context(span), obj(span.get("status")), obj(span.get("resource"))
+    context, status, resource = _context(span), as_object(span.get("status")), as_object(span.get("resource"))
     trace_id, span_id = _id(context.get("trace_id")), _id(context.get("span_id"))
     if not trace_id or not span_id:
         raise BadFile("a span needs `trace_id` and `span_id` in its context", f"{location}/context")
     attributes = _flat_attributes(span)
-    if (kind := text(span.get("span_kind"))) and "openinference.span.kind" not in attributes:
+    if (kind := as_text(span.get("span_kind"))) and "openinference.span.kind" not in attributes:
         attributes["openinference.span.kind"] = kind
     return WireSpan(
         trace_id=trace_id,
         span_id=span_id,
         parent_id=_id(span.get("parent_id")),
-        name=text(span.get("name")),
+        name=as_text(span.get("name")),
         location=location,
         start=span.get("start_time"),
         end=span.get("end_time"),
         attributes=attributes,
-        events=tuple(_event(obj(item)) for item in items(parse_embedded(span.get("events")))),
-        links=tuple(_id(_context(obj(item)).get("span_id")) for item in items(span.get("links"))),
-        failed=text(first(span, "status_code") or status.get("status_code")).endswith("ERROR"),
-        message=text(first(span, "status_message") or status.get("description")),
-        resource=obj(resource.get("attributes")) or resource,
+        events=tuple(_event(as_object(item)) for item in as_list(parse_embedded(span.get("events")))),
+        links=tuple(_id(_context(as_object(item)).get("span_id")) for item in as_list(span.get("links"))),
+        failed=as_text(first_member(span, "status_code") or status.get("status_code")).endswith("ERROR"),
+        message=as_text(first_member(span, "status_message") or status.get("description")),
+        resource=as_object(resource.get("attributes")) or resource,
     )
 
 
 def _id(value: JSONValue) -> str:
     """Convert an id to OTLP's form. OpenTelemetry for Python prints hexadecimal numbers."""
-    return text(value).removeprefix("0x").lower()
+    return as_text(value).removeprefix("0x").lower()
 
 
 def _event(event: JSONObject) -> SpanEvent:
     return SpanEvent(
-        name=text(event.get("name")), time=event.get("timestamp"), body=obj(parse_embedded(event.get("attributes")))
+        name=as_text(event.get("name")),
+        time=event.get("timestamp"),
+        body=as_object(parse_embedded(event.get("attributes"))),
     )
 
 
@@ -141,7 +144,7 @@ def _flat_attributes(span: JSONObject) -> JSONObject:
     """Return the attributes of any form in flat form."""
     columns = {
         key.removeprefix(_ATTRIBUTES): value for key, value in span.items() if key.startswith(_ATTRIBUTES)
-    } | obj(parse_embedded(span.get("attributes")))
+    } | as_object(parse_embedded(span.get("attributes")))
     flat: JSONObject = {}
     for name, value in columns.items():
         if name.split(".", 1)[0] in _ATTRIBUTE_ROOTS:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
@@ -20,7 +21,7 @@ from traces.importers.common.run_builder import (
 from traces.importers.common.spans import SpanFacts, build_step, normalize_documents
 from traces.importers.common.times import Span, parse_span, parse_time
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, obj, parse_embedded, text
+from traces.importers.files.json_reader import parse_embedded
 from traces.importers.files.source import Record, Source, parse_records
 from traces.importers.otlp import span_documents
 from traces.importers.otlp.attributes import Attributes
@@ -177,7 +178,7 @@ def _validate_record(value: JSONValue, location: str) -> Iterator[WireSpan | Wir
             _step(document, [], frozenset())
             yield document
         return
-    body = value if is_otlp_request(value) else obj(value).get("body")
+    body = value if is_otlp_request(value) else as_object(value).get("body")
     if not is_otlp_request(body):
         raise BadFile("an OTLP request needs `resourceSpans` or `resourceLogs`", location or "/resourceSpans")
     for record in read_request(body, location):
@@ -221,18 +222,18 @@ def _facts(trace_id: str, trace: _Trace, spans: list[WireSpan]) -> RunFacts:
         tag
         for span in spans
         for tag_field in ("langfuse.trace.tags", "tag.tags")
-        for tag in items(parse_embedded(span.attributes.get(tag_field)))
+        for tag in as_list(parse_embedded(span.attributes.get(tag_field)))
     ]
-    name = text(first(root.attributes, "langfuse.trace.name", "langsmith.trace.name") or root.name)
+    name = as_text(first_member(root.attributes, "langfuse.trace.name", "langsmith.trace.name") or root.name)
     return RunFacts(
         external_id=trace_id,
         format=FORMAT,
         name=name,
         failed=root.failed,
-        tags=[text(tag) for tag in tags],
+        tags=[as_text(tag) for tag in tags],
         app=app_name(resource.get("service.name"), resource.get("openinference.project.name"), name) or FORMAT,
-        environment=text(
-            first(resource, "deployment.environment.name", "deployment.environment")
+        environment=as_text(
+            first_member(resource, "deployment.environment.name", "deployment.environment")
             or root.attributes.get("langfuse.environment")
         ),
         metadata={**session, "trace_name": name, "resource": resource},
@@ -241,7 +242,7 @@ def _facts(trace_id: str, trace: _Trace, spans: list[WireSpan]) -> RunFacts:
 
 def _step(wire: WireSpan, logs: list[SpanEvent], tool_names: frozenset[str]) -> RecordedStep:
     attributes = Attributes(wire.attributes)
-    events = [*wire.events, *sorted(logs, key=lambda log: (text(log.time), log.name))]
+    events = [*wire.events, *sorted(logs, key=lambda log: (as_text(log.time), log.name))]
     times = parse_span(wire.start, wire.end, wire.location)
     type = _step_type(wire, attributes, tool_names)
     facts = {
@@ -254,9 +255,9 @@ def _step(wire: WireSpan, logs: list[SpanEvent], tool_names: frozenset[str]) -> 
 
 def _step_type(wire: WireSpan, attributes: Attributes, tool_names: frozenset[str]) -> StepType:
     for name in _KIND_NAMES:
-        if kind := _KINDS.get(text(attributes.look(name)).lower()):
+        if kind := _KINDS.get(as_text(attributes.look(name)).lower()):
             return kind
-    operation = text(attributes.look("ai.operationId"))
+    operation = as_text(attributes.look("ai.operationId"))
     if operation.endswith((".doGenerate", ".doStream")):
         return StepType.MODEL
     if operation == "ai.toolCall" or attributes.look("gen_ai.tool.name", "tool.name") or wire.name in tool_names:
@@ -272,7 +273,7 @@ def _step_type(wire: WireSpan, attributes: Attributes, tool_names: frozenset[str
 
 def _model(wire: WireSpan, attributes: Attributes, events: list[SpanEvent], times: Span) -> SpanFacts:
     requested_model = find_requested_model(attributes)
-    model = requested_model or text(attributes.look(*_MODEL_NAMES))
+    model = requested_model or as_text(attributes.look(*_MODEL_NAMES))
     request, answer = extract_request(attributes, events), extract_answer(attributes, events)
     return SpanFacts(
         key=wire.span_id,
@@ -288,21 +289,21 @@ def _model(wire: WireSpan, attributes: Attributes, events: list[SpanEvent], time
 
 
 def _tool(wire: WireSpan, attributes: Attributes, events: list[SpanEvent], times: Span) -> SpanFacts:
-    name = text(attributes.take(*_TOOL_NAMES)) or wire.name.removeprefix("execute_tool ")
+    name = as_text(attributes.take(*_TOOL_NAMES)) or wire.name.removeprefix("execute_tool ")
     return SpanFacts(
         key=wire.span_id,
         name=name,
         type=StepType.TOOL,
         times=times,
         tool_name=name,
-        call_id=text(attributes.take("gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id", "tool.id")),
+        call_id=as_text(attributes.take("gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id", "tool.id")),
         input=attributes.take(*_INPUTS),
         output=attributes.take(*_OUTPUTS),
     )
 
 
 def _retrieval(wire: WireSpan, attributes: Attributes, events: list[SpanEvent], times: Span) -> SpanFacts:
-    documents = [obj(item).get("document") for item in items(attributes.take_indexed("retrieval.documents"))]
+    documents = [as_object(item).get("document") for item in as_list(attributes.take_indexed("retrieval.documents"))]
     query_input: JSONValue = parse_embedded(attributes.take(*_INPUTS))
     top_k = parse_token_count(attributes.take("gen_ai.retrieval.top_k", "retrieval.top_k"), wire.location)
     if top_k is not None and query_input is not None:
@@ -316,7 +317,7 @@ def _retrieval(wire: WireSpan, attributes: Attributes, events: list[SpanEvent], 
 
 
 def _container(wire: WireSpan, attributes: Attributes, events: list[SpanEvent], times: Span) -> SpanFacts:
-    name = text(attributes.look("gen_ai.agent.name", "agent.name")) or wire.name
+    name = as_text(attributes.look("gen_ai.agent.name", "agent.name")) or wire.name
     return SpanFacts(
         key=wire.span_id,
         name=name,
@@ -331,11 +332,11 @@ def _complete_facts(
     facts: SpanFacts, wire: WireSpan, type: StepType, attributes: Attributes, events: list[SpanEvent]
 ) -> SpanFacts:
     """Add the facts common to all kinds of spans: parent, failure, links, unused attributes and events."""
-    level = text(attributes.look("langfuse.observation.level"))
+    level = as_text(attributes.look("langfuse.observation.level"))
     exception_message = next(
-        (text(event.body.get("exception.message")) for event in events if event.name == "exception"), ""
+        (as_text(event.body.get("exception.message")) for event in events if event.name == "exception"), ""
     )
-    error = wire.message or text(attributes.look("langfuse.observation.status_message")) or exception_message
+    error = wire.message or as_text(attributes.look("langfuse.observation.status_message")) or exception_message
     rest = attributes.rest()
     if facts.type is not StepType.MODEL or facts.request is None or facts.answer is None or facts.answer.output is None:
         extra_events = events
@@ -345,7 +346,7 @@ def _complete_facts(
         {"name": event.name, "time": _iso_time(event.time, wire.location), "attributes": event.body}
         for event in extra_events
     ]
-    scope = text(wire.scope.get("name"))
+    scope = as_text(wire.scope.get("name"))
     return replace(
         facts,
         type=type,

@@ -12,9 +12,10 @@ from google.protobuf.message import DecodeError, Message
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, obj, require_list, require_object, text
+from traces.importers.files.json_reader import require_list, require_object
 
 _HEX: Final = re.compile(r"[0-9a-f]{2,64}")
 _CODES: Final = {"STATUS_CODE_OK": 1, "STATUS_CODE_ERROR": 2, 1: 1, 2: 2, "1": 1, "2": 2}
@@ -80,7 +81,7 @@ def read_request(value: JSONValue, location: str) -> Iterator[WireSpan | WireLog
     body = require_object(value, location)
     for scope, resource, scope_location in _scopes(body, "resourceSpans", "scopeSpans", location):
         for span_location, record in _child_records(scope, "spans", scope_location):
-            yield _span(record, resource, obj(scope.get("scope")), span_location)
+            yield _span(record, resource, as_object(scope.get("scope")), span_location)
     for scope, resource, scope_location in _scopes(body, "resourceLogs", "scopeLogs", location):
         for log_location, record in _child_records(scope, "logRecords", scope_location):
             yield from _log(record, resource, log_location)
@@ -91,7 +92,9 @@ def _scopes(
 ) -> Iterator[tuple[JSONObject, JSONObject, str]]:
     """Yield each scope with the attributes of its resource and its location."""
     for resource_location, resource in _child_records(body, resource_field, location):
-        attributes = _parse_attributes(obj(resource.get("resource")).get("attributes"), f"{resource_location}/resource")
+        attributes = _parse_attributes(
+            as_object(resource.get("resource")).get("attributes"), f"{resource_location}/resource"
+        )
         for scope_location, scope in _child_records(resource, scope_field, resource_location):
             yield scope, attributes, scope_location
 
@@ -105,21 +108,24 @@ def _child_records(parent: JSONObject, name: str, location: str) -> Iterator[tup
 
 
 def _span(body: JSONObject, resource: JSONObject, scope: JSONObject, location: str) -> WireSpan:
-    status = obj(body.get("status"))
-    trace_id = _require_id(first(body, "traceId", "trace_id"), f"{location}/traceId")
+    status = as_object(body.get("status"))
+    trace_id = _require_id(first_member(body, "traceId", "trace_id"), f"{location}/traceId")
     return WireSpan(
         trace_id=trace_id,
-        span_id=_require_id(first(body, "spanId", "span_id"), f"{location}/spanId"),
+        span_id=_require_id(first_member(body, "spanId", "span_id"), f"{location}/spanId"),
         location=location,
-        parent_id=_parse_id(first(body, "parentSpanId", "parent_span_id"), f"{location}/parentSpanId"),
-        name=text(body.get("name")),
-        start=first(body, "startTimeUnixNano", "start_time_unix_nano"),
-        end=first(body, "endTimeUnixNano", "end_time_unix_nano"),
+        parent_id=_parse_id(first_member(body, "parentSpanId", "parent_span_id"), f"{location}/parentSpanId"),
+        name=as_text(body.get("name")),
+        start=first_member(body, "startTimeUnixNano", "start_time_unix_nano"),
+        end=first_member(body, "endTimeUnixNano", "end_time_unix_nano"),
         attributes=_parse_attributes(body.get("attributes"), f"{location}/attributes"),
-        events=tuple(_event(obj(item), location) for item in items(body.get("events"))),
-        links=tuple(_parse_id(first(obj(item), "spanId", "span_id"), location) for item in items(body.get("links"))),
-        failed=_CODES.get(text(status.get("code")) or 0) == 2,
-        message=text(status.get("message")),
+        events=tuple(_event(as_object(item), location) for item in as_list(body.get("events"))),
+        links=tuple(
+            _parse_id(first_member(as_object(item), "spanId", "span_id"), location)
+            for item in as_list(body.get("links"))
+        ),
+        failed=_CODES.get(as_text(status.get("code")) or 0) == 2,
+        message=as_text(status.get("message")),
         resource=resource,
         scope=scope,
     )
@@ -127,18 +133,20 @@ def _span(body: JSONObject, resource: JSONObject, scope: JSONObject, location: s
 
 def _event(event: JSONObject, location: str) -> SpanEvent:
     body = _parse_attributes(event.get("attributes"), f"{location}/events")
-    return SpanEvent(name=text(event.get("name")), time=first(event, "timeUnixNano", "time_unix_nano"), body=body)
+    return SpanEvent(
+        name=as_text(event.get("name")), time=first_member(event, "timeUnixNano", "time_unix_nano"), body=body
+    )
 
 
 def _log(record: JSONObject, resource: JSONObject, location: str) -> Iterator[WireLog]:
     """Yield the log record if it belongs to a span; others are not part of a run."""
-    trace_id = _parse_id(first(record, "traceId", "trace_id"), f"{location}/traceId")
-    span_id = _parse_id(first(record, "spanId", "span_id"), f"{location}/spanId")
+    trace_id = _parse_id(first_member(record, "traceId", "trace_id"), f"{location}/traceId")
+    span_id = _parse_id(first_member(record, "spanId", "span_id"), f"{location}/spanId")
     attributes = _parse_attributes(record.get("attributes"), f"{location}/attributes")
     body = _parse_value(record.get("body"), f"{location}/body")
     if trace_id and span_id:
-        name = text(first(record, "eventName", "event_name") or attributes.get("event.name"))
-        time = first(record, "timeUnixNano", "time_unix_nano", "observedTimeUnixNano", "observed_time_unix_nano")
+        name = as_text(first_member(record, "eventName", "event_name") or attributes.get("event.name"))
+        time = first_member(record, "timeUnixNano", "time_unix_nano", "observedTimeUnixNano", "observed_time_unix_nano")
         payload = body if isinstance(body, dict) else {"body": body} if body is not None else {}
         yield WireLog(
             trace_id=trace_id,
@@ -152,12 +160,12 @@ def _parse_attributes(value: JSONValue, location: str) -> JSONObject:
     attributes: JSONObject = {}
     for index, entry in enumerate(require_list(value, location) if value is not None else []):
         pair = require_object(entry, f"{location}/{index}")
-        attributes[text(pair.get("key"))] = _parse_value(pair.get("value"), f"{location}/{index}/value")
+        attributes[as_text(pair.get("key"))] = _parse_value(pair.get("value"), f"{location}/{index}/value")
     return attributes
 
 
 def _parse_value(value: JSONValue, location: str) -> JSONValue:
-    wrapper = obj(value)
+    wrapper = as_object(value)
     for name, item in wrapper.items():
         match name:
             case "intValue" | "int_value":
@@ -165,9 +173,9 @@ def _parse_value(value: JSONValue, location: str) -> JSONValue:
             case "doubleValue" | "double_value":
                 return _parse_double(item)
             case "arrayValue" | "array_value":
-                return [_parse_value(value, location) for value in items(obj(item).get("values"))]
+                return [_parse_value(value, location) for value in as_list(as_object(item).get("values"))]
             case "kvlistValue" | "kvlist_value":
-                return _parse_attributes(obj(item).get("values"), location)
+                return _parse_attributes(as_object(item).get("values"), location)
             case "stringValue" | "string_value" | "boolValue" | "bool_value" | "bytesValue" | "bytes_value":
                 return item
     return None
@@ -175,9 +183,9 @@ def _parse_value(value: JSONValue, location: str) -> JSONValue:
 
 def _parse_integer(value: JSONValue, location: str) -> int:
     try:
-        number = int(text(value))
+        number = int(as_text(value))
     except ValueError as error:
-        raise BadFile(f"{text(value)[:40]!r} is not an integer", location) from error
+        raise BadFile(f"{as_text(value)[:40]!r} is not an integer", location) from error
     if not -(2**63) <= number < 2**64:
         raise BadFile("an integer beyond 64 bits", location)
     return number
@@ -185,7 +193,7 @@ def _parse_integer(value: JSONValue, location: str) -> int:
 
 def _parse_double(value: JSONValue) -> JSONValue:
     """Return a number, or text for NaN and infinity, which JSON lacks and OTLP writes as names."""
-    return value if isinstance(value, int | float) else text(value)
+    return value if isinstance(value, int | float) else as_text(value)
 
 
 def _require_id(value: JSONValue, location: str) -> str:
@@ -197,7 +205,7 @@ def _require_id(value: JSONValue, location: str) -> str:
 
 def _parse_id(value: JSONValue, location: str) -> str:
     """Return an id in hex, also from the base64 of protobuf's JSON form; empty if absent or all zero."""
-    raw_id = text(value)
+    raw_id = as_text(value)
     if not raw_id or set(raw_id) == {"0"}:
         return ""
     if len(raw_id) in {16, 32} and _HEX.fullmatch(raw_id.lower()):
@@ -224,4 +232,4 @@ def _is_plausible(request: Message, group_field: str) -> bool:
 
 
 def _json_form(request: Message) -> JSONObject:
-    return obj(MessageToDict(request))
+    return as_object(MessageToDict(request))

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from traces.core.canonical import NotCanonical, digest
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus
@@ -19,7 +20,7 @@ from traces.importers.common.model_names import find_model_name
 from traces.importers.common.run_builder import RunFacts, app_name, build_run
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings, drop_unreadable
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, obj, require_list, text
+from traces.importers.files.json_reader import require_list
 from traces.importers.files.source import Source
 
 FORMAT = "chat"
@@ -86,12 +87,12 @@ def _transcripts(value: JSONValue, location: str, name: str) -> Iterator[_Transc
             for index, item in enumerate(value):
                 yield from _transcripts(item, f"{location}/{index}", name)
         return
-    body = obj(value)
-    request = obj(body.get("request")) or body
-    messages = first(request, "messages", "traj", "trajectory")
+    body = as_object(value)
+    request = as_object(body.get("request")) or body
+    messages = first_member(request, "messages", "traj", "trajectory")
     if messages is None:
         raise BadFile("a chat transcript needs `messages`", location or "/messages")
-    answer = normalize_answer(first(body, "response", "choices") and (body.get("response") or body))
+    answer = normalize_answer(first_member(body, "response", "choices") and (body.get("response") or body))
     extra = [answer.output["message"]] if answer.output else []
     yield _Transcript(
         body={**body, **request},
@@ -108,12 +109,12 @@ def _run(transcript: _Transcript, lines: list[TranscriptMessage] | None = None) 
     model = _model(body)
     setting = TranscriptSettings(
         model=model,
-        provider=normalize_provider(first(body, "provider"), model),
-        tools=normalize_tools(first(body, "tools", "functions") or []),
+        provider=normalize_provider(first_member(body, "provider"), model),
+        tools=normalize_tools(first_member(body, "tools", "functions") or []),
         parameters=normalize_parameters({key: value for key, value in body.items() if key in _SAMPLING}),
         response_format=body.get("response_format"),
         system=body.get("system"),
-        agent=text(obj(body.get("config")).get("agent")) or "agent",
+        agent=as_text(as_object(body.get("config")).get("agent")) or "agent",
     )
     messages = lines or [
         TranscriptMessage(value=message, location=f"{transcript.location}/messages/{index}")
@@ -130,24 +131,27 @@ def _run(transcript: _Transcript, lines: list[TranscriptMessage] | None = None) 
 
 def _failed_trial(agent: RecordedStep, body: JSONObject) -> RecordedStep:
     """Return the failed agent step of a trial that ended before its first message."""
-    reason = text(first(body, "error", "termination_reason") or first(obj(body.get("run_info")), "termination_reason"))
+    reason = as_text(
+        first_member(body, "error", "termination_reason")
+        or first_member(as_object(body.get("run_info")), "termination_reason")
+    )
     error = f"the trial ended before any message{': ' if reason else ''}{reason}"
     return replace(agent, status=StepStatus.ERROR, error=error)
 
 
 def _model(body: JSONObject) -> str:
     """Return the model, if the transcript or the name of its configuration is unambiguous."""
-    config = obj(body.get("config"))
-    model = first(body, "model", "model_name") or first(config, "model", "model_name")
+    config = as_object(body.get("config"))
+    model = first_member(body, "model", "model_name") or first_member(config, "model", "model_name")
     if model:
-        return text(model)
-    return find_model_name(text(first(config, "run", "name"))) or find_model_name(text(body.get("source")))
+        return as_text(model)
+    return find_model_name(as_text(first_member(config, "run", "name"))) or find_model_name(as_text(body.get("source")))
 
 
 def _facts(transcript: _Transcript, messages: list[TranscriptMessage]) -> RunFacts:
     body = transcript.body
     metadata = {key: value for key, value in body.items() if key not in _NOT_METADATA | _NOT_PARAMETERS | _SAMPLING}
-    scores: JSONObject = {key: value for key, value in obj(body.get("outcome")).items() if value is not None}
+    scores: JSONObject = {key: value for key, value in as_object(body.get("outcome")).items() if value is not None}
     scores |= {key: body[key] for key in ("reward", "score") if body.get(key) is not None}
     return RunFacts(
         external_id=_own_id(body)
@@ -167,11 +171,13 @@ def _own_id(body: JSONObject) -> str:
     A run id may name a whole evaluation: then the task and the trial are part of the identity. Without any id, so is
     the rest of the transcript, because other files repeat the same task and trial.
     """
-    run_id = text(first(body, *_IDS))
-    coordinates = [part for name in _COORDINATES if (part := text(_coordinate(body, name)))]
+    run_id = as_text(first_member(body, *_IDS))
+    coordinates = [part for name in _COORDINATES if (part := as_text(_coordinate(body, name)))]
     if run_id and (not coordinates or _ends_with(run_id, coordinates)):
         return run_id
-    if trial_id := text(first(body, "simulation_id", "id") or first(obj(body.get("run_info")), "simulation_id")):
+    if trial_id := as_text(
+        first_member(body, "simulation_id", "id") or first_member(as_object(body.get("run_info")), "simulation_id")
+    ):
         return trial_id
     if coordinates:
         return "/".join([run_id, *coordinates]) if run_id else f"{'/'.join(coordinates)}-{_digest([body], '')[:16]}"
@@ -180,7 +186,7 @@ def _own_id(body: JSONObject) -> str:
 
 def _coordinate(body: JSONObject, name: str) -> JSONValue:
     value = body.get(name)
-    return obj(body.get("config")).get(name) if value is None else value
+    return as_object(body.get("config")).get(name) if value is None else value
 
 
 def _ends_with(run_id: str, coordinates: list[str]) -> bool:
@@ -192,13 +198,13 @@ def _ends_with(run_id: str, coordinates: list[str]) -> bool:
 
 def _tags(body: JSONObject) -> list[str]:
     """Return tags to filter by: task, configuration, outcome."""
-    config, outcome = obj(body.get("config")), obj(body.get("outcome"))
-    tags = [text(tag) for tag in items(body.get("tags"))]
-    if (task := text(body.get("task_id"))) != "":
+    config, outcome = as_object(body.get("config")), as_object(body.get("outcome"))
+    tags = [as_text(tag) for tag in as_list(body.get("tags"))]
+    if (task := as_text(body.get("task_id"))) != "":
         tags.append(f"task:{task}")
-    tags += [f"{key}:{text(value)}" for key, value in config.items() if text(value) and key != "agent"]
+    tags += [f"{key}:{as_text(value)}" for key, value in config.items() if as_text(value) and key != "agent"]
     success = outcome.get("success")
-    if success is None and isinstance(reward := first(body, "reward"), int | float):
+    if success is None and isinstance(reward := first_member(body, "reward"), int | float):
         success = reward >= 1
     if isinstance(success, bool):
         tags.append("outcome:success" if success else "outcome:failed")

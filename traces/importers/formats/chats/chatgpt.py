@@ -8,17 +8,18 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
-from traces.importers.common.messages import as_text
+from traces.importers.common.messages import result_text
 from traces.importers.common.model_calls import normalize_provider
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files import archives
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, obj, parse_embedded, require_object, text
+from traces.importers.files.json_reader import parse_embedded, require_object
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
 
@@ -70,17 +71,17 @@ def _archive_runs(source: Source) -> Iterator[RecordedRun]:
 
 
 def _is_conversation(body: JSONObject) -> bool:
-    nodes = list(obj(body.get("mapping")).values())[:5]
-    return bool(nodes) and all({"parent", "children"} & obj(node).keys() for node in nodes)
+    nodes = list(as_object(body.get("mapping")).values())[:5]
+    return bool(nodes) and all({"parent", "children"} & as_object(node).keys() for node in nodes)
 
 
 def _runs(body: JSONObject, location: str) -> Iterator[RecordedRun]:
-    nodes = {key: obj(node) for key, node in require_object(body.get("mapping"), f"{location}/mapping").items()}
-    parents = {text(node.get("parent")) for node in nodes.values()}
+    nodes = {key: as_object(node) for key, node in require_object(body.get("mapping"), f"{location}/mapping").items()}
+    parents = {as_text(node.get("parent")) for node in nodes.values()}
     leaves = [key for key in nodes if key not in parents]
-    current = text(body.get("current_node"))
+    current = as_text(body.get("current_node"))
     main = _path(nodes, current if current in nodes else (leaves[-1] if leaves else next(iter(nodes), "")))
-    conversation = text(first(body, "conversation_id", "id")) or f"{FORMAT}-{content_id(body, location)}"
+    conversation = as_text(first_member(body, "conversation_id", "id")) or f"{FORMAT}-{content_id(body, location)}"
     branches = [path for leaf in leaves if leaf not in main and (path := _path(nodes, leaf))]
     answered_branches = [
         path for path in branches if any(_role(nodes[key]) == "assistant" for key in path[_shared_length(path, main) :])
@@ -97,7 +98,7 @@ def _path(nodes: dict[str, JSONObject], leaf: str) -> list[str]:
     path: dict[str, None] = {}
     while leaf in nodes and leaf not in path:
         path[leaf] = None
-        leaf = text(nodes[leaf].get("parent"))
+        leaf = as_text(nodes[leaf].get("parent"))
     return [*reversed(path)]
 
 
@@ -107,17 +108,17 @@ def _shared_length(path: Sequence[str], main: Sequence[str]) -> int:
 
 
 def _role(node: JSONObject) -> str:
-    return text(obj(obj(node.get("message")).get("author")).get("role"))
+    return as_text(as_object(as_object(node.get("message")).get("author")).get("role"))
 
 
 def _run(
     body: JSONObject, nodes: dict[str, JSONObject], path: list[str], external_id: str, facts: JSONObject, location: str
 ) -> RecordedRun:
-    model = text(body.get("default_model_slug"))
+    model = as_text(body.get("default_model_slug"))
     messages = _join_answers(
         message
         for key in path
-        for message in _recorded_messages(obj(nodes[key].get("message")), f"{location}/mapping/{key}/message")
+        for message in _recorded_messages(as_object(nodes[key].get("message")), f"{location}/mapping/{key}/message")
     )
     metadata: JSONObject = {key: body[key] for key in _METADATA if key in body}
     return build_run(
@@ -125,7 +126,7 @@ def _run(
             external_id=external_id,
             app=FORMAT,
             format=FORMAT,
-            name=text(body.get("title")),
+            name=as_text(body.get("title")),
             metadata={**metadata, **facts},
         ),
         transcripts.build_steps(
@@ -139,10 +140,10 @@ def _join_answers(messages: Iterable[TranscriptMessage]) -> list[TranscriptMessa
     """Join consecutive assistant messages without a result between them into one answer."""
     answers: list[TranscriptMessage] = []
     for message in messages:
-        value, previous = obj(message.value), obj(answers[-1].value) if answers else {}
+        value, previous = as_object(message.value), as_object(answers[-1].value) if answers else {}
         if value.get("role") == previous.get("role") == "assistant":
             for name in ("content", "tool_calls"):
-                previous[name] = [*items(previous.get(name)), *items(value.pop(name, None))]
+                previous[name] = [*as_list(previous.get(name)), *as_list(value.pop(name, None))]
             previous |= value
         else:
             answers.append(message)
@@ -151,14 +152,14 @@ def _join_answers(messages: Iterable[TranscriptMessage]) -> list[TranscriptMessa
 
 def _recorded_messages(message: JSONObject, location: str) -> Iterator[TranscriptMessage]:
     """Yield the message of a node; none for roots and hidden instructions without text."""
-    author = obj(message.get("author"))
-    role = text(author.get("role"))
-    content = _content(obj(message.get("content")))
+    author = as_object(message.get("author"))
+    role = as_text(author.get("role"))
+    content = _content(as_object(message.get("content")))
     if not role or not content:
         return
-    metadata = obj(message.get("metadata"))
+    metadata = as_object(message.get("metadata"))
     value: JSONObject = {"role": role, "content": content, "ts": message.get("create_time")}
-    recipient = text(message.get("recipient")) or "all"
+    recipient = as_text(message.get("recipient")) or "all"
     if role == "assistant":
         value |= {
             key: item
@@ -167,10 +168,10 @@ def _recorded_messages(message: JSONObject, location: str) -> Iterator[Transcrip
         }
         value |= {"finish_details": metadata["finish_details"]} if metadata.get("finish_details") else {}
         if recipient != "all":
-            code = "\n".join(text(obj(block).get("text")) for block in content)
+            code = "\n".join(as_text(as_object(block).get("text")) for block in content)
             value |= {"content": [], "tool_calls": [_call(recipient, code)]}
     elif role == "tool":
-        failed = text(obj(message.get("content")).get("content_type")) in _FAILED
+        failed = as_text(as_object(message.get("content")).get("content_type")) in _FAILED
         value |= {"content": _plain(content), **({"is_error": True} if failed else {})}
     hidden = metadata.get("is_visually_hidden_from_conversation") is True
     aside = role == "user" and (hidden or metadata.get("is_user_system_message") is True)
@@ -185,35 +186,36 @@ def _call(recipient: str, code: str) -> JSONValue:
 
 def _content(content: JSONObject) -> list[JSONValue]:
     """Return the content blocks of a message."""
-    match text(content.get("content_type")):
+    match as_text(content.get("content_type")):
         case "thoughts":
-            thoughts = [obj(thought) for thought in items(content.get("thoughts"))]
+            thoughts = [as_object(thought) for thought in as_list(content.get("thoughts"))]
             return [
-                {"type": "thinking", "thinking": text(first(thought, "content", "summary"))} for thought in thoughts
+                {"type": "thinking", "thinking": as_text(first_member(thought, "content", "summary"))}
+                for thought in thoughts
             ]
         case "reasoning_recap":
             # The thinking time, as the page shows it.
             return []
         case "model_editable_context" | "user_editable_context":
-            texts = [text(content.get(name)) for name in ("user_profile", "user_instructions", "model_set_context")]
+            texts = [as_text(content.get(name)) for name in ("user_profile", "user_instructions", "model_set_context")]
             return [{"type": "text", "text": value} for value in texts if value.strip()]
     if "parts" in content:
-        return [block for part in items(content["parts"]) for block in _block(part)]
-    value = first(content, "text", "result", "content", "summary")
-    return [{"type": "text", "text": value if isinstance(value, str) else as_text(value)}] if value else []
+        return [block for part in as_list(content["parts"]) for block in _block(part)]
+    value = first_member(content, "text", "result", "content", "summary")
+    return [{"type": "text", "text": value if isinstance(value, str) else result_text(value)}] if value else []
 
 
 def _block(part: JSONValue) -> list[JSONValue]:
     if isinstance(part, str):
         return [{"type": "text", "text": part}] if part.strip() else []
-    if text(obj(part).get("content_type")) == "audio_transcription":
-        return [{"type": "text", "text": obj(part).get("text")}]
+    if as_text(as_object(part).get("content_type")) == "audio_transcription":
+        return [{"type": "text", "text": as_object(part).get("text")}]
     return [part] if isinstance(part, dict) else []
 
 
 def _plain(content: list[JSONValue]) -> JSONValue:
     """Return the content of a result as a text if all its blocks are texts."""
-    blocks = [obj(block) for block in content]
+    blocks = [as_object(block) for block in content]
     if all(block.get("type") == "text" for block in blocks):
-        return "\n".join(text(block.get("text")) for block in blocks)
+        return "\n".join(as_text(block.get("text")) for block in blocks)
     return content

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
@@ -21,7 +22,7 @@ from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import parse_span, parse_time
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, obj, require_object, text
+from traces.importers.files.json_reader import require_object
 from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.chats.openai_items import (
     normalize_items,
@@ -78,10 +79,10 @@ def is_recording(value: JSONValue) -> bool:
     """Return True if `value` is an answer, a line of a batch, or a list of these."""
     if isinstance(value, list):
         return bool(value) and is_recording(value[0])
-    body = obj(value)
+    body = as_object(value)
     if "custom_id" in body:
         return "response" in body or ("body" in body and "url" in body)
-    if text(body.get("object")) in _ANSWERS or text(obj(body.get("response")).get("object")) == "response":
+    if as_text(body.get("object")) in _ANSWERS or as_text(as_object(body.get("response")).get("object")) == "response":
         return True
     return any(isinstance(body.get(name), list) and is_recording(body[name]) for name in _HOLDERS)
 
@@ -110,29 +111,33 @@ def _read(value: JSONValue, location: str) -> Iterator[_Call]:
 
 
 def _batch_line(line: JSONObject, location: str) -> _Call:
-    custom_id = text(line.get("custom_id"))
+    custom_id = as_text(line.get("custom_id"))
     if "response" not in line:
         return _Call(
             location=location, request=require_object(line.get("body"), f"{location}/body"), custom_id=custom_id
         )
-    response = obj(line.get("response"))
-    body = obj(response.get("body"))
+    response = as_object(line.get("response"))
+    body = as_object(response.get("body"))
     status = response.get("status_code")
     is_error = isinstance(status, int) and status >= 400
     error = read_error(line) or read_error(body) or (f"status {status}" if is_error else "")
     if not body and not error:
         raise BadFile("a line of a batch has neither an answer nor an error", f"{location}/response")
-    key = text(first(line, "id")) or text(first(body, "id")) or f"{custom_id}-{content_id(line, location)}"
+    key = (
+        as_text(first_member(line, "id"))
+        or as_text(first_member(body, "id"))
+        or f"{custom_id}-{content_id(line, location)}"
+    )
     return _Call(location=location, body=body, custom_id=custom_id, id=key, error=error)
 
 
 def _single(record: JSONObject, location: str) -> _Call:
-    request, body = obj(record.get("request")), obj(record.get("response")) or record
-    if text(body.get("object")) not in _ANSWERS:
+    request, body = as_object(record.get("request")), as_object(record.get("response")) or record
+    if as_text(body.get("object")) not in _ANSWERS:
         raise BadFile("not a response or chat completion", f"{location}/object")
     if not request and body.get("input") is not None:
         request = {name: body[name] for name in _ECHOED_FIELDS if body.get(name) is not None}
-    key = text(body.get("id")) or f"answer-{content_id(record, location)}"
+    key = as_text(body.get("id")) or f"answer-{content_id(record, location)}"
     return _Call(location=location, request=request, body=body, id=key, error=read_error(body))
 
 
@@ -144,7 +149,7 @@ def _join_request(call: _Call, requests: dict[str, _Call]) -> _Call:
 def _chains(calls: list[_Call]) -> Iterator[list[_Call]]:
     """Yield chains of consecutive responses; each branch starts with the shared responses."""
     by_id = {call.id: call for call in calls}
-    predecessors = {key: by_id.get(text(call.body.get("previous_response_id"))) for key, call in by_id.items()}
+    predecessors = {key: by_id.get(as_text(call.body.get("previous_response_id"))) for key, call in by_id.items()}
     predecessor_ids = {call.id for call in predecessors.values() if call}
     visited_ids: set[str] = set()
     for call in by_id.values():
@@ -168,15 +173,15 @@ def _run(calls: list[_Call]) -> RecordedRun:
         "previous_response_id": calls[0].body.get("previous_response_id"),
         "responses": [call.id for call in calls] if len(calls) > 1 else None,
         "metadata": last.body.get("metadata"),
-        "session_id": obj(last.body.get("conversation")).get("id"),
-        "user": first(request, "user", "safety_identifier"),
+        "session_id": as_object(last.body.get("conversation")).get("id"),
+        "user": first_member(request, "user", "safety_identifier"),
     }
     return build_run(
         RunFacts(
             external_id=last.id,
             app=FORMAT,
             format=FORMAT,
-            name=last.custom_id or text(last.body.get("model")),
+            name=last.custom_id or as_text(last.body.get("model")),
             failed=bool(last.error),
             metadata=metadata,
         ),
@@ -193,20 +198,20 @@ def _steps(calls: list[_Call]) -> list[RecordedStep]:
 
 
 def _input(call: _Call) -> JSONValue:
-    return first(call.request, "input", "messages")
+    return first_member(call.request, "input", "messages")
 
 
 def _conversation(calls: list[_Call]) -> list[RecordedStep]:
     request = {**calls[0].body, **calls[0].request}
-    model = text(calls[-1].body.get("model"))
+    model = as_text(calls[-1].body.get("model"))
     request_body = normalize_openai_request(
         {key: value for key, value in calls[0].request.items() if key not in ("input", "messages")}
     )
     setting = TranscriptSettings(
         model=model,
         provider=normalize_provider(None, model),
-        tools=normalize_tools(first(request, "tools") or []),
-        parameters=obj(request_body.get("parameters")),
+        tools=normalize_tools(first_member(request, "tools") or []),
+        parameters=as_object(request_body.get("parameters")),
         system=request.get("instructions"),
     )
     messages = [message for call in calls for message in _recorded_messages(call)]
@@ -219,7 +224,7 @@ def _recorded_messages(call: _Call) -> Iterator[TranscriptMessage]:
     answer = normalize_openai_answer(call.body)
     if answer.output:
         facts = {"model": call.body.get("model"), "usage": call.body.get("usage"), "ts": _creation_time(call.body)}
-        message = obj(answer.output["message"])
+        message = as_object(answer.output["message"])
         yield TranscriptMessage(
             value={**message, **{key: item for key, item in facts.items() if item}}, location=call.location
         )
@@ -229,8 +234,8 @@ def _call_steps(call: _Call) -> Iterator[RecordedStep]:
     """Yield the model step of a call and the steps of the tools that the provider ran in it."""
     answer = normalize_openai_answer(call.body)
     request = normalize_openai_request({**call.request, "instructions": _instructions(call)}) if call.request else None
-    has_messages = request is not None and bool(items(request["messages"]))
-    model = text(first(call.body, "model")) or text(first(call.request, "model"))
+    has_messages = request is not None and bool(as_list(request["messages"]))
+    model = as_text(first_member(call.body, "model")) or as_text(first_member(call.request, "model"))
     attributes = {name: call.body[name] for name in _ATTRIBUTES if call.body.get(name)}
     if not has_messages:
         request_fields = ("instructions", "tools", "temperature", "top_p", "max_output_tokens", "tool_choice")
@@ -251,21 +256,21 @@ def _call_steps(call: _Call) -> Iterator[RecordedStep]:
             attributes=attributes,
         )
     )
-    for index, item in enumerate(items(call.body.get("output"))):
-        if (step := _tool(obj(item), f"{call.id}/{index}")) is not None:
+    for index, item in enumerate(as_list(call.body.get("output"))):
+        if (step := _tool(as_object(item), f"{call.id}/{index}")) is not None:
             yield step
 
 
 def _instructions(call: _Call) -> JSONValue:
-    return first(call.request, "instructions") or call.body.get("instructions")
+    return first_member(call.request, "instructions") or call.body.get("instructions")
 
 
 def _tool(item: JSONObject, key: str) -> RecordedStep | None:
     """Return the step of a tool that the provider ran; None for other items."""
-    kind = text(item.get("type"))
+    kind = as_text(item.get("type"))
     match kind:
         case "mcp_call":
-            name, arguments, output = text(item.get("name")), item.get("arguments"), item.get("output")
+            name, arguments, output = as_text(item.get("name")), item.get("arguments"), item.get("output")
         case "file_search_call":
             name, arguments, output = "file_search", {"queries": item.get("queries")}, item.get("results")
         case "web_search_call":
@@ -277,7 +282,7 @@ def _tool(item: JSONObject, key: str) -> RecordedStep | None:
     error = read_error(item) if item.get("error") or item.get("status") == "failed" else ""
     return build_step(
         SpanFacts(
-            key=text(item.get("id")) or key,
+            key=as_text(item.get("id")) or key,
             name=name or kind,
             type=StepType.TOOL,
             times=parse_span(None, None, key),
@@ -285,12 +290,12 @@ def _tool(item: JSONObject, key: str) -> RecordedStep | None:
             error=error,
             input=arguments,
             output=output,
-            call_id=text(item.get("id")),
+            call_id=as_text(item.get("id")),
         )
     )
 
 
 def _creation_time(body: JSONObject) -> JSONValue:
     """Return the recorded time of the answer, if it is a valid time."""
-    timestamp = first(body, "created_at", "created")
+    timestamp = first_member(body, "created_at", "created")
     return timestamp if parse_time(timestamp, "/created_at") else None

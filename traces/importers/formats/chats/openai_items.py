@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.messages import normalize_messages, normalize_tools
 from traces.importers.common.model_calls import (
@@ -12,7 +13,6 @@ from traces.importers.common.model_calls import (
     normalize_request,
     normalize_usage,
 )
-from traces.importers.files.json_reader import first, items, obj, text
 
 _CALLS: Final = frozenset({"function_call", "custom_tool_call"})
 _RESULTS: Final = frozenset({"function_call_output", "custom_tool_call_output"})
@@ -37,26 +37,28 @@ def normalize_items(value: JSONValue) -> list[JSONObject]:
         messages += _answers(model_items)
         model_items = []
         messages += normalize_messages(
-            {**obj(item), "type": "function_call_output"} if _type(item) in _RESULTS else item
+            {**as_object(item), "type": "function_call_output"} if _type(item) in _RESULTS else item
         )
     return messages + _answers(model_items)
 
 
 def is_response_output(value: JSONValue) -> bool:
     """Return True if `value` is a list of items as in the output of a response."""
-    kinds = {_type(item) for item in items(value)}
+    kinds = {_type(item) for item in as_list(value)}
     return bool(kinds) and kinds <= {*_CALLS, "message", "reasoning"}
 
 
 def normalize_response(response: JSONObject) -> Answer:
     """Return the answer in a response object."""
-    usage = normalize_usage(obj(response.get("usage")), "/usage")
-    message = next(iter(_answers(items(response.get("output")))), None)
+    usage = normalize_usage(as_object(response.get("usage")), "/usage")
+    message = next(iter(_answers(as_list(response.get("output")))), None)
     if message is None:
-        return Answer(output=None, model=text(response.get("model")), usage=usage)
-    reason = text(obj(response.get("incomplete_details")).get("reason"))
+        return Answer(output=None, model=as_text(response.get("model")), usage=usage)
+    reason = as_text(as_object(response.get("incomplete_details")).get("reason"))
     finish = _CUT_OFF.get(reason, reason) or ("tool_calls" if message.get("tool_calls") else "stop")
-    return Answer(output={"message": message, "finish_reason": finish}, model=text(response.get("model")), usage=usage)
+    return Answer(
+        output={"message": message, "finish_reason": finish}, model=as_text(response.get("model")), usage=usage
+    )
 
 
 def normalize_response_request(response: JSONObject, input_items: JSONValue) -> JSONObject | None:
@@ -68,26 +70,26 @@ def normalize_response_request(response: JSONObject, input_items: JSONValue) -> 
         {**message, "role": "system"} for message in normalize_messages(response.get("instructions"), "system")
     ]
     sampling = {name: response[name] for name in _SAMPLING if response.get(name) is not None}
-    schema = obj(response.get("text")).get("format")
+    schema = as_object(response.get("text")).get("format")
     return model_input(
         [*instructions, *messages],
         normalize_tools(response.get("tools") or []),
         normalize_parameters(sampling),
-        schema if obj(schema).get("type") not in (None, "text") else None,
+        schema if as_object(schema).get("type") not in (None, "text") else None,
     )
 
 
 def normalize_openai_request(body: JSONObject) -> JSONObject:
     """Convert the body of a request to either OpenAI API into the input of a model step."""
-    schema = obj(body.get("text")).get("format")
+    schema = as_object(body.get("text")).get("format")
     request_fields: JSONObject = {
         key: value for key, value in body.items() if key not in _NOT_SAMPLING and value is not None
     }
-    if obj(schema).get("type") not in (None, "text"):
+    if as_object(schema).get("type") not in (None, "text"):
         request_fields["response_format"] = schema
     request = normalize_request(request_fields)
     if "input" in body:
-        request["messages"] = [*items(request["messages"]), *normalize_items(body["input"])]
+        request["messages"] = [*as_list(request["messages"]), *normalize_items(body["input"])]
     return request
 
 
@@ -98,9 +100,11 @@ def normalize_openai_answer(body: JSONObject) -> Answer:
 
 def read_error(body: JSONObject) -> str:
     """Return the error message of a failed response; empty if it succeeded."""
-    error = obj(body.get("error"))
-    message = text(first(error, "message", "code")) or (text(body.get("error")) if body.get("error") else "")
-    return message or (text(body.get("status")) if body.get("status") in ("failed", "cancelled") else "")
+    error = as_object(body.get("error"))
+    message = as_text(first_member(error, "message", "code")) or (
+        as_text(body.get("error")) if body.get("error") else ""
+    )
+    return message or (as_text(body.get("status")) if body.get("status") in ("failed", "cancelled") else "")
 
 
 def _answers(model_items: list[JSONValue]) -> list[JSONObject]:
@@ -110,28 +114,28 @@ def _answers(model_items: list[JSONValue]) -> list[JSONObject]:
     blocks: list[JSONValue] = []
     calls: list[JSONValue] = []
     for item in model_items:
-        fields = obj(item)
+        fields = as_object(item)
         if _type(item) in _CALLS:
             calls.append(fields)
         elif _type(item) == "reasoning":
             blocks += [{"type": "thinking", "thinking": thought} for thought in _reasoning(fields)]
         elif _type(item) in ("message", ""):
             content = fields.get("content")
-            blocks += content if isinstance(content, list) else [{"type": "text", "text": text(content)}]
-            calls += items(fields.get("tool_calls"))
+            blocks += content if isinstance(content, list) else [{"type": "text", "text": as_text(content)}]
+            calls += as_list(fields.get("tool_calls"))
         else:
             blocks.append(item)
     return normalize_messages({"role": "assistant", "content": blocks, "tool_calls": calls})
 
 
 def _reasoning(item: JSONObject) -> list[str]:
-    parts = [*items(item.get("summary")), *items(item.get("content"))]
-    return [thought for part in parts if (thought := text(obj(part).get("text")))]
+    parts = [*as_list(item.get("summary")), *as_list(item.get("content"))]
+    return [thought for part in parts if (thought := as_text(as_object(part).get("text")))]
 
 
 def _is_model_output(item: JSONValue) -> bool:
     """Return True if the model produced this item."""
-    fields = obj(item)
+    fields = as_object(item)
     if _type(item) in ("message", ""):
         return fields.get("role") == "assistant"
     return (
@@ -140,4 +144,4 @@ def _is_model_output(item: JSONValue) -> bool:
 
 
 def _type(item: JSONValue) -> str:
-    return text(obj(item).get("type"))
+    return as_text(as_object(item).get("type"))

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepStatus
@@ -15,7 +16,7 @@ from traces.importers.common.model_calls import normalize_provider
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.transcript_messages import TextAction, TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, obj, parse_embedded, require_list, text
+from traces.importers.files.json_reader import parse_embedded, require_list
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
 
@@ -59,14 +60,14 @@ def parse(source: Source) -> Iterator[RecordedRun]:
 
 
 def _turns(body: JSONObject) -> bool:
-    turn = obj(next(iter(items(first(body, "conversations", "conversation"))), None))
+    turn = as_object(next(iter(as_list(first_member(body, "conversations", "conversation"))), None))
     return {"from", "value"} <= turn.keys()
 
 
 def _run(body: JSONObject, location: str) -> RecordedRun:
-    turn_values = require_list(first(body, "conversations", "conversation"), f"{location}/conversations")
-    turns = [obj(turn) for turn in turn_values]
-    model = text(first(body, "model", "model_name"))
+    turn_values = require_list(first_member(body, "conversations", "conversation"), f"{location}/conversations")
+    turns = [as_object(turn) for turn in turn_values]
+    model = as_text(first_member(body, "model", "model_name"))
     setting = TranscriptSettings(
         model=model,
         provider=normalize_provider(None, model),
@@ -76,7 +77,8 @@ def _run(body: JSONObject, location: str) -> RecordedRun:
     messages = list(_messages(turns, f"{location}/conversations"))
     return build_run(
         RunFacts(
-            external_id=text(first(body, "id", "conversation_id")) or f"{FORMAT}-{content_id(body, location)}",
+            external_id=as_text(first_member(body, "id", "conversation_id"))
+            or f"{FORMAT}-{content_id(body, location)}",
             app=FORMAT,
             format=FORMAT,
             metadata={key: value for key, value in body.items() if key not in _NOT_METADATA},
@@ -105,7 +107,7 @@ def _messages(turns: list[JSONObject], location: str) -> Iterator[TranscriptMess
 
 
 def _speaker(turn: JSONObject) -> str:
-    return text(turn.get("from")).strip().lower()
+    return as_text(turn.get("from")).strip().lower()
 
 
 def _role(turn: JSONObject, location: str) -> str:
@@ -120,23 +122,23 @@ def _recorded_message(turn: JSONObject, role: str, result: JSONObject, location:
         return TranscriptMessage(
             location=location, value={"role": role, "content": None, "tool_calls": _calls(content)}
         )
-    actions = tuple(_tagged_calls(text(content), result)) if role == "assistant" else ()
+    actions = tuple(_tagged_calls(as_text(content), result)) if role == "assistant" else ()
     return TranscriptMessage(location=location, value={"role": role, "content": content}, actions=actions)
 
 
 def _calls(value: JSONValue) -> list[JSONValue]:
     """Parse the JSON of a turn of calls: one call or a list."""
     calls = parse_embedded(value)
-    return [{**obj(call), "id": ""} for call in (calls if isinstance(calls, list) else [calls])]
+    return [{**as_object(call), "id": ""} for call in (calls if isinstance(calls, list) else [calls])]
 
 
 def _tagged_calls(content: str, result: JSONObject) -> Iterator[TextAction]:
     """Yield the calls inside the text of an answer, in the style of Hermes models."""
-    for call in (obj(parse_embedded(match)) for match in _TAGGED_CALL.findall(content)):
-        if name := text(call.get("name")):
+    for call in (as_object(parse_embedded(match)) for match in _TAGGED_CALL.findall(content)):
+        if name := as_text(call.get("name")):
             yield TextAction(
                 name=name,
-                arguments=first(call, "arguments", "parameters"),
+                arguments=first_member(call, "arguments", "parameters"),
                 output=result.get("value"),
                 status=StepStatus.OK if result else StepStatus.PARTIAL,
             )

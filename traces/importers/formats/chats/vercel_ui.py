@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
-from traces.importers.common.messages import as_text
+from traces.importers.common.messages import result_text
 from traces.importers.common.model_calls import normalize_provider
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
-from traces.importers.files.json_reader import first, items, obj, text
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
 
@@ -39,8 +39,8 @@ _METADATA: Final = ("title", "userId", "visibility", "trigger", "metadata")
 def sniff(sample: Sample) -> float:
     """Return the confidence that the file has UI messages with steps or tools, which plain chats lack."""
     for value in sample.objects:
-        for message in [value, *items(value.get("messages"))[:20]]:
-            if _is_ui_message(obj(message)):
+        for message in [value, *as_list(value.get("messages"))[:20]]:
+            if _is_ui_message(as_object(message)):
                 return 1.0
     return 0.0
 
@@ -50,11 +50,13 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     messages_by_chat: dict[str, list[JSONObject]] = {}
     for record in source.records():
         for value in record.value if isinstance(record.value, list) else [record.value]:
-            body = obj(value)
+            body = as_object(value)
             if isinstance(body.get("messages"), list):
-                yield _run(body, [obj(message) for message in items(body["messages"])], f"{record.location}/messages")
+                yield _run(
+                    body, [as_object(message) for message in as_list(body["messages"])], f"{record.location}/messages"
+                )
             else:
-                messages_by_chat.setdefault(text(body.get("chatId")), []).append(body)
+                messages_by_chat.setdefault(as_text(body.get("chatId")), []).append(body)
     for chat, messages in messages_by_chat.items():
         yield _run({"id": chat}, messages, "")
 
@@ -63,20 +65,20 @@ def _is_ui_message(message: JSONObject) -> bool:
     if "role" not in message:
         return False
     if any(
-        "toolName" in obj(invocation) and "state" in obj(invocation)
-        for invocation in items(message.get("toolInvocations"))
+        "toolName" in as_object(invocation) and "state" in as_object(invocation)
+        for invocation in as_list(message.get("toolInvocations"))
     ):
         return True
-    return any(_is_tool(obj(part)) or obj(part).get("type") in _TYPES for part in _parts(message))
+    return any(_is_tool(as_object(part)) or as_object(part).get("type") in _TYPES for part in _parts(message))
 
 
 def _parts(message: JSONObject) -> list[JSONValue]:
-    return [part for part in items(message.get("parts")) if isinstance(obj(part).get("type"), str)]
+    return [part for part in as_list(message.get("parts")) if isinstance(as_object(part).get("type"), str)]
 
 
 def _is_tool(part: JSONObject) -> bool:
-    kind = text(part.get("type"))
-    return (kind.startswith("tool-") or kind == "dynamic-tool") and text(part.get("state")) in _STATES
+    kind = as_text(part.get("type"))
+    return (kind.startswith("tool-") or kind == "dynamic-tool") and as_text(part.get("state")) in _STATES
 
 
 def _run(body: JSONObject, messages: list[JSONObject], location: str) -> RecordedRun:
@@ -85,11 +87,11 @@ def _run(body: JSONObject, messages: list[JSONObject], location: str) -> Recorde
         for index, message in enumerate(messages)
         for recorded_message in _recorded_messages(message, f"{location}/{index}")
     ]
-    model = text(first(body, "model", "modelId", "selectedChatModel"))
+    model = as_text(first_member(body, "model", "modelId", "selectedChatModel"))
     setting = TranscriptSettings(
         model=model, provider=normalize_provider(None, model.rpartition("/")[2]), system=body.get("system")
     )
-    external_id = text(first(body, "id", "chatId")) or f"chat-{content_id([*messages], location)}"
+    external_id = as_text(first_member(body, "id", "chatId")) or f"chat-{content_id([*messages], location)}"
     metadata: JSONObject = {key: body[key] for key in _METADATA if key in body}
     return build_run(
         RunFacts(external_id=external_id, app=FORMAT, format=FORMAT, metadata=metadata),
@@ -99,9 +101,9 @@ def _run(body: JSONObject, messages: list[JSONObject], location: str) -> Recorde
 
 
 def _recorded_messages(message: JSONObject, location: str) -> Iterator[TranscriptMessage]:
-    time = first(message, "createdAt", "created_at") or obj(message.get("metadata")).get("createdAt")
+    time = first_member(message, "createdAt", "created_at") or as_object(message.get("metadata")).get("createdAt")
     if message.get("role") != "assistant":
-        content = [_block(obj(part)) for part in _parts(message)] or message.get("content")
+        content = [_block(as_object(part)) for part in _parts(message)] or message.get("content")
         yield TranscriptMessage(location=location, value={"role": message.get("role"), "content": content, "ts": time})
         return
     steps = list(_steps(message))
@@ -117,15 +119,15 @@ def _recorded_messages(message: JSONObject, location: str) -> Iterator[Transcrip
 
 def _message_facts(message: JSONObject) -> JSONObject:
     """Return the facts about the whole message, which its last model call carries."""
-    metadata = obj(message.get("metadata"))
-    model = text(first(metadata, "model", "modelId"))
+    metadata = as_object(message.get("metadata"))
+    model = as_text(first_member(metadata, "model", "modelId"))
     facts: JSONObject = {"metadata": metadata or None, "message_id": message.get("id")}
     return {**facts, **({"model": model} if model else {})}
 
 
 def _usage(message: JSONObject) -> JSONObject:
     """Return the usage of the message, which is a sum if it has several model calls."""
-    usage = first(obj(message.get("metadata")), "usage", "totalUsage")
+    usage = first_member(as_object(message.get("metadata")), "usage", "totalUsage")
     return {"usage": usage} if isinstance(usage, dict) else {}
 
 
@@ -162,12 +164,12 @@ def _steps(message: JSONObject) -> Iterator[_Step]:
 
 def _all_parts(message: JSONObject) -> list[JSONObject]:
     """Return all parts; older messages list their tool calls separately, before the text."""
-    parts = [obj(part) for part in _parts(message)]
+    parts = [as_object(part) for part in _parts(message)]
     tool_parts = [part for part in parts if _tool(part) is not None]
     tool_list: list[JSONObject] = []
     last_number: JSONValue = None
-    for invocation in items(message.get("toolInvocations")) if not tool_parts else []:
-        number = obj(invocation).get("step")
+    for invocation in as_list(message.get("toolInvocations")) if not tool_parts else []:
+        number = as_object(invocation).get("step")
         tool_list += [{"type": "step-start"}] if tool_list and number != last_number else []
         tool_list.append({"type": "tool-invocation", "toolInvocation": invocation})
         last_number = number
@@ -178,9 +180,9 @@ def _all_parts(message: JSONObject) -> list[JSONObject]:
 
 def _tool(part: JSONObject) -> JSONObject | None:
     """Convert a tool part of any version to `{name, input, state, toolCallId, output?, errorText?}`."""
-    kind = text(part.get("type"))
+    kind = as_text(part.get("type"))
     if kind == "tool-invocation":
-        call = obj(part.get("toolInvocation"))
+        call = as_object(part.get("toolInvocation"))
         return {**call, "name": call.get("toolName"), "input": call.get("args"), "output": call.get("result")}
     if not _is_tool(part):
         return None
@@ -198,17 +200,17 @@ def _result(tool: JSONObject) -> JSONObject | None:
     match tool.get("state"):
         case "result" | "output-available":
             output = tool.get("output")
-            return {**answer, "content": output if isinstance(output, str) else as_text(output)}
+            return {**answer, "content": output if isinstance(output, str) else result_text(output)}
         case "output-error":
-            problem = text(tool.get("errorText")) or "error"
+            problem = as_text(tool.get("errorText")) or "error"
             return {**answer, "content": problem, "error": problem}
         case "output-denied":
-            reason = text(obj(tool.get("approval")).get("reason")) or "the user denied the call"
+            reason = as_text(as_object(tool.get("approval")).get("reason")) or "the user denied the call"
             return {**answer, "content": reason, "denied": True}
     return None
 
 
 def _block(part: JSONObject) -> JSONValue:
     if part.get("type") == "reasoning":
-        return {"type": "thinking", "thinking": first(part, "text", "reasoning")}
+        return {"type": "thinking", "thinking": first_member(part, "text", "reasoning")}
     return {"type": "text", "text": part.get("text")} if part.get("type") == "text" else part

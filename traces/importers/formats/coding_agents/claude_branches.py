@@ -9,8 +9,8 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject
-from traces.importers.files.json_reader import first, items, obj, text
 
 # Each branch may repeat a long shared beginning.
 _MOST_BRANCHES: Final = 100
@@ -25,12 +25,12 @@ class Line:
 
     @property
     def id(self) -> str:
-        return text(self.record.get("uuid"))
+        return as_text(self.record.get("uuid"))
 
     @property
     def parent(self) -> str:
         """The id of the parent line; after a compaction, of the last line before it."""
-        return text(first(self.record, "parentUuid", "logicalParentUuid"))
+        return as_text(first_member(self.record, "parentUuid", "logicalParentUuid"))
 
     def move(self, id: str, parent: str) -> "Line":
         """Return a copy of the line with another id and parent."""
@@ -42,18 +42,20 @@ class Line:
     @property
     def is_message(self) -> bool:
         """True for a message of the conversation; other lines are events that only connect messages."""
-        return text(self.record.get("type")) in {"user", "assistant"} and isinstance(self.record.get("message"), dict)
+        return as_text(self.record.get("type")) in {"user", "assistant"} and isinstance(
+            self.record.get("message"), dict
+        )
 
     @property
     def answer(self) -> str:
         """The id of the model answer that the line is part of."""
         is_answer = self.record.get("type") == "assistant"
-        return text(obj(self.record.get("message")).get("id")) if is_answer else ""
+        return as_text(as_object(self.record.get("message")).get("id")) if is_answer else ""
 
     def blocks(self, type: str, field: str) -> list[str]:
         """Return `field` of each content block of a type."""
-        content = [obj(block) for block in items(obj(self.record.get("message")).get("content"))]
-        return [text(block.get(field)) for block in content if block.get("type") == type]
+        content = [as_object(block) for block in as_list(as_object(self.record.get("message")).get("content"))]
+        return [as_text(block.get(field)) for block in content if block.get("type") == type]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,7 +120,7 @@ def chains(lines: Sequence[Line]) -> list[list[Line]]:
     chain_by_agent: dict[str, list[Line]] = {}
     all_chains: list[list[Line]] = []
     for line in lines:
-        agent = text(line.record.get("agentId"))
+        agent = as_text(line.record.get("agentId"))
         chain = chain_by_line.get(line.parent)
         if chain is None and agent:
             chain = chain_by_agent.get(agent)

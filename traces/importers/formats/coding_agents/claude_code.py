@@ -9,6 +9,7 @@ sub-agent to a separate file. Without the session's file, a sub-agent is a run.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
@@ -17,7 +18,6 @@ from traces.importers.common.messages import message_text
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings, drop_unreadable
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, obj, text
 from traces.importers.files.source import Source
 from traces.importers.formats.coding_agents.claude_branches import Branch, Line, branches, chains, close_gaps
 from traces.payloads.messages import ModelRequest
@@ -39,7 +39,7 @@ class _Session:
     @property
     def lines(self) -> list[Line]:
         """All lines, files by their start time; lines that a later file repeats are omitted."""
-        first_part, *later_parts = sorted(self.parts, key=lambda part: text(part[0].record.get("timestamp")))
+        first_part, *later_parts = sorted(self.parts, key=lambda part: as_text(part[0].record.get("timestamp")))
         lines = first_part
         for part in later_parts:
             line_ids = {line.id for line in lines if line.id}
@@ -94,7 +94,7 @@ def _is_line(record: JSONObject) -> bool:
 
 
 def _session_id(record: JSONObject, source: Source) -> str:
-    return text(record.get("sessionId")) or source.name
+    return as_text(record.get("sessionId")) or source.name
 
 
 def _drop_unreadable(line: Line, problems: list[BadFile]) -> Line:
@@ -109,10 +109,10 @@ def _drop_unreadable(line: Line, problems: list[BadFile]) -> Line:
     if readable_facts is facts:
         return line
     fields = {name: value for name, value in message.items() if name != "usage"}
-    if usage := obj(readable_facts.value).get("usage"):
+    if usage := as_object(readable_facts.value).get("usage"):
         fields["usage"] = usage
     return Line(
-        record={**line.record, "message": fields, "timestamp": obj(readable_facts.value).get("ts")},
+        record={**line.record, "message": fields, "timestamp": as_object(readable_facts.value).get("ts")},
         location=line.location,
     )
 
@@ -156,7 +156,7 @@ def _unanswered_messages(lines: Sequence[Line], main_branches: Sequence[Branch])
 def _lone_agents(session_id: str, agents: Sequence[list[Line]]) -> Iterator[RecordedRun]:
     """Yield the runs of sub-agents whose session is not in the import."""
     for chain in agents:
-        name = text(chain[0].record.get("agentId")) or chain[0].id
+        name = as_text(chain[0].record.get("agentId")) or chain[0].id
         steps = _nest(transcripts.build_steps(_messages(chain), _SETTING), "", None)
         yield _run(f"{session_id}/{name}", steps, chain, {"sub_agent_of": session_id})
 
@@ -189,7 +189,9 @@ def _call_of(inner: list[RecordedStep], steps: list[RecordedStep]) -> int | None
     """Return the index of the free tool call whose arguments contain the first message to a sub-agent."""
     messages = next((ModelRequest(step.input).messages for step in inner if step.type is StepType.MODEL), [])
     tasks = [
-        task for message in messages if obj(message).get("role") == "user" and (task := message_text(obj(message)))
+        task
+        for message in messages
+        if as_object(message).get("role") == "user" and (task := message_text(as_object(message)))
     ]
     busy_calls = {step.parent for step in steps}
     for index, step in enumerate(steps):
@@ -199,7 +201,7 @@ def _call_of(inner: list[RecordedStep], steps: list[RecordedStep]) -> int | None
 
 
 def _has_task(arguments: JSONValue, task: str) -> bool:
-    return any(isinstance(value, str) and value.strip() == task.strip() for value in obj(arguments).values())
+    return any(isinstance(value, str) and value.strip() == task.strip() for value in as_object(arguments).values())
 
 
 def _messages(lines: Sequence[Line]) -> list[TranscriptMessage]:
@@ -207,11 +209,11 @@ def _messages(lines: Sequence[Line]) -> list[TranscriptMessage]:
     messages: list[TranscriptMessage] = []
     answers: dict[str, JSONObject] = {}
     for line in lines:
-        message = obj(line.record["message"])
+        message = as_object(line.record["message"])
         answer = answers.get(line.answer)
         if answer is not None:
-            answer["content"] = [*items(answer["content"]), *items(message.get("content"))]
-            answer["usage"] = first(message, "usage") or answer.get("usage")
+            answer["content"] = [*as_list(answer["content"]), *as_list(message.get("content"))]
+            answer["usage"] = first_member(message, "usage") or answer.get("usage")
             continue
         value = _message(line.record, message)
         is_summary = line.record.get("isCompactSummary") is True
@@ -234,7 +236,7 @@ def _message(record: JSONObject, message: JSONObject) -> JSONObject:
     message_fields = {name: message[name] for name in ("usage", "model", "stop_reason") if message.get(name)}
     blocks = list(content) if isinstance(content, list) else content
     return {
-        "role": text(first(message, "role") or record.get("type")),
+        "role": as_text(first_member(message, "role") or record.get("type")),
         "content": blocks,
         "ts": record.get("timestamp"),
         **message_fields,

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from traces.core.canonical import digest
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
@@ -15,7 +16,6 @@ from traces.importers.common.model_calls import normalize_provider, parse_token_
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings, drop_unreadable
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, obj, text
 from traces.importers.files.source import Source
 
 FORMAT = "codex"
@@ -49,12 +49,12 @@ class _File:
 
     @property
     def session(self) -> str:
-        metas = (obj(record.get("payload")) for record, _ in self.records if record.get("type") == "session_meta")
-        return text(first(next(metas, {}), "session_id", "id")) or _session_in_name(self.source.name)
+        metas = (as_object(record.get("payload")) for record, _ in self.records if record.get("type") == "session_meta")
+        return as_text(first_member(next(metas, {}), "session_id", "id")) or _session_in_name(self.source.name)
 
     @property
     def start(self) -> str:
-        return next((text(record.get("timestamp")) for record, _ in self.records if record.get("timestamp")), "")
+        return next((as_text(record.get("timestamp")) for record, _ in self.records if record.get("timestamp")), "")
 
 
 def keys(source: Source) -> set[str]:
@@ -86,17 +86,17 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
 def _session(files: list[_File]) -> RecordedRun:
     rollout = _Rollout()
     for record, location in _records(files):
-        payload = obj(record.get("payload"))
+        payload = as_object(record.get("payload"))
         match record.get("type"):
             case "session_meta":
                 # A resumed rollout repeats it.
                 rollout.meta = rollout.meta or payload
             case "turn_context":
-                rollout.model, rollout.effort = text(payload.get("model")) or rollout.model, payload.get("effort")
+                rollout.model, rollout.effort = as_text(payload.get("model")) or rollout.model, payload.get("effort")
             case "response_item":
                 _item(rollout, payload, record.get("timestamp"), location)
             case "event_msg" if payload.get("type") == "token_count":
-                _count(rollout, obj(payload.get("info")))
+                _count(rollout, as_object(payload.get("info")))
             case "compacted":
                 _compact(rollout, payload, record.get("timestamp"), location)
     if not rollout.messages:
@@ -123,13 +123,13 @@ def _run(rollout: _Rollout, name: str) -> RecordedRun:
         model=rollout.model,
         provider=normalize_provider(meta.get("model_provider"), rollout.model),
         agent="codex",
-        system=first(obj(instructions), "text") or first(meta, "instructions"),
+        system=first_member(as_object(instructions), "text") or first_member(meta, "instructions"),
     )
     metadata_fields = ("cwd", "originator", "cli_version", "source", "git", "forked_from_id", "parent_thread_id")
     metadata: JSONObject = {key: meta[key] for key in metadata_fields if meta.get(key)}
     return build_run(
         RunFacts(
-            external_id=text(first(meta, "session_id", "id")) or _session_in_name(name),
+            external_id=as_text(first_member(meta, "session_id", "id")) or _session_in_name(name),
             app=FORMAT,
             format=FORMAT,
             metadata={**metadata, "compactions": rollout.compactions or None},
@@ -146,7 +146,7 @@ def _session_in_name(name: str) -> str:
 
 
 def _item(rollout: _Rollout, item: JSONObject, time: JSONValue, location: str) -> None:
-    kind = text(item.get("type"))
+    kind = as_text(item.get("type"))
     if kind == "message" and item.get("role") != "assistant":
         rollout.answer = None
         rollout.messages.append(TranscriptMessage(value={**item, "ts": time}, location=location))
@@ -164,13 +164,15 @@ def _compact(rollout: _Rollout, payload: JSONObject, time: JSONValue, location: 
     rollout.compactions += 1
     rollout.answer = None
     history = [
-        obj(item) for item in items(payload.get("replacement_history")) if obj(item).get("type") in _HISTORY_TYPES
+        as_object(item)
+        for item in as_list(payload.get("replacement_history"))
+        if as_object(item).get("type") in _HISTORY_TYPES
     ]
     if not history:
         requests = [
-            obj(message.value)
+            as_object(message.value)
             for message in rollout.messages
-            if obj(message.value).get("role") == "user" and not message.is_injected
+            if as_object(message.value).get("role") == "user" and not message.is_injected
         ]
         history = [*requests, {"role": "user", "content": payload.get("message")}]
     rollout.messages += [
@@ -189,34 +191,39 @@ def _add_to_answer(rollout: _Rollout, item: JSONObject, kind: str, time: JSONVal
     message["ts"] = time
     if kind in _CALLS:
         call: JSONObject = {
-            "id": first(item, "call_id", "id"),
-            "name": first(item, "name") or kind,
+            "id": first_member(item, "call_id", "id"),
+            "name": first_member(item, "name") or kind,
             "arguments": item.get(_CALLS[kind]),
         }
-        message["tool_calls"] = [*items(message["tool_calls"]), call]
+        message["tool_calls"] = [*as_list(message["tool_calls"]), call]
     elif kind == "reasoning":
-        thought = "\n".join(text(obj(part).get("text")) for part in items(first(item, "summary", "content")))
+        thought = "\n".join(
+            as_text(as_object(part).get("text")) for part in as_list(first_member(item, "summary", "content"))
+        )
         blocks: list[JSONValue] = [{"type": "thinking", "thinking": thought}] if thought else []
-        message["content"] = [*items(message["content"]), *blocks]
+        message["content"] = [*as_list(message["content"]), *blocks]
     else:
         content = item.get("content")
-        message["content"] = [*items(message["content"]), *([content] if isinstance(content, str) else items(content))]
+        message["content"] = [
+            *as_list(message["content"]),
+            *([content] if isinstance(content, str) else as_list(content)),
+        ]
 
 
 def _count(rollout: _Rollout, info: JSONObject) -> None:
     """Add the usage of a response: the difference between the session totals before and after it."""
-    total = obj(info.get("total_token_usage"))
+    total = as_object(info.get("total_token_usage"))
     usage: dict[str, int] = {}
     for name in _COUNTS:
         count, previous_count = total.get(name), rollout.token_counts.get(name, 0)
         if isinstance(count, int) and isinstance(previous_count, int) and count >= previous_count:
             usage[name] = count - previous_count
     rollout.token_counts = total
-    messages = (obj(message.value) for message in reversed(rollout.messages) if not message.is_injected)
+    messages = (as_object(message.value) for message in reversed(rollout.messages) if not message.is_injected)
     answer = next((message for message in messages if message.get("role") == "assistant"), None)
     if answer is not None and any(usage.values()):
         # Includes usage outside answers, such as for a summary, so that the steps add up to the total.
-        earlier_usage = obj(answer.get("usage"))
+        earlier_usage = as_object(answer.get("usage"))
         answer["usage"] = earlier_usage | {
             name: count + (parse_token_count(earlier_usage.get(name), "/usage") or 0) for name, count in usage.items()
         }

@@ -7,14 +7,15 @@ deletes a message and all later ones. Results are part of their calls.
 from collections.abc import Iterator
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
-from traces.importers.common.messages import as_text
+from traces.importers.common.messages import result_text
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
-from traces.importers.files.json_reader import items, obj, require_list, text
+from traces.importers.files.json_reader import require_list
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
 
@@ -30,7 +31,7 @@ def sniff(sample: Sample) -> float:
     objects = sample.objects
     if any(_is_session(value) or _is_record(value) or _is_prompt(value) for value in objects):
         return 1.0
-    contents = [obj(item) for value in objects for item in items(value.get("history"))] or objects
+    contents = [as_object(item) for value in objects for item in as_list(value.get("history"))] or objects
     messages = [content for content in contents if isinstance(content.get("parts"), list)]
     # Other programs write lists of contents too. The chat importer reports a lower confidence for them.
     return 0.7 if any(message.get("role") == "model" for message in messages) else 0.0
@@ -40,30 +41,32 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     """Yield the session of the file, or the sessions of a prompt log."""
     values = [(record.value, record.location) for record in source.records()]
     if source.is_lines:
-        yield _session(_session_from_lines([(obj(value), location) for value, location in values]), "")
+        yield _session(_session_from_lines([(as_object(value), location) for value, location in values]), "")
         return
     value, location = values[0]
-    entries = [obj(entry) for entry in items(value)]
+    entries = [as_object(entry) for entry in as_list(value)]
     if any(_is_prompt(entry) for entry in entries):
         yield from _prompts(entries, location)
-    elif isinstance(value, list) or "history" in obj(value):
-        contents = entries if isinstance(value, list) else require_list(obj(value)["history"], f"{location}/history")
-        yield _checkpoint([obj(content) for content in contents], obj(value), location)
+    elif isinstance(value, list) or "history" in as_object(value):
+        contents = (
+            entries if isinstance(value, list) else require_list(as_object(value)["history"], f"{location}/history")
+        )
+        yield _checkpoint([as_object(content) for content in contents], as_object(value), location)
     else:
-        body = obj(value)
-        messages = [obj(message) for message in require_list(body.get("messages"), f"{location}/messages")]
+        body = as_object(value)
+        messages = [as_object(message) for message in require_list(body.get("messages"), f"{location}/messages")]
         yield _session({**body, "messages": [*messages]}, f"{location}/messages")
 
 
 def _is_session(body: JSONObject) -> bool:
-    first_message = obj(next(iter(items(body.get("messages"))), None))
+    first_message = as_object(next(iter(as_list(body.get("messages"))), None))
     return "sessionId" in body and (
         "projectHash" in body or {"startTime", "messages"} <= body.keys() or _is_record(first_message)
     )
 
 
 def _is_record(body: JSONObject) -> bool:
-    has_record_type = text(body.get("type")) in _TYPES and {"id", "timestamp", "content"} <= body.keys()
+    has_record_type = as_text(body.get("type")) in _TYPES and {"id", "timestamp", "content"} <= body.keys()
     return (has_record_type and "uuid" not in body) or isinstance(body.get("$set"), dict) or "$rewindTo" in body
 
 
@@ -78,20 +81,20 @@ def _session_from_lines(lines: list[tuple[JSONObject, str]]) -> JSONObject:
     for line, location in lines:
         if "$rewindTo" in line:
             ids = list(messages)
-            rewind_id = text(line["$rewindTo"])
+            rewind_id = as_text(line["$rewindTo"])
             for message_id in ids[ids.index(rewind_id) :] if rewind_id in messages else ids:
                 del messages[message_id]
         elif isinstance(line.get("$set"), dict):
-            changes = dict(obj(line["$set"]))
+            changes = dict(as_object(line["$set"]))
             if isinstance(changes.get("messages"), list):
-                new_messages = [obj(message) for message in items(changes.pop("messages"))]
+                new_messages = [as_object(message) for message in as_list(changes.pop("messages"))]
                 messages = {
-                    text(message.get("id")) or f"{location}/{index}": message
+                    as_text(message.get("id")) or f"{location}/{index}": message
                     for index, message in enumerate(new_messages)
                 }
             session |= changes
         elif "type" in line:
-            key = text(line.get("id")) or location
+            key = as_text(line.get("id")) or location
             messages[key] = {**messages.get(key, {}), **line}
         else:
             session |= line
@@ -99,14 +102,14 @@ def _session_from_lines(lines: list[tuple[JSONObject, str]]) -> JSONObject:
 
 
 def _session(body: JSONObject, location: str) -> RecordedRun:
-    messages = [obj(message) for message in items(body.get("messages"))]
+    messages = [as_object(message) for message in as_list(body.get("messages"))]
     recorded_messages = [
         recorded_message
         for index, message in enumerate(messages)
         for recorded_message in _recorded_messages(message, f"{location}/{index}")
     ]
-    notices = [message for message in messages if text(message.get("type")) in {"info", "error", "warning"}]
-    session_id = text(body.get("sessionId")) or content_id([*messages], location)
+    notices = [message for message in messages if as_text(message.get("type")) in {"info", "error", "warning"}]
+    session_id = as_text(body.get("sessionId")) or content_id([*messages], location)
     metadata: JSONObject = {key: body[key] for key in _METADATA if key in body}
     return build_run(
         RunFacts(
@@ -128,17 +131,20 @@ def _recorded_messages(message: JSONObject, location: str) -> Iterator[Transcrip
             {"role": "user", "parts": _parts(message.get("content"))}, location, message.get("timestamp")
         )
     elif message.get("type") == "gemini":
-        calls = [obj(call) for call in items(message.get("toolCalls"))]
+        calls = [as_object(call) for call in as_list(message.get("toolCalls"))]
         yield TranscriptMessage(location=location, value=_answer(message, calls))
         for index, call in enumerate(calls):
-            if call.get("result") is not None or text(call.get("status")) in {"error", *_DENIAL_STATES}:
+            if call.get("result") is not None or as_text(call.get("status")) in {"error", *_DENIAL_STATES}:
                 yield TranscriptMessage(location=f"{location}/toolCalls/{index}", value=_result(call))
 
 
 def _answer(message: JSONObject, calls: list[JSONObject]) -> JSONObject:
     thoughts: list[JSONValue] = [
-        {"type": "thinking", "thinking": ": ".join(text(obj(thought).get(name)) for name in ("subject", "description"))}
-        for thought in items(message.get("thoughts"))
+        {
+            "type": "thinking",
+            "thinking": ": ".join(as_text(as_object(thought).get(name)) for name in ("subject", "description")),
+        }
+        for thought in as_list(message.get("thoughts"))
     ]
     tool_calls: list[JSONValue] = [
         {"id": call.get("id"), "name": call.get("name"), "arguments": call.get("args")} for call in calls
@@ -148,7 +154,7 @@ def _answer(message: JSONObject, calls: list[JSONObject]) -> JSONObject:
         "content": [*thoughts, *(_part(part) for part in _parts(message.get("content")))],
         "tool_calls": tool_calls,
         "ts": message.get("timestamp"),
-        "usage": _usage(obj(message.get("tokens"))),
+        "usage": _usage(as_object(message.get("tokens"))),
         **({"model": message["model"]} if message.get("model") else {}),
     }
 
@@ -164,17 +170,17 @@ def _usage(counts: JSONObject) -> JSONObject:
 
 
 def _result(call: JSONObject) -> JSONObject:
-    status, display = text(call.get("status")), call.get("resultDisplay")
-    responses = [obj(obj(part).get("functionResponse")) for part in _parts(call.get("result"))]
-    response = obj(next((answer.get("response") for answer in responses if answer), None))
+    status, display = as_text(call.get("status")), call.get("resultDisplay")
+    responses = [as_object(as_object(part).get("functionResponse")) for part in _parts(call.get("result"))]
+    response = as_object(next((answer.get("response") for answer in responses if answer), None))
     content = response.get("output")
     if content is None:
-        content = as_text(response) if response else call.get("result")
-    problem = text(response.get("error")) or (display if isinstance(display, str) else status)
+        content = result_text(response) if response else call.get("result")
+    problem = as_text(response.get("error")) or (display if isinstance(display, str) else status)
     return {
         "role": "tool",
         "tool_call_id": call.get("id"),
-        "content": content if content is None or isinstance(content, str) else as_text(content),
+        "content": content if content is None or isinstance(content, str) else result_text(content),
         "ts": call.get("timestamp"),
         **({"error": problem} if status == "error" or response.get("error") else {}),
         **({"denied": True} if status in _DENIAL_STATES else {}),
@@ -186,7 +192,7 @@ def _prompts(prompts: list[JSONObject], location: str) -> Iterator[RecordedRun]:
     sessions: dict[str, list[TranscriptMessage]] = {}
     for index, prompt in enumerate(prompts):
         value: JSONObject = {"role": "user", "content": prompt.get("message"), "ts": prompt.get("timestamp")}
-        sessions.setdefault(text(prompt.get("sessionId")), []).append(
+        sessions.setdefault(as_text(prompt.get("sessionId")), []).append(
             TranscriptMessage(value=value, location=f"{location}/{index}")
         )
     for session_id, messages in sessions.items():
@@ -214,10 +220,10 @@ def _checkpoint(contents: list[JSONObject], body: JSONObject, location: str) -> 
 def _content(content: JSONObject, location: str, time: JSONValue) -> Iterator[TranscriptMessage]:
     """Yield the messages in one content of Gemini's API; each result becomes a separate message."""
     parts = _parts(content.get("parts"))
-    rest = [_part(part) for part in parts if "functionResponse" not in obj(part)]
+    rest = [_part(part) for part in parts if "functionResponse" not in as_object(part)]
     for part in parts:
-        if "functionResponse" in obj(part):
-            response = obj(obj(part)["functionResponse"])
+        if "functionResponse" in as_object(part):
+            response = as_object(as_object(part)["functionResponse"])
             call: JSONObject = {"id": response.get("id"), "result": [part], "timestamp": time}
             yield TranscriptMessage(location=location, value=_result(call))
     if rest:
@@ -231,7 +237,7 @@ def _parts(content: JSONValue) -> list[JSONValue]:
 
 
 def _part(part: JSONValue) -> JSONValue:
-    fields = obj(part)
+    fields = as_object(part)
     if "text" in fields:
         thought = fields.get("thought") is True
         return {"type": "thinking", "thinking": fields["text"]} if thought else {"type": "text", "text": fields["text"]}

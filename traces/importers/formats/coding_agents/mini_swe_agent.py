@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepStatus
@@ -15,7 +16,7 @@ from traces.importers.common.messages import message_text
 from traces.importers.common.model_calls import normalize_provider, parse_cost
 from traces.importers.common.times import parse_time
 from traces.importers.common.transcript_messages import TextAction, TranscriptMessage, TranscriptSettings
-from traces.importers.files.json_reader import first, items, obj, parse_embedded, require_list, text
+from traces.importers.files.json_reader import parse_embedded, require_list
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
 from traces.importers.formats.coding_agents.swe_agent import Trajectory, build_trajectory_run
@@ -38,25 +39,25 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     """Yield one run per trajectory of the file."""
     for record in source.records():
         for value in record.value if isinstance(record.value, list) else [record.value]:
-            yield _run(obj(value), record.location)
+            yield _run(as_object(value), record.location)
 
 
 def _is_mini(body: JSONObject) -> bool:
-    if text(body.get("trajectory_format")).startswith("mini-swe-agent"):
+    if as_text(body.get("trajectory_format")).startswith("mini-swe-agent"):
         return True
-    info = obj(body.get("info"))
+    info = as_object(body.get("info"))
     return "messages" in body and ("mini_version" in info or {"exit_status", "submission"} <= info.keys())
 
 
 def _run(body: JSONObject, location: str) -> RecordedRun:
-    info = obj(body.get("info"))
-    config = obj(info.get("config"))
-    model_config = obj(config.get("model"))
-    model = text(first(model_config, "model_name"))
-    message_list = [obj(message) for message in require_list(body.get("messages"), f"{location}/messages")]
-    stats = obj(info.get("model_stats"))
+    info = as_object(body.get("info"))
+    config = as_object(info.get("config"))
+    model_config = as_object(config.get("model"))
+    model = as_text(first_member(model_config, "model_name"))
+    message_list = [as_object(message) for message in require_list(body.get("messages"), f"{location}/messages")]
+    stats = as_object(info.get("model_stats"))
     recorded_messages = list(_recorded_messages(message_list, f"{location}/messages"))
-    if any(obj(obj(message.get("extra")).get("response")).get("usage") for message in message_list):
+    if any(as_object(as_object(message.get("extra")).get("response")).get("usage") for message in message_list):
         # Each answer has its usage: totals would count it twice.
         info = {**info, "model_stats": {}}
     return build_trajectory_run(
@@ -65,14 +66,14 @@ def _run(body: JSONObject, location: str) -> RecordedRun:
             setting=TranscriptSettings(
                 model=model,
                 provider=normalize_provider(None, model.rpartition("/")[2]),
-                parameters=obj(model_config.get("model_kwargs")),
+                parameters=as_object(model_config.get("model_kwargs")),
                 agent=FORMAT,
             ),
-            instance=text(first(body, "instance_id")) or text(info.get("instance_id")),
+            instance=as_text(first_member(body, "instance_id")) or as_text(info.get("instance_id")),
             info=info,
             format=FORMAT,
             identity=body.get("messages"),
-            metadata={"info": {**info, "model_stats": stats}, "version": text(body.get("trajectory_format"))},
+            metadata={"info": {**info, "model_stats": stats}, "version": as_text(body.get("trajectory_format"))},
         ),
         location,
     )
@@ -94,16 +95,16 @@ def _recorded_messages(messages: list[JSONObject], location: str) -> Iterator[Tr
 
 
 def _most_results(message: JSONObject) -> int:
-    return max(1, len(items(obj(message.get("extra")).get("actions"))))
+    return max(1, len(as_list(as_object(message.get("extra")).get("actions"))))
 
 
 def _interruption(message: JSONObject) -> str:
-    return text(obj(message.get("extra")).get("interrupt_type"))
+    return as_text(as_object(message.get("extra")).get("interrupt_type"))
 
 
 def _message_value(message: JSONObject) -> JSONObject:
     """Convert a message to the model; a failed command becomes a failed call."""
-    extra = obj(message.get("extra"))
+    extra = as_object(message.get("extra"))
     value: JSONObject = {"role": message.get("role"), "content": message.get("content"), "ts": extra.get("timestamp")}
     if message.get("type") == "function_call_output":
         value |= {"role": "tool", "tool_call_id": message.get("call_id"), "content": message.get("output")}
@@ -113,8 +114,8 @@ def _message_value(message: JSONObject) -> JSONObject:
 
 
 def _answer(message: JSONObject, results: list[JSONObject], location: str) -> TranscriptMessage:
-    extra = obj(message.get("extra"))
-    response = obj(extra.get("response")) or message
+    extra = as_object(message.get("extra"))
+    response = as_object(extra.get("response")) or message
     other_fields = {
         key: item for key, item in extra.items() if key not in _MAPPED_FIELDS and item not in (None, "", [], {})
     }
@@ -123,20 +124,20 @@ def _answer(message: JSONObject, results: list[JSONObject], location: str) -> Tr
         "content": _answer_content(message),
         "ts": extra.get("timestamp"),
         **{name: message[name] for name in ("tool_calls", "function_call") if message.get(name)},
-        **({"usage": usage} if (usage := obj(response.get("usage"))) else {}),
+        **({"usage": usage} if (usage := as_object(response.get("usage"))) else {}),
         **({"cost": extra["cost"]} if parse_cost(extra.get("cost")) else {}),
-        **({"model": response["model"]} if text(response.get("model")) else {}),
+        **({"model": response["model"]} if as_text(response.get("model")) else {}),
         **other_fields,
     }
-    calls = message.get("tool_calls") or any("call_id" in obj(item) for item in items(message.get("output")))
+    calls = message.get("tool_calls") or any("call_id" in as_object(item) for item in as_list(message.get("output")))
     return TranscriptMessage(value=value, location=location, actions=() if calls else tuple(_actions(message, results)))
 
 
 def _answer_content(message: JSONObject) -> JSONValue:
     """Return the content of an answer; in the Responses API it is spread over the output items."""
     if isinstance(message.get("output"), list):
-        return [block for item in items(message["output"]) for block in _blocks(obj(item))]
-    thought = text(message.get("reasoning_content"))
+        return [block for item in as_list(message["output"]) for block in _blocks(as_object(item))]
+    thought = as_text(message.get("reasoning_content"))
     content = message.get("content")
     if not thought:
         return content
@@ -146,23 +147,25 @@ def _answer_content(message: JSONObject) -> JSONValue:
 
 def _blocks(item: JSONObject) -> list[JSONValue]:
     if item.get("type") == "message":
-        return items(item.get("content"))
+        return as_list(item.get("content"))
     if item.get("type") == "reasoning":
-        thought = "\n".join(text(obj(part).get("text")) for part in items(first(item, "summary", "content")))
+        thought = "\n".join(
+            as_text(as_object(part).get("text")) for part in as_list(first_member(item, "summary", "content"))
+        )
         return [{"type": "thinking", "thinking": thought}] if thought else []
     return [item]
 
 
 def _actions(message: JSONObject, results: list[JSONObject]) -> Iterator[TextAction]:
     """Yield the commands in an answer; the first version runs none if there are several."""
-    actions = [obj(action) for action in items(obj(message.get("extra")).get("actions"))]
-    commands = [text(first(action, "command", "action")) for action in actions]
+    actions = [as_object(action) for action in as_list(as_object(message.get("extra")).get("actions"))]
+    commands = [as_text(first_member(action, "command", "action")) for action in actions]
     if not actions and len(blocks := _COMMAND.findall(message_text(message))) == 1:
         commands = [blocks[0].strip()]
-    results = [result for result in results if text(result.get("role")) in {"user", "tool"}]
+    results = [result for result in results if as_text(result.get("role")) in {"user", "tool"}]
     for index, command in enumerate(commands):
         result = results[min(index, len(results) - 1)] if results else {}
-        extra = obj(result.get("extra"))
+        extra = as_object(result.get("extra"))
         error = _error(result)
         status = StepStatus.PARTIAL if not result else StepStatus.ERROR if error else StepStatus.OK
         output = extra.get("raw_output") if extra.get("raw_output") is not None else result.get("content")
@@ -178,10 +181,10 @@ def _actions(message: JSONObject, results: list[JSONObject]) -> Iterator[TextAct
 
 
 def _error(message: JSONObject) -> str:
-    extra = obj(message.get("extra"))
-    if exception := text(extra.get("exception_info")):
+    extra = as_object(message.get("extra"))
+    if exception := as_text(extra.get("exception_info")):
         return exception
-    code = text(extra.get("returncode"))
+    code = as_text(extra.get("returncode"))
     if not code and (match := _RETURN_CODE.search(message_text(message))):
         code = match[1]
     return "" if code in {"", "0"} else f"exit code {code}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
@@ -17,7 +18,6 @@ from traces.importers.common.model_calls import normalize_provider, parse_cost
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, obj, text
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
 from traces.importers.formats.coding_agents import openhands_actions, openhands_sdk
@@ -42,7 +42,9 @@ def sniff(sample: Sample) -> float:
     if any(_is_event(body) or _event_list(body) for body in sample.objects):
         return 1.0
     return (
-        1.0 if any(_is_event(_flatten(items(value))[0]) for value in sample.values if isinstance(value, list)) else 0.0
+        1.0
+        if any(_is_event(_flatten(as_list(value))[0]) for value in sample.values if isinstance(value, list))
+        else 0.0
     )
 
 
@@ -54,7 +56,7 @@ def lines_are_runs(sample: Sample) -> bool:
 def keys(source: Source) -> set[str]:
     """Group single-event files by folder; every other file is a group by itself."""
     try:
-        is_single_event = not source.is_lines and _is_event(obj(source.value))
+        is_single_event = not source.is_lines and _is_event(as_object(source.value))
     except BadFile:
         is_single_event = False
     return {f"folder {_folder(source.name)}"} if is_single_event else {f"file {source.name}"}
@@ -81,15 +83,15 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
 def _recordings(source: Source, folders: dict[str, list[JSONObject]]) -> Iterator[_Recording]:
     """Yield the sessions of a file; add a single event to its folder."""
     records = [(record.value, record.location) for record in source.records()]
-    if source.is_lines and records and not any(_event_list(obj(value)) for value, _ in records):
-        yield _Recording(body={}, events=[obj(value) for value, _ in records], location="")
+    if source.is_lines and records and not any(_event_list(as_object(value)) for value, _ in records):
+        yield _Recording(body={}, events=[as_object(value) for value, _ in records], location="")
         return
     for value, location in records:
-        if isinstance(value, list) and not any(_event_list(obj(item)) for item in value):
+        if isinstance(value, list) and not any(_event_list(as_object(item)) for item in value):
             yield _Recording(body={}, events=_flatten(value), location=location)
             continue
         for item in value if isinstance(value, list) else [value]:
-            body = obj(item)
+            body = as_object(item)
             if event_list := _event_list(body):
                 yield _Recording(body=body, events=_flatten(event_list), location=location)
             elif _is_event(body):
@@ -99,7 +101,7 @@ def _recordings(source: Source, folders: dict[str, list[JSONObject]]) -> Iterato
 
 
 def _is_event(event: JSONObject) -> bool:
-    kind = text(event.get("kind"))
+    kind = as_text(event.get("kind"))
     if kind in openhands_sdk.KINDS and "source" in event:
         return True
     return "source" in event and (
@@ -111,8 +113,8 @@ def _is_event(event: JSONObject) -> bool:
 def _event_list(body: JSONObject) -> list[JSONValue]:
     """Return the events in a row; older rows pair every action with its observation."""
     for name in _LISTS:
-        events = items(body.get(name))
-        if events and _is_event(_flatten(events)[0] if isinstance(events[0], list) else obj(events[0])):
+        events = as_list(body.get(name))
+        if events and _is_event(_flatten(events)[0] if isinstance(events[0], list) else as_object(events[0])):
             return events
     return []
 
@@ -122,13 +124,13 @@ def _folder(name: str) -> str:
 
 
 def _flatten(events: list[JSONValue]) -> list[JSONObject]:
-    return [obj(event) for item in events for event in (item if isinstance(item, list) else [item])] or [{}]
+    return [as_object(event) for item in events for event in (item if isinstance(item, list) else [item])] or [{}]
 
 
 def _order(event: JSONObject) -> tuple[str, int]:
     """Return the sort key of an event: its number on the server, or its time in the SDK."""
     number = event.get("id")
-    return ("", number) if isinstance(number, int) else (text(event.get("timestamp")), 0)
+    return ("", number) if isinstance(number, int) else (as_text(event.get("timestamp")), 0)
 
 
 def _run(recording: _Recording) -> RecordedRun:
@@ -136,13 +138,15 @@ def _run(recording: _Recording) -> RecordedRun:
     read_session = openhands_sdk.build_session if is_sdk else openhands_actions.build_session
     session: Session = read_session(recording.events, recording.location)
     messages = _with_task(session.messages, recording)
-    model = session.model or text(obj(obj(recording.body.get("metadata")).get("llm_config")).get("model"))
+    model = session.model or as_text(
+        as_object(as_object(recording.body.get("metadata")).get("llm_config")).get("model")
+    )
     setting = TranscriptSettings(
         model=model, provider=normalize_provider(None, model.rpartition("/")[2]), tools=session.tools, agent=FORMAT
     )
     steps = transcripts.replace_output(transcripts.build_steps(messages, setting), session.output)
     if not session.has_costs:
-        cost = parse_cost(obj(recording.body.get("metrics")).get("accumulated_cost"))
+        cost = parse_cost(as_object(recording.body.get("metrics")).get("accumulated_cost"))
         steps[0] = replace(steps[0], cost_usd=cost)
     return build_run(
         RunFacts(
@@ -151,7 +155,7 @@ def _run(recording: _Recording) -> RecordedRun:
             format=FORMAT,
             failed=session.failed or bool(recording.body.get("error")),
             metadata={**{key: recording.body[key] for key in _METADATA if key in recording.body}, **session.metadata},
-            tags=[f"task:{task}"] if (task := text(recording.body.get("instance_id"))) else [],
+            tags=[f"task:{task}"] if (task := as_text(recording.body.get("instance_id"))) else [],
             judgements=[judgement("resolved", verdict) for verdict in _verdicts(recording.body)[:1]],
         ),
         steps,
@@ -162,7 +166,9 @@ def _run(recording: _Recording) -> RecordedRun:
 def _with_task(messages: list[TranscriptMessage], recording: _Recording) -> list[TranscriptMessage]:
     """Insert the instruction of the row if no user message has it."""
     task = recording.body.get("instruction")
-    if not task or any(obj(message.value).get("role") == "user" and not message.is_injected for message in messages):
+    if not task or any(
+        as_object(message.value).get("role") == "user" and not message.is_injected for message in messages
+    ):
         return messages
     return [
         TranscriptMessage(value={"role": "user", "content": task}, location=f"{recording.location}/instruction"),
@@ -174,7 +180,7 @@ def _identity(recording: _Recording) -> str:
     """Derive an id from the first event, as no event contains the session id."""
     first_event = recording.events[0]
     is_unique = first_event.get("timestamp") or isinstance(first_event.get("id"), str)
-    name = text(first(recording.body, "instance_id", "conversation_id", "id"))
+    name = as_text(first_member(recording.body, "instance_id", "conversation_id", "id"))
     digest = content_id(first_event if is_unique else [*recording.events], recording.location)
     return "-".join(part for part in (name or FORMAT, digest) if part)
 
@@ -182,8 +188,8 @@ def _identity(recording: _Recording) -> str:
 def _verdicts(body: JSONObject) -> list[bool]:
     reports = [
         body,
-        obj(body.get("report")),
-        obj(body.get("test_result")),
-        obj(obj(body.get("test_result")).get("report")),
+        as_object(body.get("report")),
+        as_object(body.get("test_result")),
+        as_object(as_object(body.get("test_result")).get("report")),
     ]
     return [verdict for report in reports if isinstance(verdict := report.get("resolved"), bool)]

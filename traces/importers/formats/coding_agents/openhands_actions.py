@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepStatus
 from traces.importers.common.messages import normalize_tools
 from traces.importers.common.model_calls import parse_cost
 from traces.importers.common.times import parse_time
 from traces.importers.common.transcript_messages import TextAction, TranscriptMessage
-from traces.importers.files.json_reader import first, items, obj, text
 from traces.importers.formats.coding_agents.openhands_session import Session
 
 _NOT_SHOWN: Final = frozenset({"change_agent_state", "null", "recall", "pause", "resume", "task_tracking_state"})
@@ -59,7 +59,7 @@ def build_session(events: Sequence[JSONObject], location: str) -> Session:
 
 
 def _action(reading: _Reading, event: JSONObject, location: str) -> None:
-    session, args, name = reading.session, obj(event.get("args")), text(event.get("action"))
+    session, args, name = reading.session, as_object(event.get("args")), as_text(event.get("action"))
     time, event_id = event.get("timestamp"), event.get("id")
     if name == "system":
         session.tools = normalize_tools(args.get("tools") or [])
@@ -77,27 +77,29 @@ def _action(reading: _Reading, event: JSONObject, location: str) -> None:
         _answer(reading, event, location)
     if name in {"finish", "reject"}:
         session.output = (
-            text(first(args, "final_thought")) or text(obj(args.get("outputs")).get("content")) or session.output
+            as_text(first_member(args, "final_thought"))
+            or as_text(as_object(args.get("outputs")).get("content"))
+            or session.output
         )
 
 
 def _condense(session: Session, args: JSONObject, location: str) -> None:
-    forgotten_ids = items(args.get("forgotten_event_ids"))
+    forgotten_ids = as_list(args.get("forgotten_event_ids"))
     start, end = args.get("forgotten_events_start_id"), args.get("forgotten_events_end_id")
     if isinstance(start, int) and isinstance(end, int):
         forgotten_ids = [
             event_id for event_id in session.events if isinstance(event_id, int) and start <= event_id <= end
         ]
     offset = args.get("summary_offset")
-    session.condense(forgotten_ids, text(args.get("summary")), offset if isinstance(offset, int) else 1, location)
+    session.condense(forgotten_ids, as_text(args.get("summary")), offset if isinstance(offset, int) else 1, location)
 
 
 def _answer(reading: _Reading, event: JSONObject, location: str) -> None:
     """Add an action of the agent; the message of a response's first action already has its later actions."""
     session = reading.session
-    metadata = obj(event.get("tool_call_metadata"))
-    response = obj(metadata.get("model_response"))
-    response_id = text(response.get("id"))
+    metadata = as_object(event.get("tool_call_metadata"))
+    response = as_object(metadata.get("model_response"))
+    response_id = as_text(response.get("id"))
     if response_id and response_id in reading.responses:
         return
     reading.responses.add(response_id)
@@ -113,27 +115,27 @@ def _answer(reading: _Reading, event: JSONObject, location: str) -> None:
 
 def _message(response: JSONObject, metadata: JSONObject, event: JSONObject) -> JSONObject:
     """Return the model message of a response, or the single call that the action came from."""
-    choice = obj(next(iter(items(response.get("choices"))), None))
-    message = obj(choice.get("message"))
-    if items(message.get("tool_calls")):
-        thought = text(message.get("reasoning_content"))
+    choice = as_object(next(iter(as_list(response.get("choices"))), None))
+    message = as_object(choice.get("message"))
+    if as_list(message.get("tool_calls")):
+        thought = as_text(message.get("reasoning_content"))
         thoughts: list[JSONValue] = [{"type": "thinking", "thinking": thought}] if thought else []
         content = message.get("content")
         text_blocks = content if isinstance(content, list) else [{"type": "text", "text": content}] if content else []
         return {"content": [*thoughts, *text_blocks], "tool_calls": message["tool_calls"]}
-    args = {key: item for key, item in obj(event.get("args")).items() if key != "thought"}
+    args = {key: item for key, item in as_object(event.get("args")).items() if key != "thought"}
     call: JSONObject = {"id": metadata.get("tool_call_id"), "name": metadata.get("function_name"), "arguments": args}
-    return {"content": obj(event.get("args")).get("thought") or None, "tool_calls": [call]}
+    return {"content": as_object(event.get("args")).get("thought") or None, "tool_calls": [call]}
 
 
 def _usage(reading: _Reading, event: JSONObject, response: JSONObject) -> JSONObject:
     """Return model, tokens and cost of an answer; metrics have the cost of the whole session so far."""
     usage_fields: JSONObject = {}
-    if model := text(response.get("model")):
+    if model := as_text(response.get("model")):
         usage_fields["model"] = model
-    metrics = obj(event.get("llm_metrics"))
-    usages = [obj(entry) for entry in items(metrics.get("token_usages"))]
-    usage = obj(response.get("usage")) or next(
+    metrics = as_object(event.get("llm_metrics"))
+    usages = [as_object(entry) for entry in as_list(metrics.get("token_usages"))]
+    usage = as_object(response.get("usage")) or next(
         (entry for entry in usages if entry.get("response_id") == response.get("id")), {}
     )
     if usage:
@@ -150,15 +152,15 @@ def _usage(reading: _Reading, event: JSONObject, response: JSONObject) -> JSONOb
 def _text_action(reading: _Reading, event: JSONObject, location: str) -> TextAction:
     """Convert an action without function calling into a tool call."""
     args: JSONObject = {
-        key: item for key, item in obj(event.get("args")).items() if key not in _MAPPED_ARGS and item is not None
+        key: item for key, item in as_object(event.get("args")).items() if key not in _MAPPED_ARGS and item is not None
     }
     event_id = event.get("id")
     observation = reading.observations.get(event_id) if isinstance(event_id, int | str) else None
     if observation is None:
-        return TextAction(name=text(event.get("action")), arguments=args, status=StepStatus.PARTIAL)
+        return TextAction(name=as_text(event.get("action")), arguments=args, status=StepStatus.PARTIAL)
     error, is_denied = _error(observation), observation.get("observation") == "user_rejected"
     return TextAction(
-        name=text(event.get("action")),
+        name=as_text(event.get("action")),
         arguments=args,
         output=observation.get("content"),
         error=error,
@@ -169,16 +171,16 @@ def _text_action(reading: _Reading, event: JSONObject, location: str) -> TextAct
 
 
 def _observation(reading: _Reading, event: JSONObject, location: str, *, has_action: bool) -> None:
-    session, kind = reading.session, text(event.get("observation"))
-    extras = obj(event.get("extras"))
+    session, kind = reading.session, as_text(event.get("observation"))
+    extras = as_object(event.get("extras"))
     if kind == "agent_state_changed":
-        state, reason = text(extras.get("agent_state")), text(extras.get("reason"))
+        state, reason = as_text(extras.get("agent_state")), as_text(extras.get("reason"))
         session.metadata |= {"agent_state": state, **({"reason": reason} if reason else {})}
         session.failed = state in _FAILED_STATES
         return
     if kind in {"null", "condense"} or (event.get("content") in (None, "") and not has_action):
         return
-    metadata = obj(event.get("tool_call_metadata"))
+    metadata = as_object(event.get("tool_call_metadata"))
     value: JSONObject = {"content": event.get("content"), "ts": event.get("timestamp")}
     if metadata:
         error = _error(event)
@@ -193,28 +195,31 @@ def _observation(reading: _Reading, event: JSONObject, location: str, *, has_act
 
 def _error(observation: JSONObject) -> str:
     """Return the error in an observation; empty if there is none."""
-    code = obj(obj(observation.get("extras")).get("metadata")).get("exit_code")
+    code = as_object(as_object(observation.get("extras")).get("metadata")).get("exit_code")
     if code is None:
-        code = obj(observation.get("extras")).get("exit_code")
+        code = as_object(observation.get("extras")).get("exit_code")
     if observation.get("observation") == "error":
-        return text(observation.get("content")) or "error"
+        return as_text(observation.get("content")) or "error"
     if isinstance(code, int) and code > 0:
         return f"exit code {code}"
-    is_failure = observation.get("success") is False or obj(observation.get("extras")).get("error") is True
-    return (text(observation.get("message")) or "error") if is_failure else ""
+    is_failure = observation.get("success") is False or as_object(observation.get("extras")).get("error") is True
+    return (as_text(observation.get("message")) or "error") if is_failure else ""
 
 
 def _extras(observation: JSONObject) -> JSONObject:
     extras: JSONObject = {
-        key: item for key, item in obj(observation.get("extras")).items() if item not in (None, "", [], {})
+        key: item for key, item in as_object(observation.get("extras")).items() if item not in (None, "", [], {})
     }
     return {"extras": extras} if extras else {}
 
 
 def _words(event: JSONObject) -> JSONValue:
-    args = obj(event.get("args"))
-    text_value = first(args, "content", "thought") if event.get("action") == "message" else first(args, "thought")
+    args = as_object(event.get("args"))
+    text_value = (
+        first_member(args, "content", "thought") if event.get("action") == "message" else first_member(args, "thought")
+    )
     images: list[JSONValue] = [
-        {"type": "image_url", "image_url": {"url": url}} for url in items(first(args, "image_urls", "images_urls"))
+        {"type": "image_url", "image_url": {"url": url}}
+        for url in as_list(first_member(args, "image_urls", "images_urls"))
     ]
     return [{"type": "text", "text": text_value or ""}, *images] if images else text_value or ""

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
-from traces.importers.common.messages import as_text, normalize_tools
+from traces.importers.common.messages import normalize_tools, result_text
 from traces.importers.common.transcript_messages import TranscriptMessage
-from traces.importers.files.json_reader import first, items, obj, text
 from traces.importers.formats.coding_agents.openhands_session import Session
 
 _RESULTS: Final = frozenset({"ObservationEvent", "AgentErrorEvent", "UserRejectObservation"})
@@ -32,7 +32,7 @@ def build_session(events: Sequence[JSONObject], location: str) -> Session:
     session = Session()
     answers: dict[str, JSONObject] = {}
     for index, event in enumerate(events):
-        event_location, kind = f"{location}/{index}", text(event.get("kind"))
+        event_location, kind = f"{location}/{index}", as_text(event.get("kind"))
         match kind:
             case "SystemPromptEvent":
                 session.tools = normalize_tools(event.get("tools") or [])
@@ -46,14 +46,14 @@ def build_session(events: Sequence[JSONObject], location: str) -> Session:
             case "Condensation":
                 offset = event.get("summary_offset")
                 session.condense(
-                    items(event.get("forgotten_event_ids")),
-                    text(event.get("summary")),
+                    as_list(event.get("forgotten_event_ids")),
+                    as_text(event.get("summary")),
                     offset if isinstance(offset, int) else 1,
                     event_location,
                 )
             case "ConversationErrorEvent":
                 session.failed = True
-                session.metadata["error"] = first(event, "detail", "code")
+                session.metadata["error"] = first_member(event, "detail", "code")
             case "ConversationStateUpdateEvent":
                 _state(session, event)
             case _ if kind in _RESULTS:
@@ -66,20 +66,20 @@ def _append(session: Session, event: JSONObject, value: JSONObject, location: st
 
 
 def _message(session: Session, event: JSONObject, location: str) -> None:
-    message = obj(event.get("llm_message"))
+    message = as_object(event.get("llm_message"))
     content = [*_thoughts(message), *_blocks(message.get("content"))]
-    tool_calls = {"tool_calls": message["tool_calls"]} if items(message.get("tool_calls")) else {}
-    role = "assistant" if event.get("source") == "agent" else text(message.get("role")) or "user"
+    tool_calls = {"tool_calls": message["tool_calls"]} if as_list(message.get("tool_calls")) else {}
+    role = "assistant" if event.get("source") == "agent" else as_text(message.get("role")) or "user"
     _append(session, event, {"role": role, "content": content, **tool_calls}, location)
 
 
 def _action(session: Session, event: JSONObject, answers: dict[str, JSONObject], location: str) -> None:
     """Add a call; the calls of one response form one answer."""
-    response = text(event.get("llm_response_id"))
+    response = as_text(event.get("llm_response_id"))
     answer = answers.get(response) if response else None
     call = _call(event)
     if answer is not None:
-        answer["tool_calls"] = [*items(answer["tool_calls"]), call]
+        answer["tool_calls"] = [*as_list(answer["tool_calls"]), call]
     else:
         content = [*_thoughts(event), *_blocks(event.get("thought"))]
         value: JSONObject = {
@@ -91,34 +91,34 @@ def _action(session: Session, event: JSONObject, answers: dict[str, JSONObject],
         }
         answers[response] = value
         session.append(TranscriptMessage(value=value, location=location), event.get("id"))
-    if text(event.get("tool_name")) == "finish":
-        session.output = text(obj(event.get("action")).get("message")) or session.output
+    if as_text(event.get("tool_name")) == "finish":
+        session.output = as_text(as_object(event.get("action")).get("message")) or session.output
 
 
 def _call(event: JSONObject) -> JSONObject:
-    tool_call = obj(event.get("tool_call"))
-    function = obj(tool_call.get("function")) or tool_call
-    arguments = first(function, "arguments")
+    tool_call = as_object(event.get("tool_call"))
+    function = as_object(tool_call.get("function")) or tool_call
+    arguments = first_member(function, "arguments")
     if arguments is None:
-        arguments = {key: value for key, value in obj(event.get("action")).items() if key != "kind"}
+        arguments = {key: value for key, value in as_object(event.get("action")).items() if key != "kind"}
     return {
-        "id": text(event.get("tool_call_id")) or text(tool_call.get("id")),
-        "name": text(event.get("tool_name")) or text(function.get("name")),
+        "id": as_text(event.get("tool_call_id")) or as_text(tool_call.get("id")),
+        "name": as_text(event.get("tool_name")) or as_text(function.get("name")),
         "arguments": arguments,
     }
 
 
 def _result(event: JSONObject) -> JSONObject:
-    value: JSONObject = {"role": "tool", "tool_call_id": text(event.get("tool_call_id"))}
+    value: JSONObject = {"role": "tool", "tool_call_id": as_text(event.get("tool_call_id"))}
     if event.get("kind") == "AgentErrorEvent":
-        error = text(event.get("error")) or "error"
+        error = as_text(event.get("error")) or "error"
         return {**value, "content": error, "error": error}
     if event.get("kind") == "UserRejectObservation":
-        return {**value, "content": text(event.get("rejection_reason")) or "rejected", "denied": True}
-    observation = obj(event.get("observation"))
-    content = first(observation, "content", "output", "text")
+        return {**value, "content": as_text(event.get("rejection_reason")) or "rejected", "denied": True}
+    observation = as_object(event.get("observation"))
+    content = first_member(observation, "content", "output", "text")
     if content is None:
-        content = as_text({key: item for key, item in observation.items() if key != "kind"})
+        content = result_text({key: item for key, item in observation.items() if key != "kind"})
     error = _error(observation)
     return {**value, "content": content, **({"error": error} if error else {})}
 
@@ -126,7 +126,7 @@ def _result(event: JSONObject) -> JSONObject:
 def _error(observation: JSONObject) -> str:
     code = observation.get("exit_code")
     if code is None:
-        code = obj(observation.get("metadata")).get("exit_code")
+        code = as_object(observation.get("metadata")).get("exit_code")
     if isinstance(code, int) and code > 0:
         return f"exit code {code}"
     error = observation.get("error")
@@ -138,16 +138,16 @@ def _error(observation: JSONObject) -> str:
 
 def _state(session: Session, event: JSONObject) -> None:
     value = event.get("value")
-    model = obj(obj(obj(value).get("agent")).get("llm")).get("model")
-    session.model = text(model) or session.model
+    model = as_object(as_object(as_object(value).get("agent")).get("llm")).get("model")
+    session.model = as_text(model) or session.model
     if event.get("key") == "execution_status":
         session.metadata["execution_status"] = value
         session.failed = value in ("error", "stuck")
 
 
 def _thoughts(source: JSONObject) -> list[JSONValue]:
-    blocks = [block for block in items(source.get("thinking_blocks")) if obj(block).get("type") == "thinking"]
-    thought = text(source.get("reasoning_content"))
+    blocks = [block for block in as_list(source.get("thinking_blocks")) if as_object(block).get("type") == "thinking"]
+    thought = as_text(source.get("reasoning_content"))
     return blocks or ([{"type": "thinking", "thinking": thought}] if thought else [])
 
 
@@ -158,11 +158,13 @@ def _blocks(content: JSONValue) -> list[JSONValue]:
 
 
 def _block(value: JSONValue) -> JSONValue:
-    block = obj(value)
+    block = as_object(value)
     if isinstance(value, str):
         return {"type": "text", "text": value}
     return {"type": "text", "text": block["text"]} if isinstance(block.get("text"), str) else value
 
 
 def _words(content: JSONValue) -> str:
-    return "\n".join(text(obj(block).get("text")) for block in _blocks(content) if obj(block).get("text"))
+    return "\n".join(
+        as_text(as_object(block).get("text")) for block in _blocks(content) if as_object(block).get("text")
+    )

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field, replace
 
+from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.transcript_messages import TranscriptMessage
-from traces.importers.files.json_reader import obj
 
 
 @dataclass(kw_only=True)
@@ -43,7 +43,7 @@ class Session:
             )
         for index, (message, event_id) in enumerate(remaining):
             # The repeated message has no time: its original time lies before the condensation.
-            value: JSONObject = {key: item for key, item in obj(message.value).items() if key != "ts"}
+            value: JSONObject = {key: item for key, item in as_object(message.value).items() if key != "ts"}
             self.append(
                 replace(message, value=value, is_injected=True, resets_history=index == 0, actions=()), event_id
             )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus
@@ -20,7 +21,7 @@ from traces.importers.common.messages import message_text
 from traces.importers.common.model_calls import normalize_provider, parse_cost, parse_token_count
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.transcript_messages import TextAction, TranscriptMessage, TranscriptSettings
-from traces.importers.files.json_reader import first, items, obj, parse_embedded, text
+from traces.importers.files.json_reader import parse_embedded
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
 
@@ -41,8 +42,8 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     for record in source.records():
         trajectories = record.value if isinstance(record.value, list) else [record.value]
         for value in trajectories:
-            body = obj(value)
-            attempts = [obj(attempt) for attempt in items(body.get("attempts"))]
+            body = as_object(value)
+            attempts = [as_object(attempt) for attempt in as_list(body.get("attempts"))]
             for index, attempt in enumerate(attempts or [body]):
                 location = f"{record.location}/attempts/{index}" if attempts else record.location
                 common_fields: JSONObject = {key: body[key] for key in ("replay_config", "environment") if key in body}
@@ -64,11 +65,11 @@ class Trajectory:
 
 def build_trajectory_run(trajectory: Trajectory, location: str, suffix: str = "") -> RecordedRun:
     """Build the run of a trajectory: its totals go to the agent step, its submission is the output."""
-    exit_status = text(first(trajectory.info, "exit_status"))
+    exit_status = as_text(first_member(trajectory.info, "exit_status"))
     steps = transcripts.replace_output(
-        transcripts.build_steps(trajectory.messages, trajectory.setting), text(trajectory.info.get("submission"))
+        transcripts.build_steps(trajectory.messages, trajectory.setting), as_text(trajectory.info.get("submission"))
     )
-    steps[0] = _with_totals(steps[0], obj(trajectory.info.get("model_stats")), f"{location}/info/model_stats")
+    steps[0] = _with_totals(steps[0], as_object(trajectory.info.get("model_stats")), f"{location}/info/model_stats")
     parts = (trajectory.instance or trajectory.format, content_id(trajectory.identity, location), suffix)
     tags = (f"task:{trajectory.instance}" if trajectory.instance else "", f"exit:{exit_status}" if exit_status else "")
     return build_run(
@@ -95,30 +96,32 @@ def _judgements(trajectory: Trajectory, exit_status: str) -> list[RecordedJudgem
 
 
 def _is_trajectory(body: JSONObject) -> bool:
-    body = obj(next(iter(items(body.get("attempts"))), body))
-    first_step = obj(next(iter(items(body.get("trajectory"))), None))
+    body = as_object(next(iter(as_list(body.get("attempts"))), body))
+    first_step = as_object(next(iter(as_list(body.get("trajectory"))), None))
     if first_step.keys() >= _STEP_FIELDS and not first_step.keys().isdisjoint({"response", "thought", "state"}):
         return True
     if first_step.keys() >= {"role", "text"} and "instance_id" in body:
         return True
-    history = [obj(message) for message in items(body.get("history"))[:3]]
+    history = [as_object(message) for message in as_list(body.get("history"))[:3]]
     return any("role" in message and not message.keys().isdisjoint(_HISTORY_FIELDS) for message in history) or (
         "info" in body and isinstance(body.get("trajectory"), list) and isinstance(body.get("history"), list)
     )
 
 
 def _run(body: JSONObject, location: str, suffix: str) -> RecordedRun:
-    config = obj(parse_embedded(body.get("replay_config")))
-    problem = obj(config.get("problem_statement"))
-    model = text(first(obj(obj(config.get("agent")).get("model")), "name")) or text(body.get("model_name"))
-    steps = items(body.get("trajectory"))
+    config = as_object(parse_embedded(body.get("replay_config")))
+    problem = as_object(config.get("problem_statement"))
+    model = as_text(first_member(as_object(as_object(config.get("agent")).get("model")), "name")) or as_text(
+        body.get("model_name")
+    )
+    steps = as_list(body.get("trajectory"))
     messages = _dataset_messages(steps, location) if _is_dataset(steps) else _history_messages(body, problem, location)
-    info = {**{key: body[key] for key in ("exit_status",) if key in body}, **obj(body.get("info"))}
+    info = {**{key: body[key] for key in ("exit_status",) if key in body}, **as_object(body.get("info"))}
     return build_trajectory_run(
         Trajectory(
             messages=messages,
             setting=TranscriptSettings(model=model, provider=normalize_provider(None, model), agent=FORMAT),
-            instance=text(first(body, "instance_id")) or text(problem.get("id")),
+            instance=as_text(first_member(body, "instance_id")) or as_text(problem.get("id")),
             info=info,
             format=FORMAT,
             identity=[body.get("history"), steps],
@@ -131,28 +134,32 @@ def _run(body: JSONObject, location: str, suffix: str) -> RecordedRun:
 
 def _exit_reason(steps: list[JSONValue]) -> str:
     """Return the reason why the program ended the run: the thought of a last step without a model call."""
-    last_step = obj(steps[-1]) if steps else {}
-    return "" if text(last_step.get("response")) or text(last_step.get("action")) else text(last_step.get("thought"))
+    last_step = as_object(steps[-1]) if steps else {}
+    return (
+        ""
+        if as_text(last_step.get("response")) or as_text(last_step.get("action"))
+        else as_text(last_step.get("thought"))
+    )
 
 
 def _is_dataset(steps: list[JSONValue]) -> bool:
     """Return True if a trajectory is a list of messages with `text`, as in training data sets."""
-    return bool(steps) and {"role", "text"} <= obj(steps[0]).keys()
+    return bool(steps) and {"role", "text"} <= as_object(steps[0]).keys()
 
 
 def _dataset_messages(steps: list[JSONValue], location: str) -> list[TranscriptMessage]:
-    messages = [obj(message) for message in steps]
+    messages = [as_object(message) for message in steps]
     history: list[JSONValue] = [
-        {"role": message.get("role"), "content": first(message, "text", "system_prompt")} for message in messages
+        {"role": message.get("role"), "content": first_member(message, "text", "system_prompt")} for message in messages
     ]
     return _Conversation(history=history, steps=[], location=location, name="trajectory").recorded_messages()
 
 
 def _history_messages(body: JSONObject, problem: JSONObject, location: str) -> list[TranscriptMessage]:
-    history = items(body.get("history"))
-    if not history and (request := text(first(problem, "text", "problem_statement"))):
+    history = as_list(body.get("history"))
+    if not history and (request := as_text(first_member(problem, "text", "problem_statement"))):
         history = [{"role": "user", "content": request}]
-    return _Conversation(history=history, steps=items(body.get("trajectory")), location=location).recorded_messages()
+    return _Conversation(history=history, steps=as_list(body.get("trajectory")), location=location).recorded_messages()
 
 
 @dataclass(kw_only=True)
@@ -167,7 +174,7 @@ class _Conversation:
     next_step: int = 0
 
     def recorded_messages(self) -> list[TranscriptMessage]:
-        messages = [obj(message) for message in self.history]
+        messages = [as_object(message) for message in self.history]
         answer_indexes = [index for index, message in enumerate(messages) if _is_answer(message)]
         first_answer = answer_indexes[0] if answer_indexes else len(messages)
         request_indexes = [
@@ -179,7 +186,7 @@ class _Conversation:
             if _is_answer(message):
                 recorded_messages += self._answer(message, messages[index + 1 : index + 2], location)
             else:
-                is_injected = text(message.get("role")) not in {"tool", "system"} and index != (
+                is_injected = as_text(message.get("role")) not in {"tool", "system"} and index != (
                     request_indexes[-1] if request_indexes else -1
                 )
                 recorded_messages.append(
@@ -195,17 +202,17 @@ class _Conversation:
         if step_number is None:
             step: JSONObject = {}
             observation = (
-                obj(next_messages[0]).get("content")
+                as_object(next_messages[0]).get("content")
                 if next_messages and next_messages[0].get("role") != "assistant"
                 else None
             )
             actions = _actions({"action": message.get("action"), "observation": observation})
         else:
             yield from self._steps_before(step_number)
-            step = obj(self.steps[step_number])
+            step = as_object(self.steps[step_number])
             self.next_step = step_number + 1
             actions = _actions(step)
-        calls = items(message.get("tool_calls"))
+        calls = as_list(message.get("tool_calls"))
         yield TranscriptMessage(
             value=_message(message),
             location=location,
@@ -215,7 +222,7 @@ class _Conversation:
 
     def _find_step(self, message: JSONObject) -> int | None:
         """Return the index of the next step with the response or action of this answer."""
-        for content in (message_text(message), text(message.get("action"))):
+        for content in (message_text(message), as_text(message.get("action"))):
             candidates = self.step_index.get(content.strip(), [])
             if (index := bisect_left(candidates, self.next_step)) < len(candidates):
                 return candidates[index]
@@ -226,7 +233,7 @@ class _Conversation:
         """Step indexes by response text and by action."""
         step_index: dict[str, list[int]] = {}
         for index, step in enumerate(self.steps):
-            for step_text in {text(obj(step).get(name)).strip() for name in ("response", "action")} - {""}:
+            for step_text in {as_text(as_object(step).get(name)).strip() for name in ("response", "action")} - {""}:
                 step_index.setdefault(step_text, []).append(index)
         return step_index
 
@@ -234,8 +241,8 @@ class _Conversation:
         """Return the messages of steps missing in the history: rejected ones, and the last one."""
         messages: list[TranscriptMessage] = []
         for index in range(self.next_step, end):
-            step, location = obj(self.steps[index]), f"{self.location}/trajectory/{index}"
-            if not text(step.get("response")) and not text(step.get("action")).strip():
+            step, location = as_object(self.steps[index]), f"{self.location}/trajectory/{index}"
+            if not as_text(step.get("response")) and not as_text(step.get("action")).strip():
                 continue
             answer: JSONObject = {"role": "assistant", "content": step.get("response")}
             messages.append(
@@ -243,7 +250,7 @@ class _Conversation:
                     value=answer, location=location, actions=_actions(step), request_messages=_request_messages(step)
                 )
             )
-            if text(step.get("observation")):
+            if as_text(step.get("observation")):
                 messages.append(
                     TranscriptMessage(
                         value={"role": "user", "content": step["observation"]}, location=location, is_injected=True
@@ -254,21 +261,21 @@ class _Conversation:
 
 
 def _is_answer(message: JSONObject) -> bool:
-    return text(message.get("role")) in {"assistant", "ai"} and message.get("is_demo") is not True
+    return as_text(message.get("role")) in {"assistant", "ai"} and message.get("is_demo") is not True
 
 
 def _message(message: JSONObject) -> JSONObject:
     """Return a message of the history in the form that the model received."""
-    ids = items(message.get("tool_call_ids"))
+    ids = as_list(message.get("tool_call_ids"))
     content = message.get("content")
-    if thoughts := items(message.get("thinking_blocks")):
+    if thoughts := as_list(message.get("thinking_blocks")):
         content = [*thoughts, *(content if isinstance(content, list) else [{"type": "text", "text": content}])]
     calls = {name: message[name] for name in ("tool_calls", "function_call") if message.get(name)}
     return {"role": message.get("role"), "content": content, **calls, **({"tool_call_id": ids[0]} if ids else {})}
 
 
 def _actions(step: JSONObject) -> tuple[TextAction, ...]:
-    command = text(step.get("action")).strip()
+    command = as_text(step.get("action")).strip()
     if not command:
         return ()
     name = command.split(maxsplit=1)[0][:60]
@@ -285,7 +292,9 @@ def _actions(step: JSONObject) -> tuple[TextAction, ...]:
 def _request_messages(step: JSONObject) -> JSONValue:
     """Return the messages of the step's request; None in versions that record none or an empty list."""
     request_messages = [
-        _message(obj(message)) for message in items(first(step, "query", "messages")) if obj(message).get("role")
+        _message(as_object(message))
+        for message in as_list(first_member(step, "query", "messages"))
+        if as_object(message).get("role")
     ]
     return [dict(message) for message in request_messages] or None
 
@@ -295,5 +304,5 @@ def _with_totals(root: RecordedStep, stats: JSONObject, location: str) -> Record
         root,
         tokens_in=parse_token_count(stats.get("tokens_sent"), location),
         tokens_out=parse_token_count(stats.get("tokens_received"), location),
-        cost_usd=parse_cost(first(stats, "instance_cost", "total_cost")),
+        cost_usd=parse_cost(first_member(stats, "instance_cost", "total_cost")),
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
@@ -16,7 +17,7 @@ from traces.importers.common.model_calls import normalize_provider
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, obj, require_list, require_object, text
+from traces.importers.files.json_reader import require_list, require_object
 from traces.importers.files.source import Source, parse_records
 
 FORMAT = "atif"
@@ -74,7 +75,7 @@ def keys(source: Source) -> set[str]:
 def _read_part(value: JSONValue, location: str) -> Iterator[_Part]:
     """Read a trajectory; raise `BadFile` if no run can be built from it."""
     body = require_object(value, location)
-    session_id = text(first(body, "session_id", "trajectory_id"))
+    session_id = as_text(first_member(body, "session_id", "trajectory_id"))
     if not session_id:
         raise BadFile("an ATIF trajectory without `session_id`", f"{location}/session_id")
     match = _CONTINUATION.fullmatch(session_id)
@@ -92,12 +93,12 @@ def _read_part(value: JSONValue, location: str) -> Iterator[_Part]:
 
 def _run(parts: Sequence[_Part]) -> RecordedRun:
     first_part, *continuations = parts
-    agent = obj(first_part.body.get("agent"))
-    model = text(agent.get("model_name"))
+    agent = as_object(first_part.body.get("agent"))
+    model = as_text(agent.get("model_name"))
     setting = TranscriptSettings(
         model=model,
         provider=normalize_provider(None, model),
-        agent=text(agent.get("name")) or "agent",
+        agent=as_text(agent.get("name")) or "agent",
         tools=normalize_tools(agent.get("tool_definitions") or []),
     )
     messages = list(first_part.messages)
@@ -105,12 +106,14 @@ def _run(parts: Sequence[_Part]) -> RecordedRun:
         messages += [replace(message, resets_history=index == 0) for index, message in enumerate(part.messages)]
     # A continuation without its first part is a separate run.
     external_id = (
-        first_part.session if first_part.number == 0 else text(first(first_part.body, "session_id", "trajectory_id"))
+        first_part.session
+        if first_part.number == 0
+        else as_text(first_member(first_part.body, "session_id", "trajectory_id"))
     )
     return build_run(
         RunFacts(
             external_id=external_id,
-            app=text(agent.get("name")) or FORMAT,
+            app=as_text(agent.get("name")) or FORMAT,
             format=FORMAT,
             metadata={
                 "agent": agent,
@@ -131,22 +134,22 @@ def _messages(value: JSONValue, location: str) -> Iterator[TranscriptMessage]:
     step = require_object(value, location)
     # A continuation starts with messages copied from the part before it.
     is_copy = step.get("is_copied_context") is True
-    role = _ROLES.get(text(step.get("source")))
+    role = _ROLES.get(as_text(step.get("source")))
     if role is None:
-        raise BadFile(f"{text(step.get('source'))[:40]!r} is not a source of an ATIF step", f"{location}/source")
+        raise BadFile(f"{as_text(step.get('source'))[:40]!r} is not a source of an ATIF step", f"{location}/source")
     content: JSONValue = step.get("message")
-    if thought := text(step.get("reasoning_content")):
+    if thought := as_text(step.get("reasoning_content")):
         text_blocks: list[JSONValue] = [{"type": "text", "text": content}] if content else []
         content = [{"type": "thinking", "thinking": thought}, *text_blocks]
     calls: list[JSONValue] = [
         {
-            "id": first(obj(call), "tool_call_id"),
-            "name": obj(call).get("function_name"),
-            "arguments": obj(call).get("arguments"),
+            "id": first_member(as_object(call), "tool_call_id"),
+            "name": as_object(call).get("function_name"),
+            "arguments": as_object(call).get("arguments"),
         }
-        for call in items(step.get("tool_calls"))
+        for call in as_list(step.get("tool_calls"))
     ]
-    metrics = obj(step.get("metrics"))
+    metrics = as_object(step.get("metrics"))
     other_fields = {key: value for key, value in step.items() if key not in _MAPPED_FIELDS and value is not None}
     yield TranscriptMessage(
         location=location,
@@ -161,14 +164,14 @@ def _messages(value: JSONValue, location: str) -> Iterator[TranscriptMessage]:
             **({"model": step["model_name"]} if step.get("model_name") else {}),
         },
     )
-    for index, result in enumerate(items(obj(step.get("observation")).get("results"))):
-        answer = obj(result)
+    for index, result in enumerate(as_list(as_object(step.get("observation")).get("results"))):
+        answer = as_object(result)
         yield TranscriptMessage(
             location=f"{location}/observation/results/{index}",
             is_injected=is_copy,
             value={
                 "role": "tool",
-                "tool_call_id": text(answer.get("source_call_id")),
+                "tool_call_id": as_text(answer.get("source_call_id")),
                 "content": answer.get("content"),
                 "ts": step.get("timestamp"),
             },

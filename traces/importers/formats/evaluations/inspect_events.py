@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepType
-from traces.importers.common.messages import as_text, normalize_messages, normalize_tools
+from traces.importers.common.messages import normalize_messages, normalize_tools, result_text
 from traces.importers.common.model_calls import (
     model_input,
     normalize_answer,
@@ -23,7 +24,6 @@ from traces.importers.common.model_calls import (
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import Span, parse_span, parse_time
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, obj, text
 from traces.payloads.conversation import Conversation, Messages
 
 ROOT: Final = "sample"
@@ -89,25 +89,25 @@ class SampleSteps:
 
 def read_steps(sample: JSONObject, location: str) -> SampleSteps:
     """Read the steps below the root of a sample, in order."""
-    attachments = obj(sample.get("attachments"))
-    pool_messages = obj(sample.get("events_data")).get("messages") or sample.get("message_pool")
+    attachments = as_object(sample.get("attachments"))
+    pool_messages = as_object(sample.get("events_data")).get("messages") or sample.get("message_pool")
     pool: list[JSONValue] = []
     starts = [0]
-    for message in items(pool_messages):
+    for message in as_list(pool_messages):
         pool += normalize_sample_messages(message, attachments)
         starts.append(len(pool))
     reading = _Reading(attachments=attachments, pool=pool, starts=starts)
-    _read_events(reading, items(sample.get("events")), ROOT, location)
+    _read_events(reading, as_list(sample.get("events")), ROOT, location)
     return SampleSteps(steps=list(_drop_empty_containers(reading)), ignored_events=dict(reading.ignored_events))
 
 
 def normalize_sample_messages(value: JSONValue, attachments: JSONObject) -> list[JSONObject]:
     """Convert an Inspect message to normalized messages."""
-    message = obj(_resolve_attachments(value, attachments))
-    calls: list[JSONValue] = [_call(obj(call)) for call in items(message.get("tool_calls"))]
+    message = as_object(_resolve_attachments(value, attachments))
+    calls: list[JSONValue] = [_call(as_object(call)) for call in as_list(message.get("tool_calls"))]
     content = message.get("content")
     if isinstance(content, list):
-        content = [_block(obj(block)) if isinstance(block, dict) else block for block in content]
+        content = [_block(as_object(block)) if isinstance(block, dict) else block for block in content]
     fields = {"role": message.get("role"), "content": content, "tool_call_id": message.get("tool_call_id")}
     return normalize_messages({**{key: item for key, item in fields.items() if item is not None}, "tool_calls": calls})
 
@@ -115,12 +115,12 @@ def normalize_sample_messages(value: JSONValue, attachments: JSONObject) -> list
 def _read_events(reading: _Reading, events: list[JSONValue], parent: str, location: str) -> None:
     depth = len(reading.open_steps)
     for index, event_value in enumerate(events):
-        event, event_location = obj(event_value), f"{location}/events/{index}"
-        key = _unique_key(reading, text(event.get("uuid")) or f"{parent}/{index}")
-        container_key = reading.owners.get(text(event.get("span_id"))) or (
+        event, event_location = as_object(event_value), f"{location}/events/{index}"
+        key = _unique_key(reading, as_text(event.get("uuid")) or f"{parent}/{index}")
+        container_key = reading.owners.get(as_text(event.get("span_id"))) or (
             reading.open_steps[-1] if len(reading.open_steps) > depth else parent
         )
-        kind = text(event.get("event"))
+        kind = as_text(event.get("event"))
         if kind == "span_begin":
             _begin_span(reading, event, parent, event_location)
         elif kind == "step" and event.get("action") == "begin":
@@ -129,10 +129,10 @@ def _read_events(reading: _Reading, events: list[JSONValue], parent: str, locati
         elif kind == "step" and len(reading.open_steps) > depth:
             _end_container(reading, reading.open_steps.pop(), event, event_location)
         elif kind == "span_end":
-            _end_container(reading, reading.owners.get(text(event.get("id")), ""), event, event_location)
+            _end_container(reading, reading.owners.get(as_text(event.get("id")), ""), event, event_location)
         elif (step := _step(reading, kind, event, key, container_key, event_location)) is not None:
             reading.steps.append(step)
-            if inner_events := items(event.get("events")):
+            if inner_events := as_list(event.get("events")):
                 _read_events(reading, inner_events, step.key, event_location)
         elif kind not in ("step", "sample_init"):
             reading.ignored_events[kind or "unknown"] += 1
@@ -148,11 +148,11 @@ def _unique_key(reading: _Reading, key: str) -> str:
 
 
 def _begin_span(reading: _Reading, event: JSONObject, parent: str, location: str) -> None:
-    key = text(event.get("id"))
+    key = as_text(event.get("id"))
     if not key or key in reading.owners or key in reading.keys:
         return
     reading.keys.add(key)
-    container_key = reading.owners.get(text(event.get("parent_id"))) or parent
+    container_key = reading.owners.get(as_text(event.get("parent_id"))) or parent
     if event.get("type") == "tool":
         reading.owners[key] = container_key
         reading.tool_spans.add(key)
@@ -182,7 +182,7 @@ def _drop_empty_containers(reading: _Reading) -> Iterator[RecordedStep]:
 
 
 def _container(event: JSONObject, key: str, parent: str, location: str) -> RecordedStep:
-    kind, name = text(event.get("type")), text(event.get("name"))
+    kind, name = as_text(event.get("type")), as_text(event.get("name"))
     times = parse_span(event.get("timestamp"), None, location)
     return build_step(
         SpanFacts(
@@ -204,8 +204,8 @@ def _step(reading: _Reading, kind: str, event: JSONObject, key: str, parent: str
         case "tool":
             facts = _tool(reading, event, key, times)
         case "score":
-            score = obj(_resolve_attachments(event.get("score"), reading.attachments))
-            name = text(event.get("scorer")) or _container_name(reading, parent) or "score"
+            score = as_object(_resolve_attachments(event.get("score"), reading.attachments))
+            name = as_text(event.get("scorer")) or _container_name(reading, parent) or "score"
             facts = SpanFacts(
                 key=key,
                 name=name,
@@ -217,16 +217,16 @@ def _step(reading: _Reading, kind: str, event: JSONObject, key: str, parent: str
         case "approval":
             facts = SpanFacts(
                 key=key,
-                name=text(event.get("approver")) or "approval",
+                name=as_text(event.get("approver")) or "approval",
                 type=StepType.SAFETY,
                 times=times,
-                input=obj(_resolve_attachments(event.get("call"), reading.attachments)),
+                input=as_object(_resolve_attachments(event.get("call"), reading.attachments)),
                 output={name: event[name] for name in ("decision", "explanation") if event.get(name)},
             )
         case "subtask":
             facts = SpanFacts(
                 key=key,
-                name=text(event.get("name")) or "subtask",
+                name=as_text(event.get("name")) or "subtask",
                 type=StepType.AGENT,
                 times=times,
                 input=_resolve_attachments(event.get("input"), reading.attachments),
@@ -238,16 +238,16 @@ def _step(reading: _Reading, kind: str, event: JSONObject, key: str, parent: str
 
 
 def _model(reading: _Reading, event: JSONObject, key: str, times: Span, location: str) -> SpanFacts:
-    output = obj(_resolve_attachments(event.get("output"), reading.attachments))
-    model = text(event.get("model"))
-    usage = {_USAGE_NAMES.get(name, name): count for name, count in obj(output.get("usage")).items()}
+    output = as_object(_resolve_attachments(event.get("output"), reading.attachments))
+    model = as_text(event.get("model"))
+    usage = {_USAGE_NAMES.get(name, name): count for name, count in as_object(output.get("usage")).items()}
     has_cache_counts = any(usage.get(name) for name in _USAGE_NAMES.values())
     counts = (
         usage
         if has_cache_counts
         else {name: count for name, count in usage.items() if name not in _USAGE_NAMES.values()}
     )
-    error = text(event.get("error")) or text(output.get("error"))
+    error = as_text(event.get("error")) or as_text(output.get("error"))
     facts = {"role": event.get("role"), "cache": event.get("cache"), "working_time": event.get("working_time")}
     retries = event.get("retries")
     return SpanFacts(
@@ -271,10 +271,10 @@ def _model(reading: _Reading, event: JSONObject, key: str, times: Span, location
 def _request(reading: _Reading, event: JSONObject) -> JSONObject | None:
     request_messages: Sequence[JSONValue] = [
         message
-        for item in items(event.get("input"))
+        for item in as_list(event.get("input"))
         for message in normalize_sample_messages(item, reading.attachments)
     ]
-    ranges = items(event.get("input_refs"))
+    ranges = as_list(event.get("input_refs"))
     if ranges:
         request_messages = (
             [*request_messages, *_pool_conversation(reading, ranges)]
@@ -283,9 +283,9 @@ def _request(reading: _Reading, event: JSONObject) -> JSONObject | None:
         )
     if not request_messages:
         return None
-    config: JSONObject = {name: value for name, value in obj(event.get("config")).items() if value is not None}
+    config: JSONObject = {name: value for name, value in as_object(event.get("config")).items() if value is not None}
     choice = event.get("tool_choice")
-    if choice not in (None, "auto") and items(event.get("tools")):
+    if choice not in (None, "auto") and as_list(event.get("tools")):
         config["tool_choice"] = choice
     request = model_input([], normalize_tools(event.get("tools") or []), normalize_parameters(config))
     return {**request, "messages": cast(JSONValue, request_messages)}
@@ -293,7 +293,7 @@ def _request(reading: _Reading, event: JSONObject) -> JSONObject | None:
 
 def _pool_conversation(reading: _Reading, ranges: list[JSONValue]) -> Messages:
     """Return the pool messages in some ranges, as an extension of an earlier call's conversation if possible."""
-    bounds = [tuple(items(pair)) for pair in ranges]
+    bounds = [tuple(as_list(pair)) for pair in ranges]
     for conversation in reading.conversations:
         if conversation.is_continued_by(bounds):
             new_bounds = [
@@ -317,7 +317,7 @@ def _pool_messages(reading: _Reading, bounds: list[JSONValue]) -> list[JSONValue
         case [int(start), int(end)] if 0 <= start <= end < len(reading.starts):
             return reading.pool[reading.starts[start] : reading.starts[end]]
         case _:
-            raise BadFile(f"{as_text(bounds)[:40]} is not a range of the sample's messages", "/input_refs")
+            raise BadFile(f"{result_text(bounds)[:40]} is not a range of the sample's messages", "/input_refs")
 
 
 def _container_name(reading: _Reading, key: str) -> str:
@@ -327,8 +327,8 @@ def _container_name(reading: _Reading, key: str) -> str:
 
 def _choices(output: JSONObject) -> JSONValue:
     """Return the first choice with a normalized message; None if the message is empty."""
-    choice = obj(next(iter(items(output.get("choices"))), None))
-    answer = next(iter(normalize_sample_messages({**obj(choice.get("message")), "role": "assistant"}, {})), None)
+    choice = as_object(next(iter(as_list(output.get("choices"))), None))
+    answer = next(iter(normalize_sample_messages({**as_object(choice.get("message")), "role": "assistant"}, {})), None)
     if not choice or answer is None:
         return None
     if answer.get("content") in (None, "") and not answer.get("tool_calls"):
@@ -337,9 +337,9 @@ def _choices(output: JSONObject) -> JSONValue:
 
 
 def _tool(reading: _Reading, event: JSONObject, key: str, times: Span) -> SpanFacts:
-    name, error = text(event.get("function")), obj(event.get("error"))
-    problem = ": ".join(part for part in (text(error.get("type")), text(error.get("message"))) if part)
-    if (span_id := text(event.get("span_id"))) in reading.tool_spans:
+    name, error = as_text(event.get("function")), as_object(event.get("error"))
+    problem = ": ".join(part for part in (as_text(error.get("type")), as_text(error.get("message"))) if part)
+    if (span_id := as_text(event.get("span_id"))) in reading.tool_spans:
         reading.owners[span_id] = key
     facts = {"agent": event.get("agent"), "truncated": event.get("truncated")}
     return SpanFacts(
@@ -353,7 +353,7 @@ def _tool(reading: _Reading, event: JSONObject, key: str, times: Span) -> SpanFa
         is_open=bool(event.get("pending")),
         input=_resolve_attachments(event.get("arguments"), reading.attachments),
         output=None if event.get("pending") else _resolve_attachments(event.get("result"), reading.attachments),
-        call_id=text(event.get("id")),
+        call_id=as_text(event.get("id")),
         attributes={name: value for name, value in facts.items() if value is not None},
     )
 
@@ -365,9 +365,9 @@ def _call(call: JSONObject) -> JSONObject:
 
 def _block(block: JSONObject) -> JSONObject:
     if block.get("type") == "reasoning":
-        return {"type": "thinking", "thinking": text(first(block, "reasoning", "summary"))}
+        return {"type": "thinking", "thinking": as_text(first_member(block, "reasoning", "summary"))}
     if block.get("type") == "text":
-        return {"type": "text", "text": text(block.get("text"))}
+        return {"type": "text", "text": as_text(block.get("text"))}
     return block
 
 

@@ -10,20 +10,21 @@ from typing import Final
 
 import orjson
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
 from traces.core.vocabulary import JudgementKind, StepStatus, StepType
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import judgement
-from traces.importers.common.messages import as_text
+from traces.importers.common.messages import result_text
 from traces.importers.common.model_calls import normalize_provider
 from traces.importers.common.run_builder import RunFacts, app_name, build_run
 from traces.importers.common.times import parse_time
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files.archives import MAGIC, Archive
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, json_value, obj, require_list, require_object, text
+from traces.importers.files.json_reader import json_value, require_list, require_object
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Record, Source
 from traces.importers.formats.evaluations import inspect_events
@@ -70,7 +71,7 @@ def is_inspect_file(sample: Sample) -> bool:
             return False
         return any(name in _HEADERS for name in names)
     values = sample.values or [record.value for record in _with_nan(sample.source)]
-    return any(_is_log(obj(value)) or _is_sample(obj(value)) for value in values)
+    return any(_is_log(as_object(value)) or _is_sample(as_object(value)) for value in values)
 
 
 def _with_nan(source: Source) -> list[Record]:
@@ -97,7 +98,7 @@ def _json(data: bytes) -> JSONValue:
 
 
 def _is_log(body: JSONObject) -> bool:
-    return "task" in obj(body.get("eval")) and "status" in body
+    return "task" in as_object(body.get("eval")) and "status" in body
 
 
 def _is_sample(body: JSONObject) -> bool:
@@ -120,7 +121,7 @@ def _log_samples(source: Source) -> Iterator[_Sample]:
 def _archive_samples(source: Source) -> Iterator[_Sample]:
     archive = Archive(source.data)
     header = next((name for name in _HEADERS if name in archive.names), None)
-    evaluation = obj(obj(_json(archive.read(header))).get("eval")) if header else {}
+    evaluation = as_object(as_object(_json(archive.read(header))).get("eval")) if header else {}
     for name in archive.names:
         if not name.startswith(_SAMPLES) or not name.endswith(".json"):
             continue
@@ -134,8 +135,8 @@ def _archive_samples(source: Source) -> Iterator[_Sample]:
 
 def _run(sample: _Sample) -> RecordedRun:
     body, evaluation = sample.value, sample.evaluation
-    task, model = text(evaluation.get("task")), text(evaluation.get("model"))
-    error = obj(body.get("error"))
+    task, model = as_text(evaluation.get("task")), as_text(evaluation.get("model"))
+    error = as_object(body.get("error"))
     facts: JSONObject = {name: body.get(name) for name in _SAMPLE_FACTS}
     sample_steps = inspect_events.read_steps(body, sample.location)
     has_calls = any(step.type is StepType.MODEL for step in sample_steps.steps)
@@ -149,9 +150,9 @@ def _run(sample: _Sample) -> RecordedRun:
             external_id=_identity(sample),
             app=app_name(task.rsplit("/", 1)[-1]) or FORMAT,
             format=FORMAT,
-            name=f"{task or 'sample'} {text(body.get('id'))}",
+            name=f"{task or 'sample'} {as_text(body.get('id'))}",
             failed=bool(error),
-            tags=[*(text(tag) for tag in items(evaluation.get("tags"))), f"sample:{text(body.get('id'))}"],
+            tags=[*(as_text(tag) for tag in as_list(evaluation.get("tags"))), f"sample:{as_text(body.get('id'))}"],
             metadata={
                 **facts,
                 "sample_id": body.get("id"),
@@ -162,7 +163,7 @@ def _run(sample: _Sample) -> RecordedRun:
                 "error": error or None,
                 "other_events": dict(sample_steps.ignored_events),
             },
-            judgements=list(_judgements(obj(body.get("scores")))),
+            judgements=list(_judgements(as_object(body.get("scores")))),
         ),
         steps,
         location=sample.location,
@@ -172,26 +173,30 @@ def _run(sample: _Sample) -> RecordedRun:
 def _identity(sample: _Sample) -> str:
     """Return the sample's id, or in older logs, one derived from the id of the run."""
     body, evaluation = sample.value, sample.evaluation
-    if key := text(body.get("uuid")):
+    if key := as_text(body.get("uuid")):
         return key
-    name = f"{text(body.get('id'))}/{text(body.get('epoch'))}"
-    run = text(first(evaluation, "eval_id", "run_id"))
-    return f"{run}/{text(evaluation.get('task_id'))}/{name}" if run else f"{name}/{content_id(body, sample.location)}"
+    name = f"{as_text(body.get('id'))}/{as_text(body.get('epoch'))}"
+    run = as_text(first_member(evaluation, "eval_id", "run_id"))
+    return (
+        f"{run}/{as_text(evaluation.get('task_id'))}/{name}" if run else f"{name}/{content_id(body, sample.location)}"
+    )
 
 
 def _root(body: JSONObject, task: str, location: str) -> RecordedStep:
     task_input = body.get("input")
-    attachments = obj(body.get("attachments"))
+    attachments = as_object(body.get("attachments"))
     messages = [
-        message for item in items(task_input) for message in inspect_events.normalize_sample_messages(item, attachments)
+        message
+        for item in as_list(task_input)
+        for message in inspect_events.normalize_sample_messages(item, attachments)
     ]
-    error = text(obj(body.get("error")).get("message"))
-    answer = text(obj(body.get("output")).get("completion"))
+    error = as_text(as_object(body.get("error")).get("message"))
+    answer = as_text(as_object(body.get("output")).get("completion"))
     return RecordedStep(
         key=ROOT,
         type=StepType.AGENT,
         name=task or "sample",
-        input={"messages": [dict(message) for message in messages]} if messages else {"task": text(task_input)},
+        input={"messages": [dict(message) for message in messages]} if messages else {"task": as_text(task_input)},
         output={"text": answer} if answer else None,
         status=StepStatus.ERROR if error else StepStatus.OK,
         error=error,
@@ -202,11 +207,14 @@ def _root(body: JSONObject, task: str, location: str) -> RecordedStep:
 
 def _transcript(body: JSONObject, model: str, location: str) -> list[RecordedStep]:
     """Build the steps of a sample without logged events."""
-    attachments = obj(body.get("attachments"))
+    attachments = as_object(body.get("attachments"))
     messages: list[TranscriptMessage] = []
-    for index, entry in enumerate(items(body.get("messages"))):
-        error = obj(obj(entry).get("error"))
-        facts = {"error": text(first(error, "message", "type")) or None, "model": obj(entry).get("model")}
+    for index, entry in enumerate(as_list(body.get("messages"))):
+        error = as_object(as_object(entry).get("error"))
+        facts = {
+            "error": as_text(first_member(error, "message", "type")) or None,
+            "model": as_object(entry).get("model"),
+        }
         for message in inspect_events.normalize_sample_messages(entry, attachments):
             known_facts = {name: value for name, value in facts.items() if value}
             messages.append(
@@ -216,14 +224,14 @@ def _transcript(body: JSONObject, model: str, location: str) -> list[RecordedSte
         model=model.split("/", 1)[-1], provider=normalize_provider(model.split("/", 1)[0], model)
     )
     steps = transcripts.build_steps(messages, setting)
-    problem = text(obj(body.get("error")).get("message"))
+    problem = as_text(as_object(body.get("error")).get("message"))
     return [replace(steps[0], error=problem, status=StepStatus.ERROR), *steps[1:]] if problem else steps
 
 
 def _judgements(scores: JSONObject) -> Iterator[RecordedJudgement]:
     for name, score_value in scores.items():
-        score = obj(score_value)
-        comments = [text(score.get(part)) for part in ("answer", "explanation") if text(score.get(part))]
+        score = as_object(score_value)
+        comments = [as_text(score.get(part)) for part in ("answer", "explanation") if as_text(score.get(part))]
         value = score.get("value")
         parts = value.items() if isinstance(value, dict) else [("", value)]
         for part, number in parts:
@@ -237,4 +245,4 @@ def _judgement(name: str, value: JSONValue, comment: str) -> RecordedJudgement:
         return RecordedJudgement(name=name, kind=JudgementKind.PASS if value else JudgementKind.FAIL, text=comment)
     if value == "P":
         return judgement(name, _PARTIAL, text=comment)
-    return judgement(name, value if not isinstance(value, list) else as_text(value), text=comment)
+    return judgement(name, value if not isinstance(value, list) else result_text(value), text=comment)

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
 from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import judgement
-from traces.importers.common.messages import as_text, normalize_messages, normalize_tool_call
+from traces.importers.common.messages import normalize_messages, normalize_tool_call, result_text
 from traces.importers.common.model_calls import (
     model_input,
     normalize_answer,
@@ -24,7 +25,7 @@ from traces.importers.common.model_calls import (
 from traces.importers.common.run_builder import RunFacts, app_name, build_run
 from traces.importers.common.times import parse_time
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, obj, parse_embedded, require_object, text
+from traces.importers.files.json_reader import parse_embedded, require_object
 from traces.importers.files.source import Source
 
 FORMAT: Final = "promptfoo"
@@ -63,13 +64,13 @@ def parse(source: Source) -> Iterator[RecordedRun]:
 def is_output(value: JSONValue) -> bool:
     """Return True if `value` is an output file, a summary, or a result row."""
     if isinstance(value, list):
-        return bool(value) and _is_row(obj(value[0]))
-    body = obj(value)
+        return bool(value) and _is_row(as_object(value[0]))
+    body = as_object(value)
     if _is_row(body):
         return True
     results = body.get("results")
     if isinstance(results, list):
-        return bool(results) and _is_row(obj(results[0]))
+        return bool(results) and _is_row(as_object(results[0]))
     return isinstance(results, dict) and is_output(results)
 
 
@@ -87,17 +88,17 @@ def _rows(value: JSONValue, evaluation: _Evaluation, location: str) -> Iterator[
         yield _Row(body=body, evaluation=evaluation, location=location)
         return
     file_evaluation = _Evaluation(
-        id=text(first(body, "evalId")) or evaluation.id,
-        description=text(obj(body.get("config")).get("description")) or evaluation.description,
-        timestamp=first(body, "timestamp", "createdAt") or evaluation.timestamp,
-        prompts=items(body.get("prompts")),
+        id=as_text(first_member(body, "evalId")) or evaluation.id,
+        description=as_text(as_object(body.get("config")).get("description")) or evaluation.description,
+        timestamp=first_member(body, "timestamp", "createdAt") or evaluation.timestamp,
+        prompts=as_list(body.get("prompts")),
     )
     yield from _rows(body["results"], file_evaluation, f"{location}/results")
 
 
 def _run(row: _Row) -> RecordedRun:
-    body, test = row.body, obj(row.body.get("testCase"))
-    description = text(first(body, "description") or test.get("description"))
+    body, test = row.body, as_object(row.body.get("testCase"))
+    description = as_text(first_member(body, "description") or test.get("description"))
     metadata: JSONObject = {
         "evaluation": row.evaluation.id,
         "test": body.get("testIdx"),
@@ -125,45 +126,45 @@ def _run(row: _Row) -> RecordedRun:
 
 def _identity(row: _Row) -> str:
     body, evaluation = row.body, row.evaluation
-    if key := text(first(body, "id")):
+    if key := as_text(first_member(body, "id")):
         return key
     coordinates = [
-        text(body.get(name)) for name in ("testIdx", "promptIdx", "repeatIndex") if body.get(name) is not None
+        as_text(body.get(name)) for name in ("testIdx", "promptIdx", "repeatIndex") if body.get(name) is not None
     ]
     return "/".join([evaluation.id, *coordinates]) if evaluation.id and coordinates else content_id(body, row.location)
 
 
 def _label(body: JSONObject) -> str:
     provider = body.get("provider")
-    return text(first(obj(provider), "label", "id")) or text(provider)
+    return as_text(first_member(as_object(provider), "label", "id")) or as_text(provider)
 
 
 def _steps(row: _Row) -> Iterator[RecordedStep]:
     body = row.body
     model, failure = _model(row), _failure(body)
     prompt_text = _prompt_text(body)
-    messages = items(obj(model.input).get("messages"))
+    messages = as_list(as_object(model.input).get("messages"))
     yield RecordedStep(
         key=_ROOT,
         type=StepType.AGENT,
         name=_label(body) or "test",
         input={"messages": messages} if messages and prompt_text.startswith("[") else {"task": prompt_text},
-        output=model.output and {"text": as_text(obj(body.get("response")).get("output"))},
+        output=model.output and {"text": result_text(as_object(body.get("response")).get("output"))},
         status=StepStatus.ERROR if failure else StepStatus.OK,
         error=failure,
     )
-    variables = obj(body.get("vars"))
+    variables = as_object(body.get("vars"))
     if variables:
         yield RecordedStep(
             key="prompt",
             type=StepType.PROMPT,
-            name=text(obj(body.get("prompt")).get("label"))[:60] or "prompt",
+            name=as_text(as_object(body.get("prompt")).get("label"))[:60] or "prompt",
             parent=_ROOT,
             input={"template": _template(row), "variables": variables},
             output={"text": prompt_text},
         )
     yield model
-    for index, result in enumerate(items(obj(body.get("gradingResult")).get("componentResults"))):
+    for index, result in enumerate(as_list(as_object(body.get("gradingResult")).get("componentResults"))):
         if isinstance(result, dict):
             yield _check(result, index)
 
@@ -174,24 +175,26 @@ def _template(row: _Row) -> str:
     prompt = (
         row.evaluation.prompts[index] if isinstance(index, int) and 0 <= index < len(row.evaluation.prompts) else None
     )
-    return text(first(obj(prompt), "raw", "template")) or text(obj(row.body.get("prompt")).get("label"))
+    return as_text(first_member(as_object(prompt), "raw", "template")) or as_text(
+        as_object(row.body.get("prompt")).get("label")
+    )
 
 
 def _prompt_text(body: JSONObject) -> str:
     prompt = body.get("prompt")
-    return text(first(obj(prompt), "raw", "display")) or text(prompt)
+    return as_text(first_member(as_object(prompt), "raw", "display")) or as_text(prompt)
 
 
 def _model(row: _Row) -> RecordedStep:
-    body, response = row.body, obj(row.body.get("response"))
+    body, response = row.body, as_object(row.body.get("response"))
     provider, model = _provider_and_model(body)
-    counts = obj(first(response, "tokenUsage") or body.get("tokenUsage"))
+    counts = as_object(first_member(response, "tokenUsage") or body.get("tokenUsage"))
     usage = normalize_usage(
         {"input": counts.get("prompt"), "output": counts.get("completion")}, f"{row.location}/tokenUsage"
     )
     prompt = parse_embedded(_prompt_text(body))
     messages = normalize_messages(prompt if isinstance(prompt, list) else _prompt_text(body))
-    config = obj(obj(body.get("prompt")).get("config"))
+    config = as_object(as_object(body.get("prompt")).get("config"))
     parameters: JSONObject = {key: value for key, value in config.items() if not isinstance(value, dict | list)}
     failure = _failure(body)
     facts: JSONObject = {
@@ -211,17 +214,17 @@ def _model(row: _Row) -> RecordedStep:
         status=StepStatus.ERROR if failure else StepStatus.OK,
         error=failure,
         input=model_input(messages, [], normalize_parameters(parameters)) if messages else None,
-        output=None if failure else normalize_answer(_answer(response), text(response.get("finishReason"))).output,
+        output=None if failure else normalize_answer(_answer(response), as_text(response.get("finishReason"))).output,
         tokens_in=usage.tokens_in,
         tokens_out=usage.tokens_out,
-        cost_usd=parse_cost(first(body, "cost") or response.get("cost")),
+        cost_usd=parse_cost(first_member(body, "cost") or response.get("cost")),
         attributes={name: value for name, value in facts.items() if value not in (None, "", {}, [])},
     )
 
 
 def _provider_and_model(body: JSONObject) -> tuple[str, str]:
     """Return provider and model from names like `openai:chat:gpt-4o-mini`; a script has neither."""
-    name = text(first(obj(body.get("provider")), "id")) or text(body.get("provider"))
+    name = as_text(first_member(as_object(body.get("provider")), "id")) or as_text(body.get("provider"))
     if "://" in name or ":" not in name:
         return "", ""
     provider, _, rest = name.partition(":")
@@ -232,40 +235,40 @@ def _provider_and_model(body: JSONObject) -> tuple[str, str]:
 def _answer(response: JSONObject) -> JSONValue:
     """Return the answer: a text, an object, or a message with tool calls."""
     output = response.get("output")
-    calls = items(output)
-    if calls and all(isinstance(obj(call).get("function"), dict) for call in calls):
+    calls = as_list(output)
+    if calls and all(isinstance(as_object(call).get("function"), dict) for call in calls):
         return {"role": "assistant", "content": None, "tool_calls": [normalize_tool_call(call) for call in calls]}
     return output
 
 
 def _failure(body: JSONObject) -> str:
     """Return the provider's error; the `error` of a row may also be the reason of a failed assertion."""
-    error = text(obj(body.get("response")).get("error"))
+    error = as_text(as_object(body.get("response")).get("error"))
     if body.get("failureReason") == _PROVIDER_FAILURE:
-        return error or text(body.get("error")) or "error"
-    return error or ("" if body.get("response") else text(body.get("error")))
+        return error or as_text(body.get("error")) or "error"
+    return error or ("" if body.get("response") else as_text(body.get("error")))
 
 
 def _check(result: JSONObject, number: int) -> RecordedStep:
     """Convert the result of an assertion into a validator step."""
-    assertion = obj(result.get("assertion"))
+    assertion = as_object(result.get("assertion"))
     details = {name: result[name] for name in ("score", "reason") if result.get(name) is not None}
     return RecordedStep(
         key=f"assertion-{number}",
         type=StepType.VALIDATOR,
         parent=_ROOT,
         input=assertion or None,
-        name=text(first(assertion, "metric", "type")) or "assertion",
+        name=as_text(first_member(assertion, "metric", "type")) or "assertion",
         output={"passed": result["pass"], **details} if isinstance(result.get("pass"), bool) else details or None,
     )
 
 
 def _judgements(body: JSONObject) -> Iterator[RecordedJudgement]:
-    grading = obj(body.get("gradingResult"))
+    grading = as_object(body.get("gradingResult"))
     success = body.get("success") if isinstance(body.get("success"), bool) else grading.get("pass")
     if isinstance(success, bool):
-        yield judgement("success", success, text=text(grading.get("reason")))
-    if (score := first(body, "score") if body.get("score") is not None else grading.get("score")) is not None:
+        yield judgement("success", success, text=as_text(grading.get("reason")))
+    if (score := first_member(body, "score") if body.get("score") is not None else grading.get("score")) is not None:
         yield judgement("score", score)
-    for name, value in (obj(body.get("namedScores")) or obj(grading.get("namedScores"))).items():
+    for name, value in (as_object(body.get("namedScores")) or as_object(grading.get("namedScores"))).items():
         yield judgement(name, value)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus
@@ -15,7 +16,7 @@ from traces.importers.common.run_builder import RunFacts, app_name, build_run
 from traces.importers.common.times import parse_time
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, obj, require_list, require_object, text
+from traces.importers.files.json_reader import require_list, require_object
 from traces.importers.files.source import Source
 
 FORMAT: Final = "tau-bench"
@@ -49,7 +50,7 @@ def is_result(value: JSONValue) -> bool:
     """Return True if `value` is a trial, a list of trials, or an evaluation with simulations."""
     if isinstance(value, list):
         return bool(value) and is_result(value[0])
-    body = obj(value)
+    body = as_object(value)
     if {"task_id", "traj"} <= body.keys():
         return True
     return isinstance(body.get("simulations"), list) and not body.keys().isdisjoint({"tasks", "info"})
@@ -65,15 +66,15 @@ def _trials(value: JSONValue, location: str) -> Iterator[Callable[[], _Trial]]:
     if "traj" in body:
         yield partial(_trial, body, location)
         return
-    info = obj(body.get("info"))
-    tasks = {text(obj(task).get("id")): task for task in items(body.get("tasks"))}
+    info = as_object(body.get("info"))
+    tasks = {as_text(as_object(task).get("id")): task for task in as_list(body.get("tasks"))}
     for index, item in enumerate(require_list(body.get("simulations"), f"{location}/simulations")):
         trial_location = f"{location}/simulations/{index}"
         yield partial(_simulation, item, info, tasks, trial_location)
 
 
 def _trial(body: JSONObject, location: str) -> _Trial:
-    task, trial = text(body.get("task_id")), text(body.get("trial"))
+    task, trial = as_text(body.get("task_id")), as_text(body.get("trial"))
     return _Trial(
         body=body,
         messages=require_list(body.get("traj"), f"{location}/traj"),
@@ -87,24 +88,24 @@ def _trial(body: JSONObject, location: str) -> _Trial:
 
 def _simulation(value: JSONValue, info: JSONObject, tasks: dict[str, JSONValue], location: str) -> _Trial:
     body = require_object(value, location)
-    agent, environment = obj(info.get("agent_info")), obj(info.get("environment_info"))
-    model, task = text(agent.get("llm")), text(body.get("task_id"))
+    agent, environment = as_object(info.get("agent_info")), as_object(info.get("environment_info"))
+    model, task = as_text(agent.get("llm")), as_text(body.get("task_id"))
     messages: list[JSONValue] = []
     for message in require_list(body.get("messages") or [], f"{location}/messages"):
-        tool_messages = obj(message).get("tool_messages")
-        messages += items(tool_messages) if isinstance(tool_messages, list) else [message]
+        tool_messages = as_object(message).get("tool_messages")
+        messages += as_list(tool_messages) if isinstance(tool_messages, list) else [message]
     return _Trial(
         body=body,
         messages=messages,
         setting=TranscriptSettings(
             model=model.rsplit("/", 1)[-1],
             provider=normalize_provider(model.split("/", 1)[0] if "/" in model else "", model),
-            parameters=normalize_parameters(obj(agent.get("llm_args"))),
+            parameters=normalize_parameters(as_object(agent.get("llm_args"))),
         ),
         metadata={name: body[name] for name in _METADATA if body.get(name) is not None}
-        | {"task": tasks.get(task), "policy": first(environment, "policy"), "user": info.get("user_info")},
-        domain=text(environment.get("domain_name")),
-        identity=text(body.get("id")) or f"{task}/{text(body.get('trial'))}-{content_id(body, location)}",
+        | {"task": tasks.get(task), "policy": first_member(environment, "policy"), "user": info.get("user_info")},
+        domain=as_text(environment.get("domain_name")),
+        identity=as_text(body.get("id")) or f"{task}/{as_text(body.get('trial'))}-{content_id(body, location)}",
         location=location,
     )
 
@@ -116,9 +117,9 @@ def _run(trial: _Trial) -> RecordedRun:
         for index, message in enumerate(trial.messages)
     ]
     steps = transcripts.build_steps(messages, trial.setting)
-    if error := text(obj(body.get("info")).get("error")):
+    if error := as_text(as_object(body.get("info")).get("error")):
         steps[0] = _with_error(steps[0], error)
-    task = text(body.get("task_id"))
+    task = as_text(body.get("task_id"))
     facts: JSONObject = {"task_id": body.get("task_id"), "trial": body.get("trial")}
     return build_run(
         RunFacts(
@@ -126,7 +127,7 @@ def _run(trial: _Trial) -> RecordedRun:
             app=app_name(trial.domain) or FORMAT,
             format=FORMAT,
             name=f"task {task}",
-            tags=[f"task:{task}", f"trial:{text(body.get('trial'))}"],
+            tags=[f"task:{task}", f"trial:{as_text(body.get('trial'))}"],
             metadata={**facts, **trial.metadata},
             started_at=parse_time(body.get("start_time"), trial.location),
             ended_at=parse_time(body.get("end_time"), trial.location),

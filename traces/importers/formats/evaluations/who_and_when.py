@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from traces.core.json_access import as_object, as_text, first_member
 from traces.core.json_types import JSONObject
 from traces.core.recorded_run import RecordedJudgement, RecordedRun
 from traces.core.vocabulary import JudgementKind
@@ -11,7 +12,7 @@ from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import judgement
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.speakers import Team, Utterance, Voice, build_steps, classify_speaker, join_lines
-from traces.importers.files.json_reader import first, obj, require_list, text
+from traces.importers.files.json_reader import require_list
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
 
@@ -36,17 +37,19 @@ def _is_annotated(body: JSONObject) -> bool:
 
 
 def _run(body: JSONObject, location: str) -> RecordedRun:
-    history = [obj(message) for message in require_list(body.get("history"), f"{location}/history")]
-    prompts = {name: text(prompt) for name, prompt in obj(body.get("system_prompt")).items()}
-    model = text(first(body, "model", "llm_name"))
+    history = [as_object(message) for message in require_list(body.get("history"), f"{location}/history")]
+    prompts = {name: as_text(prompt) for name, prompt in as_object(body.get("system_prompt")).items()}
+    model = as_text(first_member(body, "model", "llm_name"))
     utterances = [_utterance(message, f"{location}/history/{index}") for index, message in enumerate(history)]
     team = Team(
         name="team",
         models={utterance.speaker: model for utterance in utterances} if model else {},
         instructions=prompts,
-        task=text(body.get("question")) if not any(utterance.voice is Voice.USER for utterance in utterances) else "",
+        task=as_text(body.get("question"))
+        if not any(utterance.voice is Voice.USER for utterance in utterances)
+        else "",
     )
-    question = text(first(body, "question_ID", "question_id", "id"))
+    question = as_text(first_member(body, "question_ID", "question_id", "id"))
     # Both parts of the data set use questions of the same benchmark.
     external_id = "-".join(part for part in (question, content_id([*history], location)) if part)
     return build_run(
@@ -54,7 +57,7 @@ def _run(body: JSONObject, location: str) -> RecordedRun:
             external_id=external_id,
             app=FORMAT,
             format=FORMAT,
-            name=text(body.get("question")),
+            name=as_text(body.get("question")),
             metadata={key: value for key, value in body.items() if key not in _NOT_METADATA},
             tags=[f"task:{question}"] if question else [],
             judgements=_judgements(body),
@@ -66,7 +69,7 @@ def _run(body: JSONObject, location: str) -> RecordedRun:
 
 def _utterance(message: JSONObject, location: str) -> Utterance:
     """Convert a message; the hand-crafted part names the speaker in `role`, with a remark in parentheses."""
-    role, name = text(message.get("role")), text(message.get("name"))
+    role, name = as_text(message.get("role")), as_text(message.get("name"))
     label = name or role
     speaker = name or _REMARK.sub("", role)
     content = join_lines(message.get("content"))
@@ -83,11 +86,11 @@ def _utterance(message: JSONObject, location: str) -> Utterance:
 
 
 def _judgements(body: JSONObject) -> Iterator[RecordedJudgement]:
-    verdict = first(body, "is_correct", "is_corrected")
+    verdict = first_member(body, "is_correct", "is_corrected")
     if isinstance(verdict, bool):
         yield judgement("is_correct", verdict)
-    agent, reason = text(body.get("mistake_agent")), text(body.get("mistake_reason"))
-    number = text(body.get("mistake_step")).strip()
+    agent, reason = as_text(body.get("mistake_agent")), as_text(body.get("mistake_reason"))
+    number = as_text(body.get("mistake_step")).strip()
     if agent or number:
         step = f"msg-{int(number) + 1}" if number.isascii() and number.isdigit() and len(number) < 7 else None
         comment = ": ".join(part for part in (agent, reason) if part)

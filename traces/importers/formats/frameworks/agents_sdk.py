@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
-from traces.importers.common.messages import as_text
+from traces.importers.common.messages import result_text
 from traces.importers.common.model_calls import (
     Answer,
     model_input,
@@ -27,7 +28,7 @@ from traces.importers.common.run_builder import (
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import Span, parse_span
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, obj, require_object, text
+from traces.importers.files.json_reader import require_object
 from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.chats.openai_items import (
     is_response_output,
@@ -52,9 +53,9 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     traces: dict[str, _Trace] = {}
     for item in parse_records(sources, _read):
         if item.get("object") == "trace":
-            traces.setdefault(text(item.get("id")), _Trace()).facts |= item
+            traces.setdefault(as_text(item.get("id")), _Trace()).facts |= item
         else:
-            traces.setdefault(text(item.get("trace_id")), _Trace()).spans[text(item.get("id"))] = item
+            traces.setdefault(as_text(item.get("trace_id")), _Trace()).spans[as_text(item.get("id"))] = item
     for trace_id, trace in traces.items():
         if trace.spans:
             yield _run(trace_id, trace)
@@ -67,7 +68,7 @@ def is_export(value: JSONValue) -> bool:
     """Return True if `value` is a trace, a span, or contains some."""
     if isinstance(value, list):
         return bool(value) and is_export(value[0])
-    body = obj(value)
+    body = as_object(value)
     if body.get("object") == "trace.span":
         return "span_data" in body
     if body.get("object") == "trace":
@@ -83,19 +84,19 @@ def _read(value: JSONValue, location: str) -> Iterator[JSONObject]:
         return
     body = require_object(value, location)
     if body.get("object") == "trace.span":
-        if not text(body.get("id")) or not text(body.get("trace_id")):
+        if not as_text(body.get("id")) or not as_text(body.get("trace_id")):
             raise BadFile("a span needs `id` and `trace_id`", location)
         _step(body, location)
         yield body
         return
     if body.get("object") == "trace":
-        if not text(body.get("id")):
+        if not as_text(body.get("id")):
             raise BadFile("a trace without an id", f"{location}/id")
         yield {key: item for key, item in body.items() if key not in _HOLDERS}
     elif not is_export(body):
         raise BadFile("not a trace or span of the Agents SDK", location)
     for name in _HOLDERS:
-        for index, item in enumerate(items(body.get(name))):
+        for index, item in enumerate(as_list(body.get(name))):
             yield from _read(item, f"{location}/{name}/{index}")
 
 
@@ -103,7 +104,7 @@ def _run(trace_id: str, trace: _Trace) -> RecordedRun:
     location = f"trace {trace_id}"
     steps = sort_causally([_step(span, f"span {key}") for key, span in trace.spans.items()], location=location)
     facts = trace.facts
-    workflow = text(facts.get("workflow_name"))
+    workflow = as_text(facts.get("workflow_name"))
     return build_run(
         RunFacts(
             external_id=trace_id,
@@ -118,21 +119,21 @@ def _run(trace_id: str, trace: _Trace) -> RecordedRun:
 
 
 def _step(span: JSONObject, location: str) -> RecordedStep:
-    data = obj(span.get("span_data"))
+    data = as_object(span.get("span_data"))
     times = parse_span(span.get("started_at"), span.get("ended_at"), location)
-    facts = _facts(data, text(span.get("id")), times, location)
+    facts = _facts(data, as_text(span.get("id")), times, location)
     error = span.get("error")
     attributes = {key: item for key, item in data.items() if key not in _DATA_FIELDS and item not in (None, "", [], {})}
-    if address := obj(data.get("model_config")).get("base_url"):
+    if address := as_object(data.get("model_config")).get("base_url"):
         attributes["base_url"] = address
-    details = obj(error).get("data")
+    details = as_object(error).get("data")
     return build_step(
         SpanFacts(
             **{name: getattr(facts, name) for name in SpanFacts.__slots__}
             | {
-                "parent": text(span.get("parent_id")) or None,
+                "parent": as_text(span.get("parent_id")) or None,
                 "failed": bool(error),
-                "error": (text(obj(error).get("message")) or as_text(error)) if error else "",
+                "error": (as_text(as_object(error).get("message")) or result_text(error)) if error else "",
                 "is_open": bool(span.get("started_at")) and not span.get("ended_at"),
                 "attributes": {**attributes, **({"error_data": details} if details else {})},
             }
@@ -142,7 +143,7 @@ def _step(span: JSONObject, location: str) -> RecordedStep:
 
 def _facts(data: JSONObject, key: str, times: Span, location: str) -> SpanFacts:
     """Return the facts specific to the type of a span."""
-    kind, name = text(data.get("type")), text(data.get("name"))
+    kind, name = as_text(data.get("type")), as_text(data.get("name"))
     match kind:
         case "generation" | "response" | "transcription" | "speech":
             return _model(data, key, times, location)
@@ -156,31 +157,31 @@ def _facts(data: JSONObject, key: str, times: Span, location: str) -> SpanFacts:
                 data.get("result"),
             )
         case "handoff":
-            type, name = StepType.PLANNER, f"handoff to {text(data.get('to_agent'))}"
+            type, name = StepType.PLANNER, f"handoff to {as_text(data.get('to_agent'))}"
             arguments, result = {"from_agent": data.get("from_agent")}, {"to_agent": data.get("to_agent")}
         case "guardrail":
             type, arguments, result = StepType.SAFETY, None, {"triggered": data.get("triggered")}
         case "agent" | "speech_group":
             type, arguments, result = StepType.AGENT, data.get("input"), data.get("output")
         case _:
-            name = _custom_name(name, obj(data.get("data")))
+            name = _custom_name(name, as_object(data.get("data")))
             type, arguments, result = container_type("" if name.startswith("turn") else name), None, None
     return SpanFacts(key=key, name=name or kind or "span", type=type, times=times, input=arguments, output=result)
 
 
 def _custom_name(name: str, data: JSONObject) -> str:
     """Return the name of a custom span, which the SDK also uses for its tasks and turns."""
-    match text(data.get("sdk_span_type")):
+    match as_text(data.get("sdk_span_type")):
         case "turn":
-            return f"turn {text(data.get('turn'))}"
+            return f"turn {as_text(data.get('turn'))}"
         case "task":
-            return text(data.get("name")) or name
+            return as_text(data.get("name")) or name
         case _:
             return name
 
 
 def _model(data: JSONObject, key: str, times: Span, location: str) -> SpanFacts:
-    response = obj(data.get("response"))
+    response = as_object(data.get("response"))
     input_value = data.get("input")
     if response:
         answer = normalize_response(response)
@@ -189,13 +190,15 @@ def _model(data: JSONObject, key: str, times: Span, location: str) -> SpanFacts:
         answer = _answer(data)
         messages = normalize_items(_input_value(input_value))
         request = model_input(messages, [], normalize_parameters(_config(data))) if messages else None
-    model = text(first(data, "model")) or answer.model
+    model = as_text(first_member(data, "model")) or answer.model
     usage = (
-        normalize_usage(obj(data.get("usage")), f"{location}/span_data/usage") if data.get("usage") else answer.usage
+        normalize_usage(as_object(data.get("usage")), f"{location}/span_data/usage")
+        if data.get("usage")
+        else answer.usage
     )
     return SpanFacts(
         key=key,
-        name=model or text(data.get("type")),
+        name=model or as_text(data.get("type")),
         type=StepType.MODEL,
         times=times,
         request=request,
@@ -216,7 +219,7 @@ def _answer(data: JSONObject) -> Answer:
 
 def _input_value(value: JSONValue) -> JSONValue:
     """Return the input: messages, a text, or an audio block for encoded audio."""
-    audio = obj(value)
+    audio = as_object(value)
     if audio.keys() == {"data", "format"}:
         return (
             {"role": "user", "content": [{"type": "input_audio", "input_audio": dict(audio)}]}
@@ -227,4 +230,4 @@ def _input_value(value: JSONValue) -> JSONValue:
 
 
 def _config(data: JSONObject) -> JSONObject:
-    return {key: value for key, value in obj(data.get("model_config")).items() if key != "base_url"}
+    return {key: value for key, value in as_object(data.get("model_config")).items() if key != "base_url"}

@@ -9,6 +9,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.importers.common.identity import content_id
@@ -17,7 +18,6 @@ from traces.importers.common.model_calls import normalize_usage
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.speakers import Result, Team, Utterance, Voice, build_steps, classify_speaker, join_lines
 from traces.importers.common.times import parse_time
-from traces.importers.files.json_reader import first, items, obj, text
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
 from traces.importers.formats.frameworks.autogen_events import TYPES, build_utterances
@@ -68,18 +68,18 @@ _Chat = tuple[str, JSONObject, list[JSONObject]]
 def _chats(value: JSONValue) -> list[_Chat]:
     """Return the name, the surrounding object and the messages of each conversation in a document."""
     if isinstance(value, list):
-        messages = [obj(message) for message in value]
+        messages = [as_object(message) for message in value]
         if _has_named_speakers(messages) or _is_events(messages):
             return [("", {}, messages)]
         return [chat for item in messages for chat in _chats(item)]
-    body = obj(value)
+    body = as_object(value)
     for name in _LISTS:
-        messages = [obj(message) for message in items(body.get(name))]
+        messages = [as_object(message) for message in as_list(body.get(name))]
         if _has_named_speakers(messages) or _is_events(messages):
             return [("", body, messages)]
     if isinstance(body.get("agent_states"), dict):
         return _threads(body)
-    peers = {name: [obj(message) for message in items(chat)] for name, chat in body.items()}
+    peers = {name: [as_object(message) for message in as_list(chat)] for name, chat in body.items()}
     if (
         peers
         and peers.keys().isdisjoint(_LISTS)
@@ -93,13 +93,14 @@ def _chats(value: JSONValue) -> list[_Chat]:
 def _threads(body: JSONObject) -> list[_Chat]:
     """Return the message thread of a saved team, or the context of each agent if there is none."""
     states = {
-        name: obj(obj(state).get("agent_state")) or obj(state) for name, state in obj(body["agent_states"]).items()
+        name: as_object(as_object(state).get("agent_state")) or as_object(state)
+        for name, state in as_object(body["agent_states"]).items()
     }
-    threads = [[obj(message) for message in items(state.get("message_thread"))] for state in states.values()]
+    threads = [[as_object(message) for message in as_list(state.get("message_thread"))] for state in states.values()]
     if any(threads):
         return [("", body, max(threads, key=len))]
     contexts = {
-        name: [obj(message) for message in items(obj(state.get("llm_context")).get("messages"))]
+        name: [as_object(message) for message in as_list(as_object(state.get("llm_context")).get("messages"))]
         for name, state in states.items()
     }
     return [
@@ -118,14 +119,16 @@ def _is_peer_chat(messages: list[JSONObject]) -> bool:
 def _has_named_speakers(messages: list[JSONObject]) -> bool:
     """Return True if the messages name several speakers."""
     chat_messages = [
-        message for message in messages if text(message.get("role")) in {"user", "assistant"} and "content" in message
+        message
+        for message in messages
+        if as_text(message.get("role")) in {"user", "assistant"} and "content" in message
     ]
-    names = {text(message.get("name")) for message in chat_messages if message.get("name")}
+    names = {as_text(message.get("name")) for message in chat_messages if message.get("name")}
     return len(names) > 1 or (bool(names) and any("tool_responses" in message for message in messages))
 
 
 def _is_events(messages: list[JSONObject]) -> bool:
-    events = [message for message in messages if "source" in message and text(message.get("type")) in TYPES]
+    events = [message for message in messages if "source" in message and as_text(message.get("type")) in TYPES]
     return bool(events) and not any("specversion" in event for event in events)
 
 
@@ -134,15 +137,15 @@ def _run(body: JSONObject, messages: list[JSONObject], name: str, location: str)
         utterances = build_utterances(messages, location)
     else:
         utterances = [_utterance(message, f"{location}/{index}") for index, message in enumerate(messages)]
-    correct = obj(body.get("other_data")).get("correct")
-    model_usage = obj(obj(body.get("cost")).get("usage_including_cached_inference"))
+    correct = as_object(body.get("other_data")).get("correct")
+    model_usage = as_object(as_object(body.get("cost")).get("usage_including_cached_inference"))
     used_models = [key for key, value in model_usage.items() if isinstance(value, dict)]
-    only_model = used_models[0] if len(used_models) == 1 else text(first(body, "llm_name", "model"))
+    only_model = used_models[0] if len(used_models) == 1 else as_text(first_member(body, "llm_name", "model"))
     models = {**({utterance.speaker: only_model for utterance in utterances} if only_model else {}), **_models(body)}
-    body_id = text(first(body, *_IDS))
+    body_id = as_text(first_member(body, *_IDS))
     team = Team(name=name or "team", models=models, instructions=_instructions(body), task=_task(body, utterances))
     steps = build_steps(utterances, team)
-    steps[0] = _with_totals(steps[0], [obj(model_usage[model]) for model in used_models], f"{location}/cost")
+    steps[0] = _with_totals(steps[0], [as_object(model_usage[model]) for model in used_models], f"{location}/cost")
     # The id of a chat is a counter within one program, and peers share the surrounding object.
     external_id = "-".join(part for part in (body_id or FORMAT, name, content_id([*messages], location)) if part)
     return build_run(
@@ -172,19 +175,21 @@ def _with_totals(root: RecordedStep, model_usage: list[JSONObject], location: st
 def _models(body: JSONObject) -> dict[str, str]:
     """Return the model of each agent whose settings are in the dump."""
     models: dict[str, str] = {}
-    for agent in (obj(value) for value in items(body.get("agents"))):
-        config = obj(agent.get("llm_config"))
-        settings = [config, *(obj(entry) for entry in items(config.get("config_list"))), agent]
-        model = next((text(entry.get("model")) for entry in settings if entry.get("model")), "")
+    for agent in (as_object(value) for value in as_list(body.get("agents"))):
+        config = as_object(agent.get("llm_config"))
+        settings = [config, *(as_object(entry) for entry in as_list(config.get("config_list"))), agent]
+        model = next((as_text(entry.get("model")) for entry in settings if entry.get("model")), "")
         if model:
-            models[text(agent.get("name"))] = model
+            models[as_text(agent.get("name"))] = model
     return models
 
 
 def _instructions(body: JSONObject) -> dict[str, str]:
-    agents = [obj(agent) for agent in items(body.get("agents"))]
+    agents = [as_object(agent) for agent in as_list(body.get("agents"))]
     return {
-        text(agent.get("name")): text(agent.get("system_message")) for agent in agents if agent.get("system_message")
+        as_text(agent.get("name")): as_text(agent.get("system_message"))
+        for agent in agents
+        if agent.get("system_message")
     }
 
 
@@ -192,17 +197,17 @@ def _task(body: JSONObject, utterances: list[Utterance]) -> str:
     """Return the task; empty if a user message has it."""
     if any(utterance.voice is Voice.USER for utterance in utterances):
         return ""
-    return text(join_lines(first(body, "problem_statement", "task", "question")))
+    return as_text(join_lines(first_member(body, "problem_statement", "task", "question")))
 
 
 def _utterance(message: JSONObject, location: str) -> Utterance:
-    role = text(message.get("role"))
-    speaker = text(message.get("name")) or role
+    role = as_text(message.get("role"))
+    speaker = as_text(message.get("name")) or role
     content = join_lines(message.get("content"))
     results = list(_results(message, role))
-    calls = [*items(message.get("tool_calls"))]
+    calls = [*as_list(message.get("tool_calls"))]
     if isinstance(message.get("function_call"), dict):
-        function_call = obj(message["function_call"])
+        function_call = as_object(message["function_call"])
         # The result names the function instead of a call id.
         calls.append({"id": function_call.get("name"), "function": function_call})
     voice = classify_speaker(speaker, content)
@@ -210,17 +215,17 @@ def _utterance(message: JSONObject, location: str) -> Utterance:
         voice = Voice.AGENT
     elif results or role == "system":
         voice = Voice.CONTEXT
-    usage = normalize_usage(obj(message.get("usage")), f"{location}/usage")
+    usage = normalize_usage(as_object(message.get("usage")), f"{location}/usage")
     return Utterance(
         speaker=speaker,
         content=content,
         location=location,
         voice=voice,
-        at=parse_time(first(message, "timestamp", "created_at"), location),
+        at=parse_time(first_member(message, "timestamp", "created_at"), location),
         calls=tuple(calls),
         results=tuple(results),
         usage=usage,
-        model=text(message.get("model")),
+        model=as_text(message.get("model")),
         attributes={
             key: value for key, value in message.items() if key not in _MAPPED_FIELDS and value not in (None, "", [])
         },
@@ -228,9 +233,9 @@ def _utterance(message: JSONObject, location: str) -> Utterance:
 
 
 def _results(message: JSONObject, role: str) -> Iterator[Result]:
-    for response in (obj(value) for value in items(message.get("tool_responses"))):
+    for response in (as_object(value) for value in as_list(message.get("tool_responses"))):
         content = response.get("content")
         error = content if isinstance(content, str) and content.startswith("Error:") else ""
-        yield Result(call_id=text(response.get("tool_call_id")), content=content, error=error)
-    if not items(message.get("tool_responses")) and role in {"tool", "function"}:
-        yield Result(call_id=text(first(message, "tool_call_id", "name")), content=message.get("content"))
+        yield Result(call_id=as_text(response.get("tool_call_id")), content=content, error=error)
+    if not as_list(message.get("tool_responses")) and role in {"tool", "function"}:
+        yield Result(call_id=as_text(first_member(message, "tool_call_id", "name")), content=message.get("content"))

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.model_calls import normalize_usage
 from traces.importers.common.speakers import Result, Utterance, Voice, classify_speaker
 from traces.importers.common.times import parse_time
-from traces.importers.files.json_reader import first, items, obj, text
 
 _MESSAGE_TYPES: Final = frozenset(
     {
@@ -45,22 +45,22 @@ def build_utterances(messages: Sequence[JSONObject], location: str) -> list[Utte
     utterances: list[Utterance] = []
     thoughts: dict[str, list[JSONValue]] = {}
     for index, message in enumerate(messages):
-        source = text(first(message, "source", "agent"))
+        source = as_text(first_member(message, "source", "agent"))
         if message.get("type") == _THOUGHT:
-            thoughts.setdefault(source, []).append({"type": "thinking", "thinking": text(message.get("content"))})
+            thoughts.setdefault(source, []).append({"type": "thinking", "thinking": as_text(message.get("content"))})
             continue
         utterances.append(_utterance(message, thoughts.pop(source, []), f"{location}/{index}"))
     return utterances
 
 
 def _utterance(message: JSONObject, thoughts: list[JSONValue], location: str) -> Utterance:
-    kind, content = text(message.get("type")), message.get("content")
-    speaker = text(first(message, "source", "agent"))
-    calls = [obj(call) for call in items(content) if "arguments" in obj(call)] if _may_call(kind) else []
-    results = _results(items(content)) if kind in _RESULTS else ()
+    kind, content = as_text(message.get("type")), message.get("content")
+    speaker = as_text(first_member(message, "source", "agent"))
+    calls = [as_object(call) for call in as_list(content) if "arguments" in as_object(call)] if _may_call(kind) else []
+    results = _results(as_list(content)) if kind in _RESULTS else ()
     if isinstance(message.get("thought"), str) and message["thought"]:
         thoughts = [*thoughts, {"type": "thinking", "thinking": message["thought"]}]
-    usage = obj(message.get("models_usage"))
+    usage = as_object(message.get("models_usage"))
     visible_content = None if calls or results or kind in _NO_CONTENT else _content_blocks(content)
     return Utterance(
         speaker=speaker,
@@ -97,12 +97,12 @@ def _voice(kind: str, speaker: str, content: JSONValue, calls: bool) -> Voice:
 
 
 def _results(result_values: list[JSONValue]) -> tuple[Result, ...]:
-    results = [obj(value) for value in result_values]
+    results = [as_object(value) for value in result_values]
     return tuple(
         Result(
-            call_id=text(result.get("call_id")),
+            call_id=as_text(result.get("call_id")),
             content=result.get("content"),
-            error=(text(result.get("content")) or "error") if result.get("is_error") is True else "",
+            error=(as_text(result.get("content")) or "error") if result.get("is_error") is True else "",
         )
         for result in results
     )

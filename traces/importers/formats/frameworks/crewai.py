@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
@@ -20,7 +21,6 @@ from traces.importers.common.times import parse_time
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
 from traces.importers.files.file_opener import decode_text
-from traces.importers.files.json_reader import first, items, obj, text
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
 from traces.importers.formats.frameworks import crewai_events
@@ -38,7 +38,7 @@ def sniff(sample: Sample) -> float:
     objects = sample.objects
     if any(_is_entry(body) or _is_output(body) for body in objects):
         return 1.0
-    event_lists = [obj(event) for body in objects for event in items(body.get("events"))[:20]]
+    event_lists = [as_object(event) for body in objects for event in as_list(body.get("events"))[:20]]
     if crewai_events.are_events([*objects, *event_lists]):
         return 1.0
     return 1.0 if not sample.values and _is_text(sample.head[:4_000]) else 0.0
@@ -51,7 +51,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
         return
     records = [(record.value, record.location) for record in source.records()]
     objects = [
-        (obj(item), f"{location}/{index}" if isinstance(value, list) else location)
+        (as_object(item), f"{location}/{index}" if isinstance(value, list) else location)
         for value, location in records
         for index, item in enumerate(value if isinstance(value, list) else [value])
     ]
@@ -62,19 +62,21 @@ def parse(source: Source) -> Iterator[RecordedRun]:
         yield from _log_runs([body for body, _ in objects], records[0][1])
     else:
         events = [
-            event for body, _ in objects for event in ([obj(value) for value in items(body.get("events"))] or [body])
+            event
+            for body, _ in objects
+            for event in ([as_object(value) for value in as_list(body.get("events"))] or [body])
         ]
         yield from crewai_events.build_runs(events, FORMAT)
 
 
 def _is_entry(body: JSONObject) -> bool:
     """Return True for an entry of a task log."""
-    return {"timestamp", "agent", "status"} <= body.keys() and text(body["status"]) in _STATES and "task" in body
+    return {"timestamp", "agent", "status"} <= body.keys() and as_text(body["status"]) in _STATES and "task" in body
 
 
 def _is_output(body: JSONObject) -> bool:
     """Return True for the output of a crew."""
-    return "raw" in body and bool(items(body.get("tasks_output")))
+    return "raw" in body and bool(as_list(body.get("tasks_output")))
 
 
 def _is_text(data: bytes) -> bool:
@@ -159,18 +161,18 @@ def _log_step(task: _LoggedTask, key: str, location: str) -> RecordedStep:
         output = end.get("task")
     is_failure = end.get("status") == "failed"
     request = start.get("task") if start else None if end.get("output") is None else end.get("task")
-    task_name = text(first(start, "task_name") or first(end, "task_name"))
+    task_name = as_text(first_member(start, "task_name") or first_member(end, "task_name"))
     return RecordedStep(
         key=key,
         type=StepType.AGENT,
-        name=text(first(start, "agent") or first(end, "agent")).strip() or "agent",
+        name=as_text(first_member(start, "agent") or first_member(end, "agent")).strip() or "agent",
         parent=_ROOT,
         status=StepStatus.ERROR if is_failure else StepStatus.OK if task.end is not None else StepStatus.PARTIAL,
         started_at=_time(start, location),
         ended_at=_time(end, location),
         input={"task": request} if request else None,
         output={"text": output} if output is not None and not is_failure else None,
-        error=(text(output) or "failed") if is_failure else "",
+        error=(as_text(output) or "failed") if is_failure else "",
         attributes={"task_name": task_name} if task_name not in {"", "None"} else {},
     )
 
@@ -197,41 +199,41 @@ def _crew(steps: list[RecordedStep], totals: JSONObject | None = None, location:
         tokens_out=parse_token_count(token_totals.get("completion_tokens"), location),
         tokens_cached=parse_token_count(token_totals.get("cached_prompt_tokens"), location),
     )
-    return transcripts.replace_output([root, *steps], text(obj(output).get("text")))
+    return transcripts.replace_output([root, *steps], as_text(as_object(output).get("text")))
 
 
 def _output_run(body: JSONObject, location: str) -> RecordedRun:
-    tasks = [obj(task) for task in items(body["tasks_output"])]
+    tasks = [as_object(task) for task in as_list(body["tasks_output"])]
     steps = [
         step
         for number, task in enumerate(tasks, 1)
         for step in _task_steps(task, f"task-{number}", f"{location}/tasks_output/{number - 1}")
     ]
-    totals = obj(body.get("token_usage"))
+    totals = as_object(body.get("token_usage"))
     crew = _crew(steps, totals, f"{location}/token_usage")
     return build_run(
         RunFacts(
-            external_id=text(first(body, "kickoff_id", "id")) or f"{FORMAT}-{content_id(body, location)}",
+            external_id=as_text(first_member(body, "kickoff_id", "id")) or f"{FORMAT}-{content_id(body, location)}",
             app=FORMAT,
             format=FORMAT,
             metadata={"token_usage": totals, "json_dict": body.get("json_dict")},
         ),
-        transcripts.replace_output(crew, text(body.get("raw"))),
+        transcripts.replace_output(crew, as_text(body.get("raw"))),
         location=location,
     )
 
 
 def _task_steps(task: JSONObject, key: str, location: str) -> Iterator[RecordedStep]:
     """Yield the agent step of a task and the steps of its recorded messages."""
-    request = text(task.get("description"))
+    request = as_text(task.get("description"))
     other_fields: JSONObject = {
         name: value for name, value in task.items() if name not in _MAPPED_FIELDS and value not in (None, "", {}, [])
     }
-    name = text(task.get("name"))
+    name = as_text(task.get("name"))
     yield RecordedStep(
         key=key,
         type=StepType.AGENT,
-        name=text(task.get("agent")).strip() or "agent",
+        name=as_text(task.get("agent")).strip() or "agent",
         parent=_ROOT,
         input={"task": request} if request else None,
         output={"text": task.get("raw")},
@@ -239,7 +241,7 @@ def _task_steps(task: JSONObject, key: str, location: str) -> Iterator[RecordedS
     )
     messages = [
         TranscriptMessage(value=message, location=f"{location}/messages/{index}")
-        for index, message in enumerate(items(task.get("messages")))
+        for index, message in enumerate(as_list(task.get("messages")))
     ]
     for step in transcripts.build_steps(messages, TranscriptSettings())[1:] if messages else []:
         if step.type is not StepType.OUTPUT:

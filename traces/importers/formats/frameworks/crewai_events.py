@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
@@ -18,7 +19,7 @@ from traces.importers.common.messages import normalize_messages, normalize_tools
 from traces.importers.common.model_calls import model_input, normalize_answer, normalize_provider, normalize_usage
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.times import parse_time
-from traces.importers.files.json_reader import first, items, obj, parse_embedded, text
+from traces.importers.files.json_reader import parse_embedded
 
 _PHASE: Final = re.compile(r"(\w+?)_(started|completed|finished|failed|error)")
 _TYPES: Final = {
@@ -95,7 +96,7 @@ def build_runs(events: Sequence[JSONObject], format: str) -> Iterator[RecordedRu
     """Yield one run per execution id, or per kick-off if the events lack the id."""
     executions: dict[str, list[_Execution]] = {}
     for index, event in enumerate(events):
-        runs = executions.setdefault(text(event.get("execution_id")), [_Execution()])
+        runs = executions.setdefault(as_text(event.get("execution_id")), [_Execution()])
         if _begins_run(event) and runs[-1].steps and not runs[-1].open_steps:
             runs.append(_Execution())
         _add_event(runs[-1], event, f"/{index}")
@@ -112,7 +113,7 @@ def _run(execution: _Execution, execution_id: str, format: str) -> RecordedRun:
 
 
 def _scope(event: JSONObject) -> tuple[str, str]:
-    match = _PHASE.fullmatch(text(event.get("type")))
+    match = _PHASE.fullmatch(as_text(event.get("type")))
     return (match[1], match[2]) if match else ("", "")
 
 
@@ -123,7 +124,7 @@ def _begins_run(event: JSONObject) -> bool:
 
 def _data(event: JSONObject) -> JSONObject:
     """Return all fields of an event, whose nesting depends on the exporter."""
-    return {**event, **obj(first(event, "event_data", "data"))}
+    return {**event, **as_object(first_member(event, "event_data", "data"))}
 
 
 def _add_event(execution: _Execution, event: JSONObject, location: str) -> None:
@@ -146,7 +147,7 @@ def _add_event(execution: _Execution, event: JSONObject, location: str) -> None:
 def _begin(execution: _Execution, scope: str, data: JSONObject, at: datetime | None) -> None:
     kind = _TYPES[scope]
     parent = execution.steps[execution.open_steps[-1].index].key if execution.open_steps else None
-    model = text(data.get("model"))
+    model = as_text(data.get("model"))
     open_step = _OpenStep(scope=scope, identity=_identity(data), index=len(execution.steps))
     execution.open_steps.append(open_step)
     execution.by_identity.setdefault(open_step.key, []).append(open_step)
@@ -161,7 +162,7 @@ def _begin(execution: _Execution, scope: str, data: JSONObject, at: datetime | N
             input=_input(kind, data),
             model=model if kind is StepType.MODEL else "",
             provider=normalize_provider(None, model.rpartition("/")[2]) if kind is StepType.MODEL else "",
-            tool_name=text(data.get("tool_name")) if kind is StepType.TOOL else "",
+            tool_name=as_text(data.get("tool_name")) if kind is StepType.TOOL else "",
             attributes=_attributes(data),
         )
     )
@@ -194,14 +195,14 @@ def _may_end(open_step: _OpenStep, end_event: _OpenStep) -> bool:
 
 
 def _identity(data: JSONObject) -> dict[str, str]:
-    return {name: text(data[name]) for name in _IDENTITIES if data.get(name)}
+    return {name: as_text(data[name]) for name in _IDENTITIES if data.get(name)}
 
 
 def _complete(step: RecordedStep, data: JSONObject, phase: str, at: datetime | None, location: str) -> RecordedStep:
-    error = (text(data.get("error")) or phase) if phase in {"failed", "error"} else ""
+    error = (as_text(data.get("error")) or phase) if phase in {"failed", "error"} else ""
     answer = normalize_answer(data.get("response")) if step.type is StepType.MODEL else None
     output = answer.output if answer else _output(step.type, data)
-    usage = normalize_usage(obj(first(data, "usage", "token_usage")), f"{location}/usage")
+    usage = normalize_usage(as_object(first_member(data, "usage", "token_usage")), f"{location}/usage")
     input_value = _input(step.type, data) if step.input is None else step.input
     return replace(
         step,
@@ -219,16 +220,16 @@ def _complete(step: RecordedStep, data: JSONObject, phase: str, at: datetime | N
 
 def _name(scope: str, data: JSONObject, model: str) -> str:
     names = {
-        "crew_kickoff": first(data, "crew_name"),
-        "task": first(data, "task_name", "task_id"),
-        "agent_execution": first(data, "agent_role"),
-        "lite_agent_execution": first(data, "agent_role"),
-        "flow": first(data, "flow_name"),
-        "method_execution": first(data, "method_name"),
-        "tool_usage": first(data, "tool_name"),
+        "crew_kickoff": first_member(data, "crew_name"),
+        "task": first_member(data, "task_name", "task_id"),
+        "agent_execution": first_member(data, "agent_role"),
+        "lite_agent_execution": first_member(data, "agent_role"),
+        "flow": first_member(data, "flow_name"),
+        "method_execution": first_member(data, "method_name"),
+        "tool_usage": first_member(data, "tool_name"),
         "llm_call": model,
     }
-    return text(names.get(scope)).strip() or scope
+    return as_text(names.get(scope)).strip() or scope
 
 
 def _input(kind: StepType, data: JSONObject) -> JSONValue:
@@ -240,20 +241,20 @@ def _input(kind: StepType, data: JSONObject) -> JSONValue:
             return parse_embedded(data.get("tool_args"))
         case StepType.RETRIEVAL:
             return {"query": data["query"]} if data.get("query") else None
-    request = first(data, "task_prompt", "inputs", "task_description", "context")
+    request = first_member(data, "task_prompt", "inputs", "task_description", "context")
     return {"task": request} if isinstance(request, str) else request
 
 
 def _output(kind: StepType, data: JSONObject) -> JSONValue:
-    output = first(data, "output", "result", "results", "retrieved_knowledge")
+    output = first_member(data, "output", "result", "results", "retrieved_knowledge")
     if kind is StepType.RETRIEVAL:
-        documents = items(output) or ([output] if output else [])
+        documents = as_list(output) or ([output] if output else [])
         return {
             "documents": [document if isinstance(document, dict) else {"content": document} for document in documents]
         }
     if kind is StepType.TOOL or output is None:
         return output
-    content = text(obj(output).get("raw")) or output
+    content = as_text(as_object(output).get("raw")) or output
     return {"text": content} if isinstance(content, str) else content
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from traces.core.json_access import as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import HookEvent, StepType
@@ -13,7 +14,7 @@ from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import Span, parse_time
 from traces.importers.files import sqlite_file
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, obj, require_object, text
+from traces.importers.files.json_reader import require_object
 from traces.importers.files.source import Source
 
 FORMAT = "krabs"
@@ -72,20 +73,20 @@ def _events(source: Source) -> Iterator[tuple[str, _Event]]:
     """Yield the events of a file with their session ids."""
     try:
         for record, location in source.objects():
-            if text(record.get("event_type")) in _OTHER_EVENTS:
+            if as_text(record.get("event_type")) in _OTHER_EVENTS:
                 continue
             try:
                 event = _event(record, location)
             except BadFile as problem:
                 source.problems.append(problem)
             else:
-                yield text(record.get("session_id")) or event.agent or source.name, event
+                yield as_text(record.get("session_id")) or event.agent or source.name, event
     except BadFile as problem:
         source.problems.append(problem)
 
 
 def _event(record: JSONObject, location: str) -> _Event:
-    kind = text(record.get("event_type"))
+    kind = as_text(record.get("event_type"))
     if kind not in EVENT_TYPES:
         raise BadFile(f"{kind[:40]!r} is not an event of Krabs", f"{location}/event_type")
     time = parse_time(record.get("timestamp_ms"), f"{location}/timestamp_ms")
@@ -94,7 +95,7 @@ def _event(record: JSONObject, location: str) -> _Event:
     payload = require_object(record.get("payload"), f"{location}/payload")
     # Tagged with the event type, or flat.
     body = payload[kind] if isinstance(payload.get(kind), dict) else payload
-    return _Event(type=kind, time=time, agent=text(record.get("agent_id")), body=obj(body), location=location)
+    return _Event(type=kind, time=time, agent=as_text(record.get("agent_id")), body=as_object(body), location=location)
 
 
 def _run(session_id: str, events: list[_Event]) -> RecordedRun:
@@ -141,7 +142,7 @@ def _begin_step(session: _Session, event: _Event) -> None:
                 _OpenStep(key=f"turn-{len(session.turns) + 1}", type=StepType.TURN, start=event, parent=parent)
             )
         case _:
-            call_id = text(event.body.get("tool_use_id"))
+            call_id = as_text(event.body.get("tool_use_id"))
             parent = _enclosing_key(session.turns, event) or _enclosing_key(session.agents, event)
             key = f"{call_id or 'tool'}-{len(session.tools) + 1}" if _is_key_in_use(session.tools, call_id) else call_id
             session.tools.append(_OpenStep(key=key, type=StepType.TOOL, start=event, parent=parent))
@@ -173,7 +174,7 @@ def _end_step(session: _Session, event: _Event) -> None:
         open_step.end = event
     elif event.type.startswith("post_tool_use"):
         # The line with its start is lost, but its result is known.
-        key = f"{text(event.body.get('tool_use_id')) or 'tool'}-end-{len(session.tools) + 1}"
+        key = f"{as_text(event.body.get('tool_use_id')) or 'tool'}-end-{len(session.tools) + 1}"
         session.tools.append(
             _OpenStep(key=key, type=StepType.TOOL, start=event, parent=_enclosing_key(session.turns, event), end=event)
         )
@@ -191,11 +192,11 @@ def _step(step: _OpenStep, last_time: datetime) -> RecordedStep:
             times=Span(start=step.start.time, end=step.end.time if step.end else None),
             failed=is_failure,
             is_open=step.end is None,
-            error=text(end.get("error")),
-            input=first(body, "task") if step.type is StepType.AGENT else body.get("args"),
-            output=end.get("result") if step.type is StepType.AGENT else first(end, "result", "error"),
-            tool_name=text(body.get("tool_name")),
-            call_id=text(body.get("tool_use_id")),
+            error=as_text(end.get("error")),
+            input=first_member(body, "task") if step.type is StepType.AGENT else body.get("args"),
+            output=end.get("result") if step.type is StepType.AGENT else first_member(end, "result", "error"),
+            tool_name=as_text(body.get("tool_name")),
+            call_id=as_text(body.get("tool_use_id")),
             attributes=_attributes(step, last_time),
         )
     )
@@ -218,6 +219,6 @@ def _name(step: _OpenStep) -> str:
         case StepType.AGENT:
             return "agent"
         case StepType.TURN:
-            return f"turn {text(step.start.body.get('turn'))}"
+            return f"turn {as_text(step.start.body.get('turn'))}"
         case _:
-            return text(step.start.body.get("tool_name")) or "tool"
+            return as_text(step.start.body.get("tool_name")) or "tool"

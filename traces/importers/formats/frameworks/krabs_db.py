@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from traces.core.json_access import as_text
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
@@ -11,7 +12,7 @@ from traces.importers.common.model_calls import normalize_provider
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings, drop_unreadable
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import parse_embedded, text
+from traces.importers.files.json_reader import parse_embedded
 from traces.importers.files.source import Source
 from traces.importers.files.sqlite_file import Database, ImpossibleContent, Row
 
@@ -72,7 +73,7 @@ class _Table:
 
 
 def _run(tables: dict[str, _Table], session: Row, problems: list[BadFile]) -> RecordedRun:
-    session_id, model = text(session.get("id")), text(session.get("model"))
+    session_id, model = as_text(session.get("id")), as_text(session.get("model"))
     location = f"session {session_id}"
     messages, token_usage, errors, checkpoints = (tables[name].rows_of(session.get("id")) for name in _SESSION_TABLES)
     if not messages:
@@ -80,7 +81,7 @@ def _run(tables: dict[str, _Table], session: Row, problems: list[BadFile]) -> Re
     usage = _group_by_turn(token_usage)
     recorded_messages = [
         TranscriptMessage(
-            value=_message(row, usage, errors, location), location=f"{location}, message {text(row.get('id'))}"
+            value=_message(row, usage, errors, location), location=f"{location}, message {as_text(row.get('id'))}"
         )
         for row in messages
     ]
@@ -107,7 +108,7 @@ def _run(tables: dict[str, _Table], session: Row, problems: list[BadFile]) -> Re
 
 def _message(row: Row, usage: dict[JSONValue, list[Row]], errors: list[Row], location: str) -> JSONObject:
     """Convert a row to a message; turn numbers restart per request, so take the usage rows in order."""
-    role = text(row.get("role"))
+    role = as_text(row.get("role"))
     message: JSONObject = {"role": role, "content": row.get("content"), "ts": row.get("created_at")}
     if role == "assistant":
         calls = parse_embedded(row.get("tool_args"))

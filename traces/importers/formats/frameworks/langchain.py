@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
@@ -11,7 +12,7 @@ from traces.importers.common.model_calls import normalize_provider
 from traces.importers.common.run_builder import RunFacts, app_name, build_run
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, kind, obj, text
+from traces.importers.files.json_reader import kind
 from traces.importers.files.source import Source
 
 FORMAT: Final = "langchain"
@@ -59,7 +60,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
 
 def is_message(value: JSONValue) -> bool:
     """Return True if `value` is a message in a form specific to LangChain."""
-    body = obj(value)
+    body = as_object(value)
     if "role" in body:
         return False
     inner = _inner(body)
@@ -71,23 +72,25 @@ def is_conversation(value: JSONValue) -> bool:
     if is_message(value):
         return True
     if isinstance(value, list):
-        return bool(value) and (is_message(value[0]) or (isinstance(value[0], dict) and _has_messages(obj(value[0]))))
-    return _has_messages(obj(value))
+        return bool(value) and (
+            is_message(value[0]) or (isinstance(value[0], dict) and _has_messages(as_object(value[0])))
+        )
+    return _has_messages(as_object(value))
 
 
 def normalize_message(value: JSONValue, location: str) -> JSONObject:
     """Convert a message to the fields that transcripts read."""
-    body = obj(value)
+    body = as_object(value)
     inner = _inner(body) or body
-    role = _role(body, inner) or text(_ROLES.get(text(body.get("role"))))
+    role = _role(body, inner) or as_text(_ROLES.get(as_text(body.get("role"))))
     if not role:
         raise BadFile(f"a message of LangChain was expected, not {kind(value)}", location)
-    extra, metadata = obj(inner.get("additional_kwargs")), obj(inner.get("response_metadata"))
-    calls = items(inner.get("tool_calls")) or items(extra.get("tool_calls"))
+    extra, metadata = as_object(inner.get("additional_kwargs")), as_object(inner.get("response_metadata"))
+    calls = as_list(inner.get("tool_calls")) or as_list(extra.get("tool_calls"))
     message: JSONObject = {"role": role, "content": _content(inner.get("content"), bool(calls)), "tool_calls": calls}
     if role == "assistant" and not calls and isinstance(extra.get("function_call"), dict):
         message["function_call"] = extra["function_call"]
-    usage = first(inner, "usage_metadata") or first(metadata, "token_usage", "usage")
+    usage = first_member(inner, "usage_metadata") or first_member(metadata, "token_usage", "usage")
     facts: JSONObject = {
         "tool_call_id": inner.get("tool_call_id"),
         "message_id": inner.get("id"),
@@ -98,8 +101,8 @@ def normalize_message(value: JSONValue, location: str) -> JSONObject:
     if role == "assistant":
         facts |= {
             "usage": usage,
-            "model": first(metadata, "model_name", "model", "model_id"),
-            "finish_reason": first(metadata, "finish_reason", "stop_reason"),
+            "model": first_member(metadata, "model_name", "model", "model_id"),
+            "finish_reason": first_member(metadata, "finish_reason", "stop_reason"),
             "refusal": extra.get("refusal"),
             "reasoning": extra.get("reasoning_content"),
         }
@@ -110,7 +113,7 @@ def normalize_message(value: JSONValue, location: str) -> JSONObject:
 
 def find_provider(messages: list[TranscriptMessage]) -> str:
     """Return the provider of the first model in the messages."""
-    model = next((text(model) for message in messages if (model := obj(message.value).get("model"))), "")
+    model = next((as_text(model) for message in messages if (model := as_object(message.value).get("model"))), "")
     return normalize_provider(None, model)
 
 
@@ -119,8 +122,8 @@ def _runs(value: JSONValue, location: str, name: str) -> Iterator[RecordedRun]:
         for index, item in enumerate(value):
             yield from _runs(item, f"{location}/{index}", name)
         return
-    body = obj(value)
-    messages = value if isinstance(value, list) else items(body.get("messages"))
+    body = as_object(value)
+    messages = value if isinstance(value, list) else as_list(body.get("messages"))
     if not messages:
         raise BadFile("a conversation of LangChain needs `messages`", location or "/messages")
     yield _run(body, messages, location, name)
@@ -133,8 +136,8 @@ def _run(body: JSONObject, messages: list[JSONValue], location: str, name: str) 
         )
         for index, message in enumerate(messages)
     ]
-    configurable = obj(obj(body.get("config")).get("configurable"))
-    identity = text(first(configurable, *_IDS) or first(body, *_IDS))
+    configurable = as_object(as_object(body.get("config")).get("configurable"))
+    identity = as_text(first_member(configurable, *_IDS) or first_member(body, *_IDS))
     return build_run(
         RunFacts(
             external_id=identity or f"langchain-{content_id(list(messages), location)}",
@@ -151,30 +154,30 @@ def _run(body: JSONObject, messages: list[JSONValue], location: str, name: str) 
 def _inner(body: JSONObject) -> JSONObject:
     """Return the fields of the message without its wrapper."""
     if body.get("lc") == 1:
-        return obj(body.get("kwargs"))
-    return obj(body["data"]) if isinstance(body.get("data"), dict) and "content" not in body else body
+        return as_object(body.get("kwargs"))
+    return as_object(body["data"]) if isinstance(body.get("data"), dict) and "content" not in body else body
 
 
 def _role(body: JSONObject, inner: JSONObject) -> str:
     if body.get("lc") == 1:
-        path = items(body.get("id"))
-        return _ROLES.get(text(path[-1]) if path else "", "")
-    type_name = text(body.get("type"))
+        path = as_list(body.get("id"))
+        return _ROLES.get(as_text(path[-1]) if path else "", "")
+    type_name = as_text(body.get("type"))
     if type_name in ("chat", "ChatMessage"):
-        return _ROLES.get(text(inner.get("role")), "user")
+        return _ROLES.get(as_text(inner.get("role")), "user")
     return _ROLES.get(type_name, "") if type_name != "function" or "content" in inner else ""
 
 
 def _has_messages(body: JSONObject) -> bool:
-    return any(is_message(message) for message in items(body.get("messages"))[:3])
+    return any(is_message(message) for message in as_list(body.get("messages"))[:3])
 
 
 def _has_role(value: JSONValue) -> bool:
-    return isinstance(obj(value).get("role"), str)
+    return isinstance(as_object(value).get("role"), str)
 
 
 def _content(content: JSONValue, has_calls: bool) -> JSONValue:
     """Return the content without the blocks that repeat the tool calls."""
     if not isinstance(content, list) or not has_calls:
         return content
-    return [block for block in content if text(obj(block).get("type")) not in _CALL_BLOCKS]
+    return [block for block in content if as_text(as_object(block).get("type")) not in _CALL_BLOCKS]

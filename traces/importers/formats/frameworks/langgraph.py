@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
@@ -17,7 +18,6 @@ from traces.importers.common.run_builder import RunFacts, app_name, build_run
 from traces.importers.common.times import parse_time
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, obj, text
 from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.frameworks import langchain, langgraph_nodes
 from traces.importers.formats.frameworks.langgraph_nodes import Node
@@ -77,7 +77,7 @@ def is_state(value: JSONValue) -> bool:
         return bool(value) and (
             _fields(value) is not None or (isinstance(value[0], dict | list) and is_state(value[0]))
         )
-    fields = obj(value)
+    fields = as_object(value)
     if _fields(fields) is not None:
         return True
     return any(isinstance(fields.get(name), list) and fields[name] and is_state(fields[name]) for name in _HOLDERS)
@@ -91,7 +91,7 @@ def _read(value: JSONValue, location: str) -> Iterator[_Snapshot]:
     entries = (
         value
         if isinstance(value, list)
-        else next((obj(value)[name] for name in _HOLDERS if isinstance(obj(value).get(name), list)), None)
+        else next((as_object(value)[name] for name in _HOLDERS if isinstance(as_object(value).get(name), list)), None)
     )
     if not isinstance(entries, list):
         raise BadFile("not a LangGraph snapshot or checkpoint", location or "/")
@@ -105,11 +105,11 @@ def _fields(value: JSONValue) -> JSONObject | None:
         if len(value) < 6 or not isinstance(value[0], dict) or not isinstance(value[1], list):
             return None
         fields: JSONObject = dict(zip(_TUPLE, value, strict=False))
-        return fields if "configurable" in obj(fields.get("config")) else None
-    body = obj(value)
+        return fields if "configurable" in as_object(fields.get("config")) else None
+    body = as_object(value)
     if "values" in body and ("next" in body or "thread_id" in body or "checkpoint" in body):
         return body
-    checkpoint = obj(body.get("checkpoint")) or body
+    checkpoint = as_object(body.get("checkpoint")) or body
     if "channel_values" not in checkpoint:
         return None
     names = ("metadata", "config", "parent_config")
@@ -123,20 +123,23 @@ def _fields(value: JSONValue) -> JSONObject | None:
 def _snapshot(fields: JSONObject, location: str) -> _Snapshot:
     config = _configurable(fields, "config", "checkpoint")
     parent_config = _configurable(fields, "parent_config", "parent_checkpoint")
-    metadata = obj(fields.get("metadata"))
-    thread = text(first(config, "thread_id") or first(fields, "thread_id") or first(metadata, "thread_id"))
-    namespace = text(config.get("checkpoint_ns"))
+    metadata = as_object(fields.get("metadata"))
+    thread = as_text(
+        first_member(config, "thread_id") or first_member(fields, "thread_id") or first_member(metadata, "thread_id")
+    )
+    namespace = as_text(config.get("checkpoint_ns"))
     values = fields.get("values")
     parse_time(fields.get("created_at"), f"{location}/created_at")
     return _Snapshot(
-        id=text(first(config, "checkpoint_id") or first(fields, "checkpoint_id")) or content_id(fields, location),
-        parent=text(parent_config.get("checkpoint_id")),
+        id=as_text(first_member(config, "checkpoint_id") or first_member(fields, "checkpoint_id"))
+        or content_id(fields, location),
+        parent=as_text(parent_config.get("checkpoint_id")),
         thread="/".join(part for part in (thread, namespace) if part) or f"thread-{content_id(fields, location)}",
         values=_channels(values),
         metadata=metadata,
-        created_at=first(fields, "created_at", "updated_at"),
-        tasks=[_task(item) for item in items(fields.get("tasks"))],
-        next=[text(item) for item in items(fields.get("next"))],
+        created_at=first_member(fields, "created_at", "updated_at"),
+        tasks=[_task(item) for item in as_list(fields.get("tasks"))],
+        next=[as_text(item) for item in as_list(fields.get("next"))],
         location=location,
     )
 
@@ -144,21 +147,23 @@ def _snapshot(fields: JSONObject, location: str) -> _Snapshot:
 def _channels(values: JSONValue) -> JSONObject:
     """Return the state by channel; a graph may have a single unnamed channel."""
     if isinstance(values, dict) or values is None:
-        return obj(values)
+        return as_object(values)
     return {"messages" if isinstance(values, list) else "state": values}
 
 
 def _configurable(fields: JSONObject, config: str, checkpoint: str) -> JSONObject:
-    return obj(obj(fields.get(config)).get("configurable")) or obj(fields.get(checkpoint))
+    return as_object(as_object(fields.get(config)).get("configurable")) or as_object(fields.get(checkpoint))
 
 
 def _task(value: JSONValue) -> JSONObject:
-    return dict(zip(_TASK_TUPLE, value, strict=False)) if isinstance(value, list) else obj(value)
+    return dict(zip(_TASK_TUPLE, value, strict=False)) if isinstance(value, list) else as_object(value)
 
 
 def _branches(snapshots: list[_Snapshot]) -> Iterator[list[_Snapshot]]:
     """Yield the path to each leaf snapshot of a thread, the newest leaf first."""
-    sorted_snapshots = sorted(snapshots, key=lambda snapshot: (snapshot.step, text(snapshot.created_at), snapshot.id))
+    sorted_snapshots = sorted(
+        snapshots, key=lambda snapshot: (snapshot.step, as_text(snapshot.created_at), snapshot.id)
+    )
     by_id = {snapshot.id: snapshot for snapshot in sorted_snapshots}
     parents = {snapshot.parent for snapshot in sorted_snapshots}
     if parents.isdisjoint(by_id):
@@ -170,7 +175,7 @@ def _branches(snapshots: list[_Snapshot]) -> Iterator[list[_Snapshot]]:
     leaves = [snapshot for snapshot in sorted_snapshots if snapshot.id not in parents]
     if not leaves:
         raise cycle
-    for leaf in sorted(leaves, key=lambda snapshot: text(snapshot.created_at), reverse=True):
+    for leaf in sorted(leaves, key=lambda snapshot: as_text(snapshot.created_at), reverse=True):
         path = [leaf]
         while (parent := by_id.get(path[-1].parent)) is not None:
             path.append(parent)
@@ -215,7 +220,7 @@ def _run(external_id: str, snapshots: list[_Snapshot]) -> RecordedRun:
 
 
 def _graph(metadata: JSONObject) -> str:
-    return text(first(metadata, "graph_id", "graph_name"))
+    return as_text(first_member(metadata, "graph_id", "graph_name"))
 
 
 def _add_snapshot(growth: _Growth, previous: _Snapshot | None, current: _Snapshot) -> None:
@@ -232,7 +237,7 @@ def _add_snapshot(growth: _Growth, previous: _Snapshot | None, current: _Snapsho
             value["ts"] = current.created_at
         growth.messages.append(TranscriptMessage(value=value, location=location))
         new_messages[key] = len(growth.messages)
-        if value["role"] == "tool" and (call_id := text(value.get("tool_call_id"))):
+        if value["role"] == "tool" and (call_id := as_text(value.get("tool_call_id"))):
             growth.results.setdefault(call_id, []).append(new_messages[key])
     if previous is not None:
         growth.nodes += _finished_nodes(previous, current, new_messages)
@@ -240,20 +245,22 @@ def _add_snapshot(growth: _Growth, previous: _Snapshot | None, current: _Snapsho
 
 def _finished_nodes(previous: _Snapshot, current: _Snapshot, new_messages: dict[str, int]) -> Iterator[Node]:
     """Yield the nodes that ran between two snapshots, with the messages that they added."""
-    writes = obj(current.metadata.get("writes"))
+    writes = as_object(current.metadata.get("writes"))
     planned_tasks: list[JSONObject] = previous.tasks or [{"name": name} for name in list(writes) or previous.next]
-    tasks = [task for task in planned_tasks if text(task.get("name")) not in ("", *_VIRTUAL_NODES)]
+    tasks = [task for task in planned_tasks if as_text(task.get("name")) not in ("", *_VIRTUAL_NODES)]
     for index, task in enumerate(tasks):
-        name = text(task.get("name"))
+        name = as_text(task.get("name"))
         output = task.get("result") if task.get("result") is not None else writes.get(name)
         messages = [
-            new_messages[key] for key, _ in _message_keys(items(obj(output).get("messages"))) if key in new_messages
+            new_messages[key]
+            for key, _ in _message_keys(as_list(as_object(output).get("messages")))
+            if key in new_messages
         ]
         if len(tasks) == 1:
             messages = list(new_messages.values())
             output = output if output is not None else _changes(previous.values, current.values)
         yield Node(
-            key=text(task.get("id")) or f"{current.id}/{name}/{index}",
+            key=as_text(task.get("id")) or f"{current.id}/{name}/{index}",
             name=name,
             messages=messages,
             first_message=min(new_messages.values(), default=None),
@@ -268,14 +275,14 @@ def _finished_nodes(previous: _Snapshot, current: _Snapshot, new_messages: dict[
 def _pending_nodes(last_snapshot: _Snapshot) -> Iterator[Node]:
     """Yield the next nodes of the last snapshot: interrupted, failed, or not started."""
     for task in last_snapshot.tasks:
-        if name := text(task.get("name")):
+        if name := as_text(task.get("name")):
             yield Node(
-                key=text(task.get("id")) or f"{last_snapshot.id}/{name}",
+                key=as_text(task.get("id")) or f"{last_snapshot.id}/{name}",
                 name=name,
                 input=_state(last_snapshot.values),
                 output=task.get("result"),
                 error=_error(task),
-                interrupts=items(task.get("interrupts")),
+                interrupts=as_list(task.get("interrupts")),
                 is_pending=True,
                 started_at=parse_time(last_snapshot.created_at, last_snapshot.location),
             )
@@ -283,7 +290,9 @@ def _pending_nodes(last_snapshot: _Snapshot) -> Iterator[Node]:
 
 def _error(task: JSONObject) -> str:
     error = task.get("error")
-    return text(error) or (text(first(obj(error), "message", "error")) or str(error) if error else "")
+    return as_text(error) or (
+        as_text(first_member(as_object(error), "message", "error")) or str(error) if error else ""
+    )
 
 
 def _state(values: JSONObject) -> JSONObject | None:
@@ -297,15 +306,15 @@ def _changes(previous: JSONObject, current: JSONObject) -> JSONObject | None:
 def _messages(values: JSONObject) -> list[JSONValue]:
     """Return the conversation in a state."""
     if _is_channel(values.get("messages")):
-        return items(values["messages"])
-    return next((items(value) for value in values.values() if _is_channel(value)), [])
+        return as_list(values["messages"])
+    return next((as_list(value) for value in values.values() if _is_channel(value)), [])
 
 
 def _is_channel(value: JSONValue) -> bool:
     return (
         isinstance(value, list)
         and bool(value)
-        and (langchain.is_message(value[0]) or isinstance(obj(value[0]).get("role"), str))
+        and (langchain.is_message(value[0]) or isinstance(as_object(value[0]).get("role"), str))
     )
 
 
@@ -313,9 +322,9 @@ def _message_keys(messages: list[JSONValue]) -> Iterator[tuple[str, JSONValue]]:
     """Yield messages with keys: the id, or the content plus the number of its occurrence."""
     counts: Counter[str] = Counter()
     for message in messages:
-        fields = obj(message)
-        inner = obj(fields.get("kwargs")) or obj(fields.get("data")) or fields
-        key = text(inner.get("id"))
+        fields = as_object(message)
+        inner = as_object(fields.get("kwargs")) or as_object(fields.get("data")) or fields
+        key = as_text(inner.get("id"))
         if not key:
             content = content_id(message, "/messages")
             counts[content] += 1

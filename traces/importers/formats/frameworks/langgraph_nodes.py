@@ -7,10 +7,10 @@ from datetime import datetime
 from itertools import accumulate
 from typing import Final
 
+from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
-from traces.importers.files.json_reader import obj
 
 _NUMBER: Final = re.compile(r"msg-(\d+)")
 
@@ -85,7 +85,7 @@ def _number(step: RecordedStep, results: dict[str, Iterator[int]]) -> int | None
 def _container(node: Node, key: str, parent: str) -> RecordedStep:
     status = StepStatus.PARTIAL if node.is_pending else StepStatus.OK
     attributes: JSONObject = {"interrupts": node.interrupts} if node.interrupts else {}
-    output = node.output if not obj(node.output).keys() & {"messages"} else None
+    output = node.output if not as_object(node.output).keys() & {"messages"} else None
     return RecordedStep(
         key=key,
         type=StepType.AGENT,

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.importers.common.identity import content_id
@@ -15,7 +16,7 @@ from traces.importers.common.model_calls import Usage, parse_cost, parse_token_c
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.speakers import Team, Utterance, Voice, build_steps
 from traces.importers.common.times import parse_time
-from traces.importers.files.json_reader import first, items, obj, parse_embedded, text
+from traces.importers.files.json_reader import parse_embedded
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
 
@@ -43,12 +44,12 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     messages, body = _messages(value)
     profiles = _profiles(body)
     utterances = [_utterance(message, profiles, f"/{index}") for index, message in enumerate(messages)]
-    config = obj(obj(body.get("context")).get("config")) or obj(body.get("config"))
-    model = text(obj(config.get("llm")).get("model"))
+    config = as_object(as_object(body.get("context")).get("config")) or as_object(body.get("config"))
+    model = as_text(as_object(config.get("llm")).get("model"))
     team = Team(
         name="team",
         models={utterance.speaker: model for utterance in utterances} if model else {},
-        task=text(body.get("idea")) if not any(utterance.voice is Voice.USER for utterance in utterances) else "",
+        task=as_text(body.get("idea")) if not any(utterance.voice is Voice.USER for utterance in utterances) else "",
     )
     steps = build_steps(utterances, team)
     steps[0] = _with_totals(steps[0], body)
@@ -66,20 +67,20 @@ def parse(source: Source) -> Iterator[RecordedRun]:
 def _messages(value: JSONValue) -> tuple[list[JSONObject], JSONObject]:
     """Return the messages of a document in order without duplicates, and the surrounding object."""
     if isinstance(value, list):
-        return [obj(message) for message in value], {}
-    body = obj(value)
-    environment = obj(first(body, "env", "environment")) or body
-    history = parse_embedded(first(environment, "history", "memory"))
-    message_values = items(obj(history).get("storage")) or items(history) or items(body.get("storage"))
+        return [as_object(message) for message in value], {}
+    body = as_object(value)
+    environment = as_object(first_member(body, "env", "environment")) or body
+    history = parse_embedded(first_member(environment, "history", "memory"))
+    message_values = as_list(as_object(history).get("storage")) or as_list(history) or as_list(body.get("storage"))
     if not message_values:
-        roles = obj(environment.get("roles")) or obj(body.get("roles"))
-        message_values = [message for role in roles.values() for message in _role_memory(obj(role))]
+        roles = as_object(environment.get("roles")) or as_object(body.get("roles"))
+        message_values = [message for role in roles.values() for message in _role_memory(as_object(role))]
     messages_by_id: dict[str, JSONObject] = {}
-    for index, message in enumerate(obj(item) for item in message_values):
-        messages_by_id.setdefault(text(message.get("id")) or f"{index}", message)
+    for index, message in enumerate(as_object(item) for item in message_values):
+        messages_by_id.setdefault(as_text(message.get("id")) or f"{index}", message)
     messages = list(messages_by_id.values())
     if _have_times(messages_by_id):
-        messages.sort(key=lambda message: text(message.get("timestamp")))
+        messages.sort(key=lambda message: as_text(message.get("timestamp")))
     return messages, body
 
 
@@ -90,18 +91,20 @@ def _have_times(messages_by_id: dict[str, JSONObject]) -> bool:
 
 
 def _role_memory(role: JSONObject) -> list[JSONValue]:
-    context = obj(first(role, "rc", "_rc"))
+    context = as_object(first_member(role, "rc", "_rc"))
     return [
-        message for name in ("memory", "working_memory") for message in items(obj(context.get(name)).get("storage"))
+        message
+        for name in ("memory", "working_memory")
+        for message in as_list(as_object(context.get(name)).get("storage"))
     ]
 
 
 def _profiles(body: JSONObject) -> dict[str, str]:
     """Return the profile of each role, by its name and by its profile."""
-    environment = obj(first(body, "env", "environment")) or body
-    roles = [obj(role) for role in obj(environment.get("roles")).values()]
+    environment = as_object(first_member(body, "env", "environment")) or body
+    roles = [as_object(role) for role in as_object(environment.get("roles")).values()]
     return {
-        text(role.get(name)): text(role.get("profile"))
+        as_text(role.get(name)): as_text(role.get("profile"))
         for role in roles
         for name in ("name", "profile")
         if role.get(name) and role.get("profile")
@@ -109,12 +112,12 @@ def _profiles(body: JSONObject) -> dict[str, str]:
 
 
 def _utterance(message: JSONObject, profiles: dict[str, str], location: str) -> Utterance:
-    role, sender = text(message.get("role")), _last(message.get("sent_from"))
+    role, sender = as_text(message.get("role")), _last(message.get("sent_from"))
     speaker = role if role and role.lower() not in {"assistant", *_USERS} else profiles.get(sender, sender) or role
     action = _last(message.get("cause_by"))
     is_request = action == _REQUIREMENT or (role.lower() in _USERS and not sender)
     receivers = {
-        _last(receiver) for receiver in (items(message.get("send_to")) or [message.get("send_to")]) if receiver
+        _last(receiver) for receiver in (as_list(message.get("send_to")) or [message.get("send_to")]) if receiver
     }
     audience = frozenset({listener for name in receivers for listener in (name, profiles.get(name, name))})
     other_fields = {
@@ -133,12 +136,14 @@ def _utterance(message: JSONObject, profiles: dict[str, str], location: str) -> 
 
 def _last(name: JSONValue) -> str:
     """Return the class at the end of a dotted path."""
-    return text(name).rpartition(".")[2]
+    return as_text(name).rpartition(".")[2]
 
 
 def _with_totals(root: RecordedStep, body: JSONObject) -> RecordedStep:
     """Set the usage of the whole team on the agent step."""
-    counts = obj(first(obj(body.get("context")), "cost_manager")) or obj(body.get("cost_manager"))
+    counts = as_object(first_member(as_object(body.get("context")), "cost_manager")) or as_object(
+        body.get("cost_manager")
+    )
     usage = Usage(
         tokens_in=parse_token_count(counts.get("total_prompt_tokens"), "/cost_manager"),
         tokens_out=parse_token_count(counts.get("total_completion_tokens"), "/cost_manager"),

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
@@ -20,7 +21,7 @@ from traces.importers.common.model_calls import model_input, normalize_answer, n
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.times import add_milliseconds, parse_time
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, obj, require_object, text
+from traces.importers.files.json_reader import require_object
 from traces.importers.files.source import Source
 
 FORMAT: Final = "forkpoint"
@@ -117,8 +118,8 @@ class _StepEvents:
 
 def is_event(value: JSONValue) -> bool:
     """Return whether a record looks like one of these events."""
-    event = obj(value)
-    is_known_type = text(event.get("event_type")) in {*_TYPES, *_GROUPS, *_RUN_EVENTS}
+    event = as_object(value)
+    is_known_type = as_text(event.get("event_type")) in {*_TYPES, *_GROUPS, *_RUN_EVENTS}
     return is_known_type and "run_id" in event and "payload" in event
 
 
@@ -152,19 +153,19 @@ def _read_events(source: Source) -> Iterator[_Event]:
 
 
 def _event(record: JSONObject, location: str) -> _Event:
-    number, kind = record.get("sequence_no"), text(record.get("event_type"))
+    number, kind = record.get("sequence_no"), as_text(record.get("event_type"))
     if kind not in _TYPES and kind not in _GROUPS and kind not in _RUN_EVENTS:
         raise BadFile(f"{kind[:60]!r} is not an event type", f"{location}/event_type")
     if isinstance(number, bool) or not isinstance(number, int) or number < 0:
         raise BadFile("expected a sequence number of 0 or more", f"{location}/sequence_no")
-    if not text(record.get("run_id")):
+    if not as_text(record.get("run_id")):
         raise BadFile("the event has no run id", f"{location}/run_id")
-    if kind not in _RUN_EVENTS and not text(record.get("step_id")):
+    if kind not in _RUN_EVENTS and not as_text(record.get("step_id")):
         raise BadFile("the event has no step id", f"{location}/step_id")
     return _Event(
-        run_id=text(record.get("run_id")),
-        step_id=text(record.get("step_id")),
-        parent=text(record.get("parent_step_id")),
+        run_id=as_text(record.get("run_id")),
+        step_id=as_text(record.get("step_id")),
+        parent=as_text(record.get("parent_step_id")),
         number=number,
         type=kind,
         at=parse_time(record.get("timestamp_utc"), f"{location}/timestamp_utc"),
@@ -205,7 +206,7 @@ def _check_order(events: list[_Event], *, lossy: bool) -> None:
 def _redaction(events: Iterable[_Event], run_status: JSONValue) -> str:
     """Return the worst redaction status of a run and its events; empty if nothing was redacted."""
     statuses = {
-        text(status or _REDACTION[0])
+        as_text(status or _REDACTION[0])
         for status in (run_status, *(event.raw.get("redaction_status") for event in events))
     }
     if not statuses <= set(_REDACTION):
@@ -221,16 +222,16 @@ def _run(events: list[_Event], *, lossy: bool) -> RecordedRun:
     _check_order(events, lossy=lossy or bool(end.get("dropped_events")))
     facts = RunFacts(
         external_id=events[0].run_id,
-        app=text(start.get("app_id")),
+        app=as_text(start.get("app_id")),
         format=FORMAT,
-        title=text(start.get("name")),
-        name=text(start.get("entrypoint_name")),
-        environment=text(start.get("environment")),
+        title=as_text(start.get("name")),
+        name=as_text(start.get("entrypoint_name")),
+        environment=as_text(start.get("environment")),
         failed=end_event is None or end_event.type == "run_failed",
-        tags=[text(tag) for tag in items(start.get("tags"))],
+        tags=[as_text(tag) for tag in as_list(start.get("tags"))],
         metadata={
             **_metadata(start, end, input_value, cut_off=end_event is None),
-            "redaction_status": _redaction(events, obj(start.get("metadata")).get("redaction_status")),
+            "redaction_status": _redaction(events, as_object(start.get("metadata")).get("redaction_status")),
         },
         started_at=start_event.at if start_event else events[0].at,
         ended_at=end_event.at if end_event else events[-1].at,
@@ -240,7 +241,7 @@ def _run(events: list[_Event], *, lossy: bool) -> RecordedRun:
 
 def _metadata(start: JSONObject, end: JSONObject, input_value: JSONValue, *, cut_off: bool) -> JSONObject:
     return {
-        **obj(start.get("metadata")),
+        **as_object(start.get("metadata")),
         "input": input_value,
         "output": end.get("output"),
         "error": "the recording ends before the run did" if cut_off else end.get("error"),
@@ -265,7 +266,7 @@ def _step(step_events: _StepEvents) -> RecordedStep:
     event, payload = step_events.first_event, step_events.payload
     kind = _TYPES.get(event.type) or _group_type(payload, event.location)
     step_input, output = _payloads(kind, payload)
-    usage = normalize_usage(obj(payload.get("token_usage")), f"{event.location}/payload/token_usage")
+    usage = normalize_usage(as_object(payload.get("token_usage")), f"{event.location}/payload/token_usage")
     answer = normalize_answer(payload.get("response")) if kind is StepType.MODEL else None
     counts = answer.usage if answer and usage.tokens_in is None and usage.tokens_out is None else usage
     started_at = parse_time(payload.get("started_at"), event.location) or event.at
@@ -280,30 +281,30 @@ def _step(step_events: _StepEvents) -> RecordedStep:
         input=step_input,
         output=answer.output if answer else output,
         null_output=_is_null_result(kind, step_events),
-        error=text(payload.get("error")),
-        provider=text(payload.get("provider")),
-        model=text(payload.get("model_id")),
-        tool_name=text(payload.get("tool_name")) if kind is StepType.TOOL else "",
-        call_id=text(payload.get("call_id")),
+        error=as_text(payload.get("error")),
+        provider=as_text(payload.get("provider")),
+        model=as_text(payload.get("model_id")),
+        tool_name=as_text(payload.get("tool_name")) if kind is StepType.TOOL else "",
+        call_id=as_text(payload.get("call_id")),
         tokens_in=counts.tokens_in,
         tokens_out=counts.tokens_out,
         tokens_cached=counts.tokens_cached,
         retries=_retries(payload.get("retries")),
-        links=tuple(text(link) for link in items(payload.get("links"))),
+        links=tuple(as_text(link) for link in as_list(payload.get("links"))),
         attributes=_attributes(step_events),
     )
 
 
 def _attributes(step_events: _StepEvents) -> JSONObject:
     """Return the payload fields that no field of the step contains."""
-    attributes: JSONObject = {**obj(step_events.payload.get("attributes"))}
+    attributes: JSONObject = {**as_object(step_events.payload.get("attributes"))}
     attributes |= {key: value for key, value in step_events.payload.items() if key not in _MAPPED_FIELDS}
     return {**attributes, "call_not_recorded": True} if step_events.first_event.type in _ENDINGS else attributes
 
 
 def _group_type(payload: JSONObject, location: str) -> StepType:
     """Return the type of a step that only groups others; an unknown name means an agent."""
-    name = text(payload.get("type"))
+    name = as_text(payload.get("type"))
     if not name:
         raise BadFile("the step has no type", f"{location}/payload/type")
     return StepType(name) if name in StepType.__members__.values() else StepType.AGENT
@@ -319,7 +320,7 @@ def _payloads(kind: StepType, payload: JSONObject) -> tuple[JSONValue, JSONValue
         query: JSONObject = {
             key: payload[key] for key in ("query", "top_k", "filters", "embedding_profile") if key in payload
         }
-        return query, {"documents": [_document(item) for item in items(payload.get("candidate_list"))]}
+        return query, {"documents": [_document(item) for item in as_list(payload.get("candidate_list"))]}
     if kind is StepType.PROMPT:
         return _template(payload), {"text": payload.get("rendered_prompt")}
     if kind is StepType.OUTPUT and "decision" not in payload and "response_channel" in payload:
@@ -330,10 +331,10 @@ def _payloads(kind: StepType, payload: JSONObject) -> tuple[JSONValue, JSONValue
 
 
 def _request(request: JSONValue) -> JSONValue:
-    body = obj(request)
+    body = as_object(request)
     if "messages" not in body:
         return request
-    parameters = normalize_parameters(obj(body.get("parameters")))
+    parameters = normalize_parameters(as_object(body.get("parameters")))
     return model_input(
         normalize_messages(body["messages"]),
         normalize_tools(body.get("tools") or []),
@@ -369,14 +370,14 @@ def _decision(payload: JSONObject) -> JSONObject:
 
 
 def _name(kind: StepType, payload: JSONObject) -> str:
-    name = first(payload, "name", "tool_name", "retriever_id", "prompt_template_id")
-    return text(name) or kind.value
+    name = first_member(payload, "name", "tool_name", "retriever_id", "prompt_template_id")
+    return as_text(name) or kind.value
 
 
 def _status(step_events: _StepEvents) -> StepStatus:
     if step_events.end_event is None:
         return StepStatus.PARTIAL
-    return _STATUS.get(text(step_events.payload.get("status")) or "success", StepStatus.ERROR)
+    return _STATUS.get(as_text(step_events.payload.get("status")) or "success", StepStatus.ERROR)
 
 
 def _is_null_result(kind: StepType, step_events: _StepEvents) -> bool:

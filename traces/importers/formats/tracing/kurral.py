@@ -9,16 +9,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import Label, Reason, StepStatus, StepType
 from traces.importers.common.judgements import judgement
-from traces.importers.common.messages import as_text
+from traces.importers.common.messages import result_text
 from traces.importers.common.model_calls import normalize_parameters, normalize_provider, normalize_usage, parse_cost
 from traces.importers.common.run_builder import RunFacts, app_name, build_run
 from traces.importers.common.times import Span, add_milliseconds, parse_time
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, obj, text
 from traces.importers.files.source import Source
 from traces.importers.formats.tracing.kurral_calls import read_calls
 from traces.importers.formats.tracing.kurral_interactions import Interaction, read_interactions
@@ -48,14 +48,16 @@ def parse(source: Source) -> Iterator[RecordedRun]:
 
 def explain_rejection(value: JSONValue) -> str:
     """Return the reason why a Kurral file that is not an artifact is rejected; empty for other files."""
-    body = obj(value)
-    if isinstance(body.get("artifacts"), list) and "kurral_id" in obj(next(iter(items(body["artifacts"])), None)):
+    body = as_object(value)
+    if isinstance(body.get("artifacts"), list) and "kurral_id" in as_object(
+        next(iter(as_list(body["artifacts"])), None)
+    ):
         return "this is Kurral's index of artifacts, not a recording: import the .kurral files that it lists"
     return ""
 
 
 def _run(artifact: JSONObject, location: str) -> RecordedRun:
-    inputs, outputs = obj(artifact.get("inputs")), obj(artifact.get("outputs"))
+    inputs, outputs = as_object(artifact.get("inputs")), as_object(artifact.get("outputs"))
     tools = read_calls(artifact, location)
     times = _session_times(artifact, tools, f"{location}/created_at")
     if _replay_of(artifact):
@@ -71,8 +73,8 @@ def _run(artifact: JSONObject, location: str) -> RecordedRun:
 
 def _replay_of(artifact: JSONObject) -> JSONObject:
     """Describe the original of a replay artifact; empty for a recording."""
-    inputs = obj(artifact.get("inputs"))
-    original = first(inputs, "original_kurral_id") or artifact.get("original_artifact_id")
+    inputs = as_object(artifact.get("inputs"))
+    original = first_member(inputs, "original_kurral_id") or artifact.get("original_artifact_id")
     if not original:
         return {}
     return {
@@ -113,7 +115,7 @@ def _mark_copied(tool: RecordedStep, replay: Span) -> RecordedStep:
 
 def _facts(artifact: JSONObject, inputs: JSONObject, outputs: JSONObject) -> RunFacts:
     names = ("kurral_id", "mcp_session_id", "run_id") if "mcp_tool_calls" in artifact else ("kurral_id",)
-    external_id = text(first(artifact, *names))
+    external_id = as_text(first_member(artifact, *names))
     if not external_id:
         raise BadFile("a Kurral artifact without `kurral_id`", "/kurral_id")
     own: JSONObject = {"ars": outputs.get("ars"), "determinism_score": inputs.get("determinism_score")}
@@ -124,7 +126,7 @@ def _facts(artifact: JSONObject, inputs: JSONObject, outputs: JSONObject) -> Run
         external_id=external_id,
         app=app_name(artifact.get("tenant_id")) or FORMAT,
         format=FORMAT,
-        environment=text(artifact.get("environment")),
+        environment=as_text(artifact.get("environment")),
         failed=bool(artifact.get("error")) or (bool(original) and not outputs and not artifact.get("tool_calls")),
         tags=[*(["kurral replay"] if original else []), *_tags(artifact.get("tags"))],
         judgements=[judgement(name, _score(scores[name])) for name in scores if _score(scores[name]) is not None],
@@ -140,25 +142,25 @@ def _facts(artifact: JSONObject, inputs: JSONObject, outputs: JSONObject) -> Run
 
 def _configuration(artifact: JSONObject) -> JSONObject:
     """Return the hashes of the agent's graph and tool schemas; artifacts do not contain these themselves."""
-    version = obj(artifact.get("graph_version"))
+    version = as_object(artifact.get("graph_version"))
     return {name: version[name] for name in ("graph_hash", "tool_schemas_hash") if version.get(name)}
 
 
 def _score(value: JSONValue) -> JSONValue:
     """Return a score's number, which may be inside a report."""
-    number = first(obj(value), "ars_score", "overall_score") if isinstance(value, dict) else value
+    number = first_member(as_object(value), "ars_score", "overall_score") if isinstance(value, dict) else value
     return number if isinstance(number, int | float) and not isinstance(number, bool) else None
 
 
 def _tags(value: JSONValue) -> list[str]:
     if isinstance(value, dict):
-        return [f"{key}:{text(value)}" for key, value in value.items()]
-    return [text(tag) for tag in items(value)]
+        return [f"{key}:{as_text(value)}" for key, value in value.items()]
+    return [as_text(tag) for tag in as_list(value)]
 
 
 def _agent(artifact: JSONObject, interactions: list[Interaction], times: Span) -> RecordedStep:
     usage = normalize_usage(
-        {key: value for key, value in obj(artifact.get("token_usage")).items() if value}, "/token_usage"
+        {key: value for key, value in as_object(artifact.get("token_usage")).items() if value}, "/token_usage"
     )
     duration = artifact.get("duration_ms")
     failed = bool(artifact.get("error"))
@@ -168,9 +170,9 @@ def _agent(artifact: JSONObject, interactions: list[Interaction], times: Span) -
     return RecordedStep(
         key="session",
         type=StepType.AGENT,
-        name=text(artifact.get("run_id")) or "session",
+        name=as_text(artifact.get("run_id")) or "session",
         status=StepStatus.ERROR if failed else StepStatus.OK,
-        error=as_text(artifact["error"]) if failed else "",
+        error=result_text(artifact["error"]) if failed else "",
         started_at=times.start,
         ended_at=times.end,
         input={"messages": requests} if requests else None,
@@ -184,7 +186,7 @@ def _agent(artifact: JSONObject, interactions: list[Interaction], times: Span) -
 
 
 def _prompt(artifact: JSONObject, agent: RecordedStep) -> list[RecordedStep]:
-    prompt = obj(artifact.get("resolved_prompt"))
+    prompt = as_object(artifact.get("resolved_prompt"))
     if not prompt.get("template"):
         return []
     final = prompt.get("final_text")
@@ -195,7 +197,7 @@ def _prompt(artifact: JSONObject, agent: RecordedStep) -> list[RecordedStep]:
             name="resolved prompt",
             parent=agent.key,
             started_at=agent.started_at,
-            input={"template": prompt["template"], "variables": obj(prompt.get("variables"))},
+            input={"template": prompt["template"], "variables": as_object(prompt.get("variables"))},
             output={"text": final} if final else None,
             attributes={key: value for key, value in prompt.items() if key.endswith("_hash")},
         )
@@ -227,10 +229,10 @@ def _model(
     artifact: JSONObject, turn: RecordedStep, request: JSONObject, answer: JSONObject, tools: Sequence[RecordedStep]
 ) -> RecordedStep:
     """Build the single model step of a turn (see the module's docstring)."""
-    config = obj(artifact.get("llm_config"))
+    config = as_object(artifact.get("llm_config"))
     model, provider = _served_model(artifact, config)
-    prompt = obj(artifact.get("resolved_prompt"))
-    system = text(first(prompt, "final_text", "template"))
+    prompt = as_object(artifact.get("resolved_prompt"))
+    system = as_text(first_member(prompt, "final_text", "template"))
     messages: list[JSONValue] = [{"role": "system", "content": system}] if system else []
     messages.append(request)
     for tool in tools:
@@ -239,11 +241,11 @@ def _model(
         messages.append(
             {
                 "role": "tool",
-                "content": as_text(tool.output) if tool.output is not None else tool.error,
+                "content": result_text(tool.output) if tool.output is not None else tool.error,
                 "tool_call_id": tool.call_id,
             }
         )
-    parameters = normalize_parameters(obj(config.get("parameters")) | obj(config.get("additional_params")))
+    parameters = normalize_parameters(as_object(config.get("parameters")) | as_object(config.get("additional_params")))
     return RecordedStep(
         key=f"{turn.key}-answer",
         type=StepType.MODEL,
@@ -266,9 +268,9 @@ def _model(
 
 def _served_model(artifact: JSONObject, config: JSONObject) -> tuple[str, str]:
     """Return the model that answered; in replay artifacts it is among the changes."""
-    changed = obj(obj(obj(artifact.get("inputs")).get("changes_detected")).get("llm_config"))
-    model = text(obj(changed.get("model_name")).get("current")) or text(config.get("model_name"))
-    provider = text(obj(changed.get("provider")).get("current")) or text(config.get("provider"))
+    changed = as_object(as_object(as_object(artifact.get("inputs")).get("changes_detected")).get("llm_config"))
+    model = as_text(as_object(changed.get("model_name")).get("current")) or as_text(config.get("model_name"))
+    provider = as_text(as_object(changed.get("provider")).get("current")) or as_text(config.get("provider"))
     return ("" if model == "unknown" else model), normalize_provider(provider)
 
 

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import Label, Reason, StepStatus, StepType
-from traces.importers.common.messages import as_text, normalize_arguments
+from traces.importers.common.messages import normalize_arguments, result_text
 from traces.importers.common.times import add_milliseconds, parse_span, parse_time
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, obj, parse_embedded, require_list, require_object, text
+from traces.importers.files.json_reader import parse_embedded, require_list, require_object
 
 _STATUS = {"ok": StepStatus.OK, "error": StepStatus.ERROR, "timeout": StepStatus.TIMEOUT}
 _TOOL_FIELDS = frozenset(
@@ -47,15 +48,15 @@ def _tools(artifact: JSONObject, location: str) -> list[RecordedStep]:
 
 
 def _tool(call: JSONObject, location: str, keys: set[str]) -> RecordedStep:
-    name = text(call.get("tool_name"))
+    name = as_text(call.get("tool_name"))
     if not name:
         raise BadFile("a tool call without `tool_name`", location)
-    times = parse_span(first(call, "start_time", "timestamp"), call.get("end_time"), location)
-    error = first(call, "error_text", "error")
+    times = parse_span(first_member(call, "start_time", "timestamp"), call.get("end_time"), location)
+    error = first_member(call, "error_text", "error")
     failed = bool(call.get("error_flag")) or bool(error)
-    status = _STATUS.get(text(call.get("status")), StepStatus.OK)
+    status = _STATUS.get(as_text(call.get("status")), StepStatus.OK)
     is_stubbed = call.get("stubbed_in_replay") is True
-    key = _unique(text(call.get("id")) or "tool", keys)
+    key = _unique(as_text(call.get("id")) or "tool", keys)
     return RecordedStep(
         key=key,
         type=StepType.TOOL,
@@ -64,11 +65,11 @@ def _tool(call: JSONObject, location: str, keys: set[str]) -> RecordedStep:
         call_id=key,
         parent="session",
         status=StepStatus.ERROR if failed and status is StepStatus.OK else status,
-        error=as_text(error) if error else "error" if failed else "",
+        error=result_text(error) if error else "error" if failed else "",
         started_at=times.start,
-        ended_at=times.end or add_milliseconds(times.start, first(call, "latency_ms", "duration_ms")),
-        input=normalize_arguments(first(call, "input", "inputs")),
-        output=first(call, "output", "outputs"),
+        ended_at=times.end or add_milliseconds(times.start, first_member(call, "latency_ms", "duration_ms")),
+        input=normalize_arguments(first_member(call, "input", "inputs")),
+        output=first_member(call, "output", "outputs"),
         label=Label.CACHED if is_stubbed else Label.LIVE,
         reason=Reason.CACHE_SIGNATURE if is_stubbed else None,
         attributes={key: value for key, value in call.items() if key not in _TOOL_FIELDS},
@@ -89,8 +90,8 @@ def _mcp_tools(artifact: JSONObject, location: str) -> list[RecordedStep]:
 def _mcp_tool(call: JSONObject, location: str, keys: set[str]) -> RecordedStep:
     started_at = parse_time(call.get("timestamp"), f"{location}/timestamp")
     answer = _mcp_answer(call)
-    name = text(first(call, "tool_name", "method")) or "mcp call"
-    key = _unique(text(first(call, "id", "request_id")) or "mcp", keys)
+    name = as_text(first_member(call, "tool_name", "method")) or "mcp call"
+    key = _unique(as_text(first_member(call, "id", "request_id")) or "mcp", keys)
     return RecordedStep(
         key=key,
         type=StepType.TOOL,
@@ -117,23 +118,23 @@ class _McpAnswer:
 
 def _mcp_answer(call: JSONObject) -> _McpAnswer:
     """Return the result or error of a call; for a stream without either, that of its last event."""
-    events = items(call.get("events"))
+    events = as_list(call.get("events"))
     if call.get("error"):
         return _McpAnswer(result=call.get("result"), error=_error_message(call["error"]), status=StepStatus.ERROR)
     if call.get("result") is not None or not events:
         return _McpAnswer(result=call.get("result"))
-    last = obj(events[-1])
+    last = as_object(events[-1])
     data = parse_embedded(last.get("data"))
-    answer = obj(data) if "jsonrpc" in obj(data) else {}
-    if text(last.get("event_type")) == "error" or answer.get("error"):
+    answer = as_object(data) if "jsonrpc" in as_object(data) else {}
+    if as_text(last.get("event_type")) == "error" or answer.get("error"):
         error = answer.get("error") or data
         return _McpAnswer(error=_error_message(error) if error else "error", status=StepStatus.ERROR)
-    is_interrupted = text(last.get("event_type")) in {"start", "progress"}
+    is_interrupted = as_text(last.get("event_type")) in {"start", "progress"}
     return _McpAnswer(result=answer.get("result", data), status=StepStatus.PARTIAL if is_interrupted else StepStatus.OK)
 
 
 def _error_message(error: JSONValue) -> str:
-    return text(first(obj(error), "message", "error")) or as_text(error)
+    return as_text(first_member(as_object(error), "message", "error")) or result_text(error)
 
 
 def _unique(key: str, keys: set[str]) -> str:

@@ -3,10 +3,11 @@
 import re
 from dataclasses import dataclass
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
-from traces.importers.common.messages import as_text
-from traces.importers.files.json_reader import first, items, obj, parse_embedded, text
+from traces.importers.common.messages import result_text
+from traces.importers.files.json_reader import parse_embedded
 
 _WORD = re.compile(r"\w+")
 
@@ -24,22 +25,25 @@ def read_interactions(
     artifact: JSONObject, inputs: JSONObject, outputs: JSONObject, tools: list[RecordedStep]
 ) -> list[Interaction]:
     """Pair requests with answers by position. Early artifacts have one interaction, outside of any list."""
-    requests, answers = items(inputs.get("interactions")), items(outputs.get("interactions"))
-    if not requests and not answers and (first(inputs, "input") or first(outputs, "output")):
+    requests, answers = as_list(inputs.get("interactions")), as_list(outputs.get("interactions"))
+    if not requests and not answers and (first_member(inputs, "input") or first_member(outputs, "output")):
         requests, answers = [dict(inputs)], [dict(outputs)]
-    prompt_input = first(obj(obj(artifact.get("resolved_prompt")).get("variables")), "input")
+    prompt_input = first_member(as_object(as_object(artifact.get("resolved_prompt")).get("variables")), "input")
     if not requests and not answers and prompt_input:
         requests, answers = [{"input": prompt_input}], [{"error": "no answer was recorded"}]
     pairs = [
-        (obj(requests[index]) if index < len(requests) else {}, obj(answers[index]) if index < len(answers) else {})
+        (
+            as_object(requests[index]) if index < len(requests) else {},
+            as_object(answers[index]) if index < len(answers) else {},
+        )
         for index in range(max(len(requests), len(answers)))
     ]
-    words = [_words(f"{as_text(request)} {as_text(answer)}") for request, answer in pairs]
+    words = [_words(f"{result_text(request)} {result_text(answer)}") for request, answer in pairs]
     tools_by_interaction = _assign_tools(tools, words)
     return [
         Interaction(
             key=f"turn-{index + 1}",
-            request=_plain_text(first(request, "input") or answer.get("input")),
+            request=_plain_text(first_member(request, "input") or answer.get("input")),
             answer=_plain_text(answer.get("output")),
             error=_plain_text(answer.get("error")),
             tools=tools_by_interaction[index],
@@ -53,7 +57,7 @@ def _assign_tools(tools: list[RecordedStep], words: list[set[str]]) -> list[list
     groups: list[list[RecordedStep]] = [[] for _ in words]
     position = 0
     for tool in tools if words else []:
-        tool_words = _words(f"{as_text(tool.input)} {as_text(tool.output)[:500]}")
+        tool_words = _words(f"{result_text(tool.input)} {result_text(tool.output)[:500]}")
         position = max(range(position, len(words)), key=lambda index: (len(tool_words & words[index]), -index))
         groups[position].append(tool)
     return groups
@@ -64,4 +68,10 @@ def _words(content: str) -> set[str]:
 
 
 def _plain_text(value: JSONValue) -> str:
-    return "" if value is None else as_text(parse_embedded(value)) if isinstance(value, dict | list) else text(value)
+    return (
+        ""
+        if value is None
+        else result_text(parse_embedded(value))
+        if isinstance(value, dict | list)
+        else as_text(value)
+    )

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
-from traces.importers.common.messages import as_text, normalize_messages
+from traces.importers.common.messages import normalize_messages, result_text
 from traces.importers.common.model_calls import (
     model_input,
     normalize_answer,
@@ -34,7 +35,7 @@ from traces.importers.common.run_builder import (
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import Span, parse_span
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, obj, require_list, require_object, text
+from traces.importers.files.json_reader import require_list, require_object
 from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.tracing import langfuse_export, langfuse_scores
 
@@ -112,7 +113,7 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     # Langfuse's own order: creations, then updates, both by time.
     events = sorted(_read_events(sources), key=lambda event: (event.is_update, event.time))
     homes = {
-        text(event.body["id"]): text(event.body["traceId"])
+        as_text(event.body["id"]): as_text(event.body["traceId"])
         for event in events
         if event.kind in _OBSERVATION_KINDS and event.body.get("traceId")
     }
@@ -135,7 +136,7 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
 
 def keys(source: Source) -> set[str]:
     """Return the ids of the traces and observations in a file; an update has only that of its observation."""
-    ids = (text(event.body.get(name)) for event in _read_events([source]) for name in ("id", "traceId"))
+    ids = (as_text(event.body.get(name)) for event in _read_events([source]) for name in ("id", "traceId"))
     return {key for key in ids if key}
 
 
@@ -155,12 +156,12 @@ def _refuse(trace_id: str, sources: Sequence[Source], detail: str) -> None:
 def _events(value: JSONValue, location: str) -> Iterator[_Event]:
     if langfuse_export.is_export(value):
         for record in langfuse_export.read_events(value, location):
-            yield _event(obj(record.value), record.location)
+            yield _event(as_object(record.value), record.location)
         return
-    body = obj(value)
-    body = obj(body.get("json")) or body if "batch" not in body else body
+    body = as_object(value)
+    body = as_object(body.get("json")) or body if "batch" not in body else body
     batch = body.get("batch")
-    scores = value if isinstance(value, list) else obj(value).get("json")
+    scores = value if isinstance(value, list) else as_object(value).get("json")
     if batch is None and isinstance(scores, list):
         for index, item in enumerate(scores):
             score = require_object(item, f"{location}/{index}")
@@ -171,31 +172,31 @@ def _events(value: JSONValue, location: str) -> Iterator[_Event]:
 
 
 def _event(event: JSONObject, location: str) -> _Event:
-    kind, _, verb = text(event.get("type")).rpartition("-")
+    kind, _, verb = as_text(event.get("type")).rpartition("-")
     body = require_object(event.get("body"), f"{location}/body")
-    if kind in _OBSERVATION_KINDS and not text(body.get("id")):
+    if kind in _OBSERVATION_KINDS and not as_text(body.get("id")):
         raise BadFile("an observation without an id", f"{location}/body/id")
     if kind in _OBSERVATION_KINDS:
         _step({**body, "kind": kind}, frozenset(), location)
     return _Event(
-        kind=kind, is_update=verb == "update", time=text(event.get("timestamp")), body=body, location=location
+        kind=kind, is_update=verb == "update", time=as_text(event.get("timestamp")), body=body, location=location
     )
 
 
 def _apply_event(event: _Event, traces: dict[str, _Trace], homes: dict[str, str]) -> None:
     body = event.body
-    key = text(body.get("id"))
+    key = as_text(body.get("id"))
     if event.kind == "trace":
         trace = traces.setdefault(key, _Trace(location=event.location))
         trace.body = merge_records(trace.body, body)
     elif event.kind == "score":
-        traces.setdefault(text(body.get("traceId")), _Trace(location=event.location)).scores.append(
+        traces.setdefault(as_text(body.get("traceId")), _Trace(location=event.location)).scores.append(
             {**({"timestamp": event.time} if event.time else {}), **body}
         )
     elif event.kind in _OBSERVATION_KINDS:
         # An update whose creation is in no file becomes a separate run.
         trace = traces.setdefault(homes.get(key, key), _Trace(location=event.location))
-        kind = text(body.get("type")).lower() if event.kind == "observation" else event.kind
+        kind = as_text(body.get("type")).lower() if event.kind == "observation" else event.kind
         earlier = trace.observations.get(key, {})
         trace.observations[key] = merge_records(earlier, {**body, "kind": earlier.get("kind") or kind})
 
@@ -212,15 +213,16 @@ def _run(trace_id: str, trace: _Trace) -> RecordedRun:
     own_metadata = _forkpoint_metadata(body)
     if body and not own_metadata:
         steps = [_root(trace_id, trace, steps), *(_under_root(step, trace_id) for step in steps)]
-    tags = [text(tag) for tag in items(body.get("tags"))]
+    tags = [as_text(tag) for tag in as_list(body.get("tags"))]
     rest = {key: value for key, value in body.items() if key not in _TRACE_FIELDS}
     return build_run(
         RunFacts(
             external_id=trace_id,
-            app=text(own_metadata.get("app")) or ("krabs" if "krabs" in tags else app_name(body.get("name")) or FORMAT),
+            app=as_text(own_metadata.get("app"))
+            or ("krabs" if "krabs" in tags else app_name(body.get("name")) or FORMAT),
             format=FORMAT,
-            name=text(body.get("name")),
-            environment=text(body.get("environment")),
+            name=as_text(body.get("name")),
+            environment=as_text(body.get("environment")),
             tags=tags,
             metadata={**rest, "trace_name": body.get("name")},
             judgements=langfuse_scores.read_judgements(trace.scores),
@@ -238,7 +240,8 @@ def _sort_steps(
     The steps of a replay have times of two runs.
     """
     numbers = {
-        text(observation.get("id")): _forkpoint_metadata(observation).get("sequence_no") for observation in observations
+        as_text(observation.get("id")): _forkpoint_metadata(observation).get("sequence_no")
+        for observation in observations
     }
     order = [numbers.get(step.key) for step in steps]
     if not all(isinstance(number, int) for number in order):
@@ -248,13 +251,15 @@ def _sort_steps(
 
 def _forkpoint_metadata(body: JSONObject) -> JSONObject:
     """Return Forkpoint's metadata of a trace or observation that it exported."""
-    return obj(obj(body.get("metadata")).get("forkpoint"))
+    return as_object(as_object(body.get("metadata")).get("forkpoint"))
 
 
 def _root(trace_id: str, trace: _Trace, steps: list[RecordedStep]) -> RecordedStep:
     starts = [step.started_at for step in steps if step.started_at]
     ends = [end for step in steps if (end := step.ended_at or step.started_at)]
-    trace_times = parse_span(first(trace.body, "start_time", "timestamp"), None, f"{trace.location}/body/timestamp")
+    trace_times = parse_span(
+        first_member(trace.body, "start_time", "timestamp"), None, f"{trace.location}/body/timestamp"
+    )
     times = Span(
         start=min([*starts, *([trace_times.start] if trace_times.start else [])], default=None),
         end=max(ends, default=None),
@@ -262,7 +267,7 @@ def _root(trace_id: str, trace: _Trace, steps: list[RecordedStep]) -> RecordedSt
     return build_step(
         SpanFacts(
             key=trace_id,
-            name=text(trace.body.get("name")) or "trace",
+            name=as_text(trace.body.get("name")) or "trace",
             type=StepType.AGENT,
             times=times,
             input=trace.body.get("input"),
@@ -277,19 +282,19 @@ def _under_root(step: RecordedStep, trace_id: str) -> RecordedStep:
 
 def _step(body: JSONObject, tool_names: frozenset[str], location: str) -> RecordedStep:
     own_metadata, kind = _forkpoint_metadata(body), _type(body, tool_names)
-    usage = {**obj(body.get("usage")), **obj(body.get("usageDetails"))}
+    usage = {**as_object(body.get("usage")), **as_object(body.get("usageDetails"))}
     tokens = normalize_usage(usage, f"{location}/body/usage")
-    cost = first(obj(body.get("costDetails")), "total")
-    level, model = text(body.get("level")), text(body.get("model"))
+    cost = first_member(as_object(body.get("costDetails")), "total")
+    level, model = as_text(body.get("level")), as_text(body.get("model"))
     facts = SpanFacts(
-        key=text(body.get("id")),
-        name=text(body.get("name")),
+        key=as_text(body.get("id")),
+        name=as_text(body.get("name")),
         type=kind,
-        parent=text(body.get("parentObservationId")) or None,
+        parent=as_text(body.get("parentObservationId")) or None,
         times=parse_span(body.get("startTime"), body.get("endTime"), f"{location}/body"),
         failed=level == "ERROR",
         is_open=bool(body.get("startTime")) and not body.get("endTime") and body.get("kind") != "event",
-        error=text(body.get("statusMessage")) or (as_text(body["output"]) if body.get("output") else "error"),
+        error=as_text(body.get("statusMessage")) or (result_text(body["output"]) if body.get("output") else "error"),
         input=body.get("input"),
         output=body.get("output"),
         model=model,
@@ -297,7 +302,7 @@ def _step(body: JSONObject, tool_names: frozenset[str], location: str) -> Record
         call_id=_call_id(body),
         usage=tokens,
         request=_request(body) if kind is StepType.MODEL else None,
-        answer=normalize_answer(body.get("output"), text(own_metadata.get("finish_reason")))
+        answer=normalize_answer(body.get("output"), as_text(own_metadata.get("finish_reason")))
         if kind is StepType.MODEL
         else None,
         attributes={
@@ -312,31 +317,31 @@ def _step(body: JSONObject, tool_names: frozenset[str], location: str) -> Record
 def _type(body: JSONObject, tool_names: frozenset[str]) -> StepType:
     """Return the type by kind or metadata; else a tool if a model called it or it has a call id."""
     own_metadata = _forkpoint_metadata(body)
-    step_type = _TYPES.get(text(body.get("kind"))) or _STEP_TYPES.get(text(own_metadata.get("step_type")))
+    step_type = _TYPES.get(as_text(body.get("kind"))) or _STEP_TYPES.get(as_text(own_metadata.get("step_type")))
     if step_type is not None:
         return step_type
-    name = text(body.get("name"))
+    name = as_text(body.get("name"))
     return StepType.TOOL if name in tool_names or _call_id(body) else container_type(name)
 
 
 def _call_id(body: JSONObject) -> str:
-    return text(first(obj(body.get("metadata")), "tool_use_id", "tool_call_id"))
+    return as_text(first_member(as_object(body.get("metadata")), "tool_use_id", "tool_call_id"))
 
 
 def _restore_exported(step: RecordedStep, body: JSONObject, own_metadata: JSONObject) -> RecordedStep:
     """Restore a step that Forkpoint exported, from the metadata for which Langfuse has no fields."""
-    status = _STATUSES.get(text(own_metadata.get("status")), step.status)
+    status = _STATUSES.get(as_text(own_metadata.get("status")), step.status)
     is_untimed = own_metadata.get("timed") is False
     is_not_model = step.type is not StepType.MODEL
     retries = own_metadata.get("retries")
     return replace(
         step,
         status=status,
-        error=text(body.get("statusMessage")),
+        error=as_text(body.get("statusMessage")),
         input=body.get("input") if is_not_model else step.input,
         output=body.get("output") if is_not_model else step.output,
-        provider=text(own_metadata.get("provider")) or step.provider,
-        tool_name=text(own_metadata.get("tool_name")),
+        provider=as_text(own_metadata.get("provider")) or step.provider,
+        tool_name=as_text(own_metadata.get("tool_name")),
         retries=retries if isinstance(retries, int) else 0,
         started_at=None if is_untimed else step.started_at,
         ended_at=None if is_untimed else step.ended_at,
@@ -346,13 +351,13 @@ def _restore_exported(step: RecordedStep, body: JSONObject, own_metadata: JSONOb
 
 def _request(observation: JSONObject) -> JSONObject | None:
     """Return the request with the sampling parameters that Langfuse stores beside it."""
-    body = obj(observation.get("input"))
+    body = as_object(observation.get("input"))
     request = (
         normalize_request(body)
         if "messages" in body or "contents" in body
         else model_input(normalize_messages(observation.get("input")), [], {})
     )
-    parameters = normalize_parameters(obj(observation.get("modelParameters")))
+    parameters = normalize_parameters(as_object(observation.get("modelParameters")))
     if parameters:
-        request["parameters"] = {**obj(request.get("parameters")), **parameters}
-    return request if items(request["messages"]) else None
+        request["parameters"] = {**as_object(request.get("parameters")), **parameters}
+    return request if as_list(request["messages"]) else None

@@ -11,11 +11,12 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.files import file_opener
 from traces.importers.files.errors import BadFile
 from traces.importers.files.file_opener import decode_text
-from traces.importers.files.json_reader import first, items, obj, parse_embedded, require_object, text
+from traces.importers.files.json_reader import parse_embedded, require_object
 from traces.importers.files.source import Record, Source
 
 _OBSERVATION_TYPES: Final = frozenset(
@@ -50,7 +51,7 @@ def is_export(value: JSONValue) -> bool:
     """Return whether `value` is an exported record, or a page or list of them."""
     if isinstance(value, list):
         return bool(value) and is_export(value[0])
-    body = _normalize_fields(obj(value))
+    body = _normalize_fields(as_object(value))
     if isinstance(body.get("trace"), dict) and isinstance(body.get("observations"), list):
         return True
     if _is_observation(body) or _is_trace(body) or _is_score(body):
@@ -66,7 +67,7 @@ def read_events(value: JSONValue, location: str) -> Iterator[Record]:
         return
     body = _normalize_fields(require_object(value, location))
     if isinstance(body.get("trace"), dict):
-        trace = {"observations": body.get("observations"), "scores": body.get("scores"), **obj(body["trace"])}
+        trace = {"observations": body.get("observations"), "scores": body.get("scores"), **as_object(body["trace"])}
         yield from _trace(_normalize_fields(trace), f"{location}/trace")
     elif _is_observation(body):
         yield from _observation(body, location)
@@ -118,7 +119,7 @@ def _is_export_list(value: JSONValue) -> bool:
 
 
 def _is_observation(body: JSONObject) -> bool:
-    return text(body.get("type")) in _OBSERVATION_TYPES and {"id", "traceId", "startTime"} <= body.keys()
+    return as_text(body.get("type")) in _OBSERVATION_TYPES and {"id", "traceId", "startTime"} <= body.keys()
 
 
 def _is_trace(body: JSONObject) -> bool:
@@ -130,11 +131,11 @@ def _is_score(body: JSONObject) -> bool:
 
 
 def _trace(trace: JSONObject, location: str) -> Iterator[Record]:
-    trace_id = text(trace.get("id"))
+    trace_id = as_text(trace.get("id"))
     if not trace_id:
         raise BadFile("a trace without an id", f"{location}/id")
-    observations = items(trace.get("observations"))
-    observation_ids = [text(observation) for observation in observations if isinstance(observation, str)]
+    observations = as_list(trace.get("observations"))
+    observation_ids = [as_text(observation) for observation in observations if isinstance(observation, str)]
     trace_body: JSONObject = {**_recorded_fields(trace)}
     if observation_ids:
         trace_body["observationIds"] = [*observation_ids]
@@ -153,12 +154,12 @@ def _observation(observation: JSONObject, location: str) -> Iterator[Record]:
         values = {name: observation.get(field) for name, field in fields.items()}
         facts = {name: value for name, value in values.items() if value not in (None, "", [])}
         yield _event("trace-create", {"id": trace_id, **facts}, location)
-    type = text(observation.get("type")) or "SPAN"
+    type = as_text(observation.get("type")) or "SPAN"
     body = {**_recorded_fields(observation), "type": type, "usageDetails": _usage(observation)}
-    model = first(observation, "model", "providedModelName")
-    cost = first(obj(observation.get("costDetails")), "total")
+    model = first_member(observation, "model", "providedModelName")
+    cost = first_member(as_object(observation.get("costDetails")), "total")
     if cost is None:
-        cost = first(observation, "calculatedTotalCost", "totalCost")
+        cost = first_member(observation, "calculatedTotalCost", "totalCost")
     optional: JSONObject = {"model": model, "costDetails": {"total": cost} if cost is not None else None}
     body.pop("usage", None)
     yield _event("observation-create", {**body, **{key: value for key, value in optional.items() if value}}, location)
@@ -168,11 +169,11 @@ def _observation(observation: JSONObject, location: str) -> Iterator[Record]:
 
 def _usage(observation: JSONObject) -> JSONObject:
     """Return token counts, or nothing if all are zero, which Langfuse writes for unknown counts."""
-    counts = {**obj(observation.get("usage")), **obj(observation.get("usageDetails"))}
+    counts = {**as_object(observation.get("usage")), **as_object(observation.get("usageDetails"))}
     counts = {_CACHE_NAMES.get(key, key): value for key, value in counts.items()}
     for name, names in (("input", ("promptTokens", "inputUsage")), ("output", ("completionTokens", "outputUsage"))):
         if counts.get(name) is None:
-            counts[name] = first(observation, *names)
+            counts[name] = first_member(observation, *names)
     has_counts = any(value not in (0, "0", None) for key, value in counts.items() if key != "unit")
     return {key: value for key, value in counts.items() if value is not None} if has_counts else {}
 
@@ -183,13 +184,13 @@ def _scores(value: JSONValue, owner: JSONObject, location: str) -> Iterator[Reco
         for name, values in value.items():
             for index, score in enumerate(values if isinstance(values, list) else [values]):
                 yield _event("score-create", {**owner, "name": name, "value": score}, f"{location}/{name}/{index}")
-    for index, score in enumerate(items(value)):
+    for index, score in enumerate(as_list(value)):
         if isinstance(score, dict):
             yield _event("score-create", {**owner, **_normalize_fields(score)}, f"{location}/{index}")
 
 
 def _event(kind: str, body: JSONObject, location: str) -> Record:
-    time = first(body, "timestamp", "startTime")
+    time = first_member(body, "timestamp", "startTime")
     return Record(value={"type": kind, "timestamp": time, "body": body}, location=location)
 
 

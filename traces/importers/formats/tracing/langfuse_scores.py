@@ -3,51 +3,51 @@
 from collections.abc import Iterable
 from datetime import datetime
 
+from traces.core.json_access import as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement
 from traces.importers.common.judgements import judgement
 from traces.importers.common.times import parse_time
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, obj, text
 
 
 def read_judgements(scores: Iterable[JSONValue]) -> list[RecordedJudgement]:
     """Convert scores to judgements. Of scores with the same id, the last one is used."""
     latest: dict[str, JSONObject] = {}
-    for index, score in enumerate(map(obj, scores)):
-        latest[text(score.get("id")) or f"#{index}"] = score
+    for index, score in enumerate(map(as_object, scores)):
+        latest[as_text(score.get("id")) or f"#{index}"] = score
     return [_judgement(score) for score in latest.values()]
 
 
 def _judgement(score: JSONObject) -> RecordedJudgement:
     return judgement(
-        text(score.get("name")) or "score",
+        as_text(score.get("name")) or "score",
         _value(score),
-        text=text(score.get("comment")),
-        author=text(first(score, "authorUserId", "source")),
+        text=as_text(score.get("comment")),
+        author=as_text(first_member(score, "authorUserId", "source")),
         at=_time(score),
-        step=text(score.get("observationId")) or None,
+        step=as_text(score.get("observationId")) or None,
     )
 
 
 def _value(score: JSONObject) -> JSONValue:
     """Return the typed value: Langfuse stores booleans as numbers, and its tables store numbers as text."""
-    value, kind = score.get("value"), text(score.get("dataType"))
+    value, kind = score.get("value"), as_text(score.get("dataType"))
     if kind == "BOOLEAN":
         return value in (1, True, "1", "true", "True")
     if kind == "CATEGORICAL":
-        return first(score, "stringValue") or value
+        return first_member(score, "stringValue") or value
     if isinstance(value, str):
         try:
             return float(value)
         except ValueError:
             return value
-    return first(score, "stringValue") if value is None else value
+    return first_member(score, "stringValue") if value is None else value
 
 
 def _time(score: JSONObject) -> datetime | None:
     try:
-        return parse_time(first(score, "timestamp", "createdAt"), "/timestamp")
+        return parse_time(first_member(score, "timestamp", "createdAt"), "/timestamp")
     # An unreadable time does not invalidate the score.
     except BadFile:
         return None

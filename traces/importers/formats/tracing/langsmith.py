@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
@@ -33,7 +34,7 @@ from traces.importers.common.run_builder import (
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import parse_span
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, json_value, obj, require_list, require_object, text
+from traces.importers.files.json_reader import json_value, require_list, require_object
 from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.tracing import langsmith_feedback
 
@@ -76,8 +77,8 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
         if langsmith_feedback.is_feedback(record):
             feedback.append(record)
             continue
-        steps = traces.setdefault(text(record["trace_id"]), {})
-        key = text(record["id"])
+        steps = traces.setdefault(as_text(record["trace_id"]), {})
+        key = as_text(record["id"])
         steps[key] = merge_records(steps.get(key, {}), record)
     by_run = langsmith_feedback.group_by_run(feedback, {key for runs in traces.values() for key in runs}, sources)
     for trace_id, runs in traces.items():
@@ -86,7 +87,7 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
 
 def keys(source: Source) -> set[str]:
     """Return the ids of the traces that have runs in a file."""
-    return {text(record["trace_id"]) for record in parse_records([_prepare_json(source)], _validate_record)}
+    return {as_text(record["trace_id"]) for record in parse_records([_prepare_json(source)], _validate_record)}
 
 
 def is_multipart(head: bytes) -> bool:
@@ -129,7 +130,7 @@ def _part_value(body: bytes, offset: int) -> JSONValue:
 
 def _set_part(run: JSONObject, field: str | None, value: JSONValue) -> None:
     if field is None:
-        run.update(obj(value))
+        run.update(as_object(value))
     else:
         run[field] = value
 
@@ -139,45 +140,45 @@ def _validate_record(value: JSONValue, location: str) -> Iterator[JSONObject]:
         if langsmith_feedback.is_feedback(record):
             yield record
             continue
-        if not text(record.get("id")):
+        if not as_text(record.get("id")):
             raise BadFile("a LangSmith run without an id", f"{run_location}/id")
-        run = {**record, "trace_id": text(record.get("trace_id")) or text(record["id"])}
+        run = {**record, "trace_id": as_text(record.get("trace_id")) or as_text(record["id"])}
         _step(run, run_location)
         yield run
 
 
 def _records(value: JSONValue, location: str) -> Iterator[tuple[JSONObject, str]]:
-    body = obj(value)
-    body = obj(body.get("json")) or body
+    body = as_object(value)
+    body = as_object(body.get("json")) or body
     if "post" in body or "patch" in body:
         for name in ("post", "patch", "feedback"):
             for index, item in enumerate(require_list(body.get(name) or [], f"{location}/{name}")):
                 yield require_object(item, f"{location}/{name}/{index}"), f"{location}/{name}/{index}"
         return
-    runs = first(body, "runs", "data") if not isinstance(value, list) else value
+    runs = first_member(body, "runs", "data") if not isinstance(value, list) else value
     for index, item in enumerate(runs if isinstance(runs, list) else [body]):
         run = require_object(item, f"{location}/{index}")
         yield run, f"{location}/{index}"
         for child_index, (child_run, _) in enumerate(
-            _records(items(run.get("child_runs")), f"{location}/{index}/child_runs")
+            _records(as_list(run.get("child_runs")), f"{location}/{index}/child_runs")
         ):
             yield child_run, f"{location}/{index}/child_runs/{child_index}"
 
 
 def _run(trace_id: str, runs: list[JSONObject], feedback: Mapping[str, list[JSONObject]]) -> RecordedRun:
-    steps = sort_causally([_step(run, f"run {text(run['id'])}") for run in runs], location=f"trace {trace_id}")
-    by_id = {text(run["id"]): run for run in runs}
+    steps = sort_causally([_step(run, f"run {as_text(run['id'])}") for run in runs], location=f"trace {trace_id}")
+    by_id = {as_text(run["id"]): run for run in runs}
     root = by_id[steps[0].key]
-    metadata = obj(obj(root.get("extra")).get("metadata"))
-    project = text(first(root, "session_name") or metadata.get("LANGSMITH_PROJECT"))
+    metadata = as_object(as_object(root.get("extra")).get("metadata"))
+    project = as_text(first_member(root, "session_name") or metadata.get("LANGSMITH_PROJECT"))
     return build_run(
         RunFacts(
             external_id=trace_id,
             app=app_name(project, root.get("name")) or FORMAT,
             format=FORMAT,
-            name=text(root.get("name")),
+            name=as_text(root.get("name")),
             failed=bool(root.get("error")),
-            tags=[text(tag) for tag in items(root.get("tags"))],
+            tags=[as_text(tag) for tag in as_list(root.get("tags"))],
             judgements=langsmith_feedback.read_judgements(runs, steps[0].key, feedback),
             metadata={
                 "trace_name": root.get("name"),
@@ -191,15 +192,15 @@ def _run(trace_id: str, runs: list[JSONObject], feedback: Mapping[str, list[JSON
 
 
 def _step(run: JSONObject, location: str) -> RecordedStep:
-    name, run_type = text(run.get("name")), text(run.get("run_type"))
+    name, run_type = as_text(run.get("name")), as_text(run.get("run_type"))
     kind = _TYPES.get(run_type) or container_type(name)
-    inputs, outputs, error = run.get("inputs"), run.get("outputs"), text(run.get("error"))
-    metadata = obj(obj(run.get("extra")).get("metadata"))
+    inputs, outputs, error = run.get("inputs"), run.get("outputs"), as_text(run.get("error"))
+    metadata = as_object(as_object(run.get("extra")).get("metadata"))
     attributes: JSONObject = {
         key: value for key, value in run.items() if key not in _MAPPED_FIELDS and value not in (None, "", [], {})
     }
     facts = SpanFacts(
-        key=text(run.get("id")),
+        key=as_text(run.get("id")),
         name=name or run_type or "run",
         type=kind,
         parent=_parent(run),
@@ -210,30 +211,37 @@ def _step(run: JSONObject, location: str) -> RecordedStep:
         input=inputs or None,
         output=outputs or None,
         attributes=attributes,
-        call_id=text(first(obj(outputs), "tool_call_id")),
+        call_id=as_text(first_member(as_object(outputs), "tool_call_id")),
     )
     return build_step(_model(facts, run, metadata, location) if kind is StepType.MODEL else facts)
 
 
 def _model(facts: SpanFacts, run: JSONObject, metadata: JSONObject, location: str) -> SpanFacts:
-    inputs, outputs = obj(run.get("inputs")), obj(run.get("outputs"))
-    invocation = obj(first(metadata, "ls_invocation_params") or obj(obj(run.get("extra")).get("invocation_params")))
-    model = text(first(inputs, "model") or first(metadata, "ls_model_name") or first(invocation, "model", "model_name"))
+    inputs, outputs = as_object(run.get("inputs")), as_object(run.get("outputs"))
+    invocation = as_object(
+        first_member(metadata, "ls_invocation_params")
+        or as_object(as_object(run.get("extra")).get("invocation_params"))
+    )
+    model = as_text(
+        first_member(inputs, "model")
+        or first_member(metadata, "ls_model_name")
+        or first_member(invocation, "model", "model_name")
+    )
     request = normalize_request(inputs) if inputs else model_input(normalize_messages(run.get("inputs")), [], {})
     sampling = normalize_parameters({name: invocation[name] for name in _INVOCATION if name in invocation})
-    if parameters := {**sampling, **obj(request.get("parameters"))}:
+    if parameters := {**sampling, **as_object(request.get("parameters"))}:
         request["parameters"] = parameters
-    if tools := items(invocation.get("tools")):
+    if tools := as_list(invocation.get("tools")):
         request.setdefault("tools", normalize_request({"tools": tools}).get("tools", []))
-    usage = obj(
-        first(outputs, "usage_metadata", "usage")
+    usage = as_object(
+        first_member(outputs, "usage_metadata", "usage")
         or metadata.get("usage_metadata")
-        or obj(obj(outputs.get("llm_output")).get("token_usage"))
+        or as_object(as_object(outputs.get("llm_output")).get("token_usage"))
     )
     tokens: Usage = normalize_usage(usage, f"{location}/usage_metadata")
     return replace(
         facts,
-        request=request if items(request["messages"]) else None,
+        request=request if as_list(request["messages"]) else None,
         answer=normalize_answer(outputs),
         model=model,
         provider=normalize_provider(metadata.get("ls_provider"), model),
@@ -243,7 +251,7 @@ def _model(facts: SpanFacts, run: JSONObject, metadata: JSONObject, location: st
 
 def _parent(run: JSONObject) -> str | None:
     """Return the explicit parent, else the second to last id of the dotted order."""
-    if parent_id := text(run.get("parent_run_id")):
+    if parent_id := as_text(run.get("parent_run_id")):
         return parent_id
-    path = [part.split("Z", 1)[-1] for part in text(run.get("dotted_order")).split(".")]
+    path = [part.split("Z", 1)[-1] for part in as_text(run.get("dotted_order")).split(".")]
     return path[-2] if len(path) > 1 else None

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 
+from traces.core.json_access import as_object, as_text, first_member
 from traces.core.json_types import JSONObject
 from traces.core.recorded_run import RecordedJudgement
 from traces.importers.common.judgements import judgement
 from traces.importers.common.times import parse_time
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, obj, text
 from traces.importers.files.source import Source
 
 ByRun = Mapping[str, list[JSONObject]]
@@ -25,7 +25,7 @@ def group_by_run(feedback: Sequence[JSONObject], runs: AbstractSet[str], sources
     """Group feedback by run; feedback on a run in none of the files becomes a problem."""
     groups: dict[str, list[JSONObject]] = defaultdict(list)
     for record in feedback:
-        groups[text(first(record, "run_id", "trace_id"))].append(record)
+        groups[as_text(first_member(record, "run_id", "trace_id"))].append(record)
     for run_id in groups.keys() - runs:
         detail = f"feedback on run {run_id}, which is not in these files: import them together"
         for source in sources:
@@ -38,22 +38,24 @@ def read_judgements(runs: Sequence[JSONObject], root: str, feedback: ByRun) -> l
     """Return the feedback on the runs of a trace; averages only for keys without individual feedback."""
     judgements: list[RecordedJudgement] = []
     for run in runs:
-        key = text(run.get("id"))
+        key = as_text(run.get("id"))
         step = None if key == root else key
         records = feedback.get(key, [])
         judgements += [_judgement(record, step) for record in records]
-        judgements += _averages(obj(run.get("feedback_stats")), {text(record.get("key")) for record in records}, step)
+        judgements += _averages(
+            as_object(run.get("feedback_stats")), {as_text(record.get("key")) for record in records}, step
+        )
     return judgements
 
 
 def _judgement(record: JSONObject, step: str | None) -> RecordedJudgement:
-    value = first(record, "score") if record.get("score") is not None else record.get("value")
-    author = first(obj(record.get("feedback_source")), "user_name", "user_id", "type")
+    value = first_member(record, "score") if record.get("score") is not None else record.get("value")
+    author = first_member(as_object(record.get("feedback_source")), "user_name", "user_id", "type")
     return judgement(
-        text(record.get("key")) or "feedback",
+        as_text(record.get("key")) or "feedback",
         value,
-        text=text(record.get("comment")),
-        author=text(author),
+        text=as_text(record.get("comment")),
+        author=as_text(author),
         at=_time(record),
         step=step,
     )
@@ -61,14 +63,14 @@ def _judgement(record: JSONObject, step: str | None) -> RecordedJudgement:
 
 def _averages(stats: JSONObject, known_keys: AbstractSet[str], step: str | None) -> Iterator[RecordedJudgement]:
     for name, figures in stats.items():
-        average = obj(figures).get("avg")
+        average = as_object(figures).get("avg")
         if name not in known_keys and average is not None:
-            yield judgement(name, average, text=f"average of {text(obj(figures).get('n'))}", step=step)
+            yield judgement(name, average, text=f"average of {as_text(as_object(figures).get('n'))}", step=step)
 
 
 def _time(record: JSONObject) -> datetime | None:
     try:
-        return parse_time(first(record, "created_at", "modified_at"), "/created_at")
+        return parse_time(first_member(record, "created_at", "modified_at"), "/created_at")
     # An unreadable time does not invalidate the feedback.
     except BadFile:
         return None

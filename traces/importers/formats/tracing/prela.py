@@ -7,6 +7,7 @@ fields that the file exporter writes.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
@@ -31,7 +32,7 @@ from traces.importers.common.run_builder import (
 from traces.importers.common.spans import SpanFacts, build_step, normalize_documents
 from traces.importers.common.times import parse_span
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import first, items, obj, require_list, require_object, text
+from traces.importers.files.json_reader import require_list, require_object
 from traces.importers.files.source import Source, parse_records
 
 FORMAT = "prela"
@@ -79,8 +80,8 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     """Yield one run per trace; its spans may be in different files."""
     traces: dict[str, dict[str, JSONObject]] = {}
     for record in parse_records(sources, _validate_record):
-        spans = traces.setdefault(text(record["trace_id"]), {})
-        key = text(record["span_id"])
+        spans = traces.setdefault(as_text(record["trace_id"]), {})
+        key = as_text(record["span_id"])
         spans[key] = merge_records(spans.get(key, {}), record)
     for trace_id, spans_by_id in traces.items():
         yield _run(trace_id, list(spans_by_id.values()))
@@ -88,16 +89,16 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
 
 def keys(source: Source) -> set[str]:
     """Return the ids of the traces that have spans in a file."""
-    return {text(record["trace_id"]) for record in parse_records([source], _validate_record)}
+    return {as_text(record["trace_id"]) for record in parse_records([source], _validate_record)}
 
 
 def _validate_record(value: JSONValue, location: str) -> Iterator[JSONObject]:
     """Yield the spans of one record. Raises `BadFile` for spans that cannot become steps."""
     for record, span_location in _spans(value, location):
-        if not text(record.get("trace_id")) or not text(record.get("span_id")):
+        if not as_text(record.get("trace_id")) or not as_text(record.get("span_id")):
             raise BadFile("a Prela span needs `trace_id` and `span_id`", span_location)
         _step(record, span_location)
-        yield obj(_repair_times(record))
+        yield as_object(_repair_times(record))
 
 
 def _repair_times(value: JSONValue) -> JSONValue:
@@ -115,7 +116,7 @@ def _spans(value: JSONValue, location: str) -> Iterator[tuple[JSONObject, str]]:
         for index, item in enumerate(require_list(value["spans"], f"{location}/spans")):
             span_record = require_object(item, f"{location}/spans/{index}")
             service = {"service.name": trace["service_name"]} if "service_name" in trace else {}
-            attributes = {**service, **obj(span_record.get("attributes"))}
+            attributes = {**service, **as_object(span_record.get("attributes"))}
             span_record = {"trace_id": value.get("trace_id"), **span_record, "attributes": attributes}
             yield span_record, f"{location}/spans/{index}"
     elif isinstance(value, list):
@@ -126,8 +127,10 @@ def _spans(value: JSONValue, location: str) -> Iterator[tuple[JSONObject, str]]:
 
 
 def _run(trace_id: str, spans: list[JSONObject]) -> RecordedRun:
-    steps = match_calls(sort_causally([_step(record, f"span {text(record['span_id'])}") for record in spans]))
-    service = next((name for record in spans if (name := obj(record.get("attributes")).get("service.name"))), None)
+    steps = match_calls(sort_causally([_step(record, f"span {as_text(record['span_id'])}") for record in spans]))
+    service = next(
+        (name for record in spans if (name := as_object(record.get("attributes")).get("service.name"))), None
+    )
     root = steps[0]
     return build_run(
         RunFacts(
@@ -135,7 +138,9 @@ def _run(trace_id: str, spans: list[JSONObject]) -> RecordedRun:
             app=app_name(service) or FORMAT,
             format=FORMAT,
             name=root.name,
-            failed=any(text(record.get("status")) == "error" and not record.get("parent_span_id") for record in spans),
+            failed=any(
+                as_text(record.get("status")) == "error" and not record.get("parent_span_id") for record in spans
+            ),
         ),
         steps,
         location=f"trace {trace_id}",
@@ -143,19 +148,19 @@ def _run(trace_id: str, spans: list[JSONObject]) -> RecordedRun:
 
 
 def _step(record: JSONObject, location: str) -> RecordedStep:
-    snapshot, attributes = obj(record.get("replay_snapshot")), obj(record.get("attributes"))
-    name, span_type = text(record.get("name")), text(record.get("span_type"))
-    status = text(record.get("status"))
+    snapshot, attributes = as_object(record.get("replay_snapshot")), as_object(record.get("attributes"))
+    name, span_type = as_text(record.get("name")), as_text(record.get("span_type"))
+    status = as_text(record.get("status"))
     kind = _TYPES.get(span_type) or container_type(name)
     facts = SpanFacts(
-        key=text(record.get("span_id")),
-        parent=text(record.get("parent_span_id")) or None,
+        key=as_text(record.get("span_id")),
+        parent=as_text(record.get("parent_span_id")) or None,
         name=name or span_type,
         type=kind,
         times=parse_span(record.get("started_at"), record.get("ended_at"), location),
         failed=status == "error",
         is_open=status == "pending",
-        error=text(first(record, "status_message") or attributes.get("error.message")) or "error",
+        error=as_text(first_member(record, "status_message") or attributes.get("error.message")) or "error",
         attributes=_extra_attributes(record, snapshot, attributes, span_type),
     )
     match kind:
@@ -167,45 +172,45 @@ def _step(record: JSONObject, location: str) -> RecordedStep:
                     facts,
                     input=snapshot.get("tool_input", attributes.get("tool.input")),
                     output=snapshot.get("tool_output", attributes.get("tool.output")),
-                    tool_name=text(first(snapshot, "tool_name") or attributes.get("tool.name")),
+                    tool_name=as_text(first_member(snapshot, "tool_name") or attributes.get("tool.name")),
                 )
             )
         case StepType.RETRIEVAL:
             return build_step(
                 replace(facts, input=_query(snapshot, attributes), output=_documents(snapshot, attributes))
             )
-    output = first(attributes, "chain.output", "agent.output")
+    output = first_member(attributes, "chain.output", "agent.output")
     return build_step(replace(facts, input=_agent_input(snapshot, attributes), output=output))
 
 
 def _model(
     facts: SpanFacts, record: JSONObject, snapshot: JSONObject, attributes: JSONObject, location: str
 ) -> RecordedStep:
-    request, response = obj(snapshot.get("llm_request")), obj(snapshot.get("llm_response"))
+    request, response = as_object(snapshot.get("llm_request")), as_object(snapshot.get("llm_response"))
     event = next(
         (
-            obj(obj(event_record).get("attributes"))
-            for event_record in items(record.get("events"))
-            if obj(event_record).get("name") == "llm.request"
+            as_object(as_object(event_record).get("attributes"))
+            for event_record in as_list(record.get("events"))
+            if as_object(event_record).get("name") == "llm.request"
         ),
         {},
     )
-    model = text(first(request, "model") or first(attributes, "llm.model", "llm.request.model"))
-    messages = normalize_messages(first(request, "messages", "prompt") or event.get("messages"))
+    model = as_text(first_member(request, "model") or first_member(attributes, "llm.model", "llm.request.model"))
+    messages = normalize_messages(first_member(request, "messages", "prompt") or event.get("messages"))
     system = normalize_messages(request.get("system"), "system")
     parameters = normalize_parameters({key: value for key, value in request.items() if key not in _REQUEST_FIELDS})
     usage = normalize_usage(
         {
-            "input_tokens": first(response, "prompt_tokens")
-            or first(attributes, "llm.prompt_tokens", "llm.input_tokens"),
-            "output_tokens": first(response, "completion_tokens")
-            or first(attributes, "llm.completion_tokens", "llm.output_tokens"),
+            "input_tokens": first_member(response, "prompt_tokens")
+            or first_member(attributes, "llm.prompt_tokens", "llm.input_tokens"),
+            "output_tokens": first_member(response, "completion_tokens")
+            or first_member(attributes, "llm.completion_tokens", "llm.output_tokens"),
         },
         location,
     )
     tools = normalize_tools(request.get("tools") or [])
     full = [*[{**event_record, "role": "system"} for event_record in system], *messages]
-    answer = normalize_answer(first(response, "text"), text(response.get("finish_reason")))
+    answer = normalize_answer(first_member(response, "text"), as_text(response.get("finish_reason")))
     return build_step(
         replace(
             facts,
@@ -219,10 +224,10 @@ def _model(
 
 
 def _query(snapshot: JSONObject, attributes: JSONObject) -> JSONValue:
-    query = first(snapshot, "retrieval_query") or first(attributes, "retriever.query", "embedding.input")
+    query = first_member(snapshot, "retrieval_query") or first_member(attributes, "retriever.query", "embedding.input")
     if query is None:
         return None
-    top_k = first(attributes, "retrieval.top_k") or obj(snapshot.get("retrieval_metadata")).get("k")
+    top_k = first_member(attributes, "retrieval.top_k") or as_object(snapshot.get("retrieval_metadata")).get("k")
     return {
         "query": query,
         **({"top_k": parse_token_count(top_k, "/attributes/retrieval.top_k")} if top_k is not None else {}),
@@ -243,11 +248,11 @@ def _documents(snapshot: JSONObject, attributes: JSONObject) -> JSONValue:
 
 def _agent_input(snapshot: JSONObject, attributes: JSONObject) -> JSONValue:
     messages: list[JSONObject] = normalize_messages(snapshot.get("system_prompt"), "system")
-    messages += normalize_messages(obj(snapshot.get("agent_memory")).get("messages"))
+    messages += normalize_messages(as_object(snapshot.get("agent_memory")).get("messages"))
     return (
         {"messages": [dict(message) for message in messages]}
         if messages
-        else first(attributes, "chain.input", "agent.input")
+        else first_member(attributes, "chain.input", "agent.input")
     )
 
 

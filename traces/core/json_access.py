@@ -1,0 +1,78 @@
+"""Accessors for JSON of unknown shape: a value of another type counts as absent. Pure."""
+
+from traces.core.json_types import JSONObject, JSONValue
+
+
+def as_object(value: object) -> JSONObject:
+    """Return `value` if it is an object, else an empty object."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: object) -> list[JSONValue]:
+    """Return `value` if it is a list, else an empty list."""
+    return value if isinstance(value, list) else []
+
+
+def as_objects(value: object) -> list[JSONObject]:
+    """Return the objects of a list; an empty list if `value` is no list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def list_or_single(value: JSONValue) -> list[JSONValue]:
+    """Return the items of a list, or any other value as the only item."""
+    return value if isinstance(value, list) else [value]
+
+
+def as_string(value: object) -> str:
+    """Return `value` if it is a string, else an empty string."""
+    return value if isinstance(value, str) else ""
+
+
+def as_text(value: object) -> str:
+    """Return a string, or a number or boolean in its JSON form, else an empty string."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int | float) else ""
+
+
+def as_number(value: object) -> int | float | None:
+    """Return `value` if it is a number; booleans are none."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def as_bool(value: object) -> bool | None:
+    """Return `value` if it is a boolean."""
+    return value if isinstance(value, bool) else None
+
+
+def member(value: object, *path: str) -> JSONValue:
+    """Return the value at `path`, null if there is none: `member(answer, "usage", "input_tokens")`."""
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value  # type: ignore[return-value]
+
+
+def first_member(source: JSONObject, *names: str) -> JSONValue:
+    """Return the first of these members that is neither null nor empty."""
+    for name in names:
+        value = source.get(name)
+        if value is not None and value != "":
+            return value
+    return None
+
+
+def has_list(value: object, name: str) -> bool:
+    """Return whether `value` is an object whose member `name` is a list."""
+    return isinstance(value, dict) and isinstance(value.get(name), list)
+
+
+def has_object(value: object, name: str) -> bool:
+    """Return whether `value` is an object whose member `name` is an object."""
+    return isinstance(value, dict) and isinstance(value.get(name), dict)
+
+
+def has_string(value: object, name: str) -> bool:
+    """Return whether `value` is an object whose member `name` is a string."""
+    return isinstance(value, dict) and isinstance(value.get(name), str)
