@@ -14,6 +14,7 @@ from urllib.parse import quote, urlsplit
 import httpx
 
 from cockpit.cli.errors import Exit, Failure, failure_from_problem
+from traces.core.json_access import as_object
 
 _TIMEOUT = httpx.Timeout(300, connect=10)
 
@@ -103,7 +104,7 @@ class Api:
             problem = response.json()
         except ValueError:
             problem = {}
-        raise failure_from_problem(problem if isinstance(problem, dict) else {}, response.status_code)
+        raise failure_from_problem(as_object(problem), response.status_code)
 
     def _unreachable(self, error: httpx.HTTPError) -> Failure:
         detail = f"cannot reach {self._http.base_url}: {error or type(error).__name__}"

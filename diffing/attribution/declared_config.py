@@ -6,6 +6,7 @@ from typing import Final
 
 from diffing.compare.run_side import RunFacts
 from diffing.sequences.json_diff import Change, value_changes
+from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
 
 # The names that evaluation harnesses use for the task, the trial, the configuration and the batch.
@@ -93,5 +94,5 @@ def _omit_counters(value: JSONValue) -> JSONValue:
 def _counters(run: RunFacts) -> JSONObject:
     """The numbers of the trial, in the metadata or in its configuration."""
     config = run.metadata.get("config")
-    inner = config if isinstance(config, dict) else {}
+    inner = as_object(config)
     return {name: source[name] for name in _COUNTERS for source in (inner, run.metadata) if name in source}

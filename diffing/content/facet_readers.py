@@ -9,6 +9,7 @@ from diffing.content.facet import SYSTEM_ROLES, Facet, FacetKind
 from diffing.content.message_diff import changed_messages, key_of, without_call_ids
 from diffing.content.payload_texts import answer_text, content_text
 from diffing.sequences.json_diff import differ, parse_embedded_json
+from traces.core.json_access import as_object, as_objects
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 from traces.payloads.messages import Message, ModelRequest
@@ -47,7 +48,7 @@ def reader_of(step_type: StepType) -> Reader:
 
 
 def _model_inputs(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator[Facet]:
-    left, right = _object(base), _object(candidate)
+    left, right = as_object(base), as_object(candidate)
     yield from _message_facets(pair, left, right)
     tools = _tools_by_name(left.get("tools")), _tools_by_name(right.get("tools"))
     if differ(*tools):
@@ -84,7 +85,7 @@ def _model_outputs(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterato
     calls = without_call_ids(left.get("tool_calls")), without_call_ids(right.get("tool_calls"))
     if calls[0] != calls[1]:
         yield _TOOL_CALLS.facet(pair, *calls)
-    reasons = _object(base).get("finish_reason"), _object(candidate).get("finish_reason")
+    reasons = as_object(base).get("finish_reason"), as_object(candidate).get("finish_reason")
     if reasons[0] != reasons[1] and None not in reasons:
         yield _FINISH_REASON.facet(pair, {"finish_reason": reasons[0]}, {"finish_reason": reasons[1]})
 
@@ -98,7 +99,7 @@ def _tool_outputs(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator
 
 
 def _retrieval_inputs(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator[Facet]:
-    left, right = _object(base), _object(candidate)
+    left, right = as_object(base), as_object(candidate)
     if left.get("query") != right.get("query"):
         yield _QUERY.facet(pair, content_text(left.get("query")), content_text(right.get("query")))
     settings = _omit(left, {"query"}), _omit(right, {"query"})
@@ -107,11 +108,11 @@ def _retrieval_inputs(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iter
 
 
 def _retrieval_outputs(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator[Facet]:
-    yield _DOCUMENTS.facet(pair, _object(base).get("documents"), _object(candidate).get("documents"))
+    yield _DOCUMENTS.facet(pair, as_object(base).get("documents"), as_object(candidate).get("documents"))
 
 
 def _prompt_inputs(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator[Facet]:
-    left, right = _object(base), _object(candidate)
+    left, right = as_object(base), as_object(candidate)
     texts = content_text(left.get("template")), content_text(right.get("template"))
     if texts[0] != texts[1]:
         yield _TEMPLATE.facet(pair, *texts)
@@ -121,7 +122,7 @@ def _prompt_inputs(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterato
 
 
 def _prompt_outputs(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator[Facet]:
-    left, right = _object(base), _object(candidate)
+    left, right = as_object(base), as_object(candidate)
     if "messages" in left or "messages" in right:
         yield from _message_facets(pair, left, right)
     else:
@@ -176,26 +177,20 @@ def _system_prompt(messages: Sequence[JSONValue]) -> str:
 
 def _answer(value: JSONValue) -> JSONObject:
     """The message of a model's output; a bare text counts as its content."""
-    message = _object(value).get("message", value)
+    message = as_object(value).get("message", value)
     return message if isinstance(message, dict) else {"content": message}
 
 
 def _tools_by_name(tools: JSONValue) -> JSONValue:
     """Tool schemas by name, so that a pointer names the tool."""
-    schemas = [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
-    return {str(tool.get("name") or key_of(tool)[:12]): tool for tool in schemas}
+    return {str(tool.get("name") or key_of(tool)[:12]): tool for tool in as_objects(tools)}
 
 
 def _model_settings(request: JSONObject) -> JSONObject:
     """A request's parameters on one level, without messages, tools and request ids."""
-    inner = request.get("parameters")
-    settings = {**_omit(request, _MESSAGE_PARTS), **(inner if isinstance(inner, dict) else {})}
+    settings = {**_omit(request, _MESSAGE_PARTS), **as_object(request.get("parameters"))}
     return {key: value for key, value in settings.items() if key not in DEFAULT_IGNORED}
 
 
 def _omit(value: JSONObject, names: Collection[str]) -> JSONObject:
     return {key: item for key, item in value.items() if key not in names and item is not None}
-
-
-def _object(value: JSONValue) -> JSONObject:
-    return value if isinstance(value, dict) else {}

@@ -8,6 +8,7 @@ from diffing.content.payload_texts import message_text
 from diffing.sequences.anchors import differing_ranges
 from diffing.sequences.json_diff import parse_embedded_json
 from traces.core.canonical import digest
+from traces.core.json_access import as_objects
 from traces.core.json_types import JSONValue
 from traces.payloads.messages import Message
 
@@ -88,9 +89,10 @@ def key_of(value: JSONValue) -> str:
 
 def without_call_ids(calls: JSONValue) -> list[JSONValue]:
     """Tool calls without their ids, which differ between any two runs."""
-    items = calls if isinstance(calls, list) else []
-    known_calls = [call for call in items if isinstance(call, dict)]
-    return [{"name": call.get("name"), "arguments": parse_embedded_json(call.get("arguments"))} for call in known_calls]
+    return [
+        {"name": call.get("name"), "arguments": parse_embedded_json(call.get("arguments"))}
+        for call in as_objects(calls)
+    ]
 
 
 def _common_prefix(left: Sequence[JSONValue], right: Sequence[JSONValue]) -> int:

@@ -1,5 +1,6 @@
 """Texts of payloads: messages, tool calls and final answers as words. Pure."""
 
+from traces.core.json_access import as_list, member
 from traces.core.json_types import JSONValue
 
 
@@ -19,8 +20,7 @@ def message_text(message: JSONValue) -> str:
     """A message as words: its content and its tool calls."""
     if not isinstance(message, dict):
         return content_text(message)
-    calls = message.get("tool_calls")
-    call_texts = [call_text(call) for call in calls] if isinstance(calls, list) else []
+    call_texts = [call_text(call) for call in as_list(message.get("tool_calls"))]
     return "\n".join(part for part in (content_text(message.get("content")), *call_texts) if part)
 
 
@@ -37,8 +37,7 @@ def call_text(call: JSONValue) -> str:
 def answer_text(value: JSONValue) -> str:
     """The text of a final answer, in any of the shapes of an output."""
     if isinstance(value, dict):
-        message = value.get("message")
-        inner = message.get("content") if isinstance(message, dict) else None
+        inner = member(value, "message", "content")
         for content in (value.get("text"), inner, value.get("content"), value.get("answer"), value.get("output")):
             if content is not None:
                 return content_text(content)

@@ -18,6 +18,7 @@ from diffing.content.facets import Payloads
 from diffing.content.payload_texts import answer_text
 from diffing.content.similarity import Likeness, Measure
 from diffing.schemas.report import Deltas, Scores, ToolAccuracy
+from traces.core.json_access import as_object, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Reason, StepType
 
@@ -178,8 +179,8 @@ def _texts(turn: Interaction, payloads: Payloads) -> tuple[str, str]:
 
 
 def _parameters(request: JSONValue) -> JSONObject:
-    parameters = request.get("parameters") if isinstance(request, dict) else None
-    return parameters if isinstance(parameters, dict) else {}
+    parameters = member(request, "parameters")
+    return as_object(parameters)
 
 
 def _difference(base: float | None, candidate: float | None, places: int) -> float | None:

@@ -20,7 +20,8 @@ from diffing.sequences.text_diff import (
     shorten,
     word_diff,
 )
-from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_access import as_list, as_object
+from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepStatus, StepType
 
 # Characters quoted of a text in a sentence.
@@ -219,7 +220,7 @@ def _message_note(op: str, role: str, base: str, candidate: str) -> str:
 
 
 def _schemas(facet: Facet) -> str:
-    base, candidate = _dict(facet.base), _dict(facet.candidate)
+    base, candidate = as_object(facet.base), as_object(facet.candidate)
     added, removed = [name for name in candidate if name not in base], [name for name in base if name not in candidate]
     if added and not removed:
         return f"Offering the tool {', '.join(added[:3])}"
@@ -272,8 +273,7 @@ def _rewritten(first: RewrittenDocument, other_counts: Mapping[str, int], name: 
 def _calls_note(facet: Facet) -> str:
     """The calls that a model requests on each side."""
     base_calls, candidate_calls = (
-        [call_text(call) for call in value] if isinstance(value, list) else []
-        for value in (facet.base, facet.candidate)
+        [call_text(call) for call in as_list(value)] for value in (facet.base, facet.candidate)
     )
     if note := _same_tool_note(facet.base, facet.candidate):
         return note
@@ -291,7 +291,7 @@ def _same_tool_note(base: JSONValue, candidate: JSONValue) -> str:
     parts = [change.path.split("/") for change in changes]
     if not changes or any(len(path) != 4 or path[1:3] != ["0", "arguments"] for path in parts):
         return ""
-    name = _dict(base[0]).get("name") if isinstance(base, list) else ""
+    name = as_object(base[0]).get("name") if isinstance(base, list) else ""
     return f"requests {name} with {', '.join(map(_argument_note, changes))}"
 
 
@@ -376,7 +376,3 @@ def _status_fields_first(changes: Sequence[Change]) -> list[Change]:
         changes,
         key=lambda change: (change.op != "changed", _STATUS_ORDER.get(pointer_name(change.path), len(_STATUS_ORDER))),
     )
-
-
-def _dict(value: JSONValue) -> JSONObject:
-    return value if isinstance(value, dict) else {}

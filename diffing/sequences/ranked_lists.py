@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from diffing.schemas.report import RankChange, RankComparison
 from traces.core.canonical import digest
+from traces.core.json_access import as_list, member
 from traces.core.json_types import JSONValue
 
 # Weight of depth in rank-biased overlap: the first ten ranks carry 86 %.
@@ -45,7 +46,7 @@ def rewritten_documents(base: JSONValue, candidate: JSONValue) -> list[Rewritten
 
 def rank_documents(documents: JSONValue) -> list[RankedDocument]:
     """The documents of a retrieval's output, identified by id, else by content; repeats get a number."""
-    items = documents if isinstance(documents, list) else []
+    items = as_list(documents)
     counts: dict[str, int] = {}
     result = []
     for item in items[:_MAX_DOCUMENTS]:
@@ -116,7 +117,7 @@ def _text(content: JSONValue) -> str:
 
 def _title(item: dict[str, JSONValue]) -> str:
     metadata = item.get("metadata")
-    metadata_title = metadata.get("title") if isinstance(metadata, dict) else None
+    metadata_title = member(metadata, "title")
     for candidate in (item.get("title"), metadata_title, item.get("content"), item.get("id")):
         if isinstance(candidate, str) and candidate.strip():
             return " ".join(candidate.split())[:80]

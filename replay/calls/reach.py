@@ -17,6 +17,7 @@ from replay.core.wording import step_list
 from replay.detection.implicit_calls import ImplicitCalls
 from replay.inputs.witnesses import is_configuration
 from replay.state.replay_state import ReplayState
+from traces.core.json_access import as_list
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import EdgeKind, StepType
 from traces.provenance.input_origins import UnexplainedContent
@@ -123,17 +124,13 @@ def explanation(assumption: JSONObject) -> str:
     if not isinstance(details, dict):
         raise TypeError("not an assumption")
     steps, upstream_steps, items = details["steps"], details["through"], details["content"]
-    numbers = [int(str(no)) for no in (*_list(steps), *_list(upstream_steps))]
+    numbers = [int(str(no)) for no in (*as_list(steps), *as_list(upstream_steps))]
     source_text = f"{step_list(sorted(set(numbers)))} may have contributed to its input"
-    first = next(iter(_list(items)), None)
+    first = next(iter(as_list(items)), None)
     if isinstance(first, dict):
         location = first["path"] or "its input"
         return f"Assumed unaffected: {source_text}; the origin of {location} is unknown ({first['snippet']})"
     return f"Assumed unaffected because its input comes from steps that are: {step_list(sorted(set(numbers)))}"
-
-
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
 
 
 def _began_before_end(start: datetime | None, producer: Node) -> bool:

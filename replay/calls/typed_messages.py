@@ -14,6 +14,7 @@ from replay.core.graph import Node
 from replay.core.wording import sentence, step_list
 from replay.inputs.rebuilt_inputs import message_place
 from replay.state.replay_state import ReplayState
+from traces.core.json_access import as_list
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import EdgeKind, StepType
 from traces.payloads.messages import Message, ModelRequest
@@ -89,7 +90,7 @@ def detail(indices: Sequence[int]) -> JSONObject:
 def listed_indices(answer: Answer) -> list[int]:
     """Indices listed in an answer's detail."""
     listed_places = answer.detail.get(_KEY)
-    return [int(str(at)) for at in listed_places] if isinstance(listed_places, list) else []
+    return [int(str(at)) for at in as_list(listed_places)]
 
 
 def note(indices: Sequence[int]) -> str:

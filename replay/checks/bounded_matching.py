@@ -10,6 +10,7 @@ from typing import Any, Final, NoReturn
 import jsonschema_rs
 import orjson
 
+from traces.core.json_access import member
 from traces.core.json_types import JSONObject, JSONValue
 
 # Runs `first_error` in a separate process with a time limit.
@@ -108,5 +109,5 @@ def _targets(document: JSONObject, part: JSONValue) -> list[JSONValue]:
     target: JSONValue = document
     for token in reference.split("/")[1:]:
         name = token.replace("~1", "/").replace("~0", "~")
-        target = target.get(name) if isinstance(target, dict) else None
+        target = member(target, name)
     return [target]

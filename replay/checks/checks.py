@@ -14,6 +14,7 @@ from replay.checks import bounded_matching
 from replay.checks.bounded_matching import IsolatedMatcher
 from replay.checks.schemas import Check, CheckResult, ContainsCheck, JsonSchemaCheck, RegexCheck, StatusCheck, ToolCheck
 from traces.core.canonical import digest
+from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import RunStatus
 
@@ -107,7 +108,7 @@ def _tool_failure(check: ToolCheck, tools: Sequence[ToolUse]) -> str:
 
 
 def _has(arguments: JSONValue, expected: JSONObject) -> bool:
-    actual = arguments if isinstance(arguments, dict) else {}
+    actual = as_object(arguments)
     return all(name in actual and digest(actual[name]) == digest(value) for name, value in expected.items())
 
 

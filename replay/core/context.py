@@ -7,6 +7,7 @@ from replay.core.applied_profile import AppliedProfile
 from replay.core.environment import ReplayEnvironment
 from replay.core.graph import Graph, Node
 from replay.overrides.policy import Policy
+from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.signatures.ignore_rules import NO_RULES, IgnoreRules
 
@@ -50,4 +51,4 @@ class ReplayContext:
     def recorded_request(self, node: Node) -> JSONObject:
         """Recorded input of a model step; empty if it is not a request."""
         value = self.payload(node.input_ref)
-        return value if isinstance(value, dict) else {}
+        return as_object(value)

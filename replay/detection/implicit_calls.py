@@ -13,6 +13,7 @@ from replay.core.context import ReplayContext
 from replay.core.graph import CONTAINERS, Graph, Link, Node
 from replay.inputs.rebuilt_inputs import message_place
 from replay.inputs.texts import texts_in
+from traces.core.json_access import as_object, has_string
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import EdgeKind, StepType
 from traces.payloads.messages import Documents, Message, ModelAnswer, ModelRequest
@@ -295,8 +296,8 @@ def _results(input: JSONValue) -> dict[str, tuple[int, JSONObject]]:
     """Result messages and their indices by call id."""
     return {
         str(message["tool_call_id"]): (place, message)
-        for place, message in enumerate(ModelRequest(input).messages)
-        if isinstance(message, dict) and isinstance(message.get("tool_call_id"), str)
+        for place, message in enumerate(map(as_object, ModelRequest(input).messages))
+        if has_string(message, "tool_call_id")
     }
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from replay.core.graph import Graph, Node
 from replay.inputs.rebuilt_inputs import message_place
+from traces.core.json_access import member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 from traces.payloads.messages import ModelRequest
@@ -61,7 +62,7 @@ def _last_shared_index(graph: Graph, model: Node) -> int | None:
 
 
 def _role(message: JSONValue) -> JSONValue:
-    return message.get("role") if isinstance(message, dict) else None
+    return member(message, "role")
 
 
 def _is_tool_result(message: JSONValue) -> bool:

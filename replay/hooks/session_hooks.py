@@ -11,6 +11,7 @@ from replay.core.hooks import DECISION, NO_HOOKS, PASS, Failure, Hooks, Outcome
 from replay.hooks import callers, configuration, telemetry
 from replay.hooks.registry import Registry
 from replay.models import HookOutcome, ReplaySession
+from traces.core.json_access import as_string
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import HookEvent
 
@@ -53,7 +54,7 @@ class SessionHooks:
             return PASS
         envelope = self.send_telemetry(event, payload)
         tool = payload.get("tool_name")
-        outcome = self.registry.fire(event, envelope, tool=tool if isinstance(tool, str) else "")
+        outcome = self.registry.fire(event, envelope, tool=as_string(tool))
         if outcome.decision.action not in {"allow", "continue"} or outcome.failures:
             self._store(event, payload, step, outcome)
         return outcome

@@ -7,9 +7,11 @@ from replay.core.vocabulary import OPEN_STATUSES
 from replay.hooks import session_hooks as sessions
 from replay.hooks import telemetry
 from replay.models import ReplaySession
+from traces.core.json_access import as_object
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import HookEvent, StepType
 from traces.models import Step
+from traces.payloads.messages import Message, ModelAnswer, ModelRequest
 from traces.payloads.parts import MissingPart
 from traces.storage import artifacts
 
@@ -45,19 +47,17 @@ def _task(session: ReplaySession) -> str:
     first = Step.objects.filter(run_id=session.source_run_id).exclude(input_ref="").order_by("sequence_no")
     for ref in first.values_list("input_ref", flat=True)[:3]:
         value = _payload(ref)
-        if isinstance(value, dict) and (text := _task_text(value)):
+        if text := _task_text(as_object(value)):
             return text
     return session.source_run.name
 
 
 def _task_text(input: dict[str, JSONValue]) -> str:
-    if isinstance(input.get("task"), str):
-        return str(input["task"])
-    messages = input.get("messages")
-    for message in messages if isinstance(messages, list) else ():
-        if isinstance(message, dict) and message.get("role") == "user":
-            return _text(message.get("content"))
-    return ""
+    task = input.get("task")
+    if isinstance(task, str):
+        return task
+    messages = map(Message, ModelRequest(input).messages)
+    return next((_text(message.content) for message in messages if message.role == "user"), "")
 
 
 def _result(session: ReplaySession) -> str:
@@ -69,10 +69,10 @@ def _result(session: ReplaySession) -> str:
     )
     ref = steps.order_by("-sequence_no").values_list("output_ref", flat=True).first()
     value = _payload(ref) if ref else None
-    if isinstance(value, dict):
-        message = value.get("message")
-        return _text(message.get("content") if isinstance(message, dict) else value.get("text"))
-    return _text(value)
+    answer = ModelAnswer(value)
+    if answer.message:
+        return _text(answer.message.get("content"))
+    return _text(value.get("text") if isinstance(value, dict) else value)
 
 
 def _text(value: JSONValue) -> str:

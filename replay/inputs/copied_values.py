@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from diffing.sequences.word_hunks import contains_words, hunks, share_word, split_words
 from replay.core.graph import CopiedValue, Link
 from replay.inputs.changes import Change
+from traces.core.json_access import member
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
 
@@ -20,7 +21,7 @@ from traces.core.vocabulary import StepType
 def text_of(type: StepType, output: JSONValue) -> str:
     """Text of an output that is searched for values."""
     message = output.get("message") if isinstance(output, dict) and type is StepType.MODEL else None
-    content = message.get("content") if isinstance(message, dict) else None
+    content = member(message, "content")
     if isinstance(content, str):
         return content
     return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False, sort_keys=True)

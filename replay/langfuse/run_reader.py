@@ -5,6 +5,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from replay.langfuse.core.events import Event, RunFacts, StepFacts, step_event, trace_event
+from traces.core.json_access import as_string
 from traces.core.json_types import JSONObject
 from traces.core.step_header import header_of
 from traces.core.vocabulary import StepType
@@ -63,7 +64,7 @@ def _run_facts(run: Run) -> RunFacts:
         input=payloads.get(refs["input"]),
         output=payloads.get(refs["output"]),
         metadata=_metadata(run),
-        session=str(run.session_id or (session if isinstance(session, str) else "")),
+        session=str(run.session_id or as_string(session)),
         replay=_replay(run),
     )
 

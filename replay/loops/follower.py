@@ -21,6 +21,7 @@ from replay.loops.tool_calls import TurnCalls
 from replay.loops.turn_follower import NEW, TurnFollower
 from replay.overrides.request_edits import apply_model_settings, edit_slots, with_system
 from replay.state.histories import DivergedHistory
+from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 from traces.payloads.messages import ModelAnswer
@@ -191,7 +192,7 @@ class LoopFollower:
 
     def _template(self) -> JSONObject:
         """Last request without its messages."""
-        input = self._call.input if isinstance(self._call.input, dict) else {}
+        input = as_object(self._call.input)
         return {name: value for name, value in input.items() if name != "messages"}
 
     def _leave(self) -> Iterator[DriverEvent]:

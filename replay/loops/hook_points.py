@@ -8,6 +8,7 @@ from replay.core.calls import Answer, Call, label_key
 from replay.core.hooks import AppendContext, Deny, Hooks, ModifyArgs, Outcome, Stop, SystemMessage
 from replay.detection.agent_loops import LoopKey
 from replay.inputs.rebuilt_inputs import Slots
+from traces.core.json_access import as_object
 from traces.core.json_output import as_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import HookEvent, Label, Reason, StepStatus
@@ -218,7 +219,7 @@ def _model_usage(turn: _Turn) -> JSONObject:
     call, answer = turn.call, turn.answer
     if call is None or answer is None:
         return {}
-    output = answer.output if isinstance(answer.output, dict) else {}
+    output = as_object(answer.output)
     return {
         "model": call.model,
         "provider": call.provider,

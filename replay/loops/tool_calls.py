@@ -15,6 +15,7 @@ from replay.loops.replay_parts import ReplayParts
 from replay.loops.subagents import as_rerun
 from replay.overrides.edits import NO_EDITS
 from replay.resolution.tool_matching import Match, RecordedCalls, exact_key
+from traces.core.json_access import as_list, as_object, has_string, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepStatus, StepType
 from traces.payloads.messages import Message
@@ -42,7 +43,7 @@ class TurnCalls:
         self._subagents = parts.subagents
         self._resolvers = parts.chain
         self._loop = loop
-        self._tools = _as_list(template.get("tools"))
+        self._tools = as_list(template.get("tools"))
         self._control = ReplayControl()
         self._recorded_calls: RecordedCalls[Node] = RecordedCalls(
             lambda tool, arguments: parts.context.ignoring.reduce(StepType.TOOL, tool, arguments)
@@ -208,8 +209,8 @@ class TurnCalls:
         for node in self._later_calls:
             (self._implicit_calls if node.type in KINDS else self._recorded_calls).add(node, *self._request_of(node))
         messages = self._context.recorded_request(self._loop.models[-1]).get("messages")
-        for place, message in enumerate(_as_list(messages), 1):
-            if isinstance(message, dict) and isinstance(message.get("tool_call_id"), str):
+        for place, message in enumerate(map(as_object, as_list(messages)), 1):
+            if has_string(message, "tool_call_id"):
                 self._recorded_messages[str(message["tool_call_id"])] = (place, message)
 
     def _current_status(self, node: Node) -> StepStatus:
@@ -232,8 +233,8 @@ class TurnCalls:
 
     def _calls_of_turn(self, start: Node, calls: Iterable[Node]) -> list[Node]:
         """Recorded calls of the current turn up to `start`, without skipped ones."""
-        turn = turn_messages(_as_list(self._context.recorded_request(start).get("messages")))
-        answers = [message for message in turn if isinstance(message, dict) and message.get("role") == "assistant"]
+        turn = turn_messages(as_list(self._context.recorded_request(start).get("messages")))
+        answers = [message for message in turn if member(message, "role") == "assistant"]
         models = [model.no for model in self._loop.models if model.no < start.no]
         run_calls = [call for call in calls if call.no not in self._state.skipped_steps]
         if len(answers) <= len(models):
@@ -273,10 +274,9 @@ class TurnCalls:
 
     def _spec(self, tool: str) -> ToolSpec | None:
         """What the request's tool schemas declare about idempotency; None if nothing."""
-        for schema in self._tools:
-            if isinstance(schema, dict) and schema.get("name") == tool:
-                hints = schema.get("annotations")
-                idempotent = schema.get("idempotent", hints.get("idempotentHint") if isinstance(hints, dict) else None)
+        for schema in map(as_object, self._tools):
+            if schema.get("name") == tool:
+                idempotent = schema.get("idempotent", member(schema, "annotations", "idempotentHint"))
                 return ToolSpec(name=tool, idempotent=idempotent) if isinstance(idempotent, bool) else None
         return None
 
@@ -314,7 +314,3 @@ def _duplicate_answer(call: Call, step: int | None) -> Answer:
         detail=detail,
         note=f"Repeats step {step}",
     )
-
-
-def _as_list(value: JSONValue) -> list[JSONValue]:
-    return value if isinstance(value, list) else []

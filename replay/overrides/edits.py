@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from replay.overrides.profile import MessageEdit, ToolOverride
-from replay.overrides.request_edits import _names, _object, edit_slots, edited_names, with_system_slots
+from replay.overrides.request_edits import edit_slots, edited_names, with_system_slots
+from traces.core.json_access import as_list, as_object
 from traces.core.json_types import JSONObject, JSONValue
 
 
@@ -43,11 +44,11 @@ def merge_settings(first: JSONObject, second: JSONObject) -> JSONObject:
     `parameters` and `unset` of both are combined.
     """
     settings = {**first, **second}
-    removed = [str(name) for name in _names(second.get("unset"))]
+    removed = [str(name) for name in as_list(second.get("unset"))]
     edited_in_second = {*edited_names({**second, "unset": []})}
-    parameters = {**_object(first.get("parameters")), **_object(second.get("parameters"))}
+    parameters = {**as_object(first.get("parameters")), **as_object(second.get("parameters"))}
     unset = [
-        name for name in map(str, _names(first.get("unset"))) if name not in edited_in_second and name not in removed
+        name for name in map(str, as_list(first.get("unset"))) if name not in edited_in_second and name not in removed
     ]
     remaining = {name: value for name, value in settings.items() if name not in {*removed, "parameters", "unset"}}
     parameters = {name: value for name, value in parameters.items() if name not in removed}

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from replay.overrides.profile import MessageEdit
+from traces.core.json_access import as_list, as_object, member
 from traces.core.json_types import JSONObject, JSONValue
 
 _PARAMETERS: Final = ("temperature", "top_p", "max_tokens", "seed", "stop")
@@ -18,13 +19,13 @@ def canonical_name(name: str) -> str:
 
 def apply_model_settings(input: JSONObject, model: JSONObject) -> JSONObject:
     """Apply model settings to an input, in the recording's spellings of parameters."""
-    settings = {name: model[name] for name in _PARAMETERS if name in model} | _object(model.get("parameters"))
-    removed = frozenset(map(str, _names(model.get("unset"))))
+    settings = {name: model[name] for name in _PARAMETERS if name in model} | as_object(model.get("parameters"))
+    removed = frozenset(map(str, as_list(model.get("unset"))))
     request: JSONObject = {**input, **{name: model[name] for name in _REQUEST if name in model}}
     request = {name: value for name, value in request.items() if name not in removed} if removed else request
     if not settings and not removed:
         return request
-    parameters = {**_object(input.get("parameters"))}
+    parameters = {**as_object(input.get("parameters"))}
     for name, value in settings.items():
         spelling = next((candidate for candidate in _SPELLINGS.get(name, ()) if candidate in parameters), name)
         parameters[spelling] = value
@@ -36,7 +37,7 @@ def apply_model_settings(input: JSONObject, model: JSONObject) -> JSONObject:
 def edited_names(model: JSONObject) -> list[str]:
     """Names of the request settings that an entry sets or removes."""
     own = [name for name in model if name not in {"parameters", "unset"}]
-    return [*own, *_object(model.get("parameters")), *map(str, _names(model.get("unset")))]
+    return [*own, *as_object(model.get("parameters")), *map(str, as_list(model.get("unset")))]
 
 
 def with_system(messages: list[JSONValue], text: str) -> list[JSONValue]:
@@ -92,22 +93,14 @@ def _system_places(messages: Sequence[JSONValue], prompt: JSONObject) -> list[in
 def _replacement(slot: list[JSONValue], edit: MessageEdit) -> JSONValue:
     if edit.message is not None:
         return edit.message
-    old = slot[0] if slot and isinstance(slot[0], dict) else {}
+    old = as_object(slot[0] if slot else None)
     role = edit.role or old.get("role", "user")
     return {**old, "role": role, "content": edit.content}
 
 
 def _is_system(message: JSONValue) -> bool:
-    return isinstance(message, dict) and message.get("role") in {"system", "developer"}
+    return member(message, "role") in {"system", "developer"}
 
 
 def _is_empty(message: JSONValue) -> bool:
-    return isinstance(message, dict) and message.get("content") == ""
-
-
-def _object(value: JSONValue) -> JSONObject:
-    return value if isinstance(value, dict) else {}
-
-
-def _names(value: JSONValue) -> list[JSONValue]:
-    return value if isinstance(value, list) else []
+    return member(message, "content") == ""

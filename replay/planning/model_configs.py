@@ -13,6 +13,7 @@ from replay.overrides.policy import Policy
 from replay.overrides.request_edits import apply_model_settings, edited_names
 from replay.planning.determinism import assess
 from replay.planning.plan_environment import PlanEnvironment
+from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 from traces.payloads.parts import MissingPart
@@ -74,7 +75,7 @@ def _configurations(
         value = environment.payload(node.input_ref) if node.input_ref else None
     except MissingPart:
         return None
-    input: JSONObject = value if isinstance(value, dict) else {}
+    input: JSONObject = as_object(value)
     edits = profile.edits_of(node).model
     after = apply_model_settings(input, edits)
     provider, model = str(edits.get("provider", node.provider)), str(edits.get("model", node.model))
@@ -86,7 +87,7 @@ def _configurations(
 
 def _parameters(input: JSONObject) -> JSONObject:
     parameters = input.get("parameters")
-    return parameters if isinstance(parameters, dict) else {}
+    return as_object(parameters)
 
 
 def _other_changes(graph: Graph, profile: AppliedProfile) -> list[str]:

@@ -13,6 +13,7 @@ from replay.overrides.edits import Edits
 from replay.overrides.request_edits import apply_model_settings
 from replay.planning.shared_outlooks import EditedStep
 from traces.core.canonical import canonical_bytes
+from traces.core.json_access import as_list, as_object, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 from traces.payloads.parts import LITERAL, MissingPart
@@ -86,7 +87,7 @@ class StoredRequests:
 
     def _root(self, node: Node) -> JSONObject:
         root = self._roots.get(node.input_ref)
-        return root if isinstance(root, dict) else {}
+        return as_object(root)
 
     def _signer(self, node: Node, edits: Edits) -> ModelSigner:
         key = node.input_ref, edits.prompt.get("system"), tuple(map(repr, edits.messages))
@@ -98,8 +99,8 @@ class StoredRequests:
         if not _edits_messages(edits):
             return self._root(node)["messages"]
         request = self.payload(node.input_ref)
-        messages = request.get("messages") if isinstance(request, dict) else None
-        slots = edits.apply_to([[message] for message in messages] if isinstance(messages, list) else [])
+        messages = as_list(member(request, "messages"))
+        slots = edits.apply_to([[message] for message in messages])
         return self._splitter.cut({"messages": flat(slots)})["messages"]
 
 

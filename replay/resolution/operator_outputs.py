@@ -5,6 +5,7 @@ from dataclasses import replace
 from replay.core.calls import Answer, Call, OperatorAnswer
 from replay.core.environment import ReplayEnvironment
 from replay.resolution.prompt_templates import render
+from traces.core.json_access import member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepStatus, StepType
 
@@ -58,7 +59,7 @@ def _operator_documents(call: Call, base: Answer, environment: ReplayEnvironment
     if set(edits) != {"top_k"} or call.node is None or not call.node.output_ref or call.differs != ("top_k",):
         return None
     recorded_output = environment.payload(call.node.output_ref)
-    documents = recorded_output.get("documents") if isinstance(recorded_output, dict) else None
+    documents = member(recorded_output, "documents")
     count = edits["top_k"]
     if not isinstance(recorded_output, dict) or not isinstance(documents, list) or not isinstance(count, int):
         return None

@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
 
 # Notations of template variables; the first that explains the recorded text applies.
@@ -42,7 +43,7 @@ def _notation(recorded_input: JSONObject, output: JSONValue) -> re.Pattern[str] 
 
 def _fill(template: str, variables: JSONValue, mark: re.Pattern[str]) -> str:
     """Fill in variables; unknown ones remain unchanged."""
-    values = variables if isinstance(variables, dict) else {}
+    values = as_object(variables)
     return mark.sub(lambda match: str(values.get(match.group(1), match.group())), template)
 
 

@@ -7,6 +7,7 @@ from replay.overrides.policy import Policy
 from replay.overrides.profile import OverrideProfile as Profile
 from replay.planning.structural import refuse_structural
 from replay.saved_profiles.schemas import Kind, SaveProfile
+from traces.core.json_access import member
 from traces.core.json_types import JSONValue
 from traces.errors import NotFound
 from traces.http.bodies import parse_body
@@ -14,7 +15,7 @@ from traces.http.bodies import parse_body
 
 def parse_profile(body: JSONValue) -> SaveProfile:
     """Parse a profile to save; raises `InvalidReplay` for impossible changes, and validation errors."""
-    profile = body.get("profile") if isinstance(body, dict) else None
+    profile = member(body, "profile")
     refuse_structural(profile, "/profile")
     return parse_body(SaveProfile, body)
 

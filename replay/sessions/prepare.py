@@ -28,6 +28,7 @@ from replay.store.payload_reader import Payloads
 from replay.tool_review import queries as tool_review_queries
 from traces.call_index import ignore_lists
 from traces.core.gc_pause import without_pauses
+from traces.core.json_access import member
 from traces.core.json_types import JSONValue
 from traces.errors import NotFound
 from traces.http.bodies import parse_body
@@ -60,7 +61,7 @@ def parse(body: JSONValue) -> ReplayRequest:
     Raises `InvalidReplay` with a pointer, and `NotFound` for an unknown name.
     """
     resolved_body = library.insert_documents(body)
-    refuse_structural(resolved_body.get("overrides") if isinstance(resolved_body, dict) else None, "/overrides")
+    refuse_structural(member(resolved_body, "overrides"), "/overrides")
     return parse_body(ReplayRequest, resolved_body)
 
 
@@ -147,7 +148,7 @@ def source_refusal(run: Run) -> PlanRefusal | None:
     if run.sealed_at is None:
         detail = f"run {run.id} is still being recorded; fork it when it is complete"
         return PlanRefusal(code="source_not_sealed", detail=detail, where="/run")
-    redaction = run.metadata.get("redaction") if isinstance(run.metadata, dict) else None
+    redaction = member(run.metadata, "redaction")
     state = redaction.get("status") if isinstance(redaction, dict) else redaction
     if state in _BLOCKING_STATES or run.metadata.get("redaction_status") in _BLOCKING_STATES:
         detail = f"the redaction of run {run.id} is {state or run.metadata['redaction_status']}: it cannot be replayed"

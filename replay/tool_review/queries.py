@@ -13,6 +13,7 @@ from django.db.models.functions import Cast
 from replay.models import ToolDecision
 from replay.resolution.side_effects import suggest
 from replay.tool_review.schemas import ToolDecisionView, ToolList, ToolSuggestion, ToolView
+from traces.core.json_access import as_list, as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 from traces.models import Run, Step
@@ -170,12 +171,12 @@ def _complete_entries(lists: list[JSONValue]) -> Iterator[JSONValue]:
         return
     for value in lists:
         whole = parts.assemble(value, values)
-        yield from whole if isinstance(whole, list) else ()
+        yield from as_list(whole)
 
 
 def _offer(tool: JSONValue) -> tuple[str, _Offer]:
     """Return name and definition of a tool, from either of the two formats."""
-    outer: JSONObject = tool if isinstance(tool, dict) else {}
+    outer: JSONObject = as_object(tool)
     function = outer.get("function")
     inner: JSONObject = function if isinstance(function, dict) else outer
     parameters = inner.get("parameters", inner.get("input_schema"))

@@ -26,6 +26,7 @@ import orjson
 
 from traces.core import duplicate_keys
 from traces.core.canonical import digest_bytes
+from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.errors import ProblemError, TooLarge
 
@@ -208,7 +209,7 @@ def _is_digest(text: str) -> bool:
 
 def _read_verified(archive: zipfile.ZipFile, info: zipfile.ZipInfo, entry: JSONValue) -> bytes:
     data = _bytes(archive, info)
-    expected = entry if isinstance(entry, dict) else {}
+    expected = as_object(entry)
     if expected.get("size") != len(data) or expected.get("sha256") != digest_bytes(data):
         raise BadBundle(f"{info.filename} does not match the manifest: the bundle is damaged", where=info.filename)
     return data

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text
+from traces.core.json_access import as_list, as_object, as_text, has_list, has_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.messages import is_conversation_item, is_message
 from traces.importers.files import sqlite_file
@@ -48,7 +48,7 @@ def sniff_kurral(sample: Sample) -> float:
     first = _first(sample)
     if "kurral_id" in first:
         return SURE
-    return LIKELY if isinstance(first.get("mcp_tool_calls"), list) else 0.0
+    return LIKELY if has_list(first, "mcp_tool_calls") else 0.0
 
 
 def sniff_otlp(sample: Sample) -> float:
@@ -121,8 +121,7 @@ def sniff_claude_code(sample: Sample) -> float:
 
 def sniff_codex(sample: Sample) -> float:
     is_rollout_line = any(
-        as_text(as_object(value).get("type")) in codex.TYPES and isinstance(as_object(value).get("payload"), dict)
-        for value in sample.values
+        as_text(as_object(value).get("type")) in codex.TYPES and has_object(value, "payload") for value in sample.values
     )
     return SURE if is_rollout_line else 0.0
 
@@ -142,16 +141,10 @@ def sniff_chat(sample: Sample) -> float:
     for value in sample.values:
         body = as_object(value)
         request = as_object(body.get("request")) or body
-        messages = next(
-            (request[name] for name in ("messages", "traj", "trajectory") if isinstance(request.get(name), list)), None
-        )
+        messages = next((request[name] for name in ("messages", "traj", "trajectory") if has_list(request, name)), None)
         if is_message(value) or (messages is not None and _is_conversation(messages)):
             return LIKELY
-        if (
-            isinstance(value, list)
-            and value
-            and (is_message(value[0]) or isinstance(as_object(value[0]).get("messages"), list))
-        ):
+        if isinstance(value, list) and value and (is_message(value[0]) or has_list(value[0], "messages")):
             return LIKELY
     return 0.0
 

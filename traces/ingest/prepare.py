@@ -10,6 +10,7 @@ from uuid import UUID
 from traces.core import storable_text
 from traces.core.canonical import NotCanonical, digest
 from traces.core.ids import new_id
+from traces.core.json_access import as_object, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
 from traces.core.step_header import header_of
@@ -122,7 +123,7 @@ def _rows(run: RecordedRun, steps: Sequence[RecordedStep], splitter: Splitter) -
 def _row(index: int, step: RecordedStep, numbers: dict[str, int], splitter: Splitter) -> StepRow:
     """Build the row of a step; `index` is its position in the recording."""
     duration = (step.ended_at - step.started_at).total_seconds() * 1000 if step.ended_at and step.started_at else None
-    documents = step.output.get("documents") if isinstance(step.output, dict) else None
+    documents = member(step.output, "documents")
     summary = step_summaries.summarize(
         type=step.type, name=step.name, tool_name=step.tool_name, input=step.input, output=step.output
     )
@@ -215,4 +216,4 @@ def _metadata(run: RecordedRun) -> JSONObject:
     except NotCanonical as problem:
         raise InvalidRecording(f"the run's metadata: {problem}", where=f"/metadata{problem.pointer}") from problem
     metadata = storable_text.storable(run.metadata)
-    return metadata if isinstance(metadata, dict) else {}
+    return as_object(metadata)

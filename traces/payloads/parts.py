@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from traces.core.canonical import canonical_bytes, digest_bytes
+from traces.core.json_access import as_list
 from traces.core.json_types import JSONObject, JSONValue
 from traces.errors import ArtifactMissing
 
@@ -112,11 +113,11 @@ def assemble(value: JSONValue, store: Mapping[str, JSONValue]) -> JSONValue:
 def entries(value: JSONValue, store: Mapping[str, JSONValue]) -> list[JSONValue]:
     """Return the entries of a stored list: its blocks are resolved, its parts stay references."""
     if not (isinstance(value, dict) and BLOCKS in value):
-        return list(_list(value))
-    levels = _list(value[BLOCKS])
+        return list(as_list(value))
+    levels = as_list(value[BLOCKS])
     items: list[JSONValue] = []
     for position, level in enumerate(levels):
-        items += _resolve_blocks(_list(level), len(levels) - 1 - position, store)
+        items += _resolve_blocks(as_list(level), len(levels) - 1 - position, store)
     return items
 
 
@@ -129,7 +130,7 @@ def _assemble(value: JSONValue, store: Mapping[str, JSONValue], whole: dict[str,
     if isinstance(part, str):
         return _whole(part, store, whole)
     if BLOCKS in value:
-        return _assemble_blocks(_list(value[BLOCKS]), store, whole)
+        return _assemble_blocks(as_list(value[BLOCKS]), store, whole)
     if LITERAL in value:
         inner = value[LITERAL]
         return _assemble_members(inner, store, whole) if isinstance(inner, dict) else inner
@@ -142,7 +143,7 @@ def _assemble_blocks(
     items: list[JSONValue] = []
     for position, level in enumerate(levels):
         height = len(levels) - 1 - position
-        for entry in _list(level):
+        for entry in as_list(level):
             if height:
                 items += _whole_block(_ref(entry), height, store, whole)
             else:
@@ -158,8 +159,8 @@ def _whole_block(
     if key not in whole:
         if digest not in store:
             raise MissingPart(digest)
-        whole[key] = _assemble_blocks([_list(store[digest]), *([] for _ in range(height - 1))], store, whole)
-    return _list(whole[key])
+        whole[key] = _assemble_blocks([as_list(store[digest]), *([] for _ in range(height - 1))], store, whole)
+    return as_list(whole[key])
 
 
 def _assemble_members(value: JSONObject, store: Mapping[str, JSONValue], whole: dict[str, JSONValue]) -> JSONObject:
@@ -185,16 +186,12 @@ def _block_of(ref: JSONValue, store: Mapping[str, JSONValue]) -> list[JSONValue]
     digest = _ref(ref)
     if digest not in store:
         raise MissingPart(digest)
-    return _list(store[digest])
+    return as_list(store[digest])
 
 
 def _references_in(values: Iterable[JSONValue]) -> Iterator[str]:
     for value in values:
         yield from references(value)
-
-
-def _list(value: JSONValue) -> list[JSONValue]:
-    return value if isinstance(value, list) else []
 
 
 def _ref(value: JSONValue) -> str:

@@ -3,6 +3,7 @@
 import json
 from typing import Final
 
+from traces.core.json_access import member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepType
@@ -87,6 +88,6 @@ def _name(call: JSONObject) -> str:
 
 
 def _retrieval(input: JSONValue, output: JSONValue) -> str:
-    documents = output.get("documents") if isinstance(output, dict) else None
+    documents = member(output, "documents")
     count = len(documents) if isinstance(documents, list) else 0
     return f"{count} document{'' if count == 1 else 's'} for {text_of(input)}"

@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from traces.core.json_access import as_object
 from traces.http.paging import page_of
 from traces.http.responses import PROBLEMS, path, query
 from traces.models import Run, Step
@@ -58,7 +59,7 @@ def _full_step(step: Step, run: Run, payloads: Readable) -> StepDict:
     refs = {field: getattr(step, column) for field, column in _PAYLOADS.items()}
     values = {field: payloads.values.get(ref) for field, ref in refs.items()}
     losses = integrity.find_lost({field: ref for field, ref in refs.items() if payloads.lacks(ref)})
-    attributes = values["attributes"] if isinstance(values["attributes"], dict) else {}
+    attributes = as_object(values["attributes"])
     return {
         **step_dicts([row], run.started_at)[0],
         **{name: getattr(step, name) for name in _COLUMNS},

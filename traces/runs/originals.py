@@ -2,6 +2,7 @@
 
 from django.db.models import QuerySet
 
+from traces.core.json_access import as_string, member
 from traces.models import Run, RunTag
 
 # Set by the importer; tags are indexed.
@@ -25,6 +26,6 @@ def replays_of(run: Run) -> QuerySet[Run]:
 
 
 def _original_id(run: Run) -> str:
-    original = run.metadata.get("replay_of") if isinstance(run.metadata, dict) else None
-    kurral_id = original.get("kurral_id") if isinstance(original, dict) else None
-    return kurral_id if isinstance(kurral_id, str) else ""
+    original = member(run.metadata, "replay_of")
+    kurral_id = member(original, "kurral_id")
+    return as_string(kurral_id)

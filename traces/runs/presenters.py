@@ -9,6 +9,7 @@ import orjson
 from django.db.models import FloatField, QuerySet, TextField
 from django.db.models.functions import Cast
 
+from traces.core.json_access import list_or_single
 from traces.core.schema import LabelCounts
 from traces.core.vocabulary import JudgementSource, Outcome, RunSource, RunStatus
 from traces.models import Run, Step
@@ -152,7 +153,7 @@ def tags_in(attributes: dict[str, Any]) -> list[str]:
     value: Any = next((attributes[name] for name in _TAGS if attributes.get(name)), [])
     if isinstance(value, dict):
         return [f"{key}:{item}" for key, item in value.items()]
-    tags = value if isinstance(value, list) else [value]
+    tags = list_or_single(value)
     return [tag if isinstance(tag, str) else orjson.dumps(tag).decode() for tag in tags]
 
 

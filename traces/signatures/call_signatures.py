@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from traces.core.canonical import canonical_bytes, digest
+from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 from traces.payloads.splitter import Splitter
@@ -77,7 +78,7 @@ def call_of(
     *, type: StepType, name: str, input: JSONValue, provider: str = "", model: str = "", tool_name: str = ""
 ) -> JSONObject | None:
     """Return the fields that the signature covers: the object to compare when two signatures differ."""
-    fields = input if isinstance(input, dict) else {}
+    fields = as_object(input)
     if type is StepType.MODEL:
         return {"kind": "model", "provider": provider, "model": model, **_pick(fields, _MODEL_FIELDS)}
     if type is StepType.TOOL:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from cockpit.demo.local_model.instructions import Instructions
 from cockpit.demo.local_model.speech import Answer, Call, Decision
 from cockpit.demo.local_model.text_reader import Document, Request, amount_in, day_in, order_ids, says, sentences
+from traces.core.json_access import as_objects, member
 
 _REFUND: Final = re.compile(r"\b(refund|money back|reimburse|broken|damaged|defective|cracked)", re.IGNORECASE)
 _DAMAGE: Final = re.compile(r"\b(broken|damaged|defective|cracked)", re.IGNORECASE)
@@ -130,7 +131,7 @@ def _cancel(request: Request, rules: Instructions, answer: Answer, order: dict[s
     order_id = str(order.get("order_id", ""))
     result = request.result("cancel_order", order_id=order_id)
     policy = [document.id for document in request.documents if says(document.text, r"\bcancel")][:1]
-    if isinstance(result, dict) and result.get("status") == "cancelled":
+    if member(result, "status") == "cancelled":
         return answer.say(
             f"Order {order_id} ({_item_names(order)}) is cancelled.", "Nothing will be charged.", policies=policy
         )
@@ -216,7 +217,7 @@ def _days_since(day: object, today: date | None) -> int | None:
 
 def _items(order: dict[str, Any]) -> list[dict[str, Any]]:
     items = order.get("items")
-    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+    return as_objects(items)
 
 
 def _number(value: object) -> float:

@@ -8,6 +8,7 @@ from datetime import date
 from typing import Any, Final
 
 from cockpit.demo.policy_texts import POLICIES
+from traces.core.json_access import as_object, as_string
 
 ORDER: Final = re.compile(r"\b[A-Z]{1,3}-\d{3,6}\b")
 _AMOUNT: Final = re.compile(
@@ -169,7 +170,7 @@ def text_of(content: Any) -> str:
     """Return the text of a message's content, with its blocks joined."""
     if isinstance(content, list):
         return "\n".join(str(block.get("text", "")) for block in content if isinstance(block, dict))
-    return content if isinstance(content, str) else ""
+    return as_string(content)
 
 
 def order_ids(text: str) -> list[str]:
@@ -236,7 +237,7 @@ def _uses(messages: list[dict[str, Any]]) -> Iterator[ToolUse]:
             arguments = parse_json(function.get("arguments") or "{}")
             yield ToolUse(
                 name=str(function.get("name", "")),
-                arguments=arguments if isinstance(arguments, dict) else {},
+                arguments=as_object(arguments),
                 result=results.get(call.get("id")),
             )
 

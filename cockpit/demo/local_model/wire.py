@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from cockpit.demo.local_model.model import MODELS, Reply, reply
 from cockpit.demo.local_model.text_reader import Tool, read, text_of
+from traces.core.json_access import as_object, as_objects
 
 Event = tuple[str, dict[str, Any] | Literal["[DONE]"]]
 _STOP_REASONS = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens"}
@@ -36,7 +37,7 @@ class ProtocolAnswer:
 
 def from_chat(body: dict[str, Any]) -> ProtocolAnswer:
     """Answer a chat completions request."""
-    tools = [_tool(entry.get("function"), "parameters") for entry in _objects(body.get("tools"))]
+    tools = [_tool(entry.get("function"), "parameters") for entry in as_objects(body.get("tools"))]
     wants_json = (body.get("response_format") or {}).get("type") in {"json_object", "json_schema"}
     limit = body.get("max_completion_tokens", body.get("max_tokens"))
     usage = bool((body.get("stream_options") or {}).get("include_usage"))
@@ -47,7 +48,7 @@ def from_messages(body: dict[str, Any]) -> ProtocolAnswer:
     """Answer a messages request, after converting the conversation to chat format."""
     if not isinstance(body.get("max_tokens"), int):
         raise BadRequest("max_tokens: field required")
-    tools = [_tool(entry, "input_schema") for entry in _objects(body.get("tools"))]
+    tools = [_tool(entry, "input_schema") for entry in as_objects(body.get("tools"))]
     system = [{"role": "system", "content": body["system"]}] if body.get("system") else []
     messages = [*system, *(part for message in _messages(body) for part in _chat_form(message))]
     wants_json = bool((body.get("output_config") or {}).get("format"))
@@ -141,7 +142,7 @@ def _messages(body: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _chat_form(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Convert a message of the messages protocol to chat messages."""
-    blocks = _objects(message.get("content"))
+    blocks = as_objects(message.get("content"))
     for block in blocks:
         if block.get("type") == "tool_result":
             yield {"role": "tool", "tool_call_id": block.get("tool_use_id"), "content": block.get("content")}
@@ -156,17 +157,13 @@ def _chat_form(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _tool(entry: object, schema: str) -> Tool:
-    definition = entry if isinstance(entry, dict) else {}
+    definition = as_object(entry)
     parameters = definition.get(schema)
     return Tool(
         name=str(definition.get("name", "")),
         description=str(definition.get("description", "")),
-        parameters=parameters if isinstance(parameters, dict) else {},
+        parameters=as_object(parameters),
     )
-
-
-def _objects(value: object) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _pieces(text: str) -> list[str]:

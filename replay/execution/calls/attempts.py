@@ -19,6 +19,7 @@ from replay.live import outages, shutdown
 from replay.live.providers.types import ProviderError
 from replay.models import Attempt
 from replay.overrides.policy import Policy, Retries
+from traces.core.json_access import member
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Label, Reason, StepStatus
 from traces.transitions import move
@@ -307,7 +308,7 @@ def telemetry_payload(attempt: Attempt) -> JSONObject:
         "tokens_out": outcome.get("tokens_out"),
         "tokens_cached": outcome.get("tokens_cached"),
         "cost_usd": None if outcome.get("cost_usd") is None else float(outcome["cost_usd"]),
-        "finish_reason": output.get("finish_reason") if isinstance(output, dict) else None,
+        "finish_reason": member(output, "finish_reason"),
     }
 
 

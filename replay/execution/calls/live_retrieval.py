@@ -8,6 +8,7 @@ from replay.core.calls import Answer, Call
 from replay.execution.calls.attempts import AttemptJournal, Watch
 from replay.live import providers, retrieval, timeouts
 from replay.models import Attempt
+from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Label, Reason
 
@@ -40,7 +41,7 @@ def build_search(retriever: retrieval.Retriever, input: JSONObject, replay: str)
         query=str(input.get("query", "")),
         # An integer.
         top_k=int(top_k) if has_top_k else retriever.entry.top_k,  # type: ignore[arg-type]
-        filters=filters if isinstance(filters, dict) else {},
+        filters=as_object(filters),
         embedding=profile if isinstance(profile, str) else None,
         replay=replay,
     )
@@ -50,7 +51,7 @@ def _search(
     journal: AttemptJournal, retriever: retrieval.Retriever, call: Call, attempt: Attempt
 ) -> retrieval.SearchResult:
     """Search until the retriever's time limit, or until the session should stop."""
-    search = build_search(retriever, call.input if isinstance(call.input, dict) else {}, str(journal.row.id))
+    search = build_search(retriever, as_object(call.input), str(journal.row.id))
     limit = retriever.entry.timeout_s
     try:
         return timeouts.run_with_timeout(

@@ -12,6 +12,7 @@ from replay.models import ReplaySession
 from replay.resolution.lost_recordings import detail as lost_detail
 from replay.resolution.placeholders import PLACEHOLDER, placeholder
 from replay.store.payload_writer import PayloadWriter
+from traces.core.json_access import member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.step_header import header_of
 from traces.core.vocabulary import Label, Reason, StepStatus
@@ -35,7 +36,7 @@ def row(call: Call, answer: Answer, source_run_id: UUID, save: PayloadWriter) ->
     if answer.label is Label.EXACT and call.node is not None and answer.source is not None and not call.differs:
         step = Step.objects.get(run_id=source_run_id, sequence_no=answer.source.no)
         return reused_row(step, call.no, call.parent, detail=answer.detail)
-    documents = answer.output.get("documents") if isinstance(answer.output, dict) else None
+    documents = member(answer.output, "documents")
     live = answer.action == "live"
     if answer.reason is Reason.ASSUMED_UNAFFECTED and call.node is not None:
         step = Step.objects.get(run_id=source_run_id, sequence_no=call.node.no)

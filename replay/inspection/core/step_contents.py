@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from replay.inspection.core.places import ANSWERS, CALLS, CONTAINERS, StepContent
+from traces.core.json_access import member
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepStatus, StepType
 from traces.payloads.parts import assemble, references
@@ -93,4 +94,4 @@ def _content(row: Mapping[str, Any], reader: _Reader, producers: tuple[int, ...]
 
 
 def _is_answer(value: JSONValue) -> bool:
-    return isinstance(value, dict) and value.get("role") in ANSWERS
+    return member(value, "role") in ANSWERS

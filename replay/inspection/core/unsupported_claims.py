@@ -8,6 +8,7 @@ from typing import Final
 
 from replay.inspection.core.checkable_values import Leaf, endings, is_telling, leaves, number, parts, pieces, tokens
 from replay.inspection.core.places import ANSWERS, CONTAINERS, Place, PlaceKind, StepContent, quote
+from traces.core.json_access import as_list, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 
@@ -184,13 +185,13 @@ def _write_from_claim(step: StepContent, known_values: _KnownValues) -> Iterator
 
 def _statements(output: JSONValue) -> Iterator[Leaf]:
     """Texts of a model's answer with their paths: its text and the arguments of its tool calls."""
-    message = output.get("message") if isinstance(output, dict) else None
+    message = member(output, "message")
     if not isinstance(message, dict):
         yield from _texts(output)
         return
     yield from _texts(message.get("content"), "/message/content")
     calls = message.get("tool_calls")
-    for at, call in enumerate(calls if isinstance(calls, list) else ()):
+    for at, call in enumerate(as_list(calls)):
         for path, arguments in _arguments(call, f"/message/tool_calls/{at}"):
             yield from leaves(arguments, path=path)
 

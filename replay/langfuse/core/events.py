@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 from uuid import NAMESPACE_URL, UUID, uuid5
 
+from traces.core.json_access import as_object
 from traces.core.json_output import as_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.step_header import StepHeader, step_view
@@ -138,10 +139,10 @@ def step_event(step: StepFacts, run: RunFacts) -> Event:
 
 
 def _generation(step: StepFacts) -> JSONObject:
-    input = step.input if isinstance(step.input, dict) else {}
+    input = as_object(step.input)
     parameters = input.get("parameters")
     request: JSONValue = {name: value for name, value in input.items() if name != "parameters"} or step.input
-    output = step.output if isinstance(step.output, dict) else {}
+    output = as_object(step.output)
     return {
         "model": step.model,
         "input": _openai(request),

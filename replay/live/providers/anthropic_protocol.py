@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from replay.live.providers.failures import garbage, incomplete
 from replay.live.providers.openai_protocol import parse_arguments, tool_text
 from replay.live.providers.types import ModelCall, OnText, Provider, StreamResult, Usage
+from traces.core.json_access import as_objects, member
 from traces.core.json_types import JSONObject, JSONValue
 
 # The protocol requires a limit; recordings of other protocols often have none.
@@ -79,7 +80,7 @@ def _max_tokens(parameters: Mapping[str, Any]) -> Any:
 def request(call: ModelCall) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the arguments of the SDK call, and the names of parameters that it cannot express."""
     parameters = _parameters(call)
-    messages = list(_objects(call.input.get("messages")))
+    messages = list(as_objects(call.input.get("messages")))
     arguments: dict[str, Any] = {
         "model": call.model,
         "messages": _merge_by_role(messages),
@@ -198,7 +199,7 @@ def _stop(parameters: JSONObject) -> dict[str, Any]:
 
 
 def _tools(call: ModelCall, parameters: JSONObject) -> dict[str, Any]:
-    tools = [_tool(tool) for tool in _objects(call.input.get("tools"))]
+    tools = [_tool(tool) for tool in as_objects(call.input.get("tools"))]
     if not tools:
         return {}
     choice = _tool_choice(parameters.get("tool_choice"))
@@ -219,14 +220,14 @@ def _tool_choice(choice: JSONValue) -> dict[str, Any] | None:
     if not isinstance(choice, dict):
         return None
     function = choice.get("function")
-    name = function.get("name") if isinstance(function, dict) else None
+    name = member(function, "name")
     return {"type": "tool", "name": name} if name else dict(choice)
 
 
 def _output_config(response_format: JSONValue) -> dict[str, Any]:
     """Convert a JSON schema; this protocol has no equivalent of `json_object`."""
-    json_schema = response_format.get("json_schema") if isinstance(response_format, dict) else None
-    schema = json_schema.get("schema") if isinstance(json_schema, dict) else None
+    json_schema = member(response_format, "json_schema")
+    schema = member(json_schema, "schema")
     return {"output_config": {"format": {"type": "json_schema", "schema": schema}}} if schema else {}
 
 
@@ -249,7 +250,7 @@ def _blocks(message: JSONObject) -> list[dict[str, Any]]:
     if message.get("role") in {"tool", "function"}:
         result = {"type": "tool_result", "tool_use_id": message.get("tool_call_id", "")}
         return [{**result, "content": tool_text(message.get("content"))}]
-    calls = [_tool_use(call) for call in _objects(message.get("tool_calls"))]
+    calls = [_tool_use(call) for call in as_objects(message.get("tool_calls"))]
     return [*_content(message.get("content")), *calls]
 
 
@@ -276,7 +277,3 @@ def _block(block: JSONObject) -> dict[str, Any]:
             return {"type": "image", "source": {"type": "url", "url": url}}
         return {"type": "image", "source": {"type": "base64", "media_type": inline["media"], "data": inline["data"]}}
     return dict(block)
-
-
-def _objects(value: JSONValue) -> Iterable[JSONObject]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

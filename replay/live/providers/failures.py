@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from replay.live.egress import CompressedAnswer, EgressRefusal, EndlessAnswer
 from replay.live.providers.types import Provider, ProviderError
+from traces.core.json_access import as_string, member
 
 _CODES: Final = {
     400: "bad_request",
@@ -142,13 +143,13 @@ def _error_code(error: Exception) -> str:
     body = getattr(error, "body", None)
     inner = body.get("error", body) if isinstance(body, dict) else None
     code = (inner.get("code") or inner.get("type")) if isinstance(inner, dict) else None
-    return code if isinstance(code, str) else ""
+    return as_string(code)
 
 
 def _message(error: Exception, fallback: str, key: str) -> str:
     body = getattr(error, "body", None)
     inner = body.get("error", body) if isinstance(body, dict) else None
-    text = inner.get("message") if isinstance(inner, dict) else None
+    text = member(inner, "message")
     message = text if isinstance(text, str) and text else fallback
     return (message.replace(key, "[key]") if key else message)[:_DETAIL]
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterable
 from typing import Any, Final
 
 import orjson
@@ -10,6 +9,7 @@ from pydantic import BaseModel
 
 from replay.live.providers.failures import garbage, incomplete
 from replay.live.providers.types import ModelCall, OnText, Provider, StreamResult, Usage
+from traces.core.json_access import as_object, as_objects, member
 from traces.core.json_types import JSONObject, JSONValue
 
 _PARAMETERS: Final = frozenset(
@@ -76,15 +76,15 @@ class _Chunk(BaseModel):
 def request(call: ModelCall) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the body of the call, and the names of parameters that it cannot express."""
     parameters_json = call.input.get("parameters")
-    parameters = parameters_json if isinstance(parameters_json, dict) else {}
+    parameters = as_object(parameters_json)
     body: dict[str, Any] = {
         "model": call.model,
-        "messages": [_message(message) for message in _objects(call.input.get("messages"))],
+        "messages": [_message(message) for message in as_objects(call.input.get("messages"))],
         **{name: value for name, value in parameters.items() if name in _PARAMETERS and value is not None},
     }
     if "max_tokens" in body and _COMPLETION_TOKENS.match(call.model):
         body["max_completion_tokens"] = body.pop("max_tokens")
-    if tools := [_tool(tool) for tool in _objects(call.input.get("tools"))]:
+    if tools := [_tool(tool) for tool in as_objects(call.input.get("tools"))]:
         body["tools"] = tools
     if (response_format := call.input.get("response_format")) is not None:
         body["response_format"] = response_format
@@ -175,7 +175,7 @@ def _message(message: JSONObject) -> dict[str, Any]:
         key: message[key] for key in ("role", "content", "name", "tool_call_id") if message.get(key) is not None
     }
     body.setdefault("content", None if message.get("tool_calls") else "")
-    if calls := [_call_body(call) for call in _objects(message.get("tool_calls"))]:
+    if calls := [_call_body(call) for call in as_objects(message.get("tool_calls"))]:
         body["tool_calls"] = calls
     if body.get("role") == "tool":
         body["content"] = tool_text(message.get("content"))
@@ -194,18 +194,10 @@ def _tool(tool: JSONObject) -> dict[str, Any]:
     return {"type": "function", "function": {key: value for key, value in tool.items() if value is not None}}
 
 
-def _objects(value: JSONValue) -> Iterable[JSONObject]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
 def tool_text(value: JSONValue) -> str:
     """Convert a tool result to text: texts unchanged, text blocks joined, anything else as JSON."""
     if isinstance(value, str):
         return value
-    if (
-        isinstance(value, list)
-        and value
-        and all(isinstance(item, dict) and item.get("type") == "text" for item in value)
-    ):
+    if isinstance(value, list) and value and all(member(item, "type") == "text" for item in value):
         return "".join(str(item.get("text", "")) for item in value if isinstance(item, dict))
     return "" if value is None else json.dumps(value, ensure_ascii=False)

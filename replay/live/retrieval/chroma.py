@@ -8,6 +8,7 @@ from replay.live.retrieval.filters import Condition, UnknownFilter, conditions
 from replay.live.retrieval.transport import Server
 from replay.live.retrieval.types import Chroma, Retriever, Search
 from replay.live.tools.http import HEADER, secrets
+from traces.core.json_access import as_list, as_string, member
 from traces.core.json_types import JSONObject, JSONValue
 
 _INCLUDE: Final[list[JSONValue]] = ["documents", "metadatas", "distances"]
@@ -69,13 +70,13 @@ def _documents(server: Server, answer: JSONValue, space: str) -> list[JSONObject
 
 def _first(answer: JSONValue, name: str) -> list[JSONValue]:
     """Return a column of the single query."""
-    column = answer.get(name) if isinstance(answer, dict) else None
+    column = member(answer, name)
     rows = column[0] if isinstance(column, list) and column else None
-    return rows if isinstance(rows, list) else []
+    return as_list(rows)
 
 
 def _document(id: JSONValue, content: JSONValue, metadata: JSONValue, distance: JSONValue, space: str) -> JSONObject:
-    document: JSONObject = {"id": str(id), "content": content if isinstance(content, str) else ""}
+    document: JSONObject = {"id": str(id), "content": as_string(content)}
     if isinstance(distance, int | float):
         document |= {"score": 1 / (1 + distance) if space == "l2" else 1 - distance, "distance": distance}
     return {**document, "metadata": metadata} if isinstance(metadata, dict) and metadata else document

@@ -8,6 +8,7 @@ from replay.live.providers.configuration import api_key
 from replay.live.providers.types import ProviderError
 from replay.live.retrieval.transport import Server
 from replay.live.retrieval.types import Embedding, Vector
+from traces.core.json_access import member
 from traces.core.json_types import JSONObject, JSONValue
 
 
@@ -44,15 +45,15 @@ def _from_provider(embedding: Embedding, text: str) -> Vector:
 
 
 def _values(server: Server, answer: JSONValue) -> list[float]:
-    data = answer.get("data") if isinstance(answer, dict) else None
+    data = member(answer, "data")
     first = data[0] if isinstance(data, list) and data else None
-    values = first.get("embedding") if isinstance(first, dict) else None
+    values = member(first, "embedding")
     if not isinstance(values, list) or not values or not all(isinstance(value, int | float) for value in values):
         raise server.invalid_response("without an embedding")
     return [float(value) for value in values if isinstance(value, int | float)]
 
 
 def _tokens(answer: JSONValue) -> int | None:
-    usage = answer.get("usage") if isinstance(answer, dict) else None
-    tokens = usage.get("prompt_tokens") if isinstance(usage, dict) else None
+    usage = member(answer, "usage")
+    tokens = member(usage, "prompt_tokens")
     return tokens if isinstance(tokens, int) else None

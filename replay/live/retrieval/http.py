@@ -6,6 +6,7 @@ from replay.live.retrieval.transport import Server
 from replay.live.retrieval.types import HttpSearch, Retriever, Search
 from replay.live.tools.http import HEADER, secrets
 from traces.core.canonical import digest
+from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
 
 _ID_LENGTH: Final = 16  # hex digits of a digest
@@ -41,7 +42,7 @@ def _resolve_pointer(value: JSONValue, pointer: str) -> JSONValue:
 
 def _document(server: Server, store: HttpSearch, item: JSONValue) -> JSONObject:
     """Convert a document: a missing id is derived from the content, other fields become metadata."""
-    fields: JSONObject = {store.content: item} if isinstance(item, str) else item if isinstance(item, dict) else {}
+    fields: JSONObject = {store.content: item} if isinstance(item, str) else as_object(item)
     content, score = fields.get(store.content), fields.get(store.score)
     if not isinstance(content, str):
         raise server.invalid_response(f"a document has no text under {store.content!r}")

@@ -13,6 +13,7 @@ from replay.live import egress
 from replay.live.providers.types import ProviderError
 from replay.live.retrieval.filters import Condition, UnknownFilter, conditions
 from replay.live.retrieval.types import Embedding, Pgvector, Retriever, Search
+from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject
 
 _CONNECT_S: Final = 10
@@ -139,7 +140,7 @@ def _document(store: Pgvector, row: tuple[Any, ...]) -> JSONObject:
     document: JSONObject = {"id": str(id), "content": "" if content is None else str(content)}
     if distance is not None:
         document |= {"score": _score(store, distance), "distance": distance}
-    fields = {**(metadata if isinstance(metadata, dict) else {}), **dict(zip(store.columns, columns, strict=True))}
+    fields = {**as_object(metadata), **dict(zip(store.columns, columns, strict=True))}
     return {**document, "metadata": fields} if fields else document
 
 

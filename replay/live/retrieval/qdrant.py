@@ -8,6 +8,7 @@ from replay.live.retrieval.filters import Condition, UnknownFilter, conditions
 from replay.live.retrieval.transport import Server
 from replay.live.retrieval.types import Embedding, Qdrant, Retriever, Search
 from replay.live.tools.http import HEADER, secrets
+from traces.core.json_access import as_string, member
 from traces.core.json_types import JSONObject, JSONValue
 
 _OWN: Final = frozenset({"must", "should", "must_not", "min_should"})
@@ -29,8 +30,8 @@ def search(
     if search_request.filters:
         body["filter"] = qdrant_filter(search_request.filters)
     answer = server.ask(f"{place}/points/query", body)
-    result = answer.get("result") if isinstance(answer, dict) else None
-    points = result.get("points") if isinstance(result, dict) else None
+    result = member(answer, "result")
+    points = member(result, "points")
     if not isinstance(points, list):
         raise server.invalid_response("without points")
     distances = _distance(server.ask(place), embedding.vector) in _DISTANCES
@@ -74,8 +75,8 @@ def _distance(answer: JSONValue, name: str | None) -> str:
     """Return the collection's distance metric; empty if it is not configured."""
     value = answer
     for part in ("result", "config", "params", "vectors", *([name] if name is not None else []), "distance"):
-        value = value.get(part) if isinstance(value, dict) else None
-    return value if isinstance(value, str) else ""
+        value = member(value, part)
+    return as_string(value)
 
 
 def _document(point: JSONObject, content: str, distances: bool) -> JSONObject:

@@ -10,6 +10,7 @@ import httpx2
 from replay.live import egress, timeouts
 from replay.live.providers.failures import retry_after_s
 from replay.live.tools.types import HttpTool, Tool, ToolCall, ToolFailure, ToolResult
+from traces.core.json_access import as_object
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepStatus
 
@@ -73,7 +74,7 @@ def to_failure(tool: Tool, error: Exception) -> ToolFailure:
 
 
 def _query(arguments: JSONValue) -> dict[str, Any]:
-    parameters = arguments if isinstance(arguments, dict) else {}
+    parameters = as_object(arguments)
     return {
         "params": {name: value if isinstance(value, str) else json.dumps(value) for name, value in parameters.items()}
     }

@@ -18,6 +18,7 @@ from replay.live import egress, timeouts
 from replay.live.tools import connection_pool
 from replay.live.tools.http import CONNECT_S, HEADER, secrets
 from replay.live.tools.types import McpTool, Tool, ToolCall, ToolFailure, ToolResult
+from traces.core.json_access import as_object
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepStatus
 
@@ -66,7 +67,7 @@ def _run(tool: Tool, server: McpTool, call: ToolCall, progress: _Progress) -> To
 
 
 async def _call(client: mcp.Client, name: str, call: ToolCall) -> ToolResult:
-    arguments = call.arguments if isinstance(call.arguments, dict) else {}
+    arguments = as_object(call.arguments)
     # The protocol leaves `_meta` open, its type does not.
     meta: Any = {META: call.replay}
     try:

@@ -9,6 +9,7 @@ from replay.overrides.profile import ModelOverride, Override, OverrideProfile
 from replay.proofs.changes.hunks import Division, divide
 from replay.proofs.core.types import Atom, Atoms
 from traces.core.canonical import digest
+from traces.core.json_access import as_list, as_object, member
 from traces.core.json_types import JSONObject, JSONValue
 
 _FIELDWISE: Final = ("prompt", "model", "retrieval")
@@ -193,9 +194,7 @@ def merge_entries(entries: Iterable[JSONObject]) -> list[JSONObject]:
         merged_entry = by_match.setdefault(digest(entry["match"]), {"match": entry["match"]})
         for name, value in entry.items():
             if name in _FIELDWISE:
-                merged_entry[name] = merge_settings(
-                    merged_entry.get(name, {}), value if isinstance(value, dict) else {}
-                )
+                merged_entry[name] = merge_settings(merged_entry.get(name, {}), as_object(value))
             elif name == "messages" and isinstance(value, list):
                 merged_entry[name] = [*merged_entry.get(name, []), *value]
             else:
@@ -223,7 +222,7 @@ def repeat_edits(entries: Sequence[JSONObject], previous_steps: Mapping[int, int
 
 def _step(entry: JSONObject) -> JSONValue:
     match = entry.get("match")
-    return match.get("step") if isinstance(match, dict) else None
+    return member(match, "step")
 
 
 def _earlier_edits(
@@ -233,7 +232,7 @@ def _earlier_edits(
     previous = previous_steps.get(step) if isinstance(step, int) else None
     while previous is not None:
         step_edits = edits.get(previous)
-        earlier = [*(step_edits if isinstance(step_edits, list) else []), *earlier]
+        earlier = [*as_list(step_edits), *earlier]
         previous = previous_steps.get(previous)
     return earlier
 
@@ -289,9 +288,10 @@ def _content_of(value: JSONValue) -> JSONValue:
 
 
 def _content_name(value: JSONValue) -> str:
-    if isinstance(value, dict) and value.get("op") == "replace":
-        return "message" if "message" in value else "content"
-    return "output" if isinstance(value, dict) and value.keys() == {"output", "status"} else ""
+    fields = as_object(value)
+    if fields.get("op") == "replace":
+        return "message" if "message" in fields else "content"
+    return "output" if fields.keys() == {"output", "status"} else ""
 
 
 def _with_content(value: JSONValue, content: JSONValue) -> JSONValue:

@@ -8,9 +8,10 @@ from diffing.compare.comparison import Pair
 from diffing.content.facet import SYSTEM_ROLES
 from diffing.content.message_diff import MessagePair, changed_messages
 from replay.proofs.changes.atoms import Change, Slot
-from replay.proofs.changes.overrides import RunPair, atom_of, number, obj, override_change, set_to, untestable
+from replay.proofs.changes.overrides import RunPair, atom_of, number, override_change, set_to, untestable
 from replay.proofs.core import wording
 from traces.core.canonical import digest
+from traces.core.json_access import as_list, as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.payloads.messages import Message
 
@@ -44,7 +45,7 @@ def system_prompt(runs: RunPair, root: Root) -> Iterator[Change]:
     # The caller has checked it.
     assert root.facet is not None
     sides = _messages(runs, root.pair)
-    counts = [sum(obj(message).get("role") in SYSTEM_ROLES for message in side) for side in sides]
+    counts = [sum(as_object(message).get("role") in SYSTEM_ROLES for message in side) for side in sides]
     texts = root.facet.base, root.facet.candidate
     if max(counts) <= 1 and all(isinstance(text, str) for text in texts):
         yield set_to(runs, root, "prompt", "system", *texts)
@@ -178,17 +179,17 @@ def _group_calls(
 def _call_ids(message: JSONObject | None) -> set[str]:
     """The ids of the calls that a message makes or answers."""
     ids = {str(call.get("id")) for call in Message(message).calls}
-    answer_id = obj(message).get("tool_call_id")
+    answer_id = as_object(message).get("tool_call_id")
     return {*ids, str(answer_id)} if answer_id else ids
 
 
 def _messages(runs: RunPair, pair: Pair) -> tuple[list[JSONValue], list[JSONValue]]:
-    left, right = (obj(value).get("messages") for value in runs.inputs(pair))
-    return left if isinstance(left, list) else [], right if isinstance(right, list) else []
+    left, right = (as_object(value).get("messages") for value in runs.inputs(pair))
+    return as_list(left), as_list(right)
 
 
 def _at(messages: Sequence[JSONValue], index: int | None) -> JSONObject | None:
-    return None if index is None or index >= len(messages) else obj(messages[index])
+    return None if index is None or index >= len(messages) else as_object(messages[index])
 
 
 def _place(item: MessagePair) -> tuple[int, int]:

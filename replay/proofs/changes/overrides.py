@@ -17,6 +17,7 @@ from replay.overrides.profile import Override
 from replay.proofs.changes.atoms import Change, Slot, Value
 from replay.proofs.core import wording
 from replay.proofs.core.types import Atom
+from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import EdgeKind, StepType
 
@@ -88,7 +89,7 @@ class RunPair:
         if number is None:
             return None
         pair = self.pairs[self.examination.comparison.places[side][number]]
-        messages = obj(self.inputs(pair)[side]).get("messages")
+        messages = as_object(self.inputs(pair)[side]).get("messages")
         return messages[index] if isinstance(messages, list) and 0 <= index < len(messages) else None
 
     def beginnings(self, places: Sequence[int]) -> list[int]:
@@ -168,15 +169,11 @@ def number(pair: Pair, side: int) -> int | None:
     return None if step is None else step.sequence_no
 
 
-def obj(value: JSONValue) -> JSONObject:
-    return value if isinstance(value, dict) else {}
-
-
 def _sites(entries: Iterable[JSONObject]) -> Iterator[Slot]:
     """The slots that overrides set."""
     for entry in entries:
         for name in entry.keys() - {"match"}:
-            yield Slot(match=obj(entry["match"]), category=name)
+            yield Slot(match=as_object(entry["match"]), category=name)
 
 
 def _slots(runs: RunPair, places: Sequence[int], category: str, field: str, side: int) -> tuple[Slot, ...]:

@@ -15,9 +15,10 @@ from replay.overrides.profile import CallEnd
 from replay.proofs.changes.atoms import Absent, Change
 from replay.proofs.changes.certificates import certify
 from replay.proofs.changes.message_edits import context_window, message_list, system_prompt
-from replay.proofs.changes.overrides import Load, RunPair, number, obj, override_change, set_to, untestable
+from replay.proofs.changes.overrides import Load, RunPair, number, override_change, set_to, untestable
 from replay.proofs.changes.unpaired_steps import lone_steps
 from replay.proofs.core import wording
+from traces.core.json_access import as_list, as_object, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 
@@ -74,7 +75,7 @@ def _model(runs: RunPair, root: Root) -> Iterator[Change]:
 
 
 def _schemas(runs: RunPair, root: Root) -> Iterator[Change]:
-    left, right = (obj(value).get("tools") for value in runs.inputs(root.pair))
+    left, right = (as_object(value).get("tools") for value in runs.inputs(root.pair))
     change = set_to(runs, root, "model", "tools", left, right)
     yield _rekeying(change) if _names(left) != _names(right) else change
 
@@ -85,9 +86,9 @@ def _rekeying(change: Change) -> Change:
 
 def _parameters(runs: RunPair, root: Root) -> Iterator[Change]:
     """One change for each parameter; one that a run does not set is left out of its request."""
-    requests = [obj(value) for value in runs.inputs(root.pair)]
-    left, right = ({**obj(request.get("parameters")), **_format(request)} for request in requests)
-    facets = [obj(side) for side in ((root.facet.base, root.facet.candidate) if root.facet else ())]
+    requests = [as_object(value) for value in runs.inputs(root.pair)]
+    left, right = ({**as_object(request.get("parameters")), **_format(request)} for request in requests)
+    facets = [as_object(side) for side in ((root.facet.base, root.facet.candidate) if root.facet else ())]
     facet_names = {name for side in facets for name in side if facets[0].get(name) != facets[1].get(name)}
     for name in sorted({*left, *right} | facet_names):
         if name not in {*left, *right}:
@@ -104,7 +105,7 @@ def _format(request: JSONObject) -> JSONObject:
 
 def _settings(runs: RunPair, root: Root) -> Iterator[Change]:
     """One change for each setting of a search; those that no override accepts are tested by their results."""
-    left, right = (obj(value) for value in runs.inputs(root.pair))
+    left, right = (as_object(value) for value in runs.inputs(root.pair))
     names = [name for name in sorted({*left, *right}) if left.get(name) != right.get(name)]
     is_query = root.facet is not None and root.facet.kind == "query"
     own = [name for name in names if (name == "query") == is_query]
@@ -130,7 +131,7 @@ def _arguments(runs: RunPair, root: Root) -> Iterator[Change]:
 
 def _prompt(runs: RunPair, root: Root) -> Iterator[Change]:
     """Template, version and variables as one change; if one run does not record them, the rendered prompt."""
-    left, right = (obj(value) for value in runs.inputs(root.pair))
+    left, right = (as_object(value) for value in runs.inputs(root.pair))
     names = [name for name in _PROMPT if left.get(name) != right.get(name)]
     if not names or any(left.get(name) is None or right.get(name) is None for name in names):
         yield _answers(runs, root)
@@ -223,9 +224,9 @@ def _places(entry: JSONObject) -> Iterator[str]:
     """The fields of a step that an override sets, and the messages that it edits."""
     for category, value in entry.items():
         if category == "messages" and isinstance(value, list):
-            yield from (f"message {obj(edit).get('index')}" for edit in value if obj(edit).get("op") != "insert")
+            yield from (f"message {member(edit, 'index')}" for edit in value if member(edit, "op") != "insert")
         elif category in {"prompt", "model", "retrieval"}:
-            yield from (f"{category} {name}" for name in _fields(obj(value)))
+            yield from (f"{category} {name}" for name in _fields(as_object(value)))
         elif category != "match":
             yield "output" if category == "tool" else category
 
@@ -233,7 +234,7 @@ def _places(entry: JSONObject) -> Iterator[str]:
 def _fields(value: JSONObject) -> Iterator[str]:
     for name, item in value.items():
         if name == "parameters":
-            yield from obj(item)
+            yield from as_object(item)
         elif name == "unset" and isinstance(item, list):
             yield from map(str, item)
         else:
@@ -264,7 +265,7 @@ def _field(change: Change) -> str:
 
 
 def _names(tools: object) -> set[str]:
-    items = tools if isinstance(tools, list) else []
+    items = as_list(tools)
     return {str(tool["name"]) for tool in items if isinstance(tool, dict) and tool.get("name")}
 
 

@@ -6,6 +6,7 @@ from diffing.sentences.changes import edit_phrase
 from diffing.sentences.text import format_value
 from diffing.sequences.text_diff import shorten
 from replay.proofs.changes.atoms import MODEL_IDENTITY, Absent, Slot, Value
+from traces.core.json_access import as_objects
 from traces.core.json_types import JSONValue
 
 _MAX_QUOTE: Final = 80
@@ -44,7 +45,7 @@ def title(slot: Slot, base: Value, candidate: Value) -> str:
 
 
 def _tool_names(tools: JSONValue) -> str:
-    names = [str(tool.get("name")) for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
+    names = [str(tool.get("name")) for tool in as_objects(tools)]
     return f"the tools {shorten(', '.join(names), _MAX_QUOTE)}" if names else "no tools"
 
 

@@ -16,8 +16,9 @@ from diffing.content.message_diff import MessagePair, changed_messages
 from replay.proofs.changes import message_edits
 from replay.proofs.changes.atoms import Change
 from replay.proofs.changes.message_edits import Edits
-from replay.proofs.changes.overrides import RunPair, number, obj, override_change, untestable
+from replay.proofs.changes.overrides import RunPair, number, override_change, untestable
 from replay.proofs.core import wording
+from traces.core.json_access import as_list, as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import EdgeKind, StepType
 
@@ -148,8 +149,8 @@ def _input_edits(runs: RunPair, place: int, travels: Sequence[FlowLink], group: 
 
 
 def _messages_at(runs: RunPair, pair: Pair, paths: Collection[str], side: int) -> list[MessagePair]:
-    left, right = (obj(value).get("messages") for value in runs.inputs(pair))
-    items = changed_messages(left if isinstance(left, list) else [], right if isinstance(right, list) else [])
+    left, right = (as_object(value).get("messages") for value in runs.inputs(pair))
+    items = changed_messages(as_list(left), as_list(right))
     return [item for item in items if f"/messages/{(item.base_index, item.candidate_index)[side]}" in paths]
 
 
@@ -159,7 +160,7 @@ def _whole(runs: RunPair, pair: Pair, category: str) -> Edits | None:
 
 
 def _fields(runs: RunPair, pair: Pair, category: str, names: Sequence[str]) -> Edits | None:
-    left, right = (obj(value) for value in runs.inputs(pair))
+    left, right = (as_object(value) for value in runs.inputs(pair))
     differing = [name for name in {**left, **right} if left.get(name) != right.get(name)]
     if not set(differing) <= set(names) or any(None in (left.get(name), right.get(name)) for name in differing):
         return None

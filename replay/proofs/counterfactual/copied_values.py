@@ -13,8 +13,9 @@ from diffing.content.message_diff import MessagePair, changed_messages
 from diffing.sequences.word_hunks import Hunk, hunks, is_copy, is_repeated
 from replay.core.graph import CopiedValue, Graph, Link
 from replay.inputs.copied_values import text_of
-from replay.proofs.changes.overrides import RunPair, number, obj
+from replay.proofs.changes.overrides import RunPair, number
 from replay.proofs.core.types import Side
+from traces.core.json_access import as_list, as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import EdgeKind, StepType
 
@@ -187,7 +188,7 @@ def _texts(runs: RunPair, root: Root, place: int) -> list[_Text] | None:
     pair = runs.pairs[place]
     if pair.sides is None or root.facet is None:
         return None
-    left, right = (obj(value) for value in runs.inputs(pair))
+    left, right = (as_object(value) for value in runs.inputs(pair))
     if root.facet.kind == "system prompt" or root.facet.messages:
         keys = {item.key for item in root.facet.messages}
         return _message_texts(left.get("messages"), right.get("messages"), keys)
@@ -205,14 +206,14 @@ def _texts(runs: RunPair, root: Root, place: int) -> list[_Text] | None:
 
 def _message_texts(base: JSONValue, candidate: JSONValue, keys: Collection[tuple[str, str]]) -> list[_Text] | None:
     """The contents of the messages with these keys, or of the system prompt."""
-    sides = base if isinstance(base, list) else [], candidate if isinstance(candidate, list) else []
+    sides = as_list(base), as_list(candidate)
     message_texts: list[_Text] = []
     for item in changed_messages(*sides):
         if item.key not in keys and (keys or item.role not in SYSTEM_ROLES):
             continue
         if item.base_index is None or item.candidate_index is None:
             return None
-        texts = [obj(side[index]).get("content") for side, index in zip(sides, _indexes(item), strict=True)]
+        texts = [as_object(side[index]).get("content") for side, index in zip(sides, _indexes(item), strict=True)]
         if not all(isinstance(text, str) for text in texts):
             return None
         paths = tuple(f"/messages/{index}/content" for index in _indexes(item))

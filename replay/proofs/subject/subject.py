@@ -32,6 +32,7 @@ from replay.proofs.subject import lineage
 from replay.proofs.subject.lineage import Lattice, lattice
 from replay.store.graph_loader import load_graph
 from replay.store.payload_reader import Payloads
+from traces.core.json_access import member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepType
 from traces.models import Run
@@ -229,7 +230,7 @@ def _input_value(category: str, field: str, input: JSONValue, change: Change) ->
     if category == "prompt" and field == "system":
         return _system_prompt(input)
     if category == "model" and field not in {"tools", "response_format"}:
-        parameters = input.get("parameters") if isinstance(input, dict) else None
+        parameters = member(input, "parameters")
         return parameters[field] if isinstance(parameters, dict) and field in parameters else ABSENT
     return input[field] if isinstance(input, dict) and field in input else ABSENT
 

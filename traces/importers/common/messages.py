@@ -10,7 +10,17 @@ from typing import Final
 
 import orjson
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import (
+    as_list,
+    as_object,
+    as_string,
+    as_text,
+    first_member,
+    has_list,
+    has_object,
+    has_string,
+    list_or_single,
+)
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.files.json_reader import parse_embedded
 
@@ -49,7 +59,7 @@ def normalize_messages(value: JSONValue, role: str = "user") -> list[JSONObject]
 def parse_message_json(value: JSONValue) -> JSONValue:
     """Parse messages or an answer stored as JSON text; return any other text unchanged."""
     message_json = parse_embedded(value)
-    heads = message_json if isinstance(message_json, list) else [message_json]
+    heads = list_or_single(message_json)
     if message_json is not value and heads and all(not _ENVELOPE.isdisjoint(as_object(head)) for head in heads):
         return message_json
     return value
@@ -59,7 +69,7 @@ def normalize_tools(value: JSONValue) -> list[JSONValue]:
     """Convert tool schemas to `{name, description?, parameters?}`."""
     value = parse_embedded(value)
     tools: list[JSONValue] = []
-    for item in value if isinstance(value, list) else [value]:
+    for item in list_or_single(value):
         tool = as_object(parse_embedded(item))
         declarations = first_member(tool, "functionDeclarations", "function_declarations")
         tools += normalize_tools(declarations) if declarations is not None else [_normalize_tool(tool)] if tool else []
@@ -97,7 +107,7 @@ def message_text(message: JSONValue) -> str:
         return "\n".join(
             as_text(as_object(block).get("text")) for block in content if as_object(block).get("type") == "text"
         )
-    return content if isinstance(content, str) else ""
+    return as_string(content)
 
 
 def first_request(messages: Sequence[JSONValue]) -> str:
@@ -137,18 +147,18 @@ def _normalize_object(value: JSONObject, role: str) -> list[JSONObject]:
     if _type(value) in _BARE_ITEMS:
         return _split_content("assistant", [value], {})
     speaker = _normalize_role(value, role)
-    extra: JSONObject = {"name": value["name"]} if isinstance(value.get("name"), str) and value["name"] else {}
+    extra: JSONObject = {"name": value["name"]} if has_string(value, "name") and value["name"] else {}
     calls = [normalize_tool_call(call) for call in as_list(value.get("tool_calls"))]
-    if isinstance(value.get("function_call"), dict):
+    if has_object(value, "function_call"):
         calls.append(normalize_tool_call(value["function_call"]))
-    if speaker == "tool" and not isinstance(value.get("parts"), list) and not _has_results(value.get("content")):
+    if speaker == "tool" and not has_list(value, "parts") and not _has_results(value.get("content")):
         return [_tool_message(value, extra)]
     return _split_content(speaker, _content_of_message(value), extra, calls)
 
 
 def _content_of_message(value: JSONObject) -> JSONValue:
     """Return a message's content. An empty text counts as content; only an absent field does not."""
-    if isinstance(value.get("parts"), list):
+    if has_list(value, "parts"):
         return value["parts"]
     return value["content"] if value.get("content") is not None else value.get("text")
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_list
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
@@ -169,11 +169,7 @@ def _task(value: JSONValue) -> JSONValue:
     task = normalize_arguments(value) if value is not None else None
     if task in (None, {}, []):
         return None
-    if (
-        isinstance(task, dict)
-        and isinstance(task.get("messages"), list)
-        and (messages := normalize_messages(task["messages"]))
-    ):
+    if isinstance(task, dict) and has_list(task, "messages") and (messages := normalize_messages(task["messages"])):
         return {**task, "messages": [dict(message) for message in messages]}
     if isinstance(task, list) and parse_message_json(value) is not value and (messages := normalize_messages(task)):
         return {"messages": [dict(message) for message in messages]}

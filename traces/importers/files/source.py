@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
+from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.files import file_opener, json_reader
 from traces.importers.files.errors import BadFile, Problems
@@ -67,10 +68,10 @@ class Source:
         """Yield the records, or their items if they are lists; a value that is not an object becomes `{}`."""
         for record in self.records():
             if not isinstance(record.value, list):
-                yield json_reader.obj(record.value), record.location
+                yield as_object(record.value), record.location
                 continue
             for index, value in enumerate(record.value):
-                yield json_reader.obj(value), f"{record.location}/{index}"
+                yield as_object(value), f"{record.location}/{index}"
 
     def objects(self) -> Iterator[tuple[JSONObject, str]]:
         """Yield the records that are objects; add a problem for each other one."""

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_list
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.files.errors import BadFile
 from traces.importers.files.file_opener import decode_text
@@ -85,7 +85,7 @@ def _span_list(value: JSONValue) -> list[JSONValue]:
         return value
     body = as_object(value)
     for name in ("data", "spans"):
-        if isinstance(body.get(name), list):
+        if has_list(body, name):
             return as_list(body[name])
     return [value]
 

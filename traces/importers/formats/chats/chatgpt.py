@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, list_or_single
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
@@ -44,7 +44,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
         yield from _archive_runs(source)
         return
     for record in source.records():
-        conversations = record.value if isinstance(record.value, list) else [record.value]
+        conversations = list_or_single(record.value)
         for index, value in enumerate(conversations):
             location = f"{record.location}/{index}" if isinstance(record.value, list) else record.location
             try:

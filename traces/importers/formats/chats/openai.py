@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_list
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
@@ -84,7 +84,7 @@ def is_recording(value: JSONValue) -> bool:
         return "response" in body or ("body" in body and "url" in body)
     if as_text(body.get("object")) in _ANSWERS or as_text(as_object(body.get("response")).get("object")) == "response":
         return True
-    return any(isinstance(body.get(name), list) and is_recording(body[name]) for name in _HOLDERS)
+    return any(has_list(body, name) and is_recording(body[name]) for name in _HOLDERS)
 
 
 def _read(value: JSONValue, location: str) -> Iterator[_Call]:
@@ -94,12 +94,7 @@ def _read(value: JSONValue, location: str) -> Iterator[_Call]:
         return
     body = require_object(value, location)
     list_field = next(
-        (
-            name
-            for name in _HOLDERS
-            if "object" not in body or body["object"] == "list"
-            if isinstance(body.get(name), list)
-        ),
+        (name for name in _HOLDERS if "object" not in body or body["object"] == "list" if has_list(body, name)),
         None,
     )
     if list_field is not None:

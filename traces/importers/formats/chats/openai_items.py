@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_list
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.messages import normalize_messages, normalize_tools
 from traces.importers.common.model_calls import (
@@ -95,7 +95,7 @@ def normalize_openai_request(body: JSONObject) -> JSONObject:
 
 def normalize_openai_answer(body: JSONObject) -> Answer:
     """Return the answer in a response or a chat completion."""
-    return normalize_response(body) if isinstance(body.get("output"), list) else normalize_answer(body)
+    return normalize_response(body) if has_list(body, "output") else normalize_answer(body)
 
 
 def read_error(body: JSONObject) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, list_or_single
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepStatus
@@ -129,7 +129,7 @@ def _recorded_message(turn: JSONObject, role: str, result: JSONObject, location:
 def _calls(value: JSONValue) -> list[JSONValue]:
     """Parse the JSON of a turn of calls: one call or a list."""
     calls = parse_embedded(value)
-    return [{**as_object(call), "id": ""} for call in (calls if isinstance(calls, list) else [calls])]
+    return [{**as_object(call), "id": ""} for call in list_or_single(calls)]
 
 
 def _tagged_calls(content: str, result: JSONObject) -> Iterator[TextAction]:

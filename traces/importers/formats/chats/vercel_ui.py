@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_list, has_string, list_or_single
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
@@ -49,9 +49,9 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     """Yield the chats of the file: objects with `messages`, and single messages grouped by `chatId`."""
     messages_by_chat: dict[str, list[JSONObject]] = {}
     for record in source.records():
-        for value in record.value if isinstance(record.value, list) else [record.value]:
+        for value in list_or_single(record.value):
             body = as_object(value)
-            if isinstance(body.get("messages"), list):
+            if has_list(body, "messages"):
                 yield _run(
                     body, [as_object(message) for message in as_list(body["messages"])], f"{record.location}/messages"
                 )
@@ -73,7 +73,7 @@ def _is_ui_message(message: JSONObject) -> bool:
 
 
 def _parts(message: JSONObject) -> list[JSONValue]:
-    return [part for part in as_list(message.get("parts")) if isinstance(as_object(part).get("type"), str)]
+    return [part for part in as_list(message.get("parts")) if has_string(part, "type")]
 
 
 def _is_tool(part: JSONObject) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_object
 from traces.core.json_types import JSONObject
 
 # Each branch may repeat a long shared beginning.
@@ -42,9 +42,7 @@ class Line:
     @property
     def is_message(self) -> bool:
         """True for a message of the conversation; other lines are events that only connect messages."""
-        return as_text(self.record.get("type")) in {"user", "assistant"} and isinstance(
-            self.record.get("message"), dict
-        )
+        return as_text(self.record.get("type")) in {"user", "assistant"} and has_object(self.record, "message")
 
     @property
     def answer(self) -> str:

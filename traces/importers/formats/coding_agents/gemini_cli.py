@@ -7,7 +7,7 @@ deletes a message and all later ones. Results are part of their calls.
 from collections.abc import Iterator
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text
+from traces.core.json_access import as_list, as_object, as_text, has_list, has_object, has_string
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
@@ -32,7 +32,7 @@ def sniff(sample: Sample) -> float:
     if any(_is_session(value) or _is_record(value) or _is_prompt(value) for value in objects):
         return 1.0
     contents = [as_object(item) for value in objects for item in as_list(value.get("history"))] or objects
-    messages = [content for content in contents if isinstance(content.get("parts"), list)]
+    messages = [content for content in contents if has_list(content, "parts")]
     # Other programs write lists of contents too. The chat importer reports a lower confidence for them.
     return 0.7 if any(message.get("role") == "model" for message in messages) else 0.0
 
@@ -67,11 +67,11 @@ def _is_session(body: JSONObject) -> bool:
 
 def _is_record(body: JSONObject) -> bool:
     has_record_type = as_text(body.get("type")) in _TYPES and {"id", "timestamp", "content"} <= body.keys()
-    return (has_record_type and "uuid" not in body) or isinstance(body.get("$set"), dict) or "$rewindTo" in body
+    return (has_record_type and "uuid" not in body) or has_object(body, "$set") or "$rewindTo" in body
 
 
 def _is_prompt(body: JSONObject) -> bool:
-    return {"sessionId", "messageId", "type", "message"} <= body.keys() and isinstance(body.get("message"), str)
+    return {"sessionId", "messageId", "type", "message"} <= body.keys() and has_string(body, "message")
 
 
 def _session_from_lines(lines: list[tuple[JSONObject, str]]) -> JSONObject:
@@ -84,9 +84,9 @@ def _session_from_lines(lines: list[tuple[JSONObject, str]]) -> JSONObject:
             rewind_id = as_text(line["$rewindTo"])
             for message_id in ids[ids.index(rewind_id) :] if rewind_id in messages else ids:
                 del messages[message_id]
-        elif isinstance(line.get("$set"), dict):
+        elif has_object(line, "$set"):
             changes = dict(as_object(line["$set"]))
-            if isinstance(changes.get("messages"), list):
+            if has_list(changes, "messages"):
                 new_messages = [as_object(message) for message in as_list(changes.pop("messages"))]
                 messages = {
                     as_text(message.get("id")) or f"{location}/{index}": message

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_list, list_or_single
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepStatus
@@ -38,7 +38,7 @@ def sniff(sample: Sample) -> float:
 def parse(source: Source) -> Iterator[RecordedRun]:
     """Yield one run per trajectory of the file."""
     for record in source.records():
-        for value in record.value if isinstance(record.value, list) else [record.value]:
+        for value in list_or_single(record.value):
             yield _run(as_object(value), record.location)
 
 
@@ -135,7 +135,7 @@ def _answer(message: JSONObject, results: list[JSONObject], location: str) -> Tr
 
 def _answer_content(message: JSONObject) -> JSONValue:
     """Return the content of an answer; in the Responses API it is spread over the output items."""
-    if isinstance(message.get("output"), list):
+    if has_list(message, "output"):
         return [block for item in as_list(message["output"]) for block in _blocks(as_object(item))]
     thought = as_text(message.get("reasoning_content"))
     content = message.get("content")

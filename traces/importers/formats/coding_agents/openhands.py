@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_string, list_or_single
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
@@ -90,7 +90,7 @@ def _recordings(source: Source, folders: dict[str, list[JSONObject]]) -> Iterato
         if isinstance(value, list) and not any(_event_list(as_object(item)) for item in value):
             yield _Recording(body={}, events=_flatten(value), location=location)
             continue
-        for item in value if isinstance(value, list) else [value]:
+        for item in list_or_single(value):
             body = as_object(item)
             if event_list := _event_list(body):
                 yield _Recording(body=body, events=_flatten(event_list), location=location)
@@ -105,8 +105,7 @@ def _is_event(event: JSONObject) -> bool:
     if kind in openhands_sdk.KINDS and "source" in event:
         return True
     return "source" in event and (
-        (isinstance(event.get("action"), str) and "args" in event)
-        or (isinstance(event.get("observation"), str) and "extras" in event)
+        (has_string(event, "action") and "args" in event) or (has_string(event, "observation") and "extras" in event)
     )
 
 
@@ -124,7 +123,7 @@ def _folder(name: str) -> str:
 
 
 def _flatten(events: list[JSONValue]) -> list[JSONObject]:
-    return [as_object(event) for item in events for event in (item if isinstance(item, list) else [item])] or [{}]
+    return [as_object(event) for item in events for event in list_or_single(item)] or [{}]
 
 
 def _order(event: JSONObject) -> tuple[str, int]:
@@ -179,7 +178,7 @@ def _with_task(messages: list[TranscriptMessage], recording: _Recording) -> list
 def _identity(recording: _Recording) -> str:
     """Derive an id from the first event, as no event contains the session id."""
     first_event = recording.events[0]
-    is_unique = first_event.get("timestamp") or isinstance(first_event.get("id"), str)
+    is_unique = first_event.get("timestamp") or has_string(first_event, "id")
     name = as_text(first_member(recording.body, "instance_id", "conversation_id", "id"))
     digest = content_id(first_event if is_unique else [*recording.events], recording.location)
     return "-".join(part for part in (name or FORMAT, digest) if part)

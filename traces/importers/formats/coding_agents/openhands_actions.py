@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_string
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepStatus
 from traces.importers.common.messages import normalize_tools
@@ -46,9 +46,9 @@ def build_session(events: Sequence[JSONObject], location: str) -> Session:
     }
     for index, event in enumerate(events):
         event_location = f"{location}/{index}"
-        if isinstance(event.get("action"), str):
+        if has_string(event, "action"):
             _action(reading, event, event_location)
-        elif isinstance(event.get("observation"), str):
+        elif has_string(event, "observation"):
             _observation(
                 reading,
                 event,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_string
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.messages import normalize_tools, result_text
 from traces.importers.common.transcript_messages import TranscriptMessage
@@ -161,7 +161,7 @@ def _block(value: JSONValue) -> JSONValue:
     block = as_object(value)
     if isinstance(value, str):
         return {"type": "text", "text": value}
-    return {"type": "text", "text": block["text"]} if isinstance(block.get("text"), str) else value
+    return {"type": "text", "text": block["text"]} if has_string(block, "text") else value
 
 
 def _words(content: JSONValue) -> str:

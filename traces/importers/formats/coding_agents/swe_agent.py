@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_list, list_or_single
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus
@@ -40,7 +40,7 @@ def sniff(sample: Sample) -> float:
 def parse(source: Source) -> Iterator[RecordedRun]:
     """Yield one run per trajectory of the file, and one per attempt of a retried trajectory."""
     for record in source.records():
-        trajectories = record.value if isinstance(record.value, list) else [record.value]
+        trajectories = list_or_single(record.value)
         for value in trajectories:
             body = as_object(value)
             attempts = [as_object(attempt) for attempt in as_list(body.get("attempts"))]
@@ -104,7 +104,7 @@ def _is_trajectory(body: JSONObject) -> bool:
         return True
     history = [as_object(message) for message in as_list(body.get("history"))[:3]]
     return any("role" in message and not message.keys().isdisjoint(_HISTORY_FIELDS) for message in history) or (
-        "info" in body and isinstance(body.get("trajectory"), list) and isinstance(body.get("history"), list)
+        "info" in body and has_list(body, "trajectory") and has_list(body, "history")
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
@@ -236,7 +236,7 @@ def _answer(response: JSONObject) -> JSONValue:
     """Return the answer: a text, an object, or a message with tool calls."""
     output = response.get("output")
     calls = as_list(output)
-    if calls and all(isinstance(as_object(call).get("function"), dict) for call in calls):
+    if calls and all(has_object(call, "function") for call in calls):
         return {"role": "assistant", "content": None, "tool_calls": [normalize_tool_call(call) for call in calls]}
     return output
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_list
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus
@@ -53,7 +53,7 @@ def is_result(value: JSONValue) -> bool:
     body = as_object(value)
     if {"task_id", "traj"} <= body.keys():
         return True
-    return isinstance(body.get("simulations"), list) and not body.keys().isdisjoint({"tasks", "info"})
+    return has_list(body, "simulations") and not body.keys().isdisjoint({"tasks", "info"})
 
 
 def _trials(value: JSONValue, location: str) -> Iterator[Callable[[], _Trial]]:

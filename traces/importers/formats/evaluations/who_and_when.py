@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from traces.core.json_access import as_object, as_text, first_member
+from traces.core.json_access import as_object, as_text, first_member, has_list
 from traces.core.json_types import JSONObject
 from traces.core.recorded_run import RecordedJudgement, RecordedRun
 from traces.core.vocabulary import JudgementKind
@@ -33,7 +33,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
 
 
 def _is_annotated(body: JSONObject) -> bool:
-    return isinstance(body.get("history"), list) and not body.keys().isdisjoint({"mistake_agent", "mistake_step"})
+    return has_list(body, "history") and not body.keys().isdisjoint({"mistake_agent", "mistake_step"})
 
 
 def _run(body: JSONObject, location: str) -> RecordedRun:

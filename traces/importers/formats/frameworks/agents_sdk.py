@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_list
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
@@ -73,7 +73,7 @@ def is_export(value: JSONValue) -> bool:
         return "span_data" in body
     if body.get("object") == "trace":
         return "workflow_name" in body
-    return any(isinstance(body.get(name), list) and is_export(body[name]) for name in _HOLDERS)
+    return any(has_list(body, name) and is_export(body[name]) for name in _HOLDERS)
 
 
 def _read(value: JSONValue, location: str) -> Iterator[JSONObject]:

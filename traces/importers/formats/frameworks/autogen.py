@@ -9,7 +9,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.importers.common.identity import content_id
@@ -77,7 +77,7 @@ def _chats(value: JSONValue) -> list[_Chat]:
         messages = [as_object(message) for message in as_list(body.get(name))]
         if _has_named_speakers(messages) or _is_events(messages):
             return [("", body, messages)]
-    if isinstance(body.get("agent_states"), dict):
+    if has_object(body, "agent_states"):
         return _threads(body)
     peers = {name: [as_object(message) for message in as_list(chat)] for name, chat in body.items()}
     if (
@@ -206,7 +206,7 @@ def _utterance(message: JSONObject, location: str) -> Utterance:
     content = join_lines(message.get("content"))
     results = list(_results(message, role))
     calls = [*as_list(message.get("tool_calls"))]
-    if isinstance(message.get("function_call"), dict):
+    if has_object(message, "function_call"):
         function_call = as_object(message["function_call"])
         # The result names the function instead of a call id.
         calls.append({"id": function_call.get("name"), "function": function_call})

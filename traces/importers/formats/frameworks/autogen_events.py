@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_string
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.model_calls import normalize_usage
 from traces.importers.common.speakers import Result, Utterance, Voice, classify_speaker
@@ -58,7 +58,7 @@ def _utterance(message: JSONObject, thoughts: list[JSONValue], location: str) ->
     speaker = as_text(first_member(message, "source", "agent"))
     calls = [as_object(call) for call in as_list(content) if "arguments" in as_object(call)] if _may_call(kind) else []
     results = _results(as_list(content)) if kind in _RESULTS else ()
-    if isinstance(message.get("thought"), str) and message["thought"]:
+    if has_string(message, "thought") and message["thought"]:
         thoughts = [*thoughts, {"type": "thinking", "thinking": message["thought"]}]
     usage = as_object(message.get("models_usage"))
     visible_content = None if calls or results or kind in _NO_CONTENT else _content_blocks(content)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, list_or_single
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
@@ -53,7 +53,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     objects = [
         (as_object(item), f"{location}/{index}" if isinstance(value, list) else location)
         for value, location in records
-        for index, item in enumerate(value if isinstance(value, list) else [value])
+        for index, item in enumerate(list_or_single(value))
     ]
     if outputs := [(body, location) for body, location in objects if _is_output(body)]:
         for body, location in outputs:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from traces.core.json_access import as_object, as_text, first_member
+from traces.core.json_access import as_object, as_text, first_member, has_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import HookEvent, StepType
@@ -94,7 +94,7 @@ def _event(record: JSONObject, location: str) -> _Event:
         raise BadFile("an event without `timestamp_ms`", f"{location}/timestamp_ms")
     payload = require_object(record.get("payload"), f"{location}/payload")
     # Tagged with the event type, or flat.
-    body = payload[kind] if isinstance(payload.get(kind), dict) else payload
+    body = payload[kind] if has_object(payload, kind) else payload
     return _Event(type=kind, time=time, agent=as_text(record.get("agent_id")), body=as_object(body), location=location)
 
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from traces.core.json_access import as_text
+from traces.core.json_access import as_list, as_text
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
@@ -112,7 +112,7 @@ def _message(row: Row, usage: dict[JSONValue, list[Row]], errors: list[Row], loc
     message: JSONObject = {"role": role, "content": row.get("content"), "ts": row.get("created_at")}
     if role == "assistant":
         calls = parse_embedded(row.get("tool_args"))
-        message["tool_calls"] = calls if isinstance(calls, list) else []
+        message["tool_calls"] = as_list(calls)
         if turn_usage := usage[row.get("turn")]:
             usage_row = turn_usage.pop(0)
             message["usage"] = {

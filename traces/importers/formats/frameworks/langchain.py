@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_object, has_string
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
@@ -88,7 +88,7 @@ def normalize_message(value: JSONValue, location: str) -> JSONObject:
     extra, metadata = as_object(inner.get("additional_kwargs")), as_object(inner.get("response_metadata"))
     calls = as_list(inner.get("tool_calls")) or as_list(extra.get("tool_calls"))
     message: JSONObject = {"role": role, "content": _content(inner.get("content"), bool(calls)), "tool_calls": calls}
-    if role == "assistant" and not calls and isinstance(extra.get("function_call"), dict):
+    if role == "assistant" and not calls and has_object(extra, "function_call"):
         message["function_call"] = extra["function_call"]
     usage = first_member(inner, "usage_metadata") or first_member(metadata, "token_usage", "usage")
     facts: JSONObject = {
@@ -155,7 +155,7 @@ def _inner(body: JSONObject) -> JSONObject:
     """Return the fields of the message without its wrapper."""
     if body.get("lc") == 1:
         return as_object(body.get("kwargs"))
-    return as_object(body["data"]) if isinstance(body.get("data"), dict) and "content" not in body else body
+    return as_object(body["data"]) if has_object(body, "data") and "content" not in body else body
 
 
 def _role(body: JSONObject, inner: JSONObject) -> str:
@@ -173,7 +173,7 @@ def _has_messages(body: JSONObject) -> bool:
 
 
 def _has_role(value: JSONValue) -> bool:
-    return isinstance(as_object(value).get("role"), str)
+    return has_string(value, "role")
 
 
 def _content(content: JSONValue, has_calls: bool) -> JSONValue:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_list, has_string
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
@@ -80,7 +80,7 @@ def is_state(value: JSONValue) -> bool:
     fields = as_object(value)
     if _fields(fields) is not None:
         return True
-    return any(isinstance(fields.get(name), list) and fields[name] and is_state(fields[name]) for name in _HOLDERS)
+    return any(has_list(fields, name) and fields[name] and is_state(fields[name]) for name in _HOLDERS)
 
 
 def _read(value: JSONValue, location: str) -> Iterator[_Snapshot]:
@@ -91,7 +91,7 @@ def _read(value: JSONValue, location: str) -> Iterator[_Snapshot]:
     entries = (
         value
         if isinstance(value, list)
-        else next((as_object(value)[name] for name in _HOLDERS if isinstance(as_object(value).get(name), list)), None)
+        else next((as_object(value)[name] for name in _HOLDERS if has_list(value, name)), None)
     )
     if not isinstance(entries, list):
         raise BadFile("not a LangGraph snapshot or checkpoint", location or "/")
@@ -311,11 +311,7 @@ def _messages(values: JSONObject) -> list[JSONValue]:
 
 
 def _is_channel(value: JSONValue) -> bool:
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and (langchain.is_message(value[0]) or isinstance(as_object(value[0]).get("role"), str))
-    )
+    return isinstance(value, list) and bool(value) and (langchain.is_message(value[0]) or has_string(value[0], "role"))
 
 
 def _message_keys(messages: list[JSONValue]) -> Iterator[tuple[str, JSONValue]]:

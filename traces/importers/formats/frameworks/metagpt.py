@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_string
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.importers.common.identity import content_id
@@ -85,9 +85,7 @@ def _messages(value: JSONValue) -> tuple[list[JSONObject], JSONObject]:
 
 
 def _have_times(messages_by_id: dict[str, JSONObject]) -> bool:
-    return bool(messages_by_id) and all(
-        isinstance(message.get("timestamp"), str) for message in messages_by_id.values()
-    )
+    return bool(messages_by_id) and all(has_string(message, "timestamp") for message in messages_by_id.values())
 
 
 def _role_memory(role: JSONObject) -> list[JSONValue]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_number, as_object, as_text, first_member, has_list
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import Label, Reason, StepStatus, StepType
@@ -49,9 +49,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
 def explain_rejection(value: JSONValue) -> str:
     """Return the reason why a Kurral file that is not an artifact is rejected; empty for other files."""
     body = as_object(value)
-    if isinstance(body.get("artifacts"), list) and "kurral_id" in as_object(
-        next(iter(as_list(body["artifacts"])), None)
-    ):
+    if has_list(body, "artifacts") and "kurral_id" in as_object(next(iter(as_list(body["artifacts"])), None)):
         return "this is Kurral's index of artifacts, not a recording: import the .kurral files that it lists"
     return ""
 
@@ -149,7 +147,7 @@ def _configuration(artifact: JSONObject) -> JSONObject:
 def _score(value: JSONValue) -> JSONValue:
     """Return a score's number, which may be inside a report."""
     number = first_member(as_object(value), "ars_score", "overall_score") if isinstance(value, dict) else value
-    return number if isinstance(number, int | float) and not isinstance(number, bool) else None
+    return as_number(number)
 
 
 def _tags(value: JSONValue) -> list[str]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_list, has_object, list_or_single
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.files import file_opener
 from traces.importers.files.errors import BadFile
@@ -52,7 +52,7 @@ def is_export(value: JSONValue) -> bool:
     if isinstance(value, list):
         return bool(value) and is_export(value[0])
     body = _normalize_fields(as_object(value))
-    if isinstance(body.get("trace"), dict) and isinstance(body.get("observations"), list):
+    if has_object(body, "trace") and has_list(body, "observations"):
         return True
     if _is_observation(body) or _is_trace(body) or _is_score(body):
         return True
@@ -66,7 +66,7 @@ def read_events(value: JSONValue, location: str) -> Iterator[Record]:
             yield from read_events(item, f"{location}/{index}")
         return
     body = _normalize_fields(require_object(value, location))
-    if isinstance(body.get("trace"), dict):
+    if has_object(body, "trace"):
         trace = {"observations": body.get("observations"), "scores": body.get("scores"), **as_object(body["trace"])}
         yield from _trace(_normalize_fields(trace), f"{location}/trace")
     elif _is_observation(body):
@@ -76,7 +76,7 @@ def read_events(value: JSONValue, location: str) -> Iterator[Record]:
     elif _is_trace(body):
         yield from _trace(body, location)
     else:
-        list_field = next((name for name in _LIST_FIELDS if isinstance(body.get(name), list)), None)
+        list_field = next((name for name in _LIST_FIELDS if has_list(body, name)), None)
         if list_field is None:
             raise BadFile("not a trace, observation or score of Langfuse", location)
         yield from read_events(body[list_field], f"{location}/{list_field}")
@@ -182,7 +182,7 @@ def _scores(value: JSONValue, owner: JSONObject, location: str) -> Iterator[Reco
     """Yield scores, which are a list of objects, or in tables an object of values by name."""
     if isinstance(value, dict):
         for name, values in value.items():
-            for index, score in enumerate(values if isinstance(values, list) else [values]):
+            for index, score in enumerate(list_or_single(values)):
                 yield _event("score-create", {**owner, "name": name, "value": score}, f"{location}/{name}/{index}")
     for index, score in enumerate(as_list(value)):
         if isinstance(score, dict):
