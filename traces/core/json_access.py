@@ -42,11 +42,6 @@ def as_number(value: object) -> int | float | None:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def as_bool(value: object) -> bool | None:
-    """Return `value` if it is a boolean."""
-    return value if isinstance(value, bool) else None
-
-
 def member(value: object, *path: str) -> JSONValue:
     """Return the value at `path`, null if there is none: `member(answer, "usage", "input_tokens")`."""
     for name in path:
