@@ -1,4 +1,4 @@
-"""Code that carries answers out, looks them up, adds them or searches for them."""
+"""Code that executes answers, looks them up, adds them or searches for them."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from tests.bench.attribution.mechanisms.settings import prompts, rows, user
 from tests.bench.attribution.programs.model import Request, model_of, parse
 from tests.bench.attribution.programs.shapes import Program, edit, sampling, say, wording
 
-# ---- a triage whose code word opens a desk, with figures of a table in the code
+# ---- a triage whose code word selects a desk, with figures of a table in the code
 
 _FEES: Final = {"ALPHA": 10, "BRAVO": 40, "DELTA": 90}
 
@@ -64,7 +64,7 @@ _CUSTOMS: Final = Program(
     ),
 )
 
-# ---- a plan whose lines the code carries out with tools
+# ---- a plan whose lines the code executes with tools
 
 
 def _plan(request: Request) -> str:
@@ -118,7 +118,7 @@ _GRID: Final = Program(
     ),
 )
 
-# ---- receipts: rows of JSON that the code adds up, and a search for what they come to
+# ---- receipts: JSON rows that the code adds up, and a search for their limits
 
 
 def _read(request: Request) -> str:
@@ -137,9 +137,9 @@ def _judge(request: Request) -> str:
 
 def _receipts(runtime: Runtime) -> str:
     items = parse(say(runtime, "scanner", user(runtime.settings))).get("items")
-    rows_ = [row for row in items if isinstance(row, dict)] if isinstance(items, list) else []
-    total = sum(price for row in rows_ if isinstance(price := row.get("price"), int))
-    names = " ".join(sorted(str(row.get("what")) for row in rows_))
+    item_rows = [row for row in items if isinstance(row, dict)] if isinstance(items, list) else []
+    total = sum(price for row in item_rows if isinstance(price := row.get("price"), int))
+    names = " ".join(sorted(str(row.get("what")) for row in item_rows))
     limits = runtime.retrieve("find_rules", f"limit {names}", 2)
     return say(runtime, "auditor", "\n".join(limits), f"Total: {total}")
 

@@ -1,4 +1,4 @@
-"""A planner, workers that are agents of their own, and a writer; code hands each its part of the work."""
+"""A planner, workers that are separate agents, and a writer; code passes each its part of the work."""
 
 import re
 from typing import Final
@@ -23,21 +23,21 @@ _QUARTERS: Final = r"\b(harbour|station|market)\b"
 
 
 def _plan(request: Request) -> str:
-    """The quarters of the task, at most as many as the prompt allows, with what is wanted of each."""
+    """Plan one line per quarter of the task, at most as many as the prompt allows."""
     quarters = re.findall(_QUARTERS, request.last)
-    most = int(request.rule(r"Plan at most (\d+) parts\.", "9"))
-    wanted = request.rule(r"Ask for the (\w+)\.", "usage" if request.model == "m1" else "peak")
+    limit = int(request.rule(r"Plan at most (\d+) parts\.", "9"))
+    metric = request.rule(r"Ask for the (\w+)\.", "usage" if request.model == "m1" else "peak")
     order = quarters[::-1] if "Begin with the last." in request.system else quarters
-    return "\n".join(f"{at}. {wanted} of the {quarter}" for at, quarter in enumerate(order[:most], 1))
+    return "\n".join(f"{at}. {metric} of the {quarter}" for at, quarter in enumerate(order[:limit], 1))
 
 
 def _work(request: Request) -> str | ToolCall:
-    """Reads the meter of its quarter and reports one figure."""
+    """Read the meter of the quarter and report one figure."""
     quarter = next(iter(re.findall(_QUARTERS, request.last)), "nowhere")
     if not request.results:
         return "read_meter", {"quarter": quarter}
-    wanted = "peak" if "peak" in request.last else "usage"
-    value = request.results[-1].get(wanted)
+    metric = "peak" if "peak" in request.last else "usage"
+    value = request.results[-1].get(metric)
     figure = value if isinstance(value, int) else 0
     if "Report in hundreds." in request.system:
         figure = figure // 100 * 100
@@ -57,7 +57,7 @@ def _write(request: Request) -> str:
 MODEL: Final = model_of({"planner": _plan, "worker": _work, "writer": _write})
 
 
-def _run(runtime: Runtime, *, nested: bool) -> str:
+def _run(runtime: Runtime, *, is_nested: bool) -> str:
     plan = say(runtime, "planner", user(runtime.settings))
     reports: list[str] = []
     for part in re.findall(r"\d+\. (.+)", plan):
@@ -66,17 +66,17 @@ def _run(runtime: Runtime, *, nested: bool) -> str:
         def work(task: str = task) -> str:
             return text_of(converse(runtime, "worker", [user_message(task)], _TOOLS)[-1])
 
-        reports.append(runtime.agent("worker", task, work) if nested else work())
+        reports.append(runtime.agent("worker", task, work) if is_nested else work())
     figures = re.findall(r"(\d+) for the (\w+)", "\n".join(reports))
     return say(runtime, "writer", "\n".join(f"{quarter} = {figure}" for figure, quarter in figures))
 
 
 def _flat(runtime: Runtime) -> str:
-    return _run(runtime, nested=False)
+    return _run(runtime, is_nested=False)
 
 
-def _nested(runtime: Runtime) -> str:
-    return _run(runtime, nested=True)
+def _run_nested(runtime: Runtime) -> str:
+    return _run(runtime, is_nested=True)
 
 
 _EDITS: Final = (
@@ -121,5 +121,5 @@ CREWS: Final = tuple(
         settings=_SETTINGS,
         edits=_EDITS,
     )
-    for name, run in (("flat", _flat), ("nested agents", _nested))
+    for name, run in (("flat", _flat), ("nested agents", _run_nested))
 )

@@ -1,4 +1,4 @@
-"""Code that decides by an answer what is asked next: whether a critic is content, a form is complete, who has won."""
+"""Code whose next request depends on an answer: a critic's approval, a complete form, an election's winner."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from tests.bench.attribution.mechanisms.settings import prompts, user
 from tests.bench.attribution.programs.model import Request, model_of, parse
 from tests.bench.attribution.programs.shapes import Program, edit, sampling, say, wording
 
-# ---- a critic, who is asked until content
+# ---- a critic, called until it approves
 
 
 def _compose(request: Request) -> str:
@@ -20,8 +20,8 @@ def _compose(request: Request) -> str:
 
 
 def _criticise(request: Request) -> str:
-    wanted = re.findall(r"It needs (?:a )?(\w+)\.", request.system)
-    missing = [word for word in wanted if word not in request.last]
+    required_words = re.findall(r"It needs (?:a )?(\w+)\.", request.system)
+    missing = [word for word in required_words if word not in request.last]
     if not missing or (request.model == "m2" and len(request.last.split()) > 9):
         return "ACCEPT. Well done."
     return f"REVISE. I would like to have {missing[0]} in it."
@@ -68,16 +68,16 @@ _SPEECH: Final = Program(
     ),
 )
 
-# ---- a form that is asked for again while it is not complete
+# ---- a form, requested again until it is complete
 
 
 def _extract(request: Request) -> str:
-    known = dict(re.findall(r"(guest|nights|room): (\w+)", request.spoken))
-    asked = re.findall(r"lacks (\w+)", request.spoken)
-    wanted = ["guest", *(["nights"] if "Never leave out nights." in request.system else []), *asked]
+    details = dict(re.findall(r"(guest|nights|room): (\w+)", request.spoken))
+    missing_fields = re.findall(r"lacks (\w+)", request.spoken)
+    fields = ["guest", *(["nights"] if "Never leave out nights." in request.system else []), *missing_fields]
     if request.model == "m2":
-        wanted.append("room")
-    return json.dumps({name: known.get(name, "1") for name in dict.fromkeys(wanted)})
+        fields.append("room")
+    return json.dumps({name: details.get(name, "1") for name in dict.fromkeys(fields)})
 
 
 def _confirm(request: Request) -> str:
@@ -146,7 +146,7 @@ def _election(runtime: Runtime) -> str:
     ballot = user(runtime.settings)
     answers = [say(runtime, node, ballot) for node in ("captain", "cook", "pilot")]
     votes = Counter(re.findall(r"vote for (\w+)", " ".join(answers)))
-    name, count = min(votes.items(), key=lambda each: (-each[1], each[0]))
+    name, count = min(votes.items(), key=lambda item: (-item[1], item[0]))
     return say(runtime, "speaker", f"{name} with {count} votes")
 
 

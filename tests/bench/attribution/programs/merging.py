@@ -1,4 +1,4 @@
-"""Mappers read one report each; code takes figures out of their answers and makes them into one request."""
+"""Mappers read one report each; code extracts figures from their answers and merges them into one request."""
 
 import json
 import re
@@ -16,20 +16,20 @@ Layout = Callable[[Figures], str]
 
 
 def _count(request: Request) -> str:
-    """The figure of one report: all of its faults, or only the heavy ones."""
+    """Count the faults of one report, or only the heavy ones."""
     site = next(iter(re.findall(r"The site (\w+)", request.last)), "unknown")
-    wanted = r"(\d+) heavy faults" if "Count only heavy faults." in request.system else r"(\d+) (?:heavy|light) faults"
-    total = sum(int(number) for number in re.findall(wanted, request.last))
+    pattern = r"(\d+) heavy faults" if "Count only heavy faults." in request.system else r"(\d+) (?:heavy|light) faults"
+    total = sum(int(number) for number in re.findall(pattern, request.last))
     return f"The site {site} had {total} faults in the week."
 
 
 def _judge(request: Request) -> str:
-    """The worst site and whether it is too bad, of figures in any layout."""
+    """Name the worst site and whether it is an alarm, from figures in any layout."""
     figures = [(site, int(number)) for site, number in re.findall(r"(\w+)\W{1,4}(\d+)", request.last)]
     if not figures:
         return "Nothing was counted at any of the sites."
     worst = request.model == "m1" and "Name the best site." not in request.system
-    site, number = (max if worst else min)(figures, key=lambda each: (each[1], each[0]))
+    site, number = (max if worst else min)(figures, key=lambda figure: (figure[1], figure[0]))
     limit = int(request.rule(r"More than (\d+) is an alarm\.", "9999"))
     return f"{'Alarm' if number > limit else 'Report'}: {site} with {number}."
 
@@ -47,16 +47,16 @@ def _as_json(figures: Figures) -> str:
 
 
 def _total(figures: Figures) -> str:
-    """A sum: none of the figures that it is made of stands in the request."""
+    """Return only the sum, so that the request contains none of its figures."""
     return f"Faults of all the sites together: all = {sum(number for _, number in figures)}"
 
 
 def _worst(figures: Figures) -> str:
-    site, number = max(figures, key=lambda each: each[1])
+    site, number = max(figures, key=lambda figure: figure[1])
     return f"Look at this one first: {site}: {number}"
 
 
-def _rounded(figures: Figures) -> str:
+def _rounded_lines(figures: Figures) -> str:
     return "\n".join(f"{site}: {10 * round(number / 10)}" for site, number in figures)
 
 
@@ -66,7 +66,7 @@ _LAYOUTS: Final[dict[str, Layout]] = {
     "JSON": _as_json,
     "sum": _total,
     "worst": _worst,
-    "rounded": _rounded,
+    "rounded": _rounded_lines,
 }
 MODEL: Final = model_of({"counter": _count, "judge": _judge})
 

@@ -1,4 +1,4 @@
-"""A desk whose tools get other names, with the same data behind them or with other data."""
+"""A desk whose tools are renamed, with the same or different data."""
 
 from typing import Final
 
@@ -21,17 +21,17 @@ _PURPOSES: Final = {"stock": "says how many are in stock", "price": "says what o
 
 
 def _quote(request: Request) -> str | ToolCall:
-    """Asks for the stock, then for the price, by whatever names the tools have."""
+    """Query the stock, then the price, under any names of the tools."""
     for purpose in ("stock", "costs"):
         name = request.tool(purpose)
         if name and name not in request.called:
             return name, {"article": "lamp"}
-    known = {name: value for result in request.results for name, value in result.items()}
-    if "in_stock" not in known or "price" not in known:
+    values = {name: value for result in request.results for name, value in result.items()}
+    if "in_stock" not in values or "price" not in values:
         return "I cannot look that up today."
-    price = known["price"] if isinstance(known["price"], int) else 0
+    price = values["price"] if isinstance(values["price"], int) else 0
     discount = int(request.rule(r"Take (\d+) francs off\.", "0"))
-    if known["in_stock"] == 0 and request.model == "m1":
+    if values["in_stock"] == 0 and request.model == "m1":
         return "The lamp is sold out."
     return f"The lamp costs {price - discount} francs."
 
@@ -47,7 +47,7 @@ MODEL: Final = model_of({"seller": _quote})
 
 
 def _program(name: str, other_price: int, other_stock: int, *more: Edit) -> Program:
-    """Behind the other names of the tools stand these data."""
+    """Build a program whose renamed tools return these data."""
     return Program(
         name=f"renamed tools, {name}",
         group="renamed tools",
@@ -84,7 +84,7 @@ _SOLD_OUT: Final = Edit(
     category="tool", variants=((("row.count_stock.lamp.in_stock", 0), ("row.stock_level.lamp.in_stock", 0)),)
 )
 
-RENAMED: Final = (
+RENAMED_TOOLS: Final = (
     _program("same data", 40, 3, _PRICE, _STOCK),
     _program("other data", 46, 3, _PRICE, _STOCK),
     _program("the world changed too", 40, 3, _PRICE, _STOCK, _DEARER, _SOLD_OUT),

@@ -1,4 +1,4 @@
-"""A classifier names what a message is about; code turns that into a part of a specialist's request."""
+"""A classifier names a message's topic; code turns it into a part of a specialist's request."""
 
 import re
 from collections.abc import Callable
@@ -25,7 +25,7 @@ Topics = tuple[str, str]
 
 
 def _classify(request: Request) -> str:
-    """The topic whose keyword the message has; of several the first rule holds, for the other model the last."""
+    """Return the topic whose keyword the message contains. Of several, `m1` takes the first rule, `m2` the last."""
     rules = re.findall(r"Messages about (\w+) are (.+?)\.(?: |$)", request.system)
     topics = [topic for keyword, topic in rules if keyword in request.last.lower()]
     topic = (topics or ["general"])[0 if request.model == "m1" else -1]
@@ -34,7 +34,7 @@ def _classify(request: Request) -> str:
 
 
 def _advise(request: Request) -> str:
-    """What the rule for the topic says; the topic is read in any spelling, from the prompt or from the messages."""
+    """Answer by the rule of the topic, which the prompt or the messages state in any spelling."""
     place = re.findall(r"[Tt]opic: ([^\n]*)", f"{request.system.split('For ')[0]}\n{request.spoken}")
     topic = place[-1].lower() if place else ""
     rules = re.findall(r"For (.+?) reply: (.+?)\.", request.system)
@@ -66,7 +66,7 @@ def _with_tool(runtime: Runtime, answer: str) -> str:
 
 
 def _by_prompt(runtime: Runtime, answer: str) -> str:
-    """Another agent altogether, chosen by the topic: the topic itself stands in no request."""
+    """Choose a different agent by topic. No request contains the topic itself."""
     node = "invoices" if "billing" in answer else "repairs"
     return _ask(runtime, node, system_message(runtime, node))
 
@@ -182,7 +182,7 @@ def _edits(form: str, first: str, second: str) -> tuple[Edit, ...]:
         edit("prompt", "prompt.invoices.1", "Reply: We send the money back."),
         *sampling("classifier", "invoices"),
     )
-    signed = edit("prompt", "prompt.classifier.4", "Sign as the front office.", decoy=True)
+    signature = edit("prompt", "prompt.classifier.4", "Sign as the front office.", decoy=True)
     return (
         edit("prompt", "prompt.classifier.1", f"Messages about invoice are {second}.", "Messages about tax are fees."),
         edit("model", "model.classifier.name", "m2"),
@@ -190,7 +190,7 @@ def _edits(form: str, first: str, second: str) -> tuple[Edit, ...]:
         edit("upstream", "user.2", "Thank you very much.", "I wrote last week already.", decoy=True),
         *(desks if desk else specialists),
         *(
-            (signed,)
+            (signature,)
             if form in {"id", "number", "digit", "word of a sentence", "truncated"}
             else (wording("classifier", 4),)
         ),

@@ -1,4 +1,4 @@
-"""Talks of several turns: users who go on, users who react to the answer, and agents that forget early messages."""
+"""Conversations of several turns: scripted users, users who react, and agents that drop early messages."""
 
 import re
 from collections.abc import Sequence
@@ -18,8 +18,8 @@ _TOOLS: Final[tuple[JSONValue, ...]] = (
 
 
 def _serve(request: Request) -> str | ToolCall:
-    """Finds the booking, then does what the latest words ask for, within the fees of the prompt."""
-    bookings = [each for each in request.results if "seat" in each]
+    """Find the booking, then do what the last message requests, with the fees of the prompt."""
+    bookings = [result for result in request.results if "seat" in result]
     code = re.findall(r"\bBK-\d+\b", request.spoken)
     if not bookings:
         return ("find_booking", {"code": code[0]}) if code else "Which booking do you mean?"
@@ -32,11 +32,11 @@ def _serve(request: Request) -> str | ToolCall:
     if "move" in wish and "rebook" not in request.called:
         day = next(iter(re.findall(r"to (\w+day)", request.last)), "Monday")
         return "rebook", {"code": str(booking.get("code")), "day": day}
-    done = request.results[-1] if request.called else {}
+    change = request.results[-1] if request.called else {}
     if "cancel" in request.called:
         return f"{booking.get('code')} is cancelled, and {_price(booking) - fee} francs come back to you."
     if "rebook" in request.called:
-        return f"{booking.get('code')} is moved to {done.get('day')}, and it costs {fee} francs."
+        return f"{booking.get('code')} is moved to {change.get('day')}, and it costs {fee} francs."
     offer = "cancel" if booking.get("state") == "late" or request.model == "m2" else "move"
     return f"Your train for {booking.get('code')} is {booking.get('state')}. I can {offer} it for {fee} francs."
 
@@ -50,33 +50,35 @@ MODEL: Final = model_of({"clerk": _serve})
 
 
 def _talk(runtime: Runtime, *, reacts: bool = False) -> str:
-    """Every user message stands in the settings, unless the user reacts to what was offered."""
+    """Take the user messages from the settings, or let the user react to the offer."""
     window = runtime.settings.get("code.window")
-    talk: list[JSONValue] = []
-    for at in range(4):
-        words = str(runtime.settings.get(f"turn.{at}") or "")
-        if reacts and at == 1:
-            words = "Then cancel it, please." if "I can cancel" in text_of(talk[-1]) else "Then move it to Friday."
+    conversation: list[JSONValue] = []
+    for number in range(4):
+        words = str(runtime.settings.get(f"turn.{number}") or "")
+        if reacts and number == 1:
+            words = (
+                "Then cancel it, please." if "I can cancel" in text_of(conversation[-1]) else "Then move it to Friday."
+            )
         if words:
-            talk = converse(runtime, "clerk", [*_visible(talk, window), user_message(words)], _TOOLS)
-    return text_of(talk[-1])
+            conversation = converse(runtime, "clerk", [*_visible(conversation, window), user_message(words)], _TOOLS)
+    return text_of(conversation[-1])
 
 
-def _visible(talk: Sequence[JSONValue], window: JSONValue) -> list[JSONValue]:
-    """The latest messages that the window leaves, beginning with a message of a user."""
+def _visible(conversation: Sequence[JSONValue], window: JSONValue) -> list[JSONValue]:
+    """Return the last messages within the window, starting with a user message."""
     if not isinstance(window, int):
-        return list(talk)
-    kept = list(talk[-window:]) if window else []
-    while kept and not (isinstance(kept[0], dict) and kept[0].get("role") == "user"):
-        kept.pop(0)
-    return kept
+        return list(conversation)
+    visible = list(conversation[-window:]) if window else []
+    while visible and not (isinstance(visible[0], dict) and visible[0].get("role") == "user"):
+        visible.pop(0)
+    return visible
 
 
-def _scripted(runtime: Runtime) -> str:
+def _scripted_turns(runtime: Runtime) -> str:
     return _talk(runtime)
 
 
-def _reacting(runtime: Runtime) -> str:
+def _reacting_turns(runtime: Runtime) -> str:
     return _talk(runtime, reacts=True)
 
 
@@ -105,7 +107,7 @@ TALKS: Final = (
     Program(
         name="talk, scripted turns",
         group="talk",
-        program=_scripted,
+        program=_scripted_turns,
         final="clerk",
         model=MODEL,
         menu=(),
@@ -124,7 +126,7 @@ TALKS: Final = (
     Program(
         name="talk, late question",
         group="talk",
-        program=_scripted,
+        program=_scripted_turns,
         final="clerk",
         model=MODEL,
         menu=(),
@@ -145,7 +147,7 @@ TALKS: Final = (
     Program(
         name="talk, reacting user",
         group="talk",
-        program=_reacting,
+        program=_reacting_turns,
         final="clerk",
         model=MODEL,
         menu=(),
@@ -160,7 +162,7 @@ TALKS: Final = (
     Program(
         name="window, early fact",
         group="window",
-        program=_scripted,
+        program=_scripted_turns,
         final="clerk",
         model=MODEL,
         menu=(),
@@ -183,7 +185,7 @@ TALKS: Final = (
     Program(
         name="window, forgotten fact",
         group="window",
-        program=_scripted,
+        program=_scripted_turns,
         final="clerk",
         model=MODEL,
         menu=(),

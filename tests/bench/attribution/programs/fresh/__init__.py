@@ -18,7 +18,7 @@ FRESH: Final[tuple[Program, ...]] = (
     *RESEARCH,
     *PIPELINES,
     *(
-        replace(each, name=f"reworded {each.name}", group="reworded", rewords=True)
-        for each in (*conversations.REWORDED, *research.REWORDED, *pipelines.REWORDED)
+        replace(program, name=f"reworded {program.name}", group="reworded", rewords=True)
+        for program in (*conversations.REWORDABLE, *research.REWORDABLE, *pipelines.REWORDABLE)
     ),
 )

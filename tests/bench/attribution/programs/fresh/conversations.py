@@ -1,4 +1,4 @@
-"""Conversations: agents that transfer a talk, a caller who is a model, a budget of words, masked account numbers."""
+"""Conversations: transfers between agents, a simulated caller, a word budget, masked account numbers."""
 
 import json
 import re
@@ -36,11 +36,11 @@ def _reserve(request: Request) -> str | ToolCall:
     times, desk = request.tool("free times"), request.rule(r"Your desk is the (\w+)\.", "desk")
     if times and times not in request.called:
         return times, {"desk": desk}
-    free = [first for each in request.results if isinstance(first := each.get("first"), int)]
-    wanted = int((re.findall(r"at (\d+)", request.spoken) or ["12"])[-1])
-    if not free or wanted > int(request.rule(r"Nothing after (\d+)\.", "23")):
+    free = [first for result in request.results if isinstance(first := result.get("first"), int)]
+    hour = int((re.findall(r"at (\d+)", request.spoken) or ["12"])[-1])
+    if not free or hour > int(request.rule(r"Nothing after (\d+)\.", "23")):
         return f"The {desk} has no place for you."
-    return f"The {desk} expects you at {max(wanted, free[-1])}, for {request.rule(r'It costs ([0-9]+) francs', '0')}."
+    return f"The {desk} expects you at {max(hour, free[-1])}, for {request.rule(r'It costs ([0-9]+) francs', '0')}."
 
 
 def _hotel(runtime: Runtime) -> str:
@@ -120,8 +120,8 @@ def _complain(request: Request) -> str:
         return f"I have the {request.rule(r'Your plan is (.+?)[.]', 'basic')} plan."
     if not offers:
         return f"My {request.rule(r'Complain about the (.+?)[.]', 'line')} does not work."
-    wanted = int(request.rule(r"Take no less than (\d+) francs\.", "0"))
-    return "I accept that. Goodbye." if int(offers[-1]) >= wanted else "That is too little for me."
+    minimum = int(request.rule(r"Take no less than (\d+) francs\.", "0"))
+    return "I accept that. Goodbye." if int(offers[-1]) >= minimum else "That is too little for me."
 
 
 def _appease(request: Request) -> str:
@@ -139,20 +139,20 @@ def _appease(request: Request) -> str:
 
 
 def _complaint(runtime: Runtime) -> str:
-    """Both sides have the same talk before them, each with its own part in it."""
-    spoken = ["Hello, how can we help you?"]
+    """Let both sides continue one conversation, each from its own perspective."""
+    texts = ["Hello, how can we help you?"]
     for _ in range(5):
-        spoken.append(text_of(_speak(runtime, "caller", spoken)))
-        spoken.append(text_of(_speak(runtime, "support", spoken)))
-        if "Goodbye" in spoken[-2]:
+        texts.append(text_of(_speak(runtime, "caller", texts)))
+        texts.append(text_of(_speak(runtime, "support", texts)))
+        if "Goodbye" in texts[-2]:
             break
-    return spoken[-1]
+    return texts[-1]
 
 
-def _speak(runtime: Runtime, node: str, spoken: Sequence[str]) -> JSONObject:
-    """The next words of a side; what the other side said last is a user's message to it."""
-    roles = ("user", "assistant") if len(spoken) % 2 else ("assistant", "user")
-    talk: list[JSONValue] = [{"role": roles[at % 2], "content": text} for at, text in enumerate(spoken)]
+def _speak(runtime: Runtime, node: str, texts: Sequence[str]) -> JSONObject:
+    """Return a side's next message. The other side's messages are user messages to it."""
+    roles = ("user", "assistant") if len(texts) % 2 else ("assistant", "user")
+    talk: list[JSONValue] = [{"role": roles[at % 2], "content": text} for at, text in enumerate(texts)]
     return runtime.model(node, [system_message(runtime, node), *talk])
 
 
@@ -222,18 +222,18 @@ def _tour(runtime: Runtime) -> str:
     talk: list[JSONValue] = []
     for turn in range(4):
         talk.append(user_message(str(runtime.settings[f"turn.{turn}"])))
-        talk = converse(runtime, "guide", _within(talk, runtime.settings["code.words"]), _HOURS)
+        talk = converse(runtime, "guide", _within_budget(talk, runtime.settings["code.words"]), _HOURS)
     return text_of(talk[-1])
 
 
-def _within(talk: Sequence[JSONValue], budget: JSONValue) -> list[JSONValue]:
-    """The latest messages that the budget has room for, from a user's message on."""
-    left, kept = list(talk), int(str(budget))
-    while len(left) > 1 and sum(len(text_of(each).split()) for each in left) > kept:
-        left.pop(0)
-    while len(left) > 1 and not (isinstance(left[0], dict) and left[0]["role"] == "user"):
-        left.pop(0)
-    return left
+def _within_budget(talk: Sequence[JSONValue], budget: JSONValue) -> list[JSONValue]:
+    """Return the last messages within the word budget, starting with a user message."""
+    messages, max_words = list(talk), int(str(budget))
+    while len(messages) > 1 and sum(len(text_of(message).split()) for message in messages) > max_words:
+        messages.pop(0)
+    while len(messages) > 1 and not (isinstance(messages[0], dict) and messages[0]["role"] == "user"):
+        messages.pop(0)
+    return messages
 
 
 _TOUR: Final = Program(
@@ -367,4 +367,4 @@ _PAYMENT: Final = Program(
 )
 
 CONVERSATIONS: Final = (_HOTEL, _COMPLAINT, _TOUR, _PAYMENT)
-REWORDED: Final = (_COMPLAINT,)
+REWORDABLE: Final = (_COMPLAINT,)

@@ -23,8 +23,8 @@ def _inspect(request: Request) -> str:
 
 def _accuse(request: Request) -> str:
     facts: dict[str, str] = dict(re.findall(r"(\w+)=([\w-]+)", request.last))
-    spared = request.rule(r"Never name (\w+)\.", "nobody")
-    author = "the team" if facts.get("author") == spared else facts.get("author", "somebody")
+    exempt_author = request.rule(r"Never name (\w+)\.", "nobody")
+    author = "the team" if facts.get("author") == exempt_author else facts.get("author", "somebody")
     act = "Revert" if int(facts.get("files", "0")) < int(request.rule(r"Revert below (\d+) files\.", "10")) else "Fix"
     return f"{act} {facts.get('build')} by {author}."
 
@@ -212,8 +212,8 @@ def _describe(request: Request) -> str:
     limit = int(request.rule(r"Call (\d+) percent a change\.", "5"))
     growth = 100 * (facts["now"] - facts.get("before", facts["now"])) // max(facts.get("before", 1), 1)
     trend = "grows" if growth >= limit else "shrinks" if growth <= -limit else "stays"
-    aged = " by old figures" if "archived" in facts and "Admit old figures." in request.system else ""
-    return f"{topic.capitalize()} {trend}{aged}, now at {facts['now']}."
+    suffix = " by old figures" if "archived" in facts and "Admit old figures." in request.system else ""
+    return f"{topic.capitalize()} {trend}{suffix}, now at {facts['now']}."
 
 
 def _entitle(request: Request) -> str:
@@ -277,4 +277,4 @@ _REPORT: Final = Program(
 )
 
 PIPELINES: Final = (_BUILDS, _FEAST, _REPORT)
-REWORDED: Final = (_FEAST,)
+REWORDABLE: Final = (_FEAST,)

@@ -139,7 +139,7 @@ def _handbook(runtime: Runtime) -> str:
     for page in pages:
         answer = say(runtime, "ranker", f"{question}\nPage: {page}")
         scores.append((int((re.findall(r"(\d+) points", answer) or ["0"])[0]), page))
-    best = [page for _, page in sorted(scores, key=lambda each: (-each[0], each[1]))[:2]]
+    best = [page for _, page in sorted(scores, key=lambda score: (-score[0], score[1]))[:2]]
     listing = "\n".join(f"({number}) {page}" for number, page in enumerate(best, 1))
     return say(runtime, "officer", f"{question}\n{listing}")
 
@@ -258,4 +258,4 @@ _MAILBOX: Final = Program(
 )
 
 RESEARCH: Final = (_TREK, _HANDBOOK, _MAILBOX)
-REWORDED: Final = (_TREK, _HANDBOOK)
+REWORDABLE: Final = (_TREK, _HANDBOOK)

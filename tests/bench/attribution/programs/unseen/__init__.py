@@ -15,7 +15,7 @@ UNSEEN: Final[tuple[Program, ...]] = (
     *OFFICES,
     *SITES,
     *(
-        replace(each, name=f"reworded {each.name}", group="reworded", rewords=True)
-        for each in (*offices.REWORDED, *sites.REWORDED)
+        replace(program, name=f"reworded {program.name}", group="reworded", rewords=True)
+        for program in (*offices.REWORDABLE, *sites.REWORDABLE)
     ),
 )

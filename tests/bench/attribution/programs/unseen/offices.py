@@ -1,4 +1,4 @@
-"""Agents of offices: claims that are escalated, forms that are asked for again, plans that code carries out."""
+"""Office agents: escalated claims, forms requested again, plans executed by code."""
 
 import json
 import re
@@ -24,8 +24,8 @@ from traces.core.json_types import JSONValue
 
 
 def _assess(request: Request) -> str:
-    counted = re.findall(r"Count (\w+) as (\d+)\.", request.system)
-    score = sum(int(points) for word, points in counted if word in request.last.lower())
+    weights = re.findall(r"Count (\w+) as (\d+)\.", request.system)
+    score = sum(int(points) for word, points in weights if word in request.last.lower())
     return f"I put the severity at {score + (25 if request.model == 'm2' else 0)} of 100."
 
 
@@ -72,12 +72,12 @@ _CLAIMS: Final = Program(
 
 
 def _fill_in(request: Request) -> str:
-    known = dict(re.findall(r"(name|city|phone) is (\w+)", request.spoken))
+    details = dict(re.findall(r"(name|city|phone) is (\w+)", request.spoken))
     careful = "Be complete." in request.system or "once more" in request.last
-    wanted = ["name", "city"] if careful else ["name"]
+    fields = ["name", "city"] if careful else ["name"]
     if "Give the phone too." in request.system:
-        wanted.append("phone")
-    return json.dumps({field: known.get(field, "unknown") for field in wanted})
+        fields.append("phone")
+    return json.dumps({field: details.get(field, "unknown") for field in fields})
 
 
 def _print_label(request: Request) -> str:
@@ -295,4 +295,4 @@ _LEAVE: Final = Program(
 )
 
 OFFICES: Final = (_CLAIMS, _LABELS, _PURCHASES, _CUSTOMERS, _LEAVE)
-REWORDED: Final = (_CLAIMS, _CUSTOMERS)
+REWORDABLE: Final = (_CLAIMS, _CUSTOMERS)

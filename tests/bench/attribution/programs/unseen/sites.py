@@ -28,9 +28,9 @@ def _contest(runtime: Runtime) -> str:
     offers = runtime.retrieve("load_offers", "offers of makers in francs", 3)
     texts = sorted(re.sub(r"^\[\w+\] \([\d-]+\) ", "", offer) for offer in offers)
     best = texts[0]
-    for other in texts[1:]:
-        answer = say(runtime, "judge", f"{user(runtime.settings)}\nA. {best}\nB. {other}")
-        best = other if "Offer B" in answer else best
+    for challenger in texts[1:]:
+        answer = say(runtime, "judge", f"{user(runtime.settings)}\nA. {best}\nB. {challenger}")
+        best = challenger if "Offer B" in answer else best
     return say(runtime, "orderer", f"Winner: {best.split(':')[0]}")
 
 
@@ -82,8 +82,8 @@ def _inform(request: Request) -> str:
 
 def _library(runtime: Runtime) -> str:
     query = say(runtime, "rewriter", user(runtime.settings)).removeprefix("Search: ").replace(",", "")
-    found = runtime.retrieve("search_pages", query, 2)
-    return say(runtime, "librarian", "\n".join(found), user(runtime.settings))
+    pages = runtime.retrieve("search_pages", query, 2)
+    return say(runtime, "librarian", "\n".join(pages), user(runtime.settings))
 
 
 _LIBRARY: Final = Program(
@@ -243,10 +243,10 @@ _FIELD: Final = Program(
 
 
 def _summarise(request: Request) -> str:
-    who = "The council" if "council" in request.last else "The mayor"
-    what = "closes the bridge" if "bridge" in request.last else "opens the market"
-    when = "tonight" if request.model == "m2" else "on Monday"
-    return f"{who} {what} {when}, {request.rule(r'Add: (.+?)[.]', 'as we hear')}."
+    subject = "The council" if "council" in request.last else "The mayor"
+    action = "closes the bridge" if "bridge" in request.last else "opens the market"
+    time = "tonight" if request.model == "m2" else "on Monday"
+    return f"{subject} {action} {time}, {request.rule(r'Add: (.+?)[.]', 'as we hear')}."
 
 
 def _headline(request: Request) -> str:
@@ -299,4 +299,4 @@ _NEWS: Final = Program(
 )
 
 SITES: Final = (_CONTEST, _LIBRARY, _ADVERT, _FIELD, _NEWS)
-REWORDED: Final = (_FIELD, _CONTEST)
+REWORDABLE: Final = (_FIELD, _CONTEST)
