@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from replay.core.graph import Graph, Node
 from replay.inputs.rebuilt_inputs import message_place
-from traces.core.json_access import member
+from traces.core.json_access import as_object, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 from traces.payloads.messages import ModelRequest
@@ -46,10 +46,8 @@ def document_places(graph: Graph, model: Node, messages: Sequence[JSONValue]) ->
 def turn_messages(messages: Sequence[JSONValue]) -> Sequence[JSONValue]:
     """Messages since the last user message that follows an answer without tool calls."""
     for index in range(len(messages) - 1, 0, -1):
-        previous = messages[index - 1]
-        follows_answer = (
-            isinstance(previous, dict) and previous.get("role") == "assistant" and not previous.get("tool_calls")
-        )
+        previous = as_object(messages[index - 1])
+        follows_answer = previous.get("role") == "assistant" and not previous.get("tool_calls")
         if follows_answer and _role(messages[index]) not in {"tool", "assistant", None}:
             return messages[index:]
     return messages
@@ -66,4 +64,4 @@ def _role(message: JSONValue) -> JSONValue:
 
 
 def _is_tool_result(message: JSONValue) -> bool:
-    return isinstance(message, dict) and bool(message.get("tool_call_id"))
+    return bool(member(message, "tool_call_id"))

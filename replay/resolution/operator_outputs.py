@@ -5,7 +5,7 @@ from dataclasses import replace
 from replay.core.calls import Answer, Call, OperatorAnswer
 from replay.core.environment import ReplayEnvironment
 from replay.resolution.prompt_templates import render
-from traces.core.json_access import member
+from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepStatus, StepType
 
@@ -43,10 +43,11 @@ def as_output(type: StepType, value: JSONValue) -> JSONValue:
     """Override output in the shape of its step type; a model's text becomes a message."""
     if type is not StepType.MODEL:
         return value
-    if isinstance(value, dict) and "message" in value:
+    fields = as_object(value)
+    if "message" in fields:
         return value
-    if isinstance(value, dict) and ("content" in value or "tool_calls" in value):
-        return {"message": {"role": "assistant", **value}}
+    if "content" in fields or "tool_calls" in fields:
+        return {"message": {"role": "assistant", **fields}}
     content = value if isinstance(value, str) or value is None else str(value)
     return {"message": {"role": "assistant", "content": content}}
 
@@ -58,10 +59,9 @@ def _operator_documents(call: Call, base: Answer, environment: ReplayEnvironment
         return replace(base, output={"documents": edits["documents"]})
     if set(edits) != {"top_k"} or call.node is None or not call.node.output_ref or call.differs != ("top_k",):
         return None
-    recorded_output = environment.payload(call.node.output_ref)
-    documents = member(recorded_output, "documents")
-    count = edits["top_k"]
-    if not isinstance(recorded_output, dict) or not isinstance(documents, list) or not isinstance(count, int):
+    recorded_output = as_object(environment.payload(call.node.output_ref))
+    documents, count = recorded_output.get("documents"), edits["top_k"]
+    if not isinstance(documents, list) or not isinstance(count, int):
         return None
     if count > len(documents):
         return None

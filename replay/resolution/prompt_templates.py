@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from traces.core.json_access import as_object
+from traces.core.json_access import as_object, member
 from traces.core.json_types import JSONObject, JSONValue
 
 # Notations of template variables; the first that explains the recorded text applies.
@@ -19,15 +19,13 @@ def render(recorded_input: JSONValue, output: JSONValue, current: JSONValue) -> 
 
     `recorded_input` and `current` are the step's inputs, `output` is the recorded output.
     """
-    if not isinstance(recorded_input, dict) or not isinstance(current, dict):
-        return None
-    template = current.get("template")
+    template = member(current, "template")
     if not isinstance(template, str):
         return None
-    mark = _notation(recorded_input, output)
+    mark = _notation(as_object(recorded_input), output)
     if mark is None:
         return None
-    return _like(output, _fill(template, current.get("variables"), mark))
+    return _like(output, _fill(template, member(current, "variables"), mark))
 
 
 def _notation(recorded_input: JSONObject, output: JSONValue) -> re.Pattern[str] | None:

@@ -10,7 +10,7 @@ from uuid import UUID
 from traces.core import storable_text
 from traces.core.canonical import NotCanonical, digest
 from traces.core.ids import new_id
-from traces.core.json_access import as_object, member
+from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
 from traces.core.step_header import header_of
@@ -22,6 +22,7 @@ from traces.ingest.judgement_rows import JudgementRow, row_of, validator_row
 from traces.ingest.outcome_rules import validator_kind
 from traces.ingest.step_rows import StepRow
 from traces.payloads import step_summaries
+from traces.payloads.messages import Documents
 from traces.payloads.splitter import Splitter
 from traces.provenance.edges import Provenance, find_provenance
 from traces.provenance.step_outputs import StepFacts
@@ -123,7 +124,6 @@ def _rows(run: RecordedRun, steps: Sequence[RecordedStep], splitter: Splitter) -
 def _row(index: int, step: RecordedStep, numbers: dict[str, int], splitter: Splitter) -> StepRow:
     """Build the row of a step; `index` is its position in the recording."""
     duration = (step.ended_at - step.started_at).total_seconds() * 1000 if step.ended_at and step.started_at else None
-    documents = member(step.output, "documents")
     summary = step_summaries.summarize(
         type=step.type, name=step.name, tool_name=step.tool_name, input=step.input, output=step.output
     )
@@ -145,7 +145,7 @@ def _row(index: int, step: RecordedStep, numbers: dict[str, int], splitter: Spli
         summary=summary,
         cost_usd=None if step.cost_usd is None else step.cost_usd.quantize(_COST),
         retries=step.retries,
-        document_count=len(documents) if isinstance(documents, list) else None,
+        document_count=Documents(step.output).count,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from traces.core.json_access import as_list, as_object, as_objects, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.payloads.conversation import Messages
 
@@ -21,8 +22,18 @@ class ModelRequest:
 
     @property
     def messages(self) -> Sequence[JSONValue]:
-        messages = self.value.get("messages") if isinstance(self.value, dict) else None
+        messages = member(self.value, "messages")
         return messages if isinstance(messages, list | Messages) else []
+
+    @property
+    def parameters(self) -> JSONObject:
+        """The settings of its model."""
+        return as_object(member(self.value, "parameters"))
+
+    @property
+    def tools(self) -> list[JSONObject]:
+        """The schemas of its tools."""
+        return as_objects(member(self.value, "tools"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +78,13 @@ class Message:
         """The text of a message: its single text, or the texts of its blocks."""
         content = self.content
         if isinstance(content, list):
-            return "".join(str(block.get("text", "")) for block in content if isinstance(block, dict))
+            return "".join(str(block.get("text", "")) for block in as_objects(content))
         return self.plain_text
 
     def text_places(self) -> Iterator[tuple[str, str]]:
         """Yield the texts of an answer, of its content or its blocks, with their paths in the output."""
         content = self.content
-        blocks = list(enumerate(content)) if isinstance(content, list) else []
+        blocks = enumerate(as_list(content))
         texts = [(f"/{index}/text", block.get("text")) for index, block in blocks if isinstance(block, dict)]
         for path, text in texts or [("", content)]:
             if isinstance(text, str) and text.strip():
@@ -89,8 +100,7 @@ class ModelAnswer:
     @property
     def message(self) -> JSONObject:
         """Its message; empty if there is none."""
-        message = self.value.get("message") if isinstance(self.value, dict) else None
-        return message if isinstance(message, dict) else {}
+        return as_object(member(self.value, "message"))
 
     @property
     def calls(self) -> list[JSONObject]:
@@ -112,6 +122,10 @@ class Documents:
     @property
     def texts(self) -> list[str]:
         """The texts of its documents."""
-        documents = self.value.get("documents") if isinstance(self.value, dict) else None
-        items = documents if isinstance(documents, list) else []
-        return [Message(item).text for item in items if isinstance(item, dict)]
+        return [Message(item).text for item in as_objects(member(self.value, "documents"))]
+
+    @property
+    def count(self) -> int | None:
+        """The number of its documents; None for the output of another step."""
+        documents = member(self.value, "documents")
+        return len(documents) if isinstance(documents, list) else None

@@ -3,11 +3,10 @@
 import json
 from typing import Final
 
-from traces.core.json_access import member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepType
-from traces.payloads.messages import Message, ModelAnswer, ModelRequest
+from traces.payloads.messages import Documents, Message, ModelAnswer, ModelRequest
 
 MAX_SUMMARY: Final = 200
 MAX_SEARCH: Final = 600
@@ -88,6 +87,5 @@ def _name(call: JSONObject) -> str:
 
 
 def _retrieval(input: JSONValue, output: JSONValue) -> str:
-    documents = member(output, "documents")
-    count = len(documents) if isinstance(documents, list) else 0
+    count = Documents(output).count or 0
     return f"{count} document{'' if count == 1 else 's'} for {text_of(input)}"

@@ -57,7 +57,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from traces.core.canonical import escape_pointer
-from traces.core.json_access import member
+from traces.core.json_access import as_object, member
 from traces.core.vocabulary import EdgeKind, StepType
 from traces.payloads.splitter import Splitter
 from traces.provenance.edge_facts import EdgeFact, cut_evidence
@@ -158,7 +158,7 @@ def _explicit_edges(step: StepFacts, state: ProvenanceState) -> Iterator[EdgeFac
 
 def _note_configuration(step: StepFacts, state: ProvenanceState) -> None:
     """Note the fields of a request besides its messages: where they first appear, their origin is unknown."""
-    for name, value in step.input.items() if isinstance(step.input, dict) else ():
+    for name, value in as_object(step.input).items():
         if name != "messages" and value not in (None, [], {}):
             content = f"{name} {state.origins.digest_of(value)}"
             item = state.origins.item(step.no, f"/{escape_pointer(name)}", f"/{name}", content)

@@ -18,6 +18,7 @@ from typing import Final
 import orjson
 
 from traces.core.canonical import escape_pointer
+from traces.core.json_access import as_list, member
 from traces.core.json_types import JSONValue
 
 # In words; longer texts are traced by their runs of words.
@@ -207,14 +208,11 @@ def answer_values(message: JSONValue, path: str) -> Iterator[Value]:
     content = message.get("content")
     if isinstance(content, str):
         yield from _text_values(content, f"{path}/content", ValueKind.WHOLE)
-    for index, block in enumerate(content if isinstance(content, list) else ()):
-        text = block.get("text") if isinstance(block, dict) else None
-        if isinstance(text, str):
+    for index, block in enumerate(as_list(content)):
+        if isinstance(text := member(block, "text"), str):
             yield from _text_values(text, f"{path}/content/{index}/text", ValueKind.WHOLE)
-    calls = message.get("tool_calls")
-    for index, call in enumerate(calls if isinstance(calls, list) else ()):
-        if isinstance(call, dict):
-            yield from _fields(call.get("arguments"), f"{path}/tool_calls/{index}/arguments")
+    for index, call in enumerate(as_list(message.get("tool_calls"))):
+        yield from _fields(member(call, "arguments"), f"{path}/tool_calls/{index}/arguments")
 
 
 def json_in(text: str) -> tuple[JSONValue, int, int] | None:

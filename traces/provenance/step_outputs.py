@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from traces.core.canonical import escape_pointer
+from traces.core.json_access import as_list, member
 from traces.core.json_types import JSONValue
 from traces.core.step_header import StepHeader, step_view
 from traces.core.vocabulary import StepType
@@ -128,13 +129,10 @@ def _index_answer(step: StepFacts, state: ProvenanceState) -> None:
 
 def _parts_of(output: JSONValue) -> Iterator[tuple[str, JSONValue]]:
     """Yield the parts of an output that can appear unchanged in a later input, with their paths."""
-    if not isinstance(output, dict):
-        return
     if message := ModelAnswer(output).message:
         yield ANSWER, message
     for key in LISTS_OF_PARTS:
-        items = output.get(key)
-        for index, item in enumerate(items if isinstance(items, list) else ()):
+        for index, item in enumerate(as_list(member(output, key))):
             yield f"/{key}/{index}", item
 
 

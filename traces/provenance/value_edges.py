@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from traces.core.json_access import as_list
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import EdgeKind
 from traces.provenance.edge_facts import SNIPPET, EdgeFact, cut_evidence
@@ -22,8 +23,7 @@ def value_edges(no: int, value: JSONValue, ref: str, state: ProvenanceState) -> 
     rest = value
     if isinstance(value, dict):
         for key in LISTS_OF_PARTS:
-            items = value.get(key)
-            for index, item in enumerate(items if isinstance(items, list) else ()):
+            for index, item in enumerate(as_list(value.get(key))):
                 yield from _part_edges(no, item, f"/{key}/{index}", f"/{key}/*", state)
         rest = {key: item for key, item in value.items() if not (key in LISTS_OF_PARTS and isinstance(item, list))}
     yield from text_edges(no, rest, "", "", state)

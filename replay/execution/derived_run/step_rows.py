@@ -12,7 +12,6 @@ from replay.models import ReplaySession
 from replay.resolution.lost_recordings import detail as lost_detail
 from replay.resolution.placeholders import PLACEHOLDER, placeholder
 from replay.store.payload_writer import PayloadWriter
-from traces.core.json_access import member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.step_header import header_of
 from traces.core.vocabulary import Label, Reason, StepStatus
@@ -20,6 +19,7 @@ from traces.ingest.step_rows import COLUMNS, StepRow
 from traces.models import Step
 from traces.payloads import step_summaries
 from traces.payloads.lost_payloads import LostPayloads, describe_losses
+from traces.payloads.messages import Documents
 from traces.storage import artifacts
 
 _ACTIONS: dict[str, Any] = {Label.EXACT: "reuse", Label.CACHED: "cache", Label.SIMULATED: "simulate"}
@@ -36,7 +36,6 @@ def row(call: Call, answer: Answer, source_run_id: UUID, save: PayloadWriter) ->
     if answer.label is Label.EXACT and call.node is not None and answer.source is not None and not call.differs:
         step = Step.objects.get(run_id=source_run_id, sequence_no=answer.source.no)
         return reused_row(step, call.no, call.parent, detail=answer.detail)
-    documents = member(answer.output, "documents")
     live = answer.action == "live"
     if answer.reason is Reason.ASSUMED_UNAFFECTED and call.node is not None:
         step = Step.objects.get(run_id=source_run_id, sequence_no=call.node.no)
@@ -71,7 +70,7 @@ def row(call: Call, answer: Answer, source_run_id: UUID, save: PayloadWriter) ->
         tokens_cached=answer.tokens_cached,
         cost_usd=answer.cost_usd,
         retries=answer.retries,
-        document_count=len(documents) if isinstance(documents, list) else None,
+        document_count=Documents(answer.output).count,
         source_step=source.id if source is not None else None,
     )
 

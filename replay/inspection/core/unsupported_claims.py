@@ -8,9 +8,10 @@ from typing import Final
 
 from replay.inspection.core.checkable_values import Leaf, endings, is_telling, leaves, number, parts, pieces, tokens
 from replay.inspection.core.places import ANSWERS, CONTAINERS, Place, PlaceKind, StepContent, quote
-from traces.core.json_access import as_list, member
+from traces.core.json_access import as_list, as_object, has_object, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
+from traces.payloads.messages import ModelAnswer
 
 _MAX_VALUES: Final = 5  # values in a title
 _MAX_LATEST: Final = 200  # latest amounts that a claim may be computed from
@@ -185,13 +186,12 @@ def _write_from_claim(step: StepContent, known_values: _KnownValues) -> Iterator
 
 def _statements(output: JSONValue) -> Iterator[Leaf]:
     """Texts of a model's answer with their paths: its text and the arguments of its tool calls."""
-    message = member(output, "message")
-    if not isinstance(message, dict):
+    if not has_object(output, "message"):
         yield from _texts(output)
         return
+    message = ModelAnswer(output).message
     yield from _texts(message.get("content"), "/message/content")
-    calls = message.get("tool_calls")
-    for at, call in enumerate(as_list(calls)):
+    for at, call in enumerate(as_list(message.get("tool_calls"))):
         for path, arguments in _arguments(call, f"/message/tool_calls/{at}"):
             yield from leaves(arguments, path=path)
 
@@ -214,12 +214,11 @@ def _is_answer_or_part(value: JSONObject) -> bool:
 
 
 def _arguments(call: JSONValue, path: str) -> Iterator[tuple[str, JSONValue]]:
-    if not isinstance(call, dict):
-        return
-    if "arguments" in call:
-        yield f"{path}/arguments", call["arguments"]
-    elif isinstance(function := call.get("function"), dict):
-        yield f"{path}/function/arguments", function.get("arguments")
+    fields = as_object(call)
+    if "arguments" in fields:
+        yield f"{path}/arguments", fields["arguments"]
+    elif has_object(fields, "function"):
+        yield f"{path}/function/arguments", member(fields, "function", "arguments")
 
 
 def _is_example(text: str, spelling: str) -> bool:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from traces.core.json_access import as_object
+from traces.core.json_access import as_list, as_object, has_list
 from traces.core.json_output import as_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.step_header import StepHeader, step_view
@@ -195,9 +195,8 @@ def _openai(value: JSONValue) -> JSONValue:
         return [_openai(item) for item in value]
     if not isinstance(value, dict):
         return value
-    if isinstance(value.get("messages"), list):
-        tools = value.get("tools")
-        tools_entry = {"tools": [_tool(tool) for tool in tools]} if isinstance(tools, list) else {}
+    if has_list(value, "messages"):
+        tools_entry = {"tools": [_tool(tool) for tool in as_list(value["tools"])]} if has_list(value, "tools") else {}
         return {**value, **tools_entry, "messages": _openai(value["messages"])}
     if calls := Message(value).calls:
         return {**value, "tool_calls": [_call(call) for call in calls]}

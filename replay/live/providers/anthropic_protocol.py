@@ -219,15 +219,13 @@ def _tool_choice(choice: JSONValue) -> dict[str, Any] | None:
         return {"type": {"required": "any"}.get(choice, choice)}
     if not isinstance(choice, dict):
         return None
-    function = choice.get("function")
-    name = member(function, "name")
+    name = member(choice, "function", "name")
     return {"type": "tool", "name": name} if name else dict(choice)
 
 
 def _output_config(response_format: JSONValue) -> dict[str, Any]:
     """Convert a JSON schema; this protocol has no equivalent of `json_object`."""
-    json_schema = member(response_format, "json_schema")
-    schema = member(json_schema, "schema")
+    schema = member(response_format, "json_schema", "schema")
     return {"output_config": {"format": {"type": "json_schema", "schema": schema}}} if schema else {}
 
 
@@ -263,7 +261,7 @@ def _tool_use(call: JSONObject) -> dict[str, Any]:
 def _content(content: JSONValue) -> list[dict[str, Any]]:
     """Convert content, without empty texts, which the protocol rejects."""
     if isinstance(content, list):
-        blocks = [_block(item) for item in content if isinstance(item, dict)]
+        blocks = [_block(item) for item in as_objects(content)]
         return [block for block in blocks if block.get("type") != "text" or block.get("text")]
     return [{"type": "text", "text": content}] if isinstance(content, str) and content else []
 

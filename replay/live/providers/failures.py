@@ -12,7 +12,8 @@ from pydantic import ValidationError
 
 from replay.live.egress import CompressedAnswer, EgressRefusal, EndlessAnswer
 from replay.live.providers.types import Provider, ProviderError
-from traces.core.json_access import as_string, member
+from traces.core.json_access import as_object, as_string
+from traces.core.json_types import JSONObject
 
 _CODES: Final = {
     400: "bad_request",
@@ -140,17 +141,18 @@ def _stream_error(error: Exception, provider: Provider, key: str) -> ProviderErr
 
 
 def _error_code(error: Exception) -> str:
-    body = getattr(error, "body", None)
-    inner = body.get("error", body) if isinstance(body, dict) else None
-    code = (inner.get("code") or inner.get("type")) if isinstance(inner, dict) else None
-    return as_string(code)
+    details = _error_details(error)
+    return as_string(details.get("code") or details.get("type"))
+
+
+def _error_details(error: Exception) -> JSONObject:
+    """Return the error object in the body of a response."""
+    body = as_object(getattr(error, "body", None))
+    return as_object(body.get("error", body))
 
 
 def _message(error: Exception, fallback: str, key: str) -> str:
-    body = getattr(error, "body", None)
-    inner = body.get("error", body) if isinstance(body, dict) else None
-    text = member(inner, "message")
-    message = text if isinstance(text, str) and text else fallback
+    message = as_string(_error_details(error).get("message")) or fallback
     return (message.replace(key, "[key]") if key else message)[:_DETAIL]
 
 

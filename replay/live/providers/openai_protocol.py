@@ -199,5 +199,5 @@ def tool_text(value: JSONValue) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list) and value and all(member(item, "type") == "text" for item in value):
-        return "".join(str(item.get("text", "")) for item in value if isinstance(item, dict))
+        return "".join(str(item.get("text", "")) for item in as_objects(value))
     return "" if value is None else json.dumps(value, ensure_ascii=False)

@@ -8,7 +8,7 @@ from replay.live.retrieval.filters import Condition, UnknownFilter, conditions
 from replay.live.retrieval.transport import Server
 from replay.live.retrieval.types import Chroma, Retriever, Search
 from replay.live.tools.http import HEADER, secrets
-from traces.core.json_access import as_list, as_string, member
+from traces.core.json_access import as_list, as_object, as_string, member
 from traces.core.json_types import JSONObject, JSONValue
 
 _INCLUDE: Final[list[JSONValue]] = ["documents", "metadatas", "distances"]
@@ -21,7 +21,8 @@ def search(retriever: Retriever, store: Chroma, query: Search, vector: list[floa
     server = Server(name=retriever.name, url=str(store.url), headers=headers, timeout_s=retriever.entry.timeout_s)
     place = f"/api/v2/tenants/{quote(store.tenant, safe='')}/databases/{quote(store.database, safe='')}/collections"
     collection = server.ask(f"{place}/{quote(store.collection, safe='')}")
-    if not isinstance(collection, dict) or not isinstance(collection.get("id"), str):
+    collection_id = member(collection, "id")
+    if not isinstance(collection_id, str):
         raise server.invalid_response("without the collection's id")
     body: JSONObject = {
         "query_embeddings": [list(vector)],
@@ -29,7 +30,7 @@ def search(retriever: Retriever, store: Chroma, query: Search, vector: list[floa
         "include": _INCLUDE,
         **chroma_filter(query.filters),
     }
-    return _documents(server, server.ask(f"{place}/{collection['id']}/query", body), _space(collection))
+    return _documents(server, server.ask(f"{place}/{collection_id}/query", body), _space(collection))
 
 
 def chroma_filter(filters: JSONObject) -> JSONObject:
@@ -54,10 +55,10 @@ def _condition(condition: Condition) -> JSONObject:
     return {condition.field: {condition.operator: condition.value}}
 
 
-def _space(collection: JSONObject) -> str:
-    configuration = collection.get("configuration_json")
-    index = configuration.get("hnsw") or configuration.get("spann") if isinstance(configuration, dict) else None
-    return str(index.get("space", "l2")) if isinstance(index, dict) else "l2"
+def _space(collection: JSONValue) -> str:
+    configuration = as_object(member(collection, "configuration_json"))
+    index = as_object(configuration.get("hnsw") or configuration.get("spann"))
+    return str(index.get("space", "l2"))
 
 
 def _documents(server: Server, answer: JSONValue, space: str) -> list[JSONObject]:
@@ -70,9 +71,7 @@ def _documents(server: Server, answer: JSONValue, space: str) -> list[JSONObject
 
 def _first(answer: JSONValue, name: str) -> list[JSONValue]:
     """Return a column of the single query."""
-    column = member(answer, name)
-    rows = column[0] if isinstance(column, list) and column else None
-    return as_list(rows)
+    return as_list(next(iter(as_list(member(answer, name))), None))
 
 
 def _document(id: JSONValue, content: JSONValue, metadata: JSONValue, distance: JSONValue, space: str) -> JSONObject:

@@ -8,7 +8,7 @@ from replay.live.providers.configuration import api_key
 from replay.live.providers.types import ProviderError
 from replay.live.retrieval.transport import Server
 from replay.live.retrieval.types import Embedding, Vector
-from traces.core.json_access import member
+from traces.core.json_access import as_list, member
 from traces.core.json_types import JSONObject, JSONValue
 
 
@@ -45,15 +45,12 @@ def _from_provider(embedding: Embedding, text: str) -> Vector:
 
 
 def _values(server: Server, answer: JSONValue) -> list[float]:
-    data = member(answer, "data")
-    first = data[0] if isinstance(data, list) and data else None
-    values = member(first, "embedding")
+    values = member(next(iter(as_list(member(answer, "data"))), None), "embedding")
     if not isinstance(values, list) or not values or not all(isinstance(value, int | float) for value in values):
         raise server.invalid_response("without an embedding")
     return [float(value) for value in values if isinstance(value, int | float)]
 
 
 def _tokens(answer: JSONValue) -> int | None:
-    usage = member(answer, "usage")
-    tokens = member(usage, "prompt_tokens")
+    tokens = member(answer, "usage", "prompt_tokens")
     return tokens if isinstance(tokens, int) else None

@@ -8,7 +8,7 @@ from replay.live.retrieval.filters import Condition, UnknownFilter, conditions
 from replay.live.retrieval.transport import Server
 from replay.live.retrieval.types import Embedding, Qdrant, Retriever, Search
 from replay.live.tools.http import HEADER, secrets
-from traces.core.json_access import as_string, member
+from traces.core.json_access import as_object, as_objects, as_string, has_list, member
 from traces.core.json_types import JSONObject, JSONValue
 
 _OWN: Final = frozenset({"must", "should", "must_not", "min_should"})
@@ -31,11 +31,10 @@ def search(
         body["filter"] = qdrant_filter(search_request.filters)
     answer = server.ask(f"{place}/points/query", body)
     result = member(answer, "result")
-    points = member(result, "points")
-    if not isinstance(points, list):
+    if not has_list(result, "points"):
         raise server.invalid_response("without points")
     distances = _distance(server.ask(place), embedding.vector) in _DISTANCES
-    return [_document(point, store.content, distances) for point in points if isinstance(point, dict)]
+    return [_document(point, store.content, distances) for point in as_objects(member(result, "points"))]
 
 
 def qdrant_filter(filters: JSONObject) -> JSONObject:
@@ -73,15 +72,12 @@ def _matches(field: str, value: JSONValue) -> JSONObject:
 
 def _distance(answer: JSONValue, name: str | None) -> str:
     """Return the collection's distance metric; empty if it is not configured."""
-    value = answer
-    for part in ("result", "config", "params", "vectors", *([name] if name is not None else []), "distance"):
-        value = member(value, part)
-    return as_string(value)
+    vector_path = ["vectors"] if name is None else ["vectors", name]
+    return as_string(member(answer, "result", "config", "params", *vector_path, "distance"))
 
 
 def _document(point: JSONObject, content: str, distances: bool) -> JSONObject:
-    payload_json = point.get("payload")
-    payload = dict(payload_json) if isinstance(payload_json, dict) else {}
+    payload = dict(as_object(point.get("payload")))
     text, score = payload.pop(content, ""), point.get("score")
     document: JSONObject = {"id": str(point.get("id")), "content": text if isinstance(text, str) else str(text)}
     if isinstance(score, int | float):

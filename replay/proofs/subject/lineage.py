@@ -6,7 +6,7 @@ from typing import Final
 from uuid import UUID
 
 from replay.models import ReplaySession
-from traces.core.json_access import member
+from traces.core.json_access import as_objects, has_list, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label
 from traces.models import Run, Step
@@ -120,10 +120,9 @@ def _profile(run: Run) -> list[JSONObject]:
     """The overrides of the session that made a run; raises `UnrelatedRuns` if they are not in this store."""
     session = ReplaySession.objects.filter(run=run).select_related("profile").first()
     profile = None if session is None else session.profile.profile
-    entries = member(profile, "overrides")
-    if not isinstance(entries, list):
+    if not has_list(profile, "overrides"):
         raise UnrelatedRuns
-    return [entry for entry in entries if isinstance(entry, dict)]
+    return as_objects(member(profile, "overrides"))
 
 
 @dataclass(frozen=True, kw_only=True)

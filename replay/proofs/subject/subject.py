@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from diffing import queries as diffs
@@ -32,7 +32,7 @@ from replay.proofs.subject import lineage
 from replay.proofs.subject.lineage import Lattice, lattice
 from replay.store.graph_loader import load_graph
 from replay.store.payload_reader import Payloads
-from traces.core.json_access import member
+from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepType
 from traces.models import Run
@@ -220,7 +220,7 @@ def _recorded_value(change: Change, graph: Graph, numbers: Sequence[int], payloa
     if slot.category == "output":
         return output
     if slot.category == "retrieval" and slot.field == "documents":
-        return output["documents"] if isinstance(output, dict) and "documents" in output else ABSENT
+        return as_object(output).get("documents", ABSENT)
     return _input_value(slot.category, slot.field, input, change)
 
 
@@ -230,15 +230,14 @@ def _input_value(category: str, field: str, input: JSONValue, change: Change) ->
     if category == "prompt" and field == "system":
         return _system_prompt(input)
     if category == "model" and field not in {"tools", "response_format"}:
-        parameters = member(input, "parameters")
-        return parameters[field] if isinstance(parameters, dict) and field in parameters else ABSENT
-    return input[field] if isinstance(input, dict) and field in input else ABSENT
+        return ModelRequest(input).parameters.get(field, ABSENT)
+    return as_object(input).get(field, ABSENT)
 
 
 def _message_edit(input: JSONValue, change: Change) -> JSONValue | Absent:
     """For a replaced message, the edit that would leave it unchanged."""
-    edit: Any = change.candidate if not isinstance(change.candidate, Absent) else change.base
-    if not isinstance(edit, dict) or edit.get("op") != "replace":
+    edit = as_object(change.base if isinstance(change.candidate, Absent) else change.candidate)
+    if edit.get("op") != "replace":
         return ABSENT
     try:
         if "message" in edit:
