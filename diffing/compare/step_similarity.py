@@ -11,6 +11,7 @@ from rapidfuzz.distance import Indel
 from diffing.compare.run_side import SideStep
 from diffing.sequences.text_diff import words
 from traces.core.vocabulary import StepType
+from traces.payloads.step_summaries import is_request
 
 Content = Mapping[Hashable, int]
 _NO_CONTENT: Final[Content] = {}
@@ -129,8 +130,13 @@ def _requested_calls(siblings: Sequence[int], steps: Sequence[SideStep]) -> Iter
             model = index
         elif steps[index].type != StepType.TOOL:
             model = None
-        elif model is not None:
+        elif model is not None and _may_request(steps[model], steps[index]):
             yield index, model
+
+
+def _may_request(model: SideStep, call: SideStep) -> bool:
+    """Return False if the model answered in words, so that the agent's code made the call after it."""
+    return bool(call.call_id) or not model.summary or is_request(model.summary)
 
 
 def _text_similarity(left: str, right: str) -> float:

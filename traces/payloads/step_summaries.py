@@ -11,6 +11,7 @@ from traces.payloads.messages import Documents, Message, ModelAnswer, ModelReque
 MAX_SUMMARY: Final = 200
 MAX_SEARCH: Final = 600
 _ARGUMENT: Final = 40
+_ASKS: Final = "asks "
 # Characters of a text that are read: enough for one line.
 _HEAD: Final = 2_000
 
@@ -26,6 +27,11 @@ def summarize(*, type: StepType, name: str, tool_name: str, input: JSONValue, ou
     if type in (StepType.AGENT, StepType.TURN):
         return one_line(text_of(input) or text_of(output))
     return one_line(text_of(output) or text_of(input))
+
+
+def is_request(summary: str) -> bool:
+    """Return whether the summary of a model step lists requested tool calls."""
+    return summary.startswith(_ASKS)
 
 
 def search_text(run: RecordedRun) -> str:
@@ -79,7 +85,7 @@ def _argument(value: JSONValue) -> str:
 
 def _answer(output: JSONValue) -> str:
     names = [_name(call) for call in ModelAnswer(output).calls]
-    return f"asks {', '.join(names)}" if names else text_of(output)
+    return f"{_ASKS}{', '.join(names)}" if names else text_of(output)
 
 
 def _name(call: JSONObject) -> str:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from diffing.compare.alignment import Match, align
 from diffing.compare.run_side import SideStep
 from tests.bench.attribution import editing, transcripts
-from tests.support.comparing import Spec, Store, model, reply, side_of, tool, tool_call, user
+from tests.support.comparing import Spec, Store, model, reply, side_of, system, tool, tool_call, user
 from traces.core.ids import new_id
 from traces.core.vocabulary import StepType
 
@@ -73,6 +73,20 @@ def test_tools_of_different_names_never_pair() -> None:
     base = [*lookups(1), call("cancel_order", id=5)]
     candidate = [*lookups(1), call("issue_refund", id=5)]
     assert pairs_of(steps_of(base), steps_of(candidate)) == {1: 1, 2: 2}
+
+
+def test_wordy_model_requested_no_call() -> None:
+    def routed(*models: tuple[str, str]) -> list[Spec]:
+        calls = [
+            replace(model([system(f"You are the {name}."), user("A broken window.")], reply(text)), name=name)
+            for name, text in models
+        ]
+        policy = tool("get_policy", "", {"number": "K20"}, {"covers": "glass"})
+        return [Spec(type=StepType.AGENT, name="agent"), *calls, policy]
+
+    base = routed(("sorter", "First glass, certainty 66."))
+    candidate = routed(("sorter", "First glass, certainty 50."), ("expert", "I decide for water."))
+    assert pairs_of(steps_of(base), steps_of(candidate)) == {1: 1, 2: 2, 3: 4}
 
 
 def test_reordered_steps_are_moves() -> None:
