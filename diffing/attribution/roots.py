@@ -54,6 +54,7 @@ def roots(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: F
     outputs = ChangedOutputs(comparison)
     atom_set = AtomSet()
     reactions: list[Reaction] = []
+    first_model = next((pair.place for pair in comparison.acting if pair.step.type == StepType.MODEL), None)
     words = Words()
     for pair in comparison.acting:
         for facet in facets.get(pair.place, ()):
@@ -79,6 +80,7 @@ def roots(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: F
                 follows_output=not comparison.derived and outputs.precede(pair),
                 is_replay=comparison.derived,
                 follows_model=outputs.models_precede(pair),
+                is_later_talk=pair.place != first_model,
                 is_renamed=_is_renamed(pair),
                 explains_most=partial(words.explains_most, pair),
                 explains_some=partial(words.explains_some, pair),
@@ -140,6 +142,8 @@ class _Context:
     follows_output: bool
     follows_model: bool
     follows_call: bool
+    # Another model was called before, so that code composed the first message of this call.
+    is_later_talk: bool
     # One run is a replay of the other: no code of the agent ran that could have derived anything.
     is_replay: bool
     # The two steps have different names, as if code had chosen between them.
@@ -273,7 +277,8 @@ def _message_origin(item: MessagePair, context: _Context) -> Origin | None:
     if not context.follows_output or first:
         reacts = context.is_replay and context.is_tainted and not first and item.role not in SYSTEM_ROLES
         return None if reacts else Origin.EXOGENOUS
-    reply = item.role in SYSTEM_ROLES or (item.role == "user" and not (item.opening and context.follows_model))
+    composed = item.opening and (context.follows_model or context.is_later_talk)
+    reply = item.role in SYSTEM_ROLES or (item.role == "user" and not composed)
     return Origin.OPEN if reply and not context.explains_most(item.base, item.candidate) else Origin.DERIVED
 
 

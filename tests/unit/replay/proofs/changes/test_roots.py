@@ -104,6 +104,22 @@ def separate(base: list[Spec], candidate: list[Spec]) -> Changes:
     return Changes(changes={change.atom.id: change for change in roots(examine_runs(base, candidate))}, lattice=False)
 
 
+def converted(rate: int) -> list[Spec]:
+    """A planner, a table of rates, and a clerk who gets an amount that code computed from the rate."""
+    return [
+        agent(),
+        model([system("Plan."), user("Send 3 pumps.")], reply("c = rate(EUR)")),
+        tool("rate", "", {"currency": "EUR"}, {"cents": rate}),
+        model([system("Quote."), user(f"francs: {9 * rate // 5}")], reply(f"It costs {9 * rate // 5} francs.")),
+        output(f"It costs {9 * rate // 5} francs."),
+    ]
+
+
+def test_computed_message_of_later_agent_is_no_change() -> None:
+    changes = separate(converted(95), converted(97))
+    assert [change.atom.category for change in changes.changes.values() if change.atom.testable] == ["tool"]
+
+
 def test_roots_turn_one_recording_into_the_other() -> None:
     changes = separate(failing_refund(), fixed_refund())
     [name] = changes.changes
