@@ -8,5 +8,5 @@ class CockpitConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Make ours the application that every `@shared_task` belongs to."""
+        """Make our Celery application the default for `@shared_task`."""
         celery_app.set_default()

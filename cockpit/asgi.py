@@ -1,4 +1,4 @@
-"""One process for everything: HTTP through WSGI threads, websockets, and, embedded, the worker."""
+"""ASGI application: HTTP in WSGI threads, WebSockets, and in embedded mode the worker."""
 
 import asyncio
 from typing import Any, cast
@@ -10,7 +10,8 @@ from channels.sessions import SessionMiddlewareStack
 from django.conf import settings
 from django.urls import path
 
-from cockpit.wsgi import application as http  # sets Django up, which what follows needs
+# Sets up Django, which the imports below need.
+from cockpit.wsgi import application as http
 
 from cockpit.http import auth, slow_clients  # isort: skip
 from cockpit.serving import embedded_worker  # isort: skip
@@ -22,7 +23,7 @@ HTTP_THREADS = 8
 
 
 def _start() -> embedded_worker.EmbeddedWorker | None:
-    """Start the worker if it lives here, then go on with what an earlier process left unfinished."""
+    """Start the embedded worker, then resume the unfinished work of earlier processes."""
     worker = None
     if settings.EMBEDDED:
         worker = embedded_worker.EmbeddedWorker()
@@ -32,7 +33,7 @@ def _start() -> embedded_worker.EmbeddedWorker | None:
 
 
 async def _stop(worker: embedded_worker.EmbeddedWorker | None) -> None:
-    # In a thread: a task that is finishing still sends wake-ups through this loop.
+    # In a thread, because finishing tasks still send wake-ups through this loop.
     if worker is not None and not await asyncio.to_thread(worker.stop):
         log.warning("worker_still_busy", consequence="its replays go on at the next start")
 

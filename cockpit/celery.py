@@ -1,4 +1,4 @@
-"""The Celery application: embedded, threads of the web process serve it; deployed, `celery -A cockpit worker`."""
+"""The Celery application, run by threads of the web process (embedded) or by `celery -A cockpit worker`."""
 
 import os
 from typing import Any

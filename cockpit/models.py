@@ -1,4 +1,4 @@
-"""Who may use a server that is reachable by others."""
+"""API tokens."""
 
 from django.db import models
 from django.db.models.functions import Lower
@@ -7,7 +7,7 @@ from traces.core.ids import new_id
 
 
 class ApiToken(models.Model):
-    """A key to the interface. Its secret is shown once and kept only as a hash."""
+    """An API token. Its secret is shown once and stored as a hash."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     name = models.CharField(max_length=120)

@@ -1,4 +1,4 @@
-"""Replays from a Python program: on the store of this machine, or on a server.
+"""Replays from a Python program, on the local store or on a server.
 
 from cockpit.scripting import replay
 
@@ -29,11 +29,11 @@ def replay(
     url: str | None = None,
     token: str | None = None,
 ) -> dict[str, Any]:
-    """Fork a run and replay it to its end: what `forkpoint replay --json` prints.
+    """Fork a run and replay it to its end; return the document of `forkpoint replay --json`.
 
-    `run` is an id, a unique beginning of one, a file, or `last`; `overrides` and `policy` are documents, or the
-    names or digests of stored ones. `on_text` gets the text of live answers as it comes, with its step's number.
-    Raises `cockpit.cli.errors.Failure` when the replay is refused.
+    `run` is an id, a unique prefix of one, a file, or `last`; `overrides` and `policy` are documents, or names or
+    digests of saved ones. `on_text` receives the step number and the text of live answers as they arrive. Raises
+    `cockpit.cli.errors.Failure` if the replay is refused.
     """
     profile = {"overrides": overrides} if isinstance(overrides, list) else overrides
     request: dict[str, Any] = {"overrides": profile or {"overrides": []}, "policy": policy or {}}

@@ -1,7 +1,7 @@
-"""Settings, from environment variables alone.
+"""Settings, read from environment variables.
 
 Embedded (default): SQLite, a folder, an in-memory broker and channel layer, one process.
-Distributed: `DATABASE_URL` (PostgreSQL) and `REDIS_URL`. Nothing outside this file asks which it is.
+Distributed: `DATABASE_URL` (PostgreSQL) and `REDIS_URL`. No other file checks which one it is.
 """
 
 import fcntl
@@ -39,10 +39,11 @@ def _takeover_s() -> float:
         seconds = float(text)
     except ValueError:
         seconds = 0.0
-    if not 1 <= seconds <= 3600:  # NaN is in no range
+    # NaN fails this comparison.
+    if not 1 <= seconds <= 3600:
         raise ImproperlyConfigured(
-            f"FORKPOINT_TAKEOVER_S is {text!r}: set it to the seconds of silence, from 1 to 3600, after which a "
-            "worker is taken for dead."
+            f"FORKPOINT_TAKEOVER_S is {text!r}: set it to the seconds without a heartbeat, from 1 to 3600, after "
+            "which a worker counts as dead."
         )
     return seconds
 
@@ -91,12 +92,13 @@ def _database() -> dict[str, Any]:
     if not DATABASE_URL:
         _make_home()
         home.make_private_file(HOME / "forkpoint.sqlite3")
-        # IMMEDIATE: a read-then-write transaction would otherwise fail at once under a second writer.
+        # IMMEDIATE: without it, a transaction that reads first fails at once if there is a second writer.
         return {
             "ENGINE": "cockpit.db.sqlite",
             "NAME": str(HOME / "forkpoint.sqlite3"),
             "CONN_MAX_AGE": None,
-            "TEST": {"NAME": str(HOME / "test.sqlite3")},  # a file: worker threads must see it too
+            # A file, so that worker threads share it.
+            "TEST": {"NAME": str(HOME / "test.sqlite3")},
             "OPTIONS": {
                 "timeout": 20,
                 "transaction_mode": "IMMEDIATE",
@@ -108,7 +110,7 @@ def _database() -> dict[str, Any]:
     if not DATABASE_URL.startswith(("postgres://", "postgresql://")):
         raise ImproperlyConfigured("DATABASE_URL must name a PostgreSQL database: postgres://user:password@host/name.")
     database = env.db_url("DATABASE_URL")
-    # A server that is gone without a word is noticed within half a minute, not after the hours of the system's default.
+    # Detect a vanished server within half a minute; the system's default takes hours.
     options = {
         "connect_timeout": 10,
         "keepalives_idle": 15,
@@ -142,17 +144,17 @@ def artifact_storage() -> dict[str, Any]:
 
 
 def _s3(*, own: bool) -> Any:
-    """How S3 is spoken to. Your own server has no host name for each bucket, and may not know newer checksums."""
-    from botocore.config import Config  # noqa: PLC0415  # only there with the extra `s3`
+    """Client options. Self-hosted servers have no host name per bucket and may not support newer checksums."""
+    from botocore.config import Config  # noqa: PLC0415  # installed with the extra `s3`
 
     yours = {"s3": {"addressing_style": "path"}, "request_checksum_calculation": "when_required"} if own else {}
-    # A server that is away is noticed in seconds: who asks is told, and a replay waits and tries again.
+    # Detect an outage within seconds: requests fail with an error, and replays wait and retry.
     patience = {"connect_timeout": 3, "read_timeout": 20, "retries": {"mode": "standard", "total_max_attempts": 2}}
     return Config(signature_version="s3v4", **patience, **yours)
 
 
 def broker_url() -> str:
-    """Redis as Celery is told of it: unlike the other users of Redis it checks certificates only where told to."""
+    """URL of Redis for Celery, which verifies certificates only if the URL requires it."""
     if not REDIS_URL.startswith("rediss://") or "ssl_cert_reqs=" in REDIS_URL:
         return REDIS_URL
     return f"{REDIS_URL}{'&' if '?' in REDIS_URL else '?'}ssl_cert_reqs=required"
@@ -166,7 +168,7 @@ def _log_level() -> str:
 
 
 def _check_shape() -> None:
-    """Several processes need both services; one of the two alone loses work or wake-ups."""
+    """Require PostgreSQL with Redis: with only one of them, work or wake-ups would be lost."""
     if REDIS_URL and not REDIS_URL.startswith(("redis://", "rediss://")):
         raise ImproperlyConfigured("REDIS_URL must look like redis://host:6379/0, or rediss:// for TLS.")
     if REDIS_URL and not DATABASE_URL:
@@ -174,7 +176,7 @@ def _check_shape() -> None:
 
 
 def _public_url() -> str:
-    """Where people reach this server; links that leave it begin with it. Empty: wherever the request came to."""
+    """Public address of this server, used in links. Empty: the address of the request."""
     text: str = env.str("FORKPOINT_URL", default="").rstrip("/")
     parts = urlsplit(text)
     if text and (parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment):
@@ -261,14 +263,14 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 1024 * 1024
 # A folder is imported in one request, because some systems spread a run over several files.
 DATA_UPLOAD_MAX_NUMBER_FILES = 100_000
 FILE_UPLOAD_HANDLERS = ["traces.imports.upload_files.SharedFileHandler"]
-# Of artifacts and uploads: they hold what the recordings hold.
+# Artifacts and uploads contain recordings, so only the owner can read them.
 FILE_UPLOAD_PERMISSIONS = 0o600
 FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o700
 
-# A Redis that does not answer is taken for gone; the longest that anybody waits for a message there is 5 s.
+# A Redis that does not respond counts as down. Blocking reads take at most 5 s.
 _REDIS_LIMITS = {"socket_connect_timeout": 3, "socket_timeout": 10, "socket_keepalive": True}
 
-# What all processes count together, such as how often share links are opened from one address.
+# Counters shared by all processes, such as the number of opened share links per address.
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
     if EMBEDDED
@@ -291,12 +293,12 @@ CHANNEL_LAYERS = {
 
 CELERY_BROKER_URL = "memory://" if EMBEDDED else broker_url()
 CELERY_BROKER_TRANSPORT = "cockpit.serving.embedded_worker:QuickTransport" if EMBEDDED else None
-# The in-memory transport polls once a second unless told otherwise. Redis does not keep what was taken: the database
-# knows what is to be done, and a worker that cannot say that it took a message, because Redis is away, would count it
-# as open for good, and with enough of those take no more.
+# The in-memory transport polls once a second by default. Acknowledgements are off for Redis, because the database
+# records unfinished work: a worker that cannot acknowledge a message during an outage would count it as open forever,
+# and with enough of them it would stop accepting work.
 CELERY_BROKER_TRANSPORT_OPTIONS = {"polling_interval": 0.02} if EMBEDDED else {**_REDIS_LIMITS, "ack_emulation": False}
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-# A worker never gives its broker up, nor ends because Redis is full or has become a replica.
+# A worker never gives up on its broker, and survives a full Redis or one that became a replica.
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_BROKER_CHANNEL_ERROR_RETRY = True
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 2, "interval_start": 0, "interval_step": 0.2, "interval_max": 0.5}
@@ -304,9 +306,9 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_REDIRECT_STDOUTS = False
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
-# What waits behind a long replay is for another worker.
+# Messages behind a long replay are left for other workers.
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-CELERY_WORKER_DISABLE_PREFETCH = not EMBEDDED  # only Redis knows it
+CELERY_WORKER_DISABLE_PREFETCH = not EMBEDDED  # supported by Redis only
 
 LOGGING = logs.config(_log_level())
 logs.configure()
@@ -319,7 +321,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": [],
     "EXCEPTION_HANDLER": "cockpit.http.errors.problem_response",
     "UNAUTHENTICATED_USER": None,
-    # `format` is a parameter of ours: of recordings and of reports.
+    # `format` is our own parameter of imports and reports.
     "URL_FORMAT_OVERRIDE": None,
 }
 SPECTACULAR_SETTINGS = {

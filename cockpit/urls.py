@@ -1,4 +1,4 @@
-"""Every address of the server. What is not the API belongs to the browser application."""
+"""URL routes. All paths outside the API belong to the browser application."""
 
 from django.urls import include, path, re_path
 from drf_spectacular.views import SpectacularSwaggerSplitView

@@ -1,4 +1,4 @@
-"""The HTTP side. Django's synchronous stack is several times faster here than under ASGI."""
+"""WSGI application. Django's synchronous stack is several times faster here than ASGI."""
 
 import os
 

@@ -104,9 +104,7 @@ def import_(
 def runs(
     limit: Annotated[int, typer.Option(min=1, help="Number of runs, newest first.")] = 20,
     app: Annotated[str | None, typer.Option(help="Only runs of this app.")] = None,
-    outcome: Annotated[
-        str | None, typer.Option(help="Only these outcomes: passed, failed, unverified, unknown; comma-separated.")
-    ] = None,
+    outcome: Annotated[str | None, typer.Option(help="Only these outcomes, comma-separated.")] = None,
     json: Json = False,
     url: Url = None,
     token: Token = None,

@@ -1,8 +1,8 @@
-"""The demo: an order desk, the local model that runs it, and their recordings."""
+"""The demo: an order desk, its local model, and recordings."""
 
 
 def load() -> None:
-    """Put the demo into the store, beside a server that serves already."""
+    """Load the demo into the store of a running server."""
     from cockpit.demo.agent.loading import load  # noqa: PLC0415 - the desk and the model work without Django
 
     load()

@@ -1,4 +1,4 @@
-"""What whoever runs the server looks at and decides: its configuration, and who may come in."""
+"""Endpoints for administrators: configuration and API tokens."""
 
 from uuid import UUID
 
@@ -18,30 +18,30 @@ from traces.http.responses import KEY, PROBLEMS, key_of
 class SettingsView(APIView):
     @extend_schema(operation_id="settings", responses={200: Configuration, **PROBLEMS})
     def get(self, request: Request) -> Response:
-        """What the server was configured to be, without secrets."""
+        """Return the configuration in effect, without secrets."""
         return Response(effective())
 
 
 class TokensView(APIView):
-    """Who may use the server from elsewhere."""
+    """API tokens."""
 
     @extend_schema(operation_id="list_tokens", responses={200: TokenList, **PROBLEMS})
     def get(self, request: Request) -> Response:
-        """All tokens in force, without their secrets."""
+        """List all valid tokens, without their secrets."""
         return Response(tokens.in_force())
 
     @extend_schema(
         operation_id="create_token", parameters=[KEY], request=TokenRequest, responses={201: TokenView, **PROBLEMS}
     )
     def post(self, request: Request) -> Response:
-        """A new token. Its secret is in this answer only."""
+        """Create a token. Only this response contains its secret."""
         return Response(tokens.issue(parse_body(TokenRequest, request.data), key_of(request)), 201)
 
 
 class TokenRevokeView(APIView):
     @extend_schema(operation_id="revoke_token", responses={204: None, **PROBLEMS})
     def delete(self, request: Request, id: UUID) -> Response:
-        """Let a token open nothing any more."""
+        """Revoke a token."""
         if not tokens.revoke(id):
             raise NotFound("There is no such token, or it is revoked already.")
         return Response(status=204)

@@ -1,4 +1,4 @@
-"""Who calls, and what that role may do. One place for every address of the API."""
+"""Authentication and roles of all API requests."""
 
 import io
 import re
@@ -27,16 +27,16 @@ API = "/api/v1"
 SESSION_KEY = "token"
 _RANK: dict[Role, int] = {"viewer": 1, "debugger": 2, "admin": 3}
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-# Open to everybody: signs of life, the way in, the description of the interface, and shared reports.
+# Public: health, login, the API description, and shared reports.
 _OPEN = tuple(f"{API}/{name}" for name in ("health", "ready", "login", "logout", "access", "schema", "docs", "share/"))
-# Of these it matters who asks.
+# Public, but the caller matters.
 _KNOWN_CALLER = f"{API}/share/"
 _ADMIN = tuple(f"{API}/{name}" for name in ("tokens", "tools", "retrievers", "settings", "providers"))
-# What a trial got is for whoever may make one; who has tokens and how the server is set up, for whoever runs it.
+# Reads for admins only: results of test calls, tokens and the configuration.
 _ADMIN_READS = tuple(f"{API}/{name}" for name in ("trials", "tokens", "settings"))
-# Says what would happen and does nothing.
+# POST requests without effects.
 _READING_POSTS = frozenset({f"{API}/replays/preview", f"{API}/experiments/preview", f"{API}/bisections/preview"})
-# Tokens are beyond guessing; this keeps the guessing from costing us anything. Those in force are let through.
+# Tokens cannot be guessed; the limit only saves the cost of checking guesses. Valid tokens always pass.
 GUESSES = Window(name="token-guesses", limit=20, seconds=60)
 _TOO_MANY_GUESSES = "too many wrong tokens came from this address; wait a minute"
 _PROOF_PREVIEW = re.compile(rf"{API}/diffs/[0-9a-f-]+/prove/preview")
@@ -52,7 +52,7 @@ LOCAL = Caller(name="local", role="admin")
 
 
 def caller_of(headers: Mapping[str, str], session: Any) -> Caller | None:
-    """The caller by Bearer token or by login; None when nobody says who they are."""
+    """Return the caller by bearer token or login; None if there is neither."""
     if not settings.LOGIN_REQUIRED:
         return LOCAL
     scheme, _, secret = headers.get("authorization", "").partition(" ")
@@ -66,7 +66,7 @@ def caller_of(headers: Mapping[str, str], session: Any) -> Caller | None:
 
 
 def required_role(method: str, path: str) -> Role | None:
-    """The least role that may make this request; None: anybody."""
+    """Return the minimum role for a request; None if it is public."""
     if not path.startswith("/api/") or path.startswith(_OPEN):
         return None
     if path.startswith(_ADMIN_READS):
@@ -81,12 +81,12 @@ def may(caller: Caller, role: Role) -> bool:
 
 
 def foreign_origin(origin: str | None, host: str) -> bool:
-    """Whether a browser says that another site made it send this. Programs send no Origin."""
+    """True if a browser sends the request for a page of another site. Programs send no Origin."""
     return origin is not None and urlsplit(origin).netloc.lower() != host.lower()
 
 
 def _csrf_refusal(request: HttpRequest) -> str | None:
-    """A cookie alone does not prove that the user meant it: the page must repeat the token."""
+    """Check the CSRF token, because a cookie alone does not prove that the user made the request."""
     if not settings.LOGIN_REQUIRED or "authorization" in request.headers or SESSION_KEY not in request.session:
         return None
     check = CsrfViewMiddleware(lambda _: HttpResponse())

@@ -1,4 +1,4 @@
-"""What the cockpit itself says over REST and the socket."""
+"""Schemas of the cockpit's own REST endpoints and socket messages."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -21,7 +21,7 @@ class Health(Schema):
 
 
 class Readiness(Schema):
-    """`checks` names each dependency with "ok" or what is wrong with it."""
+    """`checks` contains "ok" or an error for each dependency."""
 
     ready: bool
     checks: dict[str, str]
@@ -32,7 +32,7 @@ class LoginRequest(Schema):
 
 
 class Access(Schema):
-    """Who the caller is. On loopback, embedded, nobody needs to log in and everybody is admin."""
+    """The caller's identity. In embedded mode on loopback, no login is required and every caller is admin."""
 
     login_required: bool
     name: str
@@ -40,7 +40,7 @@ class Access(Schema):
 
 
 class TokenRequest(Schema):
-    """A token for a person or a program, and what it may do."""
+    """A token of a person or a program, with its role."""
 
     name: Annotated[str, Field(min_length=1, max_length=120, pattern=r"\S")]
     role: Role
@@ -52,7 +52,7 @@ class TokenView(Schema):
     role: Role
     created_at: datetime
     last_used_at: datetime | None
-    secret: str | None  # only in the answer that made it
+    secret: str | None  # only in the response that created it
 
 
 class TokenList(Schema):
@@ -60,7 +60,7 @@ class TokenList(Schema):
 
 
 class ProviderSetting(Schema):
-    """A model provider. `key` says which variable holds its key and whether it is set, never the key."""
+    """A model provider. `key` names the variable of its key and whether it is set, never the key."""
 
     name: str
     protocol: str
@@ -97,7 +97,7 @@ class TelemetrySetting(Schema):
 
 
 class Configuration(Schema):
-    """What the server was configured to be, without secrets."""
+    """The configuration in effect, without secrets."""
 
     mode: Literal["embedded", "distributed"]
     home: str
@@ -117,7 +117,7 @@ class Configuration(Schema):
 
 
 class DiffTouched(Schema):
-    """A diff report got new evidence; the client fetches again."""
+    """A diff report has new evidence; the client fetches it again."""
 
     type: Literal["diff"] = "diff"
     seq: int
@@ -140,4 +140,4 @@ class LiveMessage(
         ]
     ]
 ):
-    """Anything that `/ws/live` sends."""
+    """Any message of `/ws/live`."""

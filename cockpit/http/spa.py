@@ -1,4 +1,4 @@
-"""The page that holds the browser application; its assets are served by WhiteNoise."""
+"""The HTML page of the browser application; WhiteNoise serves its assets."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -17,13 +17,13 @@ cockpit here; the <a href="/api/v1/docs">documentation of the API</a> works now.
 
 @lru_cache(maxsize=1)
 def _page(path: Path, modified_ns: int) -> bytes:
-    """The built page; a new build has another time and is read again."""
+    """Return the built page, read again after a new build."""
     return path.read_bytes()
 
 
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    """The same page for every address: the browser's router takes it from there."""
+    """Return the same page for every address; the browser's router does the rest."""
     path: Path = settings.FRONTEND_DIST / "index.html"
     if not path.exists():
         return HttpResponse(_NOT_BUILT, status=503)

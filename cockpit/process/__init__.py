@@ -1,1 +1,1 @@
-"""What every process needs: its home folder, its logs, and recovery of abandoned work."""
+"""Parts of every process: home folder, logs, and recovery of abandoned work."""

@@ -1,4 +1,4 @@
-"""What the single process needs instead of Redis: a channel layer that is safe across threads, and a worker."""
+"""Replacements of Redis for a single process: a thread-safe channel layer and an embedded worker."""
 
 import asyncio
 import threading
@@ -12,15 +12,15 @@ from cockpit.celery import app
 from replay.live import shutdown
 
 START_LIMIT_S = 15
-# A task that is still running after this is recovered at the next start.
+# A task that still runs after this time is recovered at the next start.
 STOP_LIMIT_S = 6
 _GLANCE_S = 0.1
 
 
 class LoopBoundLayer(InMemoryChannelLayer):
-    """The in-memory layer, safe to send to from worker threads.
+    """The in-memory layer, with sending from worker threads.
 
-    Its queues belong to the server's event loop, which would not wake up for a send made on another one.
+    Its queues belong to the server's event loop, which does not wake up for a send on another loop.
     """
 
     _loop: asyncio.AbstractEventLoop | None = None
@@ -37,13 +37,14 @@ class LoopBoundLayer(InMemoryChannelLayer):
         elif self._loop.is_running():
             await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(send, self._loop))
         else:
-            send.close()  # the server is going down: nobody is listening any more
+            # The server is shutting down.
+            send.close()
 
 
 class QuickTransport(memory.Transport):
-    """The in-memory queue, which lets the worker look up between messages.
+    """The in-memory queue with a short polling interval.
 
-    Celery waits for one 2 s at a time, and once more after it was asked to end.
+    Celery waits 2 s for each message, and once more at shutdown.
     """
 
     def drain_events(self, connection: Any, timeout: float | None = None, **_: Any) -> None:
@@ -51,7 +52,7 @@ class QuickTransport(memory.Transport):
 
 
 class _Controller(WorkController):
-    """A worker that says when it has begun to consume."""
+    """A worker that signals when it starts to consume."""
 
     def __init__(self, consuming: threading.Event, **options: Any) -> None:
         self.consuming = consuming
@@ -73,7 +74,7 @@ class EmbeddedWorker:
         app.set_current()
         state.should_stop = state.should_terminate = None
         consuming = threading.Event()
-        # WorkController and not app.Worker: that one takes over signals and standard output.
+        # WorkController instead of app.Worker, which takes over signals and standard output.
         controller = _Controller(
             consuming,
             app=app,
@@ -90,11 +91,11 @@ class EmbeddedWorker:
             raise RuntimeError(f"The embedded worker did not start within {START_LIMIT_S} s.")
 
     def stop(self) -> bool:
-        """Ask the worker to finish; True when it did in time."""
+        """Stop the worker; return True if it finished in time."""
         if self._thread is None:
             return True
         shutdown.request()
-        state.should_stop = 0  # type: ignore[assignment]  # the exit code, which celery-types takes for None
+        state.should_stop = 0  # type: ignore[assignment]  # the exit code; celery-types declares None
         self._thread.join(STOP_LIMIT_S)
         if self._thread.is_alive():
             return False

@@ -1,4 +1,4 @@
-"""One process that is the whole product: `forkpoint serve`."""
+"""`forkpoint serve`: the whole product in one process."""
 
 import fcntl
 import signal
@@ -17,16 +17,16 @@ from cockpit.process.home import make_private_file
 from cockpit.serving.incomplete_requests import guarded_protocol
 
 GRACE_S = 5
-# Longer than the proxies in front of it: one that reuses a connection which the server just closed answers 502.
+# Longer than the timeouts of proxies: a proxy that reuses a connection just closed by the server responds with 502.
 KEEP_ALIVE_S = 90
 
 
 class ServeError(Exception):
-    """Why the server cannot start, and what to do about it."""
+    """The reason why the server cannot start, and the remedy."""
 
 
 class _Server(uvicorn.Server):
-    """Says that it listens, once it does."""
+    """Prints its address once it listens."""
 
     def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
         super().__init__(config)
@@ -39,7 +39,7 @@ class _Server(uvicorn.Server):
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """A listening socket, bound before anything else is done: a port in use is known at once."""
+    """Open the listening socket first, so that a port in use is reported at once."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -55,7 +55,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _own_home() -> IO[str]:
-    """Hold the home folder for this process: two embedded servers would take each other's replays for abandoned."""
+    """Lock the home folder: two embedded servers would consider each other's replays abandoned."""
     lock = _private(settings.HOME / "serve.lock").open("w")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -88,7 +88,7 @@ def _address(listener: socket.socket) -> str:
 
 
 def _fold_journal() -> None:
-    """Leave one complete database file behind, so that copying the file copies everything."""
+    """Merge the write-ahead log into the database file, so that copying the file copies everything."""
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -96,11 +96,11 @@ def _fold_journal() -> None:
 
 
 def _ignore(*_: Any) -> None:
-    """uvicorn sends itself the signal again once it has stopped; we still have to leave cleanly."""
+    """Ignore the signal that uvicorn raises again after it has stopped, so that cleanup can finish."""
 
 
 def server_config(**address: Any) -> uvicorn.Config:
-    """How every web process serves; `address` is a host and a port, unless it is given a listening socket."""
+    """Return the uvicorn configuration of all web processes; `address` is host and port, if there is no socket."""
     return uvicorn.Config(
         "cockpit.asgi:application",
         http=guarded_protocol(),
@@ -114,7 +114,7 @@ def server_config(**address: Any) -> uvicorn.Config:
 
 
 def serve(*, load_demo: Callable[[], None] | None) -> None:
-    """Serve as the settings say, until SIGTERM or SIGINT; raises ServeError when that cannot begin.
+    """Serve until SIGTERM or SIGINT; raises ServeError if the server cannot start.
 
     `load_demo` runs beside the server, so that a first visitor does not wait for it.
     """

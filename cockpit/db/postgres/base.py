@@ -1,4 +1,4 @@
-"""The PostgreSQL backend that takes any text, and gives back the numbers that it was given.
+"""PostgreSQL backend that accepts any text and returns numbers unchanged.
 
 PostgreSQL holds no NUL character in a text or in JSON, and models, tools and people send them. What is given is
 therefore stored with U+FFFD, the replacement character, in their place; payloads are bytes and keep theirs.
@@ -15,9 +15,9 @@ from psycopg.types.string import StrDumper, StrDumperUnknown, TextLoader
 
 from traces.core.storable_text import storable
 
-_NUL_IN_JSON = b"\\u0000"  # also part of an escaped backslash with digits, hence another look
+_NUL_IN_JSON = b"\\u0000"  # may also be part of an escaped backslash, hence the second check
 
-_MANY_DIGITS: Final = re.compile(r"\d{19}")  # also in texts, hence another look
+_MANY_DIGITS: Final = re.compile(r"\d{19}")  # may also match in texts, hence the second check
 
 
 class _Text(StrDumper):
@@ -39,7 +39,7 @@ class _Json(JsonbDumper):
 
 
 class _JsonText(TextLoader):
-    """JSON as text, which Django reads."""
+    """Loads JSON as text, which Django parses."""
 
     def load(self, data: Any) -> str:
         text = str(super().load(data))
@@ -47,13 +47,13 @@ class _JsonText(TextLoader):
 
 
 def _number(digits: str) -> int | float:
-    """Integers of more than 64 bits were given as floats."""
+    """Restore floats that PostgreSQL printed as integers of more than 64 bits."""
     value = int(digits)
     return value if -(2**63) <= value < 2**64 else float(value)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Every connection writes and reads texts and JSON with what the classes above make of them."""
+    """Registers the adapters above on every connection."""
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         connection = super().get_new_connection(conn_params)

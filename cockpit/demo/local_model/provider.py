@@ -1,4 +1,4 @@
-"""The local model as a provider of this process."""
+"""The local model as a model provider."""
 
 from django.conf import settings
 
@@ -11,7 +11,7 @@ NAME = "local"
 
 
 def start() -> Provider:
-    """Serve the local model on loopback and make it known; its name gives way to an operator's provider."""
+    """Serve the local model on loopback and register it, unless the operator configured a provider of that name."""
     provider = Provider(
         name=NAME if NAME not in settings.PROVIDERS else f"{NAME}-demo",
         protocol="openai",

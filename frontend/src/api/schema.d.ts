@@ -1157,7 +1157,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description What the server was configured to be, without secrets. */
+        /** @description Return the configuration in effect, without secrets. */
         get: operations["settings"];
         put?: never;
         post?: never;
@@ -1225,10 +1225,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description All tokens in force, without their secrets. */
+        /** @description List all valid tokens, without their secrets. */
         get: operations["list_tokens"];
         put?: never;
-        /** @description A new token. Its secret is in this answer only. */
+        /** @description Create a token. Only this response contains its secret. */
         post: operations["create_token"];
         delete?: never;
         options?: never;
@@ -1246,7 +1246,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** @description Let a token open nothing any more. */
+        /** @description Revoke a token. */
         delete: operations["revoke_token"];
         options?: never;
         head?: never;
@@ -1354,7 +1354,7 @@ export interface components {
         };
         /**
          * Access
-         * @description Who the caller is. On loopback, embedded, nobody needs to log in and everybody is admin.
+         * @description The caller's identity. In embedded mode on loopback, no login is required and every caller is admin.
          */
         Access: {
             /** Login Required */
@@ -2070,7 +2070,7 @@ export interface components {
         };
         /**
          * Configuration
-         * @description What the server was configured to be, without secrets.
+         * @description The configuration in effect, without secrets.
          */
         Configuration: {
             /**
@@ -2289,7 +2289,7 @@ export interface components {
         };
         /**
          * DiffTouched
-         * @description A diff report got new evidence; the client fetches again.
+         * @description A diff report has new evidence; the client fetches it again.
          */
         DiffTouched: {
             /**
@@ -3371,7 +3371,7 @@ export interface components {
         };
         /**
          * LiveMessage
-         * @description Anything that `/ws/live` sends.
+         * @description Any message of `/ws/live`.
          */
         LiveMessage: components["schemas"]["SessionStateMessage"] | components["schemas"]["StepsMessage"] | components["schemas"]["TextMessage"] | components["schemas"]["AttemptMessage"] | components["schemas"]["RunsMessage"] | components["schemas"]["DiffTouched"] | components["schemas"]["ExperimentChanged"] | components["schemas"]["ExperimentRowChanged"] | components["schemas"]["BisectionChanged"];
         /** LoginRequest */
@@ -4327,7 +4327,7 @@ export interface components {
         };
         /**
          * ProviderSetting
-         * @description A model provider. `key` says which variable holds its key and whether it is set, never the key.
+         * @description A model provider. `key` names the variable of its key and whether it is set, never the key.
          */
         ProviderSetting: {
             /** Name */
@@ -4391,7 +4391,7 @@ export interface components {
         };
         /**
          * Readiness
-         * @description `checks` names each dependency with "ok" or what is wrong with it.
+         * @description `checks` contains "ok" or an error for each dependency.
          */
         Readiness: {
             /** Ready */
@@ -5609,7 +5609,7 @@ export interface components {
         };
         /**
          * TokenRequest
-         * @description A token for a person or a program, and what it may do.
+         * @description A token of a person or a program, with its role.
          */
         TokenRequest: {
             /** Name */
