@@ -1,6 +1,5 @@
 """Roots: changes that no earlier change explains, and possible reactions to earlier ones. Pure."""
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from diffing.content.message_diff import MessagePair
 from diffing.schemas.terms import Category
 from diffing.sequences.json_diff import value_changes
 from diffing.sequences.text_diff import normalise, word_diff
-from traces.core.json_types import JSONValue
+from traces.core.json_access import text_or_json
 from traces.core.vocabulary import EdgeKind, StepType
 from traces.payloads.step_summaries import one_line
 
@@ -59,7 +58,7 @@ def roots(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: F
     for pair in comparison.acting:
         for facet in facets.get(pair.place, ()):
             if facet.part == "output":
-                words.add(pair, _text(facet.base), _text(facet.candidate))
+                words.add(pair, text_or_json(facet.base), text_or_json(facet.candidate))
     for pair in comparison.acting:
         if not pair.differs:
             continue
@@ -235,7 +234,7 @@ def _own_parts(facet: Facet, context: _Context) -> Iterator[tuple[Facet, Origin]
 
 def _besides_changed_values(facet: Facet, context: _Context) -> Iterator[tuple[Facet, Origin]]:
     """The differences of a system prompt besides the content that a changed step put into it."""
-    texts = _text(facet.base), _text(facet.candidate)
+    texts = text_or_json(facet.base), text_or_json(facet.candidate)
     if _OPENING in context.whole_changed_paths or context.explains_most(*texts):
         return
     yield facet, Origin.DERIVED if context.explains_some(*texts) else _setting_origin(facet, context)
@@ -246,12 +245,8 @@ def _setting_origin(facet: Facet, context: _Context) -> Origin:
     if not context.follows_output or (facet.part == "config" and facet.kind != "model"):
         return Origin.EXOGENOUS
     is_choice = context.is_renamed or (facet.kind == "system prompt" and _is_other_text(facet))
-    uses_outputs = context.explains_most(_text(facet.base), _text(facet.candidate))
+    uses_outputs = context.explains_most(text_or_json(facet.base), text_or_json(facet.candidate))
     return Origin.DERIVED if is_choice or uses_outputs else Origin.OPEN
-
-
-def _text(value: JSONValue) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _is_other_text(facet: Facet) -> bool:

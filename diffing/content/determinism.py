@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from traces.core.json_access import is_number
 from traces.core.json_types import JSONObject, JSONValue
 
 # A missing parameter is not an equal one.
@@ -48,4 +49,4 @@ def _seed(recording: JSONValue, replay: JSONValue) -> float:
 
 
 def _number(value: JSONValue) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return float(value) if is_number(value) else None

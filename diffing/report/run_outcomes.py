@@ -10,6 +10,7 @@ from diffing.sentences import briefs
 from diffing.sentences.briefs import BriefRun, RunEnd, RunRelation, RunState, UntestedStep
 from diffing.sentences.text import format_value
 from diffing.sentences.verdicts import RunSide
+from traces.core.json_access import is_number
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import RunStatus, StepType
 
@@ -96,12 +97,8 @@ def _evaluation(scores: JSONValue) -> tuple[bool | None, str]:
     if not isinstance(scores, dict):
         return None, ""
     success = next((verdict for name in _VERDICTS if isinstance(verdict := scores.get(name), bool)), None)
-    points = (f"{name} {format_value(value)}" for name in _POINTS if _is_number(value := scores.get(name)))
+    points = (f"{name} {format_value(value)}" for name in _POINTS if is_number(value := scores.get(name)))
     return success, next(points, "")
-
-
-def _is_number(value: JSONValue) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _untested_steps(pairs: Sequence[AlignedPair]) -> Iterator[tuple[RunSide, StepRef]]:

@@ -18,9 +18,9 @@ from diffing.content.facets import Payloads
 from diffing.content.payload_texts import answer_text
 from diffing.content.similarity import Likeness, Measure
 from diffing.schemas.report import Deltas, Scores, ToolAccuracy
-from traces.core.json_access import as_object, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Reason, StepType
+from traces.payloads.messages import ModelRequest
 
 # The key of a file's scores in the run's metadata.
 IMPORTED_SCORES: Final = "imported_scores"
@@ -179,8 +179,7 @@ def _texts(turn: Interaction, payloads: Payloads) -> tuple[str, str]:
 
 
 def _parameters(request: JSONValue) -> JSONObject:
-    parameters = member(request, "parameters")
-    return as_object(parameters)
+    return ModelRequest(request).parameters
 
 
 def _difference(base: float | None, candidate: float | None, places: int) -> float | None:

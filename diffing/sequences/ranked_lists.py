@@ -1,6 +1,5 @@
 """Comparison of two ranked lists of retrieved documents."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -8,7 +7,7 @@ from typing import Final, NamedTuple
 
 from diffing.schemas.report import RankChange, RankComparison
 from traces.core.canonical import digest
-from traces.core.json_access import as_list, member
+from traces.core.json_access import as_list, as_string, is_number, member, text_or_json
 from traces.core.json_types import JSONValue
 
 # Weight of depth in rank-biased overlap: the first ten ranks carry 86 %.
@@ -106,20 +105,19 @@ def _ranked_document(item: JSONValue) -> RankedDocument:
     return RankedDocument(
         key=str(document_id) if document_id not in (None, "") else digest(item.get("content"))[:16],
         title=title,
-        score=float(score) if isinstance(score, int | float) and not isinstance(score, bool) else None,
+        score=float(score) if is_number(score) else None,
         text=_text(item.get("content")),
     )
 
 
 def _text(content: JSONValue) -> str:
-    return content if isinstance(content, str) else "" if content is None else json.dumps(content, ensure_ascii=False)
+    return "" if content is None else text_or_json(content)
 
 
 def _title(item: dict[str, JSONValue]) -> str:
-    metadata = item.get("metadata")
-    metadata_title = member(metadata, "title")
-    for candidate in (item.get("title"), metadata_title, item.get("content"), item.get("id")):
-        if isinstance(candidate, str) and candidate.strip():
+    candidates = item.get("title"), member(item, "metadata", "title"), item.get("content"), item.get("id")
+    for candidate in map(as_string, candidates):
+        if candidate.strip():
             return " ".join(candidate.split())[:80]
     return str(item.get("id") or "")
 

@@ -1,5 +1,8 @@
 """Accessors for JSON of unknown shape: a value of another type counts as absent. Pure."""
 
+import json
+from typing import TypeGuard
+
 from traces.core.json_types import JSONObject, JSONValue
 
 
@@ -37,9 +40,24 @@ def as_text(value: object) -> str:
     return str(value) if isinstance(value, int | float) else ""
 
 
+def text_or_json(value: JSONValue) -> str:
+    """Return a string as it is, any other value as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Return whether `value` is a number; booleans are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_integer(value: object) -> TypeGuard[int]:
+    """Return whether `value` is an integer; booleans are none."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def as_number(value: object) -> int | float | None:
     """Return `value` if it is a number; booleans are none."""
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return value if is_number(value) else None
 
 
 def member(value: object, *path: str) -> JSONValue:

@@ -26,6 +26,4 @@ def replays_of(run: Run) -> QuerySet[Run]:
 
 
 def _original_id(run: Run) -> str:
-    original = member(run.metadata, "replay_of")
-    kurral_id = member(original, "kurral_id")
-    return as_string(kurral_id)
+    return as_string(member(run.metadata, "replay_of", "kurral_id"))

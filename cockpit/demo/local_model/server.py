@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from cockpit.demo.local_model import wire
 from cockpit.demo.local_model.model import DESCRIPTION, MODELS
+from traces.core.json_access import text_or_json
 
 # Pause between two words of a stream, so that people can watch it.
 _PACE_S: Final = 0.012
@@ -99,7 +100,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self._head(200, "text/event-stream", "transfer-encoding", "chunked")
         for event, data in events:
-            text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+            text = text_or_json(data)
             self._chunk((f"event: {event}\n" if event else "") + f"data: {text}\n\n")
             time.sleep(_PACE_S)
         self._chunk("")

@@ -8,7 +8,7 @@ from replay.core.calls import Answer, Call
 from replay.execution.calls.attempts import AttemptJournal, Watch
 from replay.live import providers, retrieval, timeouts
 from replay.models import Attempt
-from traces.core.json_access import as_object
+from traces.core.json_access import as_object, is_integer
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Label, Reason
 
@@ -36,7 +36,7 @@ def answer(journal: AttemptJournal, retriever: retrieval.Retriever, call: Call) 
 def build_search(retriever: retrieval.Retriever, input: JSONObject, replay: str) -> retrieval.Search:
     """Build the search for a retrieval step's input."""
     top_k, filters, profile = input.get("top_k"), input.get("filters"), input.get("embedding_profile")
-    has_top_k = isinstance(top_k, int) and not isinstance(top_k, bool) and top_k >= 0
+    has_top_k = is_integer(top_k) and top_k >= 0
     return retrieval.Search(
         query=str(input.get("query", "")),
         # An integer.

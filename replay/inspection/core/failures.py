@@ -8,6 +8,7 @@ import orjson
 
 from replay.inspection.core.places import CALLS, CONTAINERS, FAILED, Place, PlaceKind, StepContent, quote
 from traces.core.canonical import escape_pointer
+from traces.core.json_access import is_integer
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepStatus
 
@@ -95,7 +96,7 @@ def _is_error(name: str, item: JSONValue) -> bool:
         return isinstance(item, str) and item.lower() in _BAD
     if name in _CODES:
         is_http = "status" in name
-        return isinstance(item, int) and not isinstance(item, bool) and (item >= 400 if is_http else item != 0)
+        return is_integer(item) and (item >= 400 if is_http else item != 0)
     return False
 
 

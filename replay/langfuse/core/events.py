@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from traces.core.json_access import as_list, as_object, has_list
+from traces.core.json_access import as_list, as_object, has_list, text_or_json
 from traces.core.json_output import as_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.step_header import StepHeader, step_view
@@ -205,7 +205,7 @@ def _openai(value: JSONValue) -> JSONValue:
 
 def _call(call: JSONObject) -> JSONValue:
     arguments = call.get("arguments")
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    text = text_or_json(arguments)
     rest = {name: value for name, value in call.items() if name not in {"id", "name", "arguments"}}
     return {**rest, "id": call.get("id"), "type": "function", "function": {"name": call.get("name"), "arguments": text}}
 

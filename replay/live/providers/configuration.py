@@ -11,6 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from replay.live.operator_urls import spelling_problem
 from replay.live.providers.types import Protocol, Provider
+from traces.core.json_access import is_number
 
 _KEYS: Final = frozenset({"protocol", "base_url", "api_key_env", "models", "description", "timeout_s"})
 _PROTOCOLS: Final = ("openai", "anthropic")
@@ -132,6 +133,6 @@ def _models(value: object, location: str) -> tuple[str, ...]:
 
 
 def _timeout(value: object, location: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+    if not is_number(value) or value <= 0:
         raise ImproperlyConfigured(f"{location}.timeout_s must be a number of seconds above 0.")
     return float(value)

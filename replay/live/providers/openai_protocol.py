@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from replay.live.providers.failures import garbage, incomplete
 from replay.live.providers.types import ModelCall, OnText, Provider, StreamResult, Usage
-from traces.core.json_access import as_object, as_objects, member
+from traces.core.json_access import as_object, as_objects, member, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 
 _PARAMETERS: Final = frozenset(
@@ -186,7 +186,7 @@ def _message(message: JSONObject) -> dict[str, Any]:
 def _call_body(call: JSONObject) -> dict[str, Any]:
     recorded_arguments = call.get("arguments")
     arguments = {} if recorded_arguments is None else recorded_arguments
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    text = text_or_json(arguments)
     return {"id": call.get("id", ""), "type": "function", "function": {"name": call.get("name", ""), "arguments": text}}
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, Literal, cast
 
+from traces.core.json_access import is_number
 from traces.core.json_types import JSONObject, JSONValue
 
 Operator = Literal["$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin"]
@@ -65,6 +66,6 @@ def _validated_condition(field: str, operator: Operator, value: JSONValue) -> Co
     if takes_list != isinstance(value, list) or any(isinstance(item, list | dict) or item is None for item in items):
         expected_value = "a list of strings, numbers or booleans" if takes_list else "a string, a number or a boolean"
         raise UnknownFilter(f"{operator!r} of {field!r} takes {expected_value}")
-    if operator in _RANGE_OPERATORS and (isinstance(value, bool) or not isinstance(value, int | float)):
+    if operator in _RANGE_OPERATORS and not is_number(value):
         raise UnknownFilter(f"{operator!r} of {field!r} takes a number")
     return Condition(field=field, operator=operator, value=value)

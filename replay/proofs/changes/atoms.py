@@ -221,8 +221,7 @@ def repeat_edits(entries: Sequence[JSONObject], previous_steps: Mapping[int, int
 
 
 def _step(entry: JSONObject) -> JSONValue:
-    match = entry.get("match")
-    return member(match, "step")
+    return member(entry, "match", "step")
 
 
 def _earlier_edits(
@@ -231,8 +230,7 @@ def _earlier_edits(
     earlier: list[JSONValue] = []
     previous = previous_steps.get(step) if isinstance(step, int) else None
     while previous is not None:
-        step_edits = edits.get(previous)
-        earlier = [*as_list(step_edits), *earlier]
+        earlier = [*as_list(edits.get(previous)), *earlier]
         previous = previous_steps.get(previous)
     return earlier
 
@@ -270,7 +268,7 @@ def _single_fields(match: JSONObject, category: str, value: JSONObject) -> Itera
     if identity:
         yield Slot(match=match, category=category, field="model"), identity
     parameters = value.get("parameters") if category == "model" else None
-    for name, item in (*value.items(), *(parameters.items() if isinstance(parameters, dict) else ())):
+    for name, item in (*value.items(), *as_object(parameters).items()):
         if name == "unset" and category == "model" and isinstance(item, list):
             yield from ((Slot(match=match, category=category, field=str(field_name)), None) for field_name in item)
         elif name not in identity and item is not parameters:

@@ -11,7 +11,7 @@ from replay.proofs.changes.atoms import Change, Slot
 from replay.proofs.changes.overrides import RunPair, atom_of, number, override_change, set_to, untestable
 from replay.proofs.core import wording
 from traces.core.canonical import digest
-from traces.core.json_access import as_list, as_object
+from traces.core.json_access import as_list, as_object, has_string
 from traces.core.json_types import JSONObject, JSONValue
 from traces.payloads.messages import Message
 
@@ -157,7 +157,7 @@ def _edit(own: JSONObject | None, target: JSONObject | None, index: int) -> JSON
 
 
 def _is_plain(message: JSONObject) -> bool:
-    return message.keys() <= _PLAIN and isinstance(message.get("role"), str)
+    return message.keys() <= _PLAIN and has_string(message, "role")
 
 
 def _group_calls(

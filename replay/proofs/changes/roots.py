@@ -18,7 +18,7 @@ from replay.proofs.changes.message_edits import context_window, message_list, sy
 from replay.proofs.changes.overrides import Load, RunPair, number, override_change, set_to, untestable
 from replay.proofs.changes.unpaired_steps import lone_steps
 from replay.proofs.core import wording
-from traces.core.json_access import as_list, as_object, member
+from traces.core.json_access import as_object, as_objects, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 
@@ -265,8 +265,7 @@ def _field(change: Change) -> str:
 
 
 def _names(tools: object) -> set[str]:
-    items = as_list(tools)
-    return {str(tool["name"]) for tool in items if isinstance(tool, dict) and tool.get("name")}
+    return {str(tool["name"]) for tool in as_objects(tools) if tool.get("name")}
 
 
 def _mentions(text: str, name: str) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, is_integer
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement
 from traces.core.vocabulary import JudgementKind
@@ -48,4 +48,4 @@ def _annotation(number: int, category: str, reason: str) -> RecordedJudgement:
 
 
 def _number(value: JSONValue) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if is_integer(value) else None

@@ -121,6 +121,11 @@ def result_text(value: JSONValue) -> str:
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
+def content_blocks(content: JSONValue) -> list[JSONValue]:
+    """Return content as a list of blocks: a text as one block, empty content as none."""
+    return content if isinstance(content, list) else [{"type": "text", "text": content}] if content else []
+
+
 def is_message(value: JSONValue) -> bool:
     """Return whether `value` looks like one message of a conversation."""
     message = as_object(value)

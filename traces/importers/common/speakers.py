@@ -272,9 +272,7 @@ def _as_received(dialogue: _Dialogue, utterance: Utterance, listener: str) -> li
 
 def _as_received_result(utterance: Utterance, result: Result, *, is_caller: bool) -> JSONObject:
     """Return a tool message for the caller, and a user message for the other agents."""
-    content = (
-        result.content if result.content is None or isinstance(result.content, str) else result_text(result.content)
-    )
+    content = result.content if result.content is None else result_text(result.content)
     if not is_caller:
         return {"role": "user", "content": content, **({"name": utterance.speaker} if utterance.speaker else {})}
     return {"role": "tool", "content": content, **({"tool_call_id": result.call_id} if result.call_id else {})}

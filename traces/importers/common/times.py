@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from traces.core.json_access import is_number
 from traces.core.json_types import JSONValue
 from traces.importers.files.errors import BadFile
 
@@ -46,7 +47,7 @@ def parse_span(start: JSONValue, end: JSONValue, location: str) -> Span:
 
 def add_milliseconds(start: datetime | None, milliseconds: JSONValue) -> datetime | None:
     """Add milliseconds to `start`; return None if either is unknown or the result is out of range."""
-    if start is None or isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float):
+    if start is None or not is_number(milliseconds):
         return None
     if not 0 <= milliseconds < 10**12:
         return None

@@ -202,7 +202,7 @@ def _content(content: JSONObject) -> list[JSONValue]:
     if "parts" in content:
         return [block for part in as_list(content["parts"]) for block in _block(part)]
     value = first_member(content, "text", "result", "content", "summary")
-    return [{"type": "text", "text": value if isinstance(value, str) else result_text(value)}] if value else []
+    return [{"type": "text", "text": result_text(value)}] if value else []
 
 
 def _block(part: JSONValue) -> list[JSONValue]:

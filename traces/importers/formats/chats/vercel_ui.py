@@ -200,7 +200,7 @@ def _result(tool: JSONObject) -> JSONObject | None:
     match tool.get("state"):
         case "result" | "output-available":
             output = tool.get("output")
-            return {**answer, "content": output if isinstance(output, str) else result_text(output)}
+            return {**answer, "content": result_text(output)}
         case "output-error":
             problem = as_text(tool.get("errorText")) or "error"
             return {**answer, "content": problem, "error": problem}

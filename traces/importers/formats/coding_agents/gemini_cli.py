@@ -180,7 +180,7 @@ def _result(call: JSONObject) -> JSONObject:
     return {
         "role": "tool",
         "tool_call_id": call.get("id"),
-        "content": content if content is None or isinstance(content, str) else result_text(content),
+        "content": content if content is None else result_text(content),
         "ts": call.get("timestamp"),
         **({"error": problem} if status == "error" or response.get("error") else {}),
         **({"denied": True} if status in _DENIAL_STATES else {}),

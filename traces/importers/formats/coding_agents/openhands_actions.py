@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member, has_string
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_string, is_number
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepStatus
-from traces.importers.common.messages import normalize_tools
+from traces.importers.common.messages import content_blocks, normalize_tools
 from traces.importers.common.model_calls import parse_cost
 from traces.importers.common.times import parse_time
 from traces.importers.common.transcript_messages import TextAction, TranscriptMessage
@@ -121,7 +121,7 @@ def _message(response: JSONObject, metadata: JSONObject, event: JSONObject) -> J
         thought = as_text(message.get("reasoning_content"))
         thoughts: list[JSONValue] = [{"type": "thinking", "thinking": thought}] if thought else []
         content = message.get("content")
-        text_blocks = content if isinstance(content, list) else [{"type": "text", "text": content}] if content else []
+        text_blocks = content_blocks(content)
         return {"content": [*thoughts, *text_blocks], "tool_calls": message["tool_calls"]}
     args = {key: item for key, item in as_object(event.get("args")).items() if key != "thought"}
     call: JSONObject = {"id": metadata.get("tool_call_id"), "name": metadata.get("function_name"), "arguments": args}
@@ -141,7 +141,7 @@ def _usage(reading: _Reading, event: JSONObject, response: JSONObject) -> JSONOb
     if usage:
         usage_fields["usage"] = usage
     total = metrics.get("accumulated_cost")
-    if isinstance(total, int | float) and not isinstance(total, bool) and total > reading.total_cost:
+    if is_number(total) and total > reading.total_cost:
         if parse_cost(round(total - reading.total_cost, 8)):
             usage_fields["cost"] = round(total - reading.total_cost, 8)
             reading.session.has_costs = True

@@ -5,6 +5,7 @@ from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, first_member, has_string
 from traces.core.json_types import JSONObject, JSONValue
+from traces.importers.common.messages import content_blocks
 from traces.importers.common.model_calls import normalize_usage
 from traces.importers.common.speakers import Result, Utterance, Voice, classify_speaker
 from traces.importers.common.times import parse_time
@@ -118,5 +119,5 @@ def _content_blocks(content: JSONValue) -> JSONValue:
 def _join_thoughts(thoughts: list[JSONValue], content: JSONValue) -> JSONValue:
     if not thoughts:
         return content if not isinstance(content, dict) else [{"type": "json", "json": content}]
-    blocks = content if isinstance(content, list) else [{"type": "text", "text": content}] if content else []
+    blocks = content_blocks(content)
     return [*thoughts, *blocks]

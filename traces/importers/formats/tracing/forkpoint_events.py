@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, is_integer
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
@@ -156,7 +156,7 @@ def _event(record: JSONObject, location: str) -> _Event:
     number, kind = record.get("sequence_no"), as_text(record.get("event_type"))
     if kind not in _TYPES and kind not in _GROUPS and kind not in _RUN_EVENTS:
         raise BadFile(f"{kind[:60]!r} is not an event type", f"{location}/event_type")
-    if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+    if not is_integer(number) or number < 0:
         raise BadFile("expected a sequence number of 0 or more", f"{location}/sequence_no")
     if not as_text(record.get("run_id")):
         raise BadFile("the event has no run id", f"{location}/run_id")
@@ -387,4 +387,4 @@ def _is_null_result(kind: StepType, step_events: _StepEvents) -> bool:
 
 
 def _retries(value: JSONValue) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**15 else 0
+    return value if is_integer(value) and 0 <= value < 2**15 else 0
