@@ -20,7 +20,7 @@ from diffing.sequences.text_diff import (
     shorten,
     word_diff,
 )
-from traces.core.json_access import as_list, as_object
+from traces.core.json_access import as_list, as_object, member
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepStatus, StepType
 
@@ -291,7 +291,7 @@ def _same_tool_note(base: JSONValue, candidate: JSONValue) -> str:
     parts = [change.path.split("/") for change in changes]
     if not changes or any(len(path) != 4 or path[1:3] != ["0", "arguments"] for path in parts):
         return ""
-    name = as_object(base[0]).get("name") if isinstance(base, list) else ""
+    name = member(base[0], "name") if isinstance(base, list) else ""
     return f"requests {name} with {', '.join(map(_argument_note, changes))}"
 
 

@@ -24,8 +24,7 @@ def continues_tool_calls(graph: Graph, model: Node, messages: Sequence[JSONValue
     place = _last_shared_index(graph, model)
     if place is None or place >= len(messages):
         return False
-    answer = messages[place]
-    has_calls = isinstance(answer, dict) and bool(answer.get("tool_calls"))
+    has_calls = bool(member(messages[place], "tool_calls"))
     return has_calls or any(_role(message) == "tool" for message in messages[place + 1 :])
 
 

@@ -7,7 +7,7 @@ from replay.core.vocabulary import OPEN_STATUSES
 from replay.hooks import session_hooks as sessions
 from replay.hooks import telemetry
 from replay.models import ReplaySession
-from traces.core.json_access import as_object
+from traces.core.json_access import as_object, as_objects
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import HookEvent, StepType
 from traces.models import Step
@@ -77,7 +77,7 @@ def _result(session: ReplaySession) -> str:
 
 def _text(value: JSONValue) -> str:
     if isinstance(value, list):
-        return "".join(str(block.get("text", "")) for block in value if isinstance(block, dict))
+        return "".join(str(block.get("text", "")) for block in as_objects(value))
     return "" if value is None else value if isinstance(value, str) else str(value)
 
 

@@ -20,8 +20,7 @@ from traces.core.vocabulary import StepType
 
 def text_of(type: StepType, output: JSONValue) -> str:
     """Text of an output that is searched for values."""
-    message = output.get("message") if isinstance(output, dict) and type is StepType.MODEL else None
-    content = member(message, "content")
+    content = member(output, "message", "content") if type is StepType.MODEL else None
     if isinstance(content, str):
         return content
     return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False, sort_keys=True)

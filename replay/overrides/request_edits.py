@@ -48,8 +48,8 @@ def with_system(messages: list[JSONValue], text: str) -> list[JSONValue]:
     if not text:
         return [message for message in messages if not _is_system(message) or _is_empty(message)]
     for at, message in enumerate(messages):
-        if isinstance(message, dict) and _is_system(message):
-            return [*messages[:at], {**message, "content": text}, *messages[at + 1 :]]
+        if _is_system(message):
+            return [*messages[:at], {**as_object(message), "content": text}, *messages[at + 1 :]]
     return [{"role": "system", "content": text}, *messages]
 
 

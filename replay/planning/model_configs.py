@@ -56,7 +56,7 @@ def _read_parameters(refs: Collection[str], environment: PlanEnvironment) -> Non
     )
     for ref in unknown:
         input = values.get(ref)
-        settings = {name: item for name, item in input.items() if name != "messages"} if isinstance(input, dict) else {}
+        settings = {name: item for name, item in as_object(input).items() if name != "messages"}
         parameters[ref] = orjson.dumps(settings, option=orjson.OPT_SORT_KEYS)
 
 

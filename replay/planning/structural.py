@@ -3,7 +3,7 @@
 from typing import Final
 
 from replay.core.errors import InvalidReplay
-from traces.core.json_access import as_list, member
+from traces.core.json_access import as_list, as_object, member
 from traces.core.json_types import JSONValue
 
 # Keys with which a profile would request another structure.
@@ -14,8 +14,7 @@ _STRUCTURAL: Final = frozenset(
 
 def refuse_structural(profile: JSONValue, path: str) -> None:
     """Raise `InvalidReplay` for the first profile entry that requests one; `path` is the profile's JSON pointer."""
-    entries = member(profile, "overrides")
-    for index, entry in enumerate(as_list(entries)):
-        if isinstance(entry, dict) and (words := sorted(_STRUCTURAL & entry.keys())):
+    for index, entry in enumerate(as_list(member(profile, "overrides"))):
+        if words := sorted(_STRUCTURAL & as_object(entry).keys()):
             detail = f"`{words[0]}` would add, remove or reorder steps, which a fork cannot do"
             raise InvalidReplay(detail, code="structural_change", where=f"{path}/overrides/{index}/{words[0]}")

@@ -15,8 +15,7 @@ from traces.http.bodies import parse_body
 
 def parse_profile(body: JSONValue) -> SaveProfile:
     """Parse a profile to save; raises `InvalidReplay` for impossible changes, and validation errors."""
-    profile = member(body, "profile")
-    refuse_structural(profile, "/profile")
+    refuse_structural(member(body, "profile"), "/profile")
     return parse_body(SaveProfile, body)
 
 

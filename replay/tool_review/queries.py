@@ -13,7 +13,7 @@ from django.db.models.functions import Cast
 from replay.models import ToolDecision
 from replay.resolution.side_effects import suggest
 from replay.tool_review.schemas import ToolDecisionView, ToolList, ToolSuggestion, ToolView
-from traces.core.json_access import as_list, as_object
+from traces.core.json_access import as_list, as_object, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 from traces.models import Run, Step
@@ -120,7 +120,7 @@ def _offers(usage_by_tool: dict[str, _ToolUsage]) -> dict[str, _Offer]:
     newest = _first_offers(Run.objects.order_by("-id").values_list("id", flat=True)[:_NEWEST_RUNS])
     refs = [*_offers_before_calls(usage_by_tool), *newest]
     values = artifacts.load(dict.fromkeys(ref for ref in refs if ref))
-    lists = [value["tools"] for value in values.values() if isinstance(value, dict) and value.get("tools")]
+    lists: list[JSONValue] = [tools for value in values.values() if (tools := member(value, "tools"))]
     offers: dict[str, _Offer] = {}
     for tool in _complete_entries(lists):
         name, offer = _offer(tool)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from traces.core.json_access import as_string
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import JudgementKind, JudgementSource, Label, Outcome, RunStatus, StepStatus
 
@@ -195,7 +196,7 @@ def _decision(output: JSONValue) -> bool | None:
         decision = next((output[name] for name in _DECISION_FIELDS if output.get(name) is not None), None)
     if isinstance(decision, bool):
         return decision
-    word = decision.strip().lower() if isinstance(decision, str) else ""
+    word = as_string(decision).strip().lower()
     return True if word in _PASSED_WORDS else False if word in _FAILED_WORDS else None
 
 

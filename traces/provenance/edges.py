@@ -57,7 +57,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from traces.core.canonical import escape_pointer
-from traces.core.json_access import as_object, member
+from traces.core.json_access import as_object, as_string, member
 from traces.core.vocabulary import EdgeKind, StepType
 from traces.payloads.splitter import Splitter
 from traces.provenance.edge_facts import EdgeFact, cut_evidence
@@ -179,9 +179,9 @@ def _argument_edges(step: StepFacts, state: ProvenanceState) -> Iterator[EdgeFac
 def _output_edges(step: StepFacts, state: ProvenanceState) -> Iterator[EdgeFact]:
     """Edges into a run's output. A short text counts too if it is the whole text of the last model answer."""
     edges = list(value_edges(step.no, step.output, step.output_ref, state))
-    text = member(step.output, "text")
+    text = as_string(member(step.output, "text"))
     request = state.latest_request
-    path = request.answer_texts.get(text.strip()) if request is not None and isinstance(text, str) else None
+    path = request.answer_texts.get(text.strip()) if request is not None else None
     is_covered = any(edge.kind is not EdgeKind.VALUE and edge.consumer_path in ("", _OUTPUT_TEXT) for edge in edges)
     if request is None or path is None or is_covered:
         yield from edges

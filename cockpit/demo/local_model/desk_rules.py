@@ -169,8 +169,8 @@ def _hand_over(request: Request, answer: Answer, order_id: str, reason: str) -> 
 
 def _ticket(request: Request, answer: Answer, order_id: str, reason: str) -> Decision:
     ticket = request.result("create_ticket", order_id=order_id)
-    if isinstance(ticket, dict) and ticket.get("ticket_id"):
-        return Decision(text=f"A supervisor looks into it under ticket {ticket['ticket_id']}.")
+    if ticket_id := member(ticket, "ticket_id"):
+        return Decision(text=f"A supervisor looks into it under ticket {ticket_id}.")
     call = answer.call("create_ticket", order_id=order_id, subject=reason) if ticket is None else None
     return call or Decision(text="Please write to our supervisors.")
 
@@ -216,8 +216,7 @@ def _days_since(day: object, today: date | None) -> int | None:
 
 
 def _items(order: dict[str, Any]) -> list[dict[str, Any]]:
-    items = order.get("items")
-    return as_objects(items)
+    return as_objects(order.get("items"))
 
 
 def _number(value: object) -> float:

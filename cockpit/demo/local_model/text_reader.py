@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any, Final
 
 from cockpit.demo.policy_texts import POLICIES
-from traces.core.json_access import as_object, as_string
+from traces.core.json_access import as_object, as_objects, as_string
 
 ORDER: Final = re.compile(r"\b[A-Z]{1,3}-\d{3,6}\b")
 _AMOUNT: Final = re.compile(
@@ -169,7 +169,7 @@ def _is_cut(sentence: str) -> bool:
 def text_of(content: Any) -> str:
     """Return the text of a message's content, with its blocks joined."""
     if isinstance(content, list):
-        return "\n".join(str(block.get("text", "")) for block in content if isinstance(block, dict))
+        return "\n".join(str(block.get("text", "")) for block in as_objects(content))
     return as_string(content)
 
 

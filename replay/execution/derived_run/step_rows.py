@@ -12,6 +12,7 @@ from replay.models import ReplaySession
 from replay.resolution.lost_recordings import detail as lost_detail
 from replay.resolution.placeholders import PLACEHOLDER, placeholder
 from replay.store.payload_writer import PayloadWriter
+from traces.core.json_access import member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.step_header import header_of
 from traces.core.vocabulary import Label, Reason, StepStatus
@@ -144,4 +145,4 @@ def _detail(answer: Answer) -> JSONObject:
 
 
 def _is_placeholder(output: JSONValue) -> bool:
-    return isinstance(output, dict) and output.get("finish_reason") == PLACEHOLDER
+    return member(output, "finish_reason") == PLACEHOLDER

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from traces.core.json_access import as_list, as_object, has_list, text_or_json
+from traces.core.json_access import as_list, as_object, has_list, has_object, text_or_json
 from traces.core.json_output import as_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.step_header import StepHeader, step_view
@@ -140,15 +140,14 @@ def step_event(step: StepFacts, run: RunFacts) -> Event:
 
 def _generation(step: StepFacts) -> JSONObject:
     input = as_object(step.input)
-    parameters = input.get("parameters")
     request: JSONValue = {name: value for name, value in input.items() if name != "parameters"} or step.input
     output = as_object(step.output)
     return {
         "model": step.model,
         "input": _openai(request),
         "output": _openai(output.get("message", step.output)),
-        "modelParameters": {name: _parameter(value) for name, value in parameters.items()}
-        if isinstance(parameters, dict)
+        "modelParameters": {name: _parameter(value) for name, value in as_object(input["parameters"]).items()}
+        if has_object(input, "parameters")
         else None,
         "usageDetails": _usage(step),
         "costDetails": None if step.cost_usd is None else {"total": step.cost_usd},
@@ -171,7 +170,7 @@ def _usage(step: StepFacts) -> JSONObject | None:
 
 
 def _metadata(step: StepFacts) -> JSONObject:
-    output = step.output if isinstance(step.output, dict) and step.type is StepType.MODEL else {}
+    output = as_object(step.output) if step.type is StepType.MODEL else {}
     details: JSONObject = {
         "step_type": str(step.type),
         "sequence_no": step.no,

@@ -11,6 +11,7 @@ from replay.live.providers.openai_protocol import parse_arguments, tool_text
 from replay.live.providers.types import ModelCall, OnText, Provider, StreamResult, Usage
 from traces.core.json_access import as_objects, member
 from traces.core.json_types import JSONObject, JSONValue
+from traces.payloads.messages import ModelRequest
 
 # The protocol requires a limit; recordings of other protocols often have none.
 _MAX_TOKENS: Final = 4096
@@ -98,10 +99,7 @@ def request(call: ModelCall) -> tuple[dict[str, Any], tuple[str, ...]]:
 
 
 def _parameters(call: ModelCall) -> JSONObject:
-    parameters = call.input.get("parameters")
-    return (
-        {key: value for key, value in parameters.items() if value is not None} if isinstance(parameters, dict) else {}
-    )
+    return {key: value for key, value in ModelRequest(call.input).parameters.items() if value is not None}
 
 
 class Assembly:

@@ -15,6 +15,7 @@ from replay.live import timeouts
 from replay.live.tools import connection_pool
 from replay.live.tools.configuration import callables
 from replay.live.tools.types import Tool, ToolCall, ToolFailure, ToolResult
+from traces.core.json_access import as_object
 from traces.core.vocabulary import StepStatus
 
 _CHILD: Final = Path(__file__).with_name("child_process.py")
@@ -25,7 +26,7 @@ def run(tool: Tool, name: str, call: ToolCall) -> ToolResult:
     """Call the tool with keyword arguments; an exception of the tool is an answer for the agent."""
     process = connection_pool.take(call.replay, f"python {name}", lambda: Process(tool, callables()[name], call.replay))
     try:
-        answer = process.ask(dict(call.arguments) if isinstance(call.arguments, dict) else {}, call.is_cancelled)
+        answer = process.ask(dict(as_object(call.arguments)), call.is_cancelled)
     except BaseException:
         process.kill()
         raise

@@ -9,7 +9,7 @@ from replay.overrides.profile import ModelOverride, Override, OverrideProfile
 from replay.proofs.changes.hunks import Division, divide
 from replay.proofs.core.types import Atom, Atoms
 from traces.core.canonical import digest
-from traces.core.json_access import as_list, as_object, member
+from traces.core.json_access import as_list, as_object, has_list, member
 from traces.core.json_types import JSONObject, JSONValue
 
 _FIELDWISE: Final = ("prompt", "model", "retrieval")
@@ -214,9 +214,9 @@ def repeat_edits(entries: Sequence[JSONObject], previous_steps: Mapping[int, int
     }
     complete_entries: list[JSONObject] = []
     for entry in entries:
-        own = entry.get("messages")
-        earlier = _earlier_edits(_step(entry), previous_steps, edits) if isinstance(own, list) else []
-        complete_entries.append({**entry, "messages": [*earlier, *own]} if earlier and isinstance(own, list) else entry)
+        earlier = _earlier_edits(_step(entry), previous_steps, edits) if has_list(entry, "messages") else []
+        own = as_list(entry.get("messages"))
+        complete_entries.append({**entry, "messages": [*earlier, *own]} if earlier else entry)
     return complete_entries
 
 
@@ -282,7 +282,7 @@ def _contents(base: JSONValue, candidate: JSONValue) -> tuple[JSONValue, JSONVal
 
 def _content_of(value: JSONValue) -> JSONValue:
     name = _content_name(value)
-    return value[name] if name and isinstance(value, dict) else value
+    return as_object(value)[name] if name else value
 
 
 def _content_name(value: JSONValue) -> str:
@@ -294,7 +294,7 @@ def _content_name(value: JSONValue) -> str:
 
 def _with_content(value: JSONValue, content: JSONValue) -> JSONValue:
     name = _content_name(value)
-    return {**value, name: content} if name and isinstance(value, dict) else content
+    return {**as_object(value), name: content} if name else content
 
 
 def _content_of_part(value: JSONValue) -> JSONValue:

@@ -20,6 +20,7 @@ from replay.proofs.core.types import Atom
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import EdgeKind, StepType
+from traces.payloads.messages import ModelRequest
 
 _SIDES: Final = ("base", "candidate")
 Load = Callable[[Collection[str]], Mapping[str, JSONValue]]
@@ -89,8 +90,8 @@ class RunPair:
         if number is None:
             return None
         pair = self.pairs[self.examination.comparison.places[side][number]]
-        messages = as_object(self.inputs(pair)[side]).get("messages")
-        return messages[index] if isinstance(messages, list) and 0 <= index < len(messages) else None
+        messages = ModelRequest(self.inputs(pair)[side]).messages
+        return messages[index] if 0 <= index < len(messages) else None
 
     def beginnings(self, places: Sequence[int]) -> list[int]:
         """The model steps among these that continue none of the others: an edit stays in the history."""

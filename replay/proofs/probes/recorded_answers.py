@@ -17,6 +17,7 @@ from replay.proofs.counterfactual.model_substitutes import ServedModel, substitu
 from replay.proofs.counterfactual.outcomes import Result, SignedCall
 from replay.proofs.counterfactual.replay_monitor import FAILED
 from traces.call_index import ignore_lists
+from traces.core.json_access import member
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import Label, Reason, StepStatus, StepType
 from traces.models import IgnoreList, Step
@@ -151,7 +152,7 @@ def _is_real(type: str, output_ref: str, status: str, label: str, reason: str, d
     if not output_ref and status == StepStatus.OK:
         return False
     is_override = reason == Reason.OPERATOR_OVERRIDE
-    by_operator = is_override and isinstance(detail, dict) and bool(detail.get(_OPERATOR_QUESTION))
+    by_operator = is_override and bool(member(detail, _OPERATOR_QUESTION))
     return label != Label.SIMULATED or reason in LIVE_REASONS or by_operator
 
 
