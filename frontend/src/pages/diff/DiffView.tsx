@@ -1,9 +1,12 @@
 import { useMemo, type ReactElement } from "react";
 import type { DiffReport } from "@/api/schema";
+import { paths } from "@/app/paths";
+import { NewerRevisionNotice } from "@/features/runs/NewerRevisionNotice";
 import { AlignedSteps } from "./steps/AlignedSteps";
 import { AttributionPanel } from "./overview/Attribution";
 import { ProofPanel } from "./proof/ProofPanel";
 import { ReportContext } from "./reportContext";
+import { revisionNotices } from "./revisionNotices";
 import { SectionTabs } from "./sections/SectionTabs";
 import type { DiffSearch } from "./search";
 import { ControlReplay } from "./overview/ControlReplay";
@@ -22,6 +25,15 @@ export function DiffView({ report, hasLinks, search, onSearch }: Props): ReactEl
   const frame = useMemo(() => ({ report, hasLinks }), [report, hasLinks]);
   return (
     <ReportContext value={frame}>
+      {revisionNotices(report).map(({ side, newer }) => (
+        <NewerRevisionNotice
+          key={side}
+          newer={newer}
+          subject={`the ${side} run`}
+          note="This report does not cover it."
+          link={hasLinks ? paths.run(newer.id) : null}
+        />
+      ))}
       <Verdict />
       <div className={classes.two}>
         <AlignedSteps search={search} onSearch={onSearch} />

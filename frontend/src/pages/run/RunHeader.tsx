@@ -15,6 +15,7 @@ import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { originOf } from "@/domain/runs/origin";
 import { RunJudgements } from "./judgements/RunJudgements";
 import { ExportButton, Tokens } from "./RunExtras";
+import { RevisionMenu } from "./RevisionMenu";
 import { RunTools } from "./RunTools";
 import classes from "./RunPage.module.css";
 
@@ -57,6 +58,7 @@ function Facts({ run }: { run: RunDetail }): ReactElement {
           <LabelBar counts={run.labels} height={8} />
         </span>
       )}
+      <RevisionMenu run={run} />
       <span>{pluralize(run.steps, "step")}</span>
       {run.errors > 0 && <b className="failed">{pluralize(run.errors, "error")}</b>}
       {run.duration_ms !== null && <span>{duration(run.duration_ms)}</span>}

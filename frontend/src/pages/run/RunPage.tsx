@@ -11,6 +11,7 @@ import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { ForkPanel } from "./fork/ForkPanel";
 import { useFork } from "./fork/useFork";
 import { useReplayChanges } from "./fork/useReplayChanges";
+import { NewerRevisionBanner } from "./RevisionMenu";
 import { RunSkeleton } from "./RunSkeleton";
 import { Regions, type RegionName } from "./Regions";
 import { PlacesPanel } from "./places/PlacesPanel";
@@ -96,6 +97,7 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
     <div className={classes.page}>
       <title>{`${run.name} · Forkpoint`}</title>
       <Header run={run} />
+      <NewerRevisionBanner run={run} />
       <PlacesPanel run={run} phone={phone} onSelect={select} />
       <Regions
         phone={phone}

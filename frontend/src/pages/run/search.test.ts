@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseRunSearch } from "./search";
+import { parseRunSearch, searchInRevision } from "./search";
 
 test("parses step, fork and view", () => {
   expect(parseRunSearch({ step: "5", fork: 3, view: "graph", other: 1 })).toEqual({ step: 5, fork: 3, view: "graph" });
@@ -12,4 +12,9 @@ test("requires a fork for a source replay", () => {
 
 test("drops invalid step numbers", () => {
   expect(parseRunSearch({ step: "first", fork: 0, view: "map" })).toEqual({});
+});
+
+test("keeps the selected step in a revision that has it", () => {
+  expect(searchInRevision({ step: 5, fork: 5, view: "graph" }, 5)).toEqual({ step: 5, view: "graph" });
+  expect(searchInRevision({ step: 6, from_session: "s1" }, 5)).toEqual({});
 });

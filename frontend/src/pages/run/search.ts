@@ -15,6 +15,11 @@ function sequenceNo(value: unknown): number | null {
   return Number.isInteger(number) && number > 0 ? number : null;
 }
 
+/** The view and the selected step, if a revision with this number of steps has it. An open fork belongs to its run. */
+export function searchInRevision({ step, view }: RunSearch, steps: number): RunSearch {
+  return { ...(step !== undefined && step <= steps && { step }), ...(view && { view }) };
+}
+
 export function parseRunSearch(raw: Record<string, unknown>): RunSearch {
   const step = sequenceNo(raw["step"]);
   const fork = sequenceNo(raw["fork"]);

@@ -1,14 +1,17 @@
 import { Button, Skeleton } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { IconArrowsDiff, IconBinaryTree2, IconGitFork, IconListDetails, IconPlayerStop } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import { cancelSession } from "@/api/replays/replays";
+import { runQuery } from "@/api/runs/runs";
 import type { SessionView } from "@/api/schema";
 import { ErrorPage } from "@/app/ErrorPage";
 import { paths } from "@/app/paths";
+import { newerRevision } from "@/domain/runs/revisions";
+import { NewerRevisionNotice } from "@/features/runs/NewerRevisionNotice";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { Attempts } from "./calls/Attempts";
 import { Findings } from "./status/Findings";
@@ -69,7 +72,20 @@ function Header({ session }: { session: SessionView }): ReactElement {
         </h1>
       </div>
       <Actions session={session} />
+      <SourceRevision session={session} />
     </header>
+  );
+}
+
+/** A link to a newer revision of the source run. The replay belongs to its own revision. */
+function SourceRevision({ session }: { session: SessionView }): ReactElement | null {
+  const { data: source } = useQuery(runQuery(session.source_run));
+  const newer = source ? newerRevision(source) : null;
+  if (!newer) return null;
+  return (
+    <div className={classes.notice}>
+      <NewerRevisionNotice newer={newer} subject="the source run" link={paths.run(newer.id)} />
+    </div>
   );
 }
 

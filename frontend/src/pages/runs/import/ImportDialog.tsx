@@ -3,7 +3,7 @@ import { IconCircleCheck, IconCircleDashedCheck, IconCircleX } from "@tabler/ico
 import { Link, useNavigate } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { ImportedRun, SkippedFile } from "@/api/schema";
-import { count, pluralize } from "@/ui/format/numbers";
+import { count, pluralize, shortId } from "@/ui/format/numbers";
 import { paths } from "@/app/paths";
 import { importWords } from "./importStream";
 import classes from "./Import.module.css";
@@ -92,14 +92,41 @@ function ImportedRunRow({ run, onOpen }: { run: ImportedRun; onOpen: () => void 
       ) : (
         <IconCircleDashedCheck size={15} className="live" aria-label="already here" />
       )}
-      <Link {...paths.run(run.id)} onClick={onOpen} className="ellipsis">
-        {run.name}
-      </Link>
+      <div>
+        <Link {...paths.run(run.id)} onClick={onOpen} className={`ellipsis ${classes.name}`}>
+          {run.name}
+        </Link>
+        <RelatedRun run={run} onOpen={onOpen} />
+      </div>
       <span className="muted num">
         {run.format} · {pluralize(run.steps, "step")}
         {!run.created && " · already here"}
       </span>
     </li>
+  );
+}
+
+/** The stored run with the same id that a recording continues or contradicts. */
+function RelatedRun({ run, onOpen }: { run: ImportedRun; onOpen: () => void }): ReactElement | null {
+  if (run.supersedes !== null) {
+    return (
+      <p>
+        revision {run.revision} of{" "}
+        <Link {...paths.run(run.supersedes)} onClick={onOpen}>
+          {shortId(run.external_id)}
+        </Link>
+      </p>
+    );
+  }
+  if (run.conflicts_with === null) return null;
+  return (
+    <p>
+      kept beside{" "}
+      <Link {...paths.run(run.conflicts_with)} onClick={onOpen}>
+        the stored run
+      </Link>{" "}
+      with the same id, because their contents differ
+    </p>
   );
 }
 

@@ -62,3 +62,14 @@ test("summarises the outcome", () => {
     "1 run imported, 1 with unavailable parts",
   );
 });
+
+test("counts revisions and conflicts", () => {
+  const revision = { ...run, revision: 2, supersedes: "r0" };
+  const conflict = { ...run, revision: 3, conflicts_with: "r0" };
+  expect(importWords({ runs: [run, revision, conflict], skippedFiles: [] })).toBe(
+    "3 runs imported, 1 as a new revision, 1 conflicting recording",
+  );
+  expect(importWords({ runs: [revision, revision, { ...revision, created: false }], skippedFiles: [] })).toBe(
+    "2 runs imported, 2 as new revisions, 1 already here",
+  );
+});

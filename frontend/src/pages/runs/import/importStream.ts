@@ -1,6 +1,8 @@
 // The response of an import: one JSON document per line, the report last.
 import type { ImportedRun, ImportReport, Problem, SkippedFile } from "@/api/schema";
 
+import { pluralize } from "@/ui/format/numbers";
+
 export interface ImportState {
   phase: "idle" | "sending" | "done" | "failed";
   /** Number of files in the request. */
@@ -37,13 +39,17 @@ export function applyLine(state: ImportState, line: Line): ImportState {
   }
 }
 
-/** "904 runs imported, 12 already here, 1 skipped". */
+/** "904 runs imported, 2 as new revisions, 1 conflicting recording, 12 already here, 1 skipped". */
 export function importWords({ runs, skippedFiles }: Pick<ImportState, "runs" | "skippedFiles">): string {
   const newCount = runs.filter((run) => run.created).length;
   const existing = runs.length - newCount;
+  const revisions = runs.filter((run) => run.created && run.supersedes !== null).length;
+  const conflicts = runs.filter((run) => run.conflicts_with !== null).length;
   const incomplete = runs.filter((run) => run.lost.length > 0).length;
   const parts = [
     `${newCount} ${newCount === 1 ? "run" : "runs"} imported`,
+    revisions > 0 && `${revisions} as ${revisions === 1 ? "a new revision" : "new revisions"}`,
+    conflicts > 0 && pluralize(conflicts, "conflicting recording"),
     existing > 0 && `${existing} already here`,
     incomplete > 0 && `${incomplete} with unavailable parts`,
     skippedFiles.length > 0 && `${skippedFiles.length} skipped`,

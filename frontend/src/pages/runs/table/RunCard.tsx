@@ -6,6 +6,7 @@ import { timeAgo, pluralize, duration, money, tokens } from "@/ui/format/numbers
 import { LabelBar } from "@/features/labels/LabelBar";
 import { hasReplayLabels } from "@/domain/steps/labels";
 import { OutcomeWord, RunOutcome } from "@/features/runs/RunOutcome";
+import { RevisionMark } from "@/features/runs/RevisionMark";
 import { paths } from "@/app/paths";
 import classes from "./RunsTable.module.css";
 
@@ -19,6 +20,7 @@ export function RunCard(props: { run: RunSummary; isSelected: boolean; onToggle:
         <Link {...paths.run(run.id)} className={`${classes.link} ${classes.wide}`}>
           {run.name}
         </Link>
+        <RevisionMark revision={run.revision} />
         <Checkbox
           size="sm"
           checked={props.isSelected}

@@ -9,6 +9,7 @@ import { LabelBar } from "@/features/labels/LabelBar";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { hasReplayLabels } from "@/domain/steps/labels";
 import { RunOutcome } from "@/features/runs/RunOutcome";
+import { RevisionMark } from "@/features/runs/RevisionMark";
 import { paths } from "@/app/paths";
 import { barShare } from "../listing";
 import { originOf } from "@/domain/runs/origin";
@@ -81,6 +82,7 @@ function Name({ run }: { run: RunSummary }): ReactElement {
       <Link {...paths.run(run.id)} className={classes.link}>
         {run.name || shortId(run.external_id)}
       </Link>
+      <RevisionMark revision={run.revision} />
       {run.fork_sequence_no !== null && (
         <span className="chip accent">
           <IconGitFork size={12} aria-hidden /> fork at {run.fork_sequence_no}

@@ -1,0 +1,29 @@
+import { IconHistory } from "@tabler/icons-react";
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import type { NewerRevision } from "@/api/schema";
+import type { paths } from "@/app/paths";
+import { newerRevisionWords } from "@/domain/runs/revisions";
+import classes from "./Revisions.module.css";
+
+interface Props {
+  newer: NewerRevision;
+  /** The run that has a newer revision, such as "this run". */
+  subject: string;
+  note?: string;
+  /** Null if the reader cannot open runs. */
+  link: ReturnType<typeof paths.run> | null;
+}
+
+/** A quiet notice that a newer revision of a run exists. */
+export function NewerRevisionNotice({ newer, subject, note = "", link }: Props): ReactElement {
+  return (
+    <p className={classes.notice}>
+      <IconHistory size={15} aria-hidden />
+      <span>
+        {newerRevisionWords(subject, newer)} {note}
+      </span>
+      {link && <Link {...link}>Open revision {newer.revision}</Link>}
+    </p>
+  );
+}
