@@ -22,6 +22,7 @@ from replay.saved_profiles import queries as library
 from replay.sessions import create, prepare, services
 from replay.sessions.schemas import ReplayRequest
 from traces import enqueue
+from traces.core.gc_pause import without_pauses
 from traces.core.json_types import JSONValue
 from traces.http.bodies import parse_body
 from traces.http.idempotency import Key, find_made, make_once
@@ -103,6 +104,8 @@ def _own_refusals(request: ExperimentRequest) -> list[PlanRefusal]:
     return [*matrix.refusals(request), *invalid]
 
 
+# Between cells, a collection would scan the graph and payloads that they share.
+@without_pauses()
 def plan_cells(request: ExperimentRequest) -> list[_CellReplay]:
     """Plan every cell. Data that they share is read once."""
     source = prepare.Source(request.run, request.fork_step)

@@ -87,6 +87,8 @@ def idle_reexecution(policy: Policy, events: Sequence[Event]) -> Iterator[PlanRe
 
 def not_executed(policy: Policy, events: Sequence[Event]) -> list[Node]:
     """Steps that keep a recorded or cached answer under `order: reexecute`, because nothing can execute them."""
+    if policy.order != "reexecute":
+        return []
     reused_steps = (
         event for event in events if isinstance(event, StepResolved) and event.answer.action in {"reuse", "cache"}
     )

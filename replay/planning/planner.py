@@ -171,7 +171,7 @@ def _assemble(
     actions["inherited"] = inherited_count
     actions["reuse"] += reused_count
     labels = Counter(step.label for step in steps)
-    live = [step for step in steps if step.action == "live"]
+    live, other_calls = [step for step in steps if step.action == "live"], _new_calls(events)
     costs = [step.cost_usd for step in live]
     nodes = [counts.nodes[step.sequence_no] for step in live]
     return Plan(
@@ -184,7 +184,7 @@ def _assemble(
             simulated=labels[Label.SIMULATED] + lost_before,
         ),
         assumed=sum(step.reason == Reason.ASSUMED_UNAFFECTED for step in steps),
-        live_calls=len(live) + sum(event.answer.action == "live" for event in _new_calls(events)),
+        live_calls=len(live) + sum(event.answer.action == "live" for event in other_calls),
         cost_usd=None if None in costs else sum(cost or 0.0 for cost in costs),
         tokens=sum((node.tokens_in or 0) + (node.tokens_out or 0) for node in nodes),
         duration_ms=sum(node.duration_ms or 0.0 for node in nodes),
@@ -193,18 +193,24 @@ def _assemble(
         loop=loop,
         refusals=refusals,
         warnings=[
-            *_warnings(steps, policy, events, costs, count=sum(actions.values()) - actions["unreached"]),
+            *_warnings(steps, policy, events, other_calls, costs, count=sum(actions.values()) - actions["unreached"]),
             *lost_warnings(losses, counts.fork),
         ],
     )
 
 
 def _warnings(
-    steps: list[PlannedStep], policy: Policy, events: Sequence[Event], costs: list[float | None], *, count: int
+    steps: list[PlannedStep],
+    policy: Policy,
+    events: Sequence[Event],
+    other_calls: Sequence[StepResolved],
+    costs: list[float | None],
+    *,
+    count: int,
 ) -> list[str]:
     warnings = []
     simulates = policy.fallback == "simulate"
-    placeholders = [step.sequence_no for step in steps if simulates and step.reason == Reason.POLICY_FALLBACK]
+    placeholders = [step.sequence_no for step in steps if step.reason == Reason.POLICY_FALLBACK] if simulates else []
     failing_calls = (event.call for event in events if isinstance(event, StepResolved) and event.answer.label is None)
     if costs:
         warnings.append("Live answers may request other calls than recorded; later steps are planned as recorded.")
@@ -212,8 +218,8 @@ def _warnings(
         warnings.append("The cost is unknown, because a live model has no known price.")
     if None in costs and policy.budget.max_cost_usd is not None:
         warnings.append("The cost limit cannot be enforced, because some live calls have no known price.")
-    if new := _new_calls(events):
-        warnings.append(new_calls([(event.call.callee, event.answer.reason or "") for event in new]))
+    if other_calls:
+        warnings.append(new_calls([(event.call.callee, event.answer.reason or "") for event in other_calls]))
     if idle := [node.no for node in conflicts.not_executed(policy, events)]:
         warnings.append(sentence(f"{step_list(idle)} cannot be executed again; recorded or cached output is reused."))
     if placeholders:

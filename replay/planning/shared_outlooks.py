@@ -11,6 +11,7 @@ recording contains a result, the requests with it have the same outcome, whateve
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from operator import itemgetter
 from typing import Final, Protocol
 
@@ -46,6 +47,13 @@ class Outlook:
     dependence: Dependence = field(default_factory=Dependence)
     # Brief plan entries, if several plans share them.
     steps: list[PlannedStep] | None = None
+
+    @cached_property
+    def live_steps(self) -> list[tuple[int, Node]]:
+        """Source steps that go live, with the numbers of their calls."""
+        resolutions = (event for event in self.events if isinstance(event, StepResolved))
+        live_calls = (event.call for event in resolutions if event.answer.action == "live")
+        return [(call.no, call.node) for call in live_calls if call.node is not None]
 
 
 class Requests(Protocol):
@@ -231,12 +239,13 @@ def _provider_and_model(node: Node, edits: Edits, provider: Provider) -> tuple[s
 def _with_costs(shared_outlook: Outlook, serving_models: Mapping[int, tuple[str, str]], price: Price) -> Outlook:
     """The shared result with this plan's model costs."""
     costs, changed = dict(shared_outlook.costs), dict[int, float | None]()
-    for event in shared_outlook.events:
-        node = event.call.node if isinstance(event, StepResolved) and event.answer.action == "live" else None
-        if isinstance(event, StepResolved) and node is not None and node.no in serving_models:
+    for number, node in shared_outlook.live_steps:
+        if node.no in serving_models:
             cost = price(*serving_models[node.no], node.tokens_in, node.tokens_out)
-            if cost != costs[event.call.no]:
-                costs[event.call.no] = changed[node.no] = cost
+            if cost != costs[number]:
+                costs[number] = changed[node.no] = cost
+    if not changed:
+        return shared_outlook
     steps = [
         step.model_copy(update={"cost_usd": changed[step.sequence_no]}) if step.sequence_no in changed else step
         for step in shared_outlook.steps or ()
