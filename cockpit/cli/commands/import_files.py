@@ -17,7 +17,19 @@ from cockpit.cli import output
 from cockpit.cli.client import Api, connect
 from cockpit.cli.errors import Exit, Failure, failure_from_problem
 
-_FIELDS: Final = ("id", "external_id", "name", "app", "status", "steps", "format", "lost")
+_FIELDS: Final = (
+    "id",
+    "external_id",
+    "name",
+    "app",
+    "status",
+    "steps",
+    "format",
+    "revision",
+    "supersedes",
+    "conflicts_with",
+    "lost",
+)
 Report = dict[str, list[dict[str, Any]]]
 
 
@@ -188,19 +200,44 @@ def _progress(total: int) -> Iterator[_Advance]:
 
 def _show(report: Report) -> None:
     console = output.people()
-    table = output.table("run", "app", "format", ">steps", "name")
+    table = output.table("run", "app", "format", ">steps", "revision", "name")
     for entry in report["runs"][:50]:
         failed = output.glyph("live", entry["status"])
-        table.add_row(entry["id"], entry["app"], entry["format"], str(entry["steps"]), failed + " " + entry["name"])
+        steps, name = str(entry["steps"]), failed + " " + entry["name"]
+        table.add_row(entry["id"], entry["app"], entry["format"], steps, _revision_cell(entry), name)
     if report["runs"]:
         console.print(table)
     if (rest := len(report["runs"]) - 50) > 0:
         console.print(f"… and {rest} more")
     for entry in report["runs"]:
-        if missing := entry["lost"]:
-            parts = "1 artifact" if len(missing) == 1 else f"{len(missing)} artifacts"
-            output.note(f"{entry['id']} lacks {parts} that the exporting server had lost: {', '.join(missing)}")
+        _note_problems(entry)
     for entry in report["skipped"]:
         location = f" at {entry['where']}" if entry.get("where") else ""
         output.note(f"skipped {entry['path']}: {entry['reason']}{location}")
-    console.print(f"{len(report['runs'])} imported, {len(report['skipped'])} skipped")
+    console.print(_summary(report))
+
+
+def _revision_cell(entry: dict[str, Any]) -> str:
+    if entry["conflicts_with"]:
+        return f"{entry['revision']} (conflict)"
+    return str(entry["revision"]) if entry["revision"] > 1 else ""
+
+
+def _note_problems(entry: dict[str, Any]) -> None:
+    if other := entry["conflicts_with"]:
+        output.note(f"{entry['id']} is kept beside {other} with the same id, because their contents differ")
+    if missing := entry["lost"]:
+        parts = "1 artifact" if len(missing) == 1 else f"{len(missing)} artifacts"
+        output.note(f"{entry['id']} lacks {parts} that the exporting server had lost: {', '.join(missing)}")
+
+
+def _summary(report: Report) -> str:
+    """Count the results, for example `3 imported, 1 as a new revision, 0 skipped`."""
+    revisions = sum(entry["supersedes"] is not None for entry in report["runs"])
+    conflicts = sum(entry["conflicts_with"] is not None for entry in report["runs"])
+    parts = [f"{len(report['runs'])} imported"]
+    if revisions:
+        parts.append("1 as a new revision" if revisions == 1 else f"{revisions} as new revisions")
+    if conflicts:
+        parts.append("1 conflicting recording" if conflicts == 1 else f"{conflicts} conflicting recordings")
+    return ", ".join([*parts, f"{len(report['skipped'])} skipped"])

@@ -119,13 +119,27 @@ def _overview(run: dict[str, Any], steps: list[dict[str, Any]]) -> None:
     counts = f"{run['steps']} steps, {run['errors']} failed"
     origin = f"{run['source_run']} from step {run['fork_sequence_no']}" if run["source_run"] else ""
     outcome = output.outcome(run["outcome"]) + Text(f"  {run['outcome_reason']}".rstrip(), style="bright_black")
-    facts: list[tuple[str, Any]] = [("run", run["id"]), ("app", run["app"]), ("status", run["status"])]
+    facts: list[tuple[str, Any]] = [("run", run["id"]), ("revision", _revision(run))]
+    facts += [("app", run["app"]), ("status", run["status"])]
     facts += [("outcome", outcome), ("forked from", origin)]
     facts += [("steps", counts), ("labels", output.labels(run["labels"]))]
     facts += [("cost", output.money(run["cost_usd"])), ("duration", output.duration(run["duration_ms"]))]
     output.facts(console, facts)
     console.print()
     console.print(_steps(steps))
+
+
+def _revision(run: dict[str, Any]) -> str:
+    """Return the place of a run among its revisions, for example `1 of 3 (newest: ID)`; empty if it has only one."""
+    if not run["revisions"]:
+        return ""
+    place = f"{run['revision']} of {run['revisions'][0]['revision']}"
+    supersedes = next((item["supersedes"] for item in run["revisions"] if item["id"] == run["id"]), None)
+    is_conflict = supersedes is None and run["revision"] > 1
+    remarks = ["conflicting recording"] if is_conflict else []
+    if run["latest"]:
+        remarks.append(f"newest: {run['latest']}")
+    return f"{place} ({', '.join(remarks)})" if remarks else place
 
 
 def _steps(steps: list[dict[str, Any]]) -> Any:

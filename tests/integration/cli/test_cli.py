@@ -46,7 +46,9 @@ def test_second_import_returns_same_runs(forkpoint: WarmShell) -> None:
     report = forkpoint("import", RECORDINGS, "--json").json
     assert report["skipped"] == []
     assert len(report["runs"]) == len(list(RECORDINGS.glob("*.jsonl")))
-    assert set(report["runs"][0]) == {"id", "external_id", "name", "app", "status", "steps", "format", "lost"}
+    relation = {"revision", "supersedes", "conflicts_with"}
+    identity = {"id", "external_id", "name", "app", "status", "steps", "format", "lost"}
+    assert set(report["runs"][0]) == identity | relation
     assert {run["id"] for run in report["runs"]} <= {run["id"] for run in forkpoint("runs", "--json").json["runs"]}
 
 
