@@ -200,7 +200,7 @@ class Ladder:
         scale = [self.case.question, *self.case.coarser]
         if base.stray() and self.question.kind in _ANSWERS:
             # The outputs differ each time, so no two answers can be expected to be equal.
-            self._switch_question(scale[-1])
+            self._switch_question(next(filter(self._separates_facts, scale), scale[-1]))
             return False
         if self.noise().status == GateStatus.RULED_OUT or not noise_gate.disagree(base):
             return False
@@ -210,6 +210,11 @@ class Ladder:
             if question is scale[-1] or (differs and noise_gate.is_steady(base) and noise_gate.is_steady(candidate)):
                 return True
         return False
+
+    def _separates_facts(self, question: EvidenceQuestion) -> bool:
+        """Return whether the question compares facts, and the two recorded answers have different ones."""
+        values = [self.case.values.get(side, {}).get(question.kind) for side in ("base", "candidate")]
+        return question.kind == "answer_facts" and values[0] != values[1]
 
     def _switch_question(self, question: EvidenceQuestion) -> None:
         """Reinterpret every probe under a question."""

@@ -42,9 +42,15 @@ def atoms(*names: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def prove_lab(lab: Code, *, is_sampled: bool = False) -> Findings:
+VOUCHER = "The voucher is yours."
+EXPERT = "The expert visits you."
+
+
+def prove_lab(
+    lab: Code, *, is_sampled: bool = False, base_answer: str = VOUCHER, candidate_answer: str = EXPERT
+) -> Findings:
     changes = [Atom(id=name, category="prompt", title=name, rank=(rank,)) for rank, name in enumerate(sorted(lab.all))]
-    sides: Mapping[Side, str] = {"base": "The voucher is yours.", "candidate": "The expert visits you."}
+    sides: Mapping[Side, str] = {"base": base_answer, "candidate": candidate_answer}
     case = Case(
         question=outcomes.question("answer", []),
         atoms=changes,
@@ -101,6 +107,22 @@ def test_reworded_answers_are_the_same_outcome() -> None:
     by_id = {atom.id: atom for atom in proof.atoms}
     assert by_id["b"].sufficient is False
     assert by_id["a"].necessary is True
+
+
+def test_different_amounts_outweigh_wording() -> None:
+    """Repeats that stray show no wording to expect, so amounts decide where the recorded ones differ."""
+    lab = Code(
+        {atoms(): ["B"], atoms("a"): ["A"], atoms("a", "b"): ["A"]},
+        final={atoms("b"): "Of course. It costs 1560. Have a nice day."},
+    )
+    proof = prove_lab(
+        lab,
+        is_sampled=True,
+        base_answer="Sure. It costs 1560.",
+        candidate_answer="Of course. It costs 1550. Have a nice day.",
+    )
+    assert (proof.question.kind, proof.confidence) == ("answer_facts", "low")
+    assert {atom.id: atom.sufficient for atom in proof.atoms}["b"] is False
 
 
 BIKE = [f"{opening} the bike costs 5." for opening in ("sure.", "well.", "thanks.", "see.")]
