@@ -19,7 +19,7 @@ class Foreseen(Enum):
     """A request that a plan need not build: without a recorded answer, or equal to the recorded one."""
 
     NEW = auto()
-    RECORDED = auto()
+    UNCHANGED = auto()
 
 
 @dataclass
@@ -37,7 +37,7 @@ class Foresight:
     def __init__(self, context: ReplayContext, state: ReplayState) -> None:
         self._known_requests = context.known_requests
         self._readers = frozenset(reader for _, reader in context.known_requests.new_results)
-        self._asks_anew = context.policy.reexecutes(StepType.MODEL)
+        self._reexecutes_models = context.policy.reexecutes(StepType.MODEL)
         self._tasks = state.tasks
         self._histories = state.histories
         self.dependence = Dependence()
@@ -49,14 +49,14 @@ class Foresight:
         if not (is_edited or node.no in self._readers) or self._tasks.has(node):
             return None
         links = list(changed)
-        if self._asks_anew:
+        if self._reexecutes_models:
             return Foreseen.NEW if all(map(_is_put_in_whole, links)) else None
         if links:
             return self._with_new_results(node, links)
         if not is_edited:
             return None
         self.dependence.foreseen.append(node)
-        return Foreseen.RECORDED if node.no in known_requests.unchanged else Foreseen.NEW
+        return Foreseen.UNCHANGED if node.no in known_requests.unchanged else Foreseen.NEW
 
     def _with_new_results(self, node: Node, links: Sequence[Link]) -> Foreseen | None:
         new_results = self._known_requests.new_results
@@ -71,7 +71,7 @@ class Foresight:
         is_known = any(change.is_known for _, change in incoming)
         self.dependence.on_outputs |= is_known
         if node.no in self._known_requests.live:
-            self.dependence.on_requests |= is_known or not self._asks_anew
+            self.dependence.on_requests |= is_known or not self._reexecutes_models
 
 
 def _is_put_in_whole(link: Link) -> bool:

@@ -138,7 +138,7 @@ class Replayer:
         parts, edits = self._parts, self.context.profile.edits_of(node)
         foreseen = parts.foresight.request_of(node, parts.calls.changed_links(node))
         if foreseen is not None:
-            yield self._unseen(node, edits, repeats=foreseen is Foreseen.RECORDED)
+            yield self._unseen(node, edits, repeats=foreseen is Foreseen.UNCHANGED)
             return
         unknowable = self._is_unknowable(node)
         if unknowable and edits.output is None:

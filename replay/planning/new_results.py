@@ -38,11 +38,11 @@ def new_results(graph: Graph, profile: AppliedProfile, sources: Sources) -> NewR
             recorded_messages = ModelRequest(sources.payload(reader.input_ref)).messages
             messages = _changed_messages(recorded_messages, links, changes, profile.edits_of(reader))
             digests[no] = [splitter.part_digest(message) for message in messages]
-    stored = sources.stored_messages({digest for own in digests.values() for digest in own})
+    stored_digests = sources.stored_messages({digest for own in digests.values() for digest in own})
     return frozenset(
         (link.producer, no)
         for no, own in digests.items()
-        if any(digest not in stored for digest in own)
+        if any(digest not in stored_digests for digest in own)
         for link in links_by_reader[no]
     )
 
@@ -67,15 +67,15 @@ def _first_readers(graph: Graph, tools: Collection[int]) -> dict[int, list[Link]
     Later requests of a conversation also contain the reader's answer: if the plan does not know it, they need no check.
     """
     links_by_reader: dict[int, list[Link]] = {}
-    reached: set[int] = set()
+    covered_steps: set[int] = set()
     for node in graph.nodes if tools else ():
         if node.type is not StepType.MODEL:
             continue
-        continued = graph.continuations.get(node.no)
-        if continued is not None and continued.producer in reached:
-            reached.add(node.no)
+        previous_request = graph.continuations.get(node.no)
+        if previous_request is not None and previous_request.producer in covered_steps:
+            covered_steps.add(node.no)
         elif links := [link for link in graph.links.get(node.no, ()) if link.producer in tools]:
-            reached.add(node.no)
+            covered_steps.add(node.no)
             links_by_reader[node.no] = links
     return links_by_reader
 
