@@ -272,8 +272,8 @@ def _message_origin(item: MessagePair, context: _Context) -> Origin | None:
     if not context.follows_output or first:
         reacts = context.is_replay and context.is_tainted and not first and item.role not in SYSTEM_ROLES
         return None if reacts else Origin.EXOGENOUS
-    composed = item.opening and (context.follows_model or context.is_later_talk)
-    reply = item.role in SYSTEM_ROLES or (item.role == "user" and not composed)
+    is_composed = item.opening and (context.follows_model or context.is_later_talk)
+    reply = item.role in SYSTEM_ROLES or (item.role == "user" and not is_composed)
     return Origin.OPEN if reply and not context.explains_most(item.base, item.candidate) else Origin.DERIVED
 
 

@@ -37,12 +37,19 @@ class StepState(NamedTuple):
 
 
 def relation(existing: Iterable[StepState], new: Iterable[StepState]) -> Relation:
-    """Relation of a new recording to a stored one. With equal steps it continues it, because other fields differ."""
+    """Relation of a new recording to a stored one.
+
+    If both contain the other, the one with more steps is the later one, because only the final output is missing. With
+    equal steps the new recording is the later one, because other fields differ.
+    """
     stored_states = {state.key: state for state in existing}
     new_states = {state.key: state for state in new}
-    if _continues(stored_states, new_states):
+    is_longer = len(new_states) >= len(stored_states)
+    if is_longer and _continues(stored_states, new_states):
         return Relation.EXTENDS
-    return Relation.PRECEDES if _continues(new_states, stored_states) else Relation.CONFLICTS
+    if _continues(new_states, stored_states):
+        return Relation.PRECEDES
+    return Relation.EXTENDS if _continues(stored_states, new_states) else Relation.CONFLICTS
 
 
 def _continues(earlier: dict[str, StepState], later: dict[str, StepState]) -> bool:
