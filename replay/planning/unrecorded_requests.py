@@ -16,7 +16,7 @@ from traces.core.canonical import canonical_bytes
 from traces.core.json_access import as_list, as_object, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
-from traces.payloads.parts import LITERAL, MissingPart
+from traces.payloads.parts import LITERAL, PART, MissingPart
 from traces.payloads.splitter import Splitter
 from traces.signatures.call_signatures import ModelSigner
 from traces.signatures.ignore_rules import NO_RULES, IgnoreRules
@@ -96,12 +96,24 @@ class StoredRequests:
         return self._signers[key]
 
     def _messages(self, node: Node, edits: Edits) -> JSONValue:
+        messages = self._root(node)["messages"]
         if not _edits_messages(edits):
-            return self._root(node)["messages"]
+            return messages
+        if (edited_messages := self._with_first_replaced(messages, edits)) is not None:
+            return edited_messages
         request = self.payload(node.input_ref)
-        messages = as_list(member(request, "messages"))
-        slots = edits.apply_to([[message] for message in messages])
+        slots = edits.apply_to([[message] for message in as_list(member(request, "messages"))])
         return self._splitter.cut({"messages": flat(slots)})["messages"]
+
+    def _with_first_replaced(self, messages: JSONValue, edits: Edits) -> JSONValue | None:
+        """Messages whose first one is the edited system prompt, without reading the others; None if it is not."""
+        if edits.messages or not edits.prompt.get("system") or not isinstance(messages, list) or not messages:
+            return None
+        [edited_messages] = edits.apply_to([[self.payload(str(member(messages[0], PART)))]])
+        if len(edited_messages) != 1:
+            # The system prompt was inserted: the recorded one may come later.
+            return None
+        return [*as_list(self._splitter.cut({"messages": edited_messages})["messages"]), *messages[1:]]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import EdgeKind, StepStatus, StepType
 from traces.payloads.conversation import Messages
+from traces.payloads.messages import ModelRequest
 from traces.payloads.splitter import Splitter, split
 from traces.provenance.edges import find_provenance
 from traces.provenance.step_outputs import StepFacts
@@ -223,6 +224,8 @@ def _node(step: RecordedStep, numbers: dict[str, int], payloads: dict[str, JSONV
     for value in (step.input, step.output):
         ref = "" if value is None else split(value).digest
         payloads[ref] = _plain(value)
+        messages = ModelRequest(value).messages
+        payloads.update(zip(Splitter().part_digests(messages), messages, strict=True))
         refs.append(ref)
     return Node(
         no=numbers[step.key],

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from replay.core.applied_profile import apply_profile
@@ -22,7 +22,7 @@ from replay.planning.plan_environment import Sources
 from replay.planning.unrecorded_requests import StoredRequests
 from tests.bench.recordings import desk
 from tests.support.agent_runs import PARALLEL, SUB_AGENT, TEAM, agent_run
-from tests.support.recordings import conversation
+from tests.support.recordings import SYSTEM, assistant, conversation, model_step, user
 from tests.support.replay_runs import order_desk
 from tests.unit.replay.engine.test_replayer import Replay, conversations, replay, texts
 from traces.core.json_types import JSONObject, JSONValue
@@ -136,6 +136,13 @@ def test_shared_plans_find_recorded_answers(digits: str) -> None:
     assert cached
 
 
+def system_last() -> RecordedRun:
+    """A run whose system prompt follows the question."""
+    steps = (model_step("ask", [user("Where is it?"), SYSTEM], assistant("It is shipped.")),)
+    return RecordedRun(external_id="system-last", name="System last", app="desk", format="test", steps=steps)
+
+
+@example(system_last(), 0.5, "Be brief.", None)
 @given(runs, st.sampled_from([0.0, 0.5, 2]), st.none() | texts, st.none() | st.just([{"name": "other"}]))
 def test_edited_requests_are_signed_as_sent(run: RecordedRun, temperature: float, system: Any, tools: Any) -> None:
     model = {"temperature": temperature, "parameters": {"logit_bias": {"a": 1.0}}, "model": "dear"}
@@ -163,6 +170,20 @@ def test_edited_requests_are_signed_as_sent(run: RecordedRun, temperature: float
             signature(type=node.type, name=node.name, input=input, provider=node.provider, model="dear")
         )
     assert stored_signatures == sent_signatures
+
+
+def test_only_the_system_prompt_is_read_to_sign_its_edits() -> None:
+    fork = replay({"match": MODELS, "prompt": {"system": "Be brief."}}, run=conversation(4))
+    refs: set[str] = set()
+
+    def payload(ref: str) -> JSONValue:
+        refs.add(ref)
+        return fork.payloads[ref]
+
+    requests = StoredRequests(payload=payload, roots=Archive(fork, "").roots, is_any_recorded=lambda signatures: False)
+    models = [node for node in fork.graph.nodes if node.type is StepType.MODEL]
+    assert requests.are_new([(node, fork.profile.edits_of(node)) for node in models])
+    assert [fork.payloads[ref] for ref in refs] == [SYSTEM]
 
 
 @pytest.mark.parametrize("order", ["reuse", "reexecute"])
