@@ -121,7 +121,7 @@ for _ in range(MAX_DEPTH + 5):
 
 
 @pytest.mark.parametrize(
-    ("index", "changes", "where"),
+    ("index", "changes", "pointer"),
     [
         (2, {"key": "ask"}, "/steps/2/key"),
         (2, {"key": ""}, "/steps/2/key"),
