@@ -14,6 +14,7 @@ from diffing.attribution import chance
 from diffing.attribution.chance import Chance
 from diffing.attribution.difference_origins import Entry, Origin, Reach, entry_of
 from diffing.attribution.roots import Roots, is_agent_setting, roots
+from diffing.attribution.run_inputs import NO_INPUTS, RunInputs
 from diffing.attribution.unexplained_changes import Atom
 from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.data_flow import Flow
@@ -62,12 +63,14 @@ class Reasoning:
         return [*primary, *self.rivals, *self.later, *self.exclusions]
 
 
-def reason(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: Flow) -> Reasoning:
+def reason(
+    comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: Flow, inputs: RunInputs = NO_INPUTS
+) -> Reasoning:
     """Exclude, rank and select the roots; `facets` are those of the loaded pairs, by place."""
     if not any(pair.differs for pair in comparison.acting):
         return Reasoning(verdict="no_difference")
     final = comparison.final
-    differences = roots(comparison, facets, flow)
+    differences = roots(comparison, facets, flow, inputs)
     differences = replace(
         differences, atoms=[atom for atom in differences.atoms if not _is_answer_difference(atom, final)]
     )

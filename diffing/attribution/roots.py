@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final, Literal
 
 from diffing.attribution.difference_origins import ChangedOutputs, Origin, Words
+from diffing.attribution.run_inputs import NO_INPUTS, RunInputs
 from diffing.attribution.unexplained_changes import Atom, AtomSet
 from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.data_flow import Flow, FlowLink
@@ -46,7 +47,9 @@ class Roots:
     reactions: Sequence[Reaction]
 
 
-def roots(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: Flow) -> Roots:
+def roots(
+    comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: Flow, inputs: RunInputs = NO_INPUTS
+) -> Roots:
     """The roots in order; a change that shows in many steps is one root."""
     changed_places = {pair.place for pair in comparison.acting if pair.answers_differently}
     tainted_places = flow.after({pair.place for pair in comparison.acting if pair.differs})
@@ -79,6 +82,7 @@ def roots(comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: F
                 follows_output=not comparison.derived and outputs.precede(pair),
                 is_replay=comparison.derived,
                 follows_model=outputs.models_precede(pair),
+                inputs=NO_INPUTS if comparison.derived else inputs,
                 is_later_talk=pair.place != first_model,
                 is_renamed=_is_renamed(pair),
                 explains_most=partial(words.explains_most, pair),
@@ -150,6 +154,8 @@ class _Context:
     # An earlier model answer differs that no recorded data flow uses.
     has_unread_answer: bool
     source_places: frozenset[int]
+    # The changed inputs of the runs and their turns, which messages may pass on.
+    inputs: RunInputs
     # Questions about two texts: whether earlier differing outputs explain all of their differences, most, or some.
     explains_all: Callable[..., bool]
     explains_most: Callable[[str, str], bool]
@@ -166,7 +172,14 @@ def _own_changes(pair: Pair, facets: Sequence[Facet], context: _Context) -> Iter
     # Template and variables of one prompt are one change: only the rendered text is used.
     for facet in input_facets[:1] if pair.step.type == StepType.PROMPT else input_facets:
         for own, origin in _own_parts(facet, context):
-            yield Atom(category=_category(own), places=(pair.place,), pair=pair, facet=own, origin=origin)
+            yield Atom(
+                category=_category(own),
+                places=(pair.place,),
+                pair=pair,
+                facet=own,
+                origin=origin,
+                input_place=context.inputs.common_source(own.messages),
+            )
     output_facets = [facet for facet in facets if facet.part == "output"]
     renders = pair.step.type == StepType.PROMPT and bool(input_facets)
     passed_on = renders or (pair.step.type in _PASSING and bool(context.changed_paths))
@@ -222,6 +235,9 @@ def _own_parts(facet: Facet, context: _Context) -> Iterator[tuple[Facet, Origin]
             window = replace(facet, kind=WINDOW, messages=window_messages)
             yield window, Origin.OPEN if context.follows_output else Origin.EXOGENOUS
         other_messages = [item for item in facet.messages if item not in window_messages]
+        for items in context.inputs.group(item for item in other_messages if not _is_in_history(item, context)):
+            yield replace(facet, messages=items), Origin.EXOGENOUS
+            other_messages = [item for item in other_messages if item not in items]
         for origin in Origin:
             own_messages = tuple(item for item in other_messages if _message_origin(item, context) is origin)
             if own_messages:

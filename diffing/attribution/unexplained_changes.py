@@ -16,7 +16,8 @@ class Atom:
     """One change that no earlier change explains; `places` are the pairs that it affects, in order.
 
     `facet` is None for an unpaired step. `is_sampled`: a model answered the same request differently, without an
-    override. `origin`: whether the change may follow from an earlier changed output.
+    override. `origin`: whether the change may follow from an earlier changed output. `input_place`: the agent or turn
+    whose changed input the messages pass on.
     """
 
     category: Category
@@ -26,6 +27,7 @@ class Atom:
     is_sampled: bool = False
     overridden: bool = False
     origin: Origin = Origin.EXOGENOUS
+    input_place: int | None = None
 
 
 @dataclass
@@ -50,6 +52,11 @@ class AtomSet:
         if facet is None or not facet.messages or facet.kind == WINDOW:
             self._add(_identity(atom), atom)
             return
+        if atom.input_place is not None:
+            identity = f"input {atom.input_place}"
+            self._owners.update((item.key, identity) for item in facet.messages)
+            self._add(identity, atom)
+            return
         for owner, items in self._by_owner(facet.messages).items():
             part = replace(atom, facet=replace(facet, messages=tuple(items)))
             identity = owner or _identity(part)
@@ -73,7 +80,8 @@ def _merge(previous: Atom, atom: Atom) -> Atom:
     # Content that occurred before any output differed does not follow from one.
     origin = min(previous.origin, atom.origin, key=list(Origin).index)
     facet = earliest.facet
-    if facet is not None and facet.kind == WINDOW and previous.facet is not None and atom.facet is not None:
+    is_joined = facet is not None and (facet.kind == WINDOW or previous.input_place is not None)
+    if facet is not None and is_joined and previous.facet is not None and atom.facet is not None:
         facet = replace(facet, messages=tuple(dict.fromkeys((*previous.facet.messages, *atom.facet.messages))))
     return replace(previous, places=(*previous.places, *atom.places), pair=earliest.pair, facet=facet, origin=origin)
 

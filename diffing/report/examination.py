@@ -8,6 +8,7 @@ from typing import Final
 
 from diffing.attribution import reasoning
 from diffing.attribution.reasoning import Reasoning
+from diffing.attribution.run_inputs import RunInputs
 from diffing.compare.comparison import Comparison, Pair, compare
 from diffing.compare.data_flow import Flow
 from diffing.compare.run_side import Side
@@ -18,6 +19,7 @@ from diffing.report.gaps import step_gap, unavailable
 from diffing.schemas.report import SectionName, Unavailable
 from diffing.sentences import summaries
 from traces.core.vocabulary import StepType
+from traces.payloads.step_summaries import text_of
 from traces.signatures.ignore_rules import IgnoreRules
 
 # Differing pairs whose payloads are loaded, the earliest and the operator's overrides first.
@@ -56,7 +58,11 @@ def examine(base: Side, candidate: Side, load: Load) -> Examination:
     rough = compare(base, candidate)
     pairs = pairs_to_load(rough)
     probe = _first_model_pair(rough)
-    payloads = load(_refs(pairs, probe, scores.interactions(rough)[: scores.INTERACTIONS]))
+    containers = _containers_to_load(rough)
+    payloads = load(
+        _refs(pairs, probe, scores.interactions(rough)[: scores.INTERACTIONS])
+        | {step.input_ref for pair in containers for step in pair.sides or ()} - {""}
+    )
     loaded_pairs = _load_facets(rough, pairs, payloads, base.ignoring)
     comparison = rough.with_changes(
         {place: _changes(pair_facets) for place, pair_facets in loaded_pairs.facets.items()}
@@ -66,10 +72,26 @@ def examine(base: Side, candidate: Side, load: Load) -> Examination:
         comparison=comparison,
         loaded_pairs=loaded_pairs,
         flow=flow,
-        reasoning=reasoning.reason(comparison, loaded_pairs.facets, flow),
+        reasoning=reasoning.reason(comparison, loaded_pairs.facets, flow, _run_inputs(containers, payloads)),
         payloads=payloads,
         probe=probe,
     )
+
+
+def _containers_to_load(comparison: Comparison) -> list[Pair]:
+    """The first agents and turns with different inputs."""
+    containers = [pair for pair in comparison.pairs if pair.sides and pair.is_container and "input" in pair.changes]
+    return containers[:MAX_LOADED]
+
+
+def _run_inputs(containers: Collection[Pair], payloads: Payloads) -> RunInputs:
+    texts = {
+        pair.place: (text_of(payloads.get(base.input_ref)), text_of(payloads.get(candidate.input_ref)))
+        for pair in containers
+        if pair.sides
+        for base, candidate in [pair.sides]
+    }
+    return RunInputs(texts={place: sides for place, sides in texts.items() if sides[0] != sides[1]})
 
 
 def pairs_to_load(comparison: Comparison) -> list[Pair]:

@@ -25,6 +25,7 @@ class RuleKind(StrEnum):
     LAST_CANDIDATE = "last_candidate"
     SUFFICIENT = "sufficient"
     NECESSARY = "necessary"
+    INCOMPLETE = "incomplete"
     BORROWED_ANSWER = "borrowed_answer"
     OUTPUT_ONLY = "output_only"
     POSSIBLE_RESPONSE = "possible_response"

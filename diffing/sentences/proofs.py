@@ -45,6 +45,7 @@ _RULES: Final[Mapping[RuleKind, str]] = {
     RuleKind.LAST_CANDIDATE: "Certificates rule out every other change; this one was not tested itself.",
     RuleKind.SUFFICIENT: "One direction only: replays show that it is sufficient.",
     RuleKind.NECESSARY: "One direction only: replays show that it is necessary.",
+    RuleKind.INCOMPLETE: "Replays show that it is necessary, but not what else the difference needs.",
     RuleKind.BORROWED_ANSWER: f"{_BOTH_WAYS} with a tool's answer that only the other run recorded; the tool's state "
     "may have been different.",
     RuleKind.OUTPUT_ONLY: f"{_BOTH_WAYS} only the output of an unpaired step was replayed, not its other effects.",

@@ -26,6 +26,9 @@ def message_list(runs: RunPair, root: Root) -> Iterator[Change]:
     """One change for each message that differs, was added or was removed; a call and its results are one change."""
     # The caller has checked it.
     assert root.facet is not None
+    if root.input_place is not None:
+        yield edit_messages(runs, root, root.facet.messages)
+        return
     sides = _messages(runs, root.pair)
     for group in _group_calls(root.facet.messages, sides):
         yield edit_messages(runs, root, group)

@@ -20,6 +20,7 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import EdgeKind, StepType
 
 _SIDES: Final[tuple[tuple[Side, int], ...]] = (("base", 0), ("candidate", 1))
+_EXTERNAL: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
 _SOURCES: Final = frozenset({StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL})
 # The number of preceding outputs to search for the source of a value.
 _MAX_SOURCES: Final = 60
@@ -88,6 +89,8 @@ class _Text:
 def copies(runs: RunPair, roots: Sequence[Root]) -> Copies:
     """The values copied into inputs that may derive from an earlier output."""
     tracer = _CopyTracer(runs, _outside_hunks(roots))
+    # Data flow shows what else a request contains. It misses short values, and of those only results have a fixed form.
+    external_tracer = _CopyTracer(runs, (), types=_EXTERNAL)
     links: dict[Side, dict[int, tuple[Link, ...]]] = {"base": {}, "candidate": {}}
     whole: set[int] = set()
     partly: set[int] = set()
@@ -100,7 +103,29 @@ def copies(runs: RunPair, roots: Sequence[Root]) -> Copies:
                 for side, index in _SIDES:
                     consumer = number(runs.pairs[place], index) or 0
                     links[side][consumer] = (*links[side].get(consumer, ()), *trace[index])
+    for pair in runs.pairs:
+        if pair.place in whole | partly or pair.step.type != StepType.MODEL or "input" not in pair.changes:
+            continue
+        traces = [external_tracer.trace(pair, text) for text in _opening_texts(runs, pair)]
+        for trace in filter(None, traces):
+            for side, index in _SIDES:
+                consumer = number(pair, index) or 0
+                links[side][consumer] = (*links[side].get(consumer, ()), *trace[index])
     return Copies(links=links, whole=frozenset(whole - partly))
+
+
+def _opening_texts(runs: RunPair, pair: Pair) -> list[_Text]:
+    """The differing messages of a request before any answer, which code composed."""
+    if pair.sides is None:
+        return []
+    sides = _messages(runs, pair)
+    texts = (_content_text(item, sides) for item in changed_messages(*sides) if item.opening and item.role == "user")
+    return [text for text in texts if text is not None]
+
+
+def _messages(runs: RunPair, pair: Pair) -> tuple[list[JSONValue], list[JSONValue]]:
+    left, right = (as_list(as_object(value).get("messages")) for value in runs.inputs(pair))
+    return left, right
 
 
 def _outside_hunks(roots: Sequence[Root]) -> list[tuple[int, Hunk]]:
@@ -120,6 +145,7 @@ class _CopyTracer:
 
     runs: RunPair
     outside: Sequence[tuple[int, Hunk]]
+    types: frozenset[StepType] = _SOURCES
     _hunks: dict[int, list[Hunk]] = field(default_factory=dict)
 
     def trace(self, pair: Pair, text: _Text) -> tuple[list[Link], list[Link]] | None:
@@ -156,7 +182,7 @@ class _CopyTracer:
             for source in self.runs.pairs
             if source.sides is not None
             and source.answers_differently
-            and source.step.type in _SOURCES
+            and source.step.type in self.types
             and (number(source, 0) or 0) < own[0]
             and (number(source, 1) or 0) < own[1]
         ]
@@ -211,15 +237,20 @@ def _message_texts(base: JSONValue, candidate: JSONValue, keys: Collection[tuple
     for item in changed_messages(*sides):
         if item.key not in keys and (keys or item.role not in SYSTEM_ROLES):
             continue
-        if item.base_index is None or item.candidate_index is None:
+        text = _content_text(item, sides)
+        if text is None:
             return None
-        texts = [as_object(side[index]).get("content") for side, index in zip(sides, _indexes(item), strict=True)]
-        if not all(isinstance(text, str) for text in texts):
-            return None
-        paths = tuple(f"/messages/{index}/content" for index in _indexes(item))
-        message_texts.append(_Text(base=str(texts[0]), candidate=str(texts[1]), paths=(paths[0], paths[1])))
+        message_texts.append(text)
     return message_texts
 
 
-def _indexes(item: MessagePair) -> tuple[int, int]:
-    return item.base_index or 0, item.candidate_index or 0
+def _content_text(item: MessagePair, sides: tuple[list[JSONValue], list[JSONValue]]) -> _Text | None:
+    """The content of a message on both sides; None if it is not a text on both."""
+    if item.base_index is None or item.candidate_index is None:
+        return None
+    indexes = item.base_index, item.candidate_index
+    base, candidate = (as_object(side[index]).get("content") for side, index in zip(sides, indexes, strict=True))
+    if not isinstance(base, str) or not isinstance(candidate, str):
+        return None
+    paths = f"/messages/{indexes[0]}/content", f"/messages/{indexes[1]}/content"
+    return _Text(base=base, candidate=candidate, paths=paths)

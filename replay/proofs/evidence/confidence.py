@@ -92,6 +92,9 @@ def _high(grounds: Grounds) -> Level | None:
 
 
 def _medium(grounds: Grounds) -> Level:
+    if grounds.verdict == "joint" and not grounds.is_enough:
+        # The named changes are needed, and not enough: the other members of the cause are unknown.
+        return _level("low", RuleKind.INCOMPLETE)
     if grounds.verdict == "joint":
         return _level("medium", RuleKind.JOINT if grounds.exhaustive else RuleKind.JOINT_OF_SOME)
     if grounds.verdict == "over_determined":

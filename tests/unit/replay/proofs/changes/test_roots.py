@@ -120,6 +120,25 @@ def test_computed_message_of_later_agent_is_no_change() -> None:
     assert [change.atom.category for change in changes.changes.values() if change.atom.testable] == ["tool"]
 
 
+def claim_run(amount: int, paid: int) -> list[Spec]:
+    """A letter that code passes on to a second agent, together with the terms of a policy."""
+    letter = f"It is a damage of {amount} francs."
+    return [
+        Spec(type=StepType.AGENT, name="agent", input={"task": letter}),
+        model([system("Sort."), user(letter)], reply(f"glass, certainty {amount // 15}")),
+        tool("get_policy", "", {"number": "K20"}, {"covers": "glass"}),
+        model([system("Settle."), user(f"{letter}\ncovers=glass")], reply(f"We pay {paid}.")),
+        output(f"We pay {paid}."),
+    ]
+
+
+def test_input_is_changed_in_every_message_that_passes_it_on() -> None:
+    changes = separate(claim_run(900, 700), claim_run(990, 790))
+    [name] = [name for name, change in changes.changes.items() if change.atom.testable]
+    edits = [entry["messages"][0]["content"] for entry in dump_profile(changes, name)]
+    assert edits == ["It is a damage of 990 francs.", "It is a damage of 990 francs.\ncovers=glass"]
+
+
 def test_roots_turn_one_recording_into_the_other() -> None:
     changes = separate(failing_refund(), fixed_refund())
     [name] = changes.changes

@@ -8,7 +8,7 @@ from replay.inputs.changes import Change
 from replay.inputs.copied_values import with_copies
 from replay.proofs.changes.overrides import RunPair
 from replay.proofs.counterfactual.copied_values import Copies, copies, dump_links, load_links
-from tests.support.comparing import Spec, agent, model, output, reply, system, user
+from tests.support.comparing import Spec, agent, model, output, reply, system, tool, user
 from tests.unit.replay.proofs.changes.test_roots import examine_runs
 from traces.core.ids import new_id
 from traces.core.vocabulary import EdgeKind, StepType
@@ -53,6 +53,25 @@ def test_input_with_other_differences_is_no_copy() -> None:
     candidate[2] = model([system("Judge."), user("Tell me the worst.\nBern: 17")], reply("Fine"))
     value_copies = found_copies(counter_run(45, "all", "Alarm"), candidate)
     assert value_copies == Copies()
+
+
+def priced_run(price: int, rule: str) -> list[Spec]:
+    """A result whose price, too short for a link, the agent's code puts into a message between other values."""
+    answer = f"A badge costs {price} francs."
+    return [
+        agent(),
+        model([system("Find the words."), user("I lost my badge.")], reply("badge")),
+        tool("search", "", {"query": "badge"}, {"thing": "badge", "price": price}),
+        model([system(f"Help. {rule}"), user(f"thing: badge\nprice: {price}")], reply(answer)),
+        output(answer),
+    ]
+
+
+def test_short_result_is_a_copy_without_a_link() -> None:
+    value_copies = found_copies(priced_run(30, ""), priced_run(32, "Be brief."))
+    [[link]] = value_copies.links["base"].values()
+    assert (link.producer, link.copies[0].own, link.copies[0].other) == (3, "30", "32")
+    assert value_copies.whole == frozenset()
 
 
 def test_new_value_replaces_the_copy() -> None:

@@ -351,6 +351,13 @@ def test_one_direction_has_medium_confidence() -> None:
     assert (proof.cheapest_experiment.replays, proof.cheapest_experiment.live_calls) == (2, 6)
 
 
+def test_part_of_joint_cause_has_low_confidence() -> None:
+    tested = (frozenset("a"), frozenset("bc"))
+    proof = prove(case(3), TrueLab(needs("abc"), live=lambda subset: subset not in tested), Budget())
+    assert (proof.verdict, proof.confidence, proof.primary) == ("joint", "low", [["a"]])
+    assert proof.rule == "Replays show that it is necessary, but not what else the difference needs."
+
+
 def test_insufficient_changes_are_not_blamed() -> None:
     proof = prove_truth(lambda subset: "base", 3)
     assert (proof.verdict, proof.confidence, proof.primary) == ("inconclusive", "low", [])

@@ -1,0 +1,49 @@
+"""The runs' inputs as a change: messages of any step that pass on a changed input, with nothing else changed. Pure.
+
+base       input "Claim 900 francs."    request "Claim 900 francs. Terms: glass"
+candidate  input "Claim 950 francs."    request "Claim 950 francs. Terms: glass"    passed on: no change of its own
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from diffing.content.message_diff import MessagePair
+
+# Shorter inputs occur in other texts by chance.
+_MIN_CHARACTERS: Final = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunInputs:
+    """The inputs of paired agents and turns that differ: the text of the base and of the candidate, by place."""
+
+    texts: Mapping[int, tuple[str, str]] = field(default_factory=dict)
+
+    def source_of(self, item: MessagePair) -> int | None:
+        """The place of the input whose change is all that differs in a user's message; None if there is none."""
+        places = (place for place, sides in self.texts.items() if item.role == "user" and _is_passed_on(sides, item))
+        return next(places, None)
+
+    def group(self, items: Iterable[MessagePair]) -> list[tuple[MessagePair, ...]]:
+        """The messages that only pass on a changed input, by input."""
+        groups: dict[int, list[MessagePair]] = {}
+        for item in items:
+            if (place := self.source_of(item)) is not None:
+                groups.setdefault(place, []).append(item)
+        return [tuple(group) for group in groups.values()]
+
+    def common_source(self, items: Sequence[MessagePair]) -> int | None:
+        """The source of all of these messages; None if they have none, or several."""
+        places = {self.source_of(item) for item in items}
+        return places.pop() if len(places) == 1 else None
+
+
+def _is_passed_on(sides: tuple[str, str], item: MessagePair) -> bool:
+    before, after = sides
+    if min(len(before), len(after)) < _MIN_CHARACTERS or before not in item.base:
+        return False
+    return item.base.replace(before, after) == item.candidate
+
+
+NO_INPUTS: Final = RunInputs()
