@@ -20,7 +20,6 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import EdgeKind, StepType
 
 _SIDES: Final[tuple[tuple[Side, int], ...]] = (("base", 0), ("candidate", 1))
-_EXTERNAL: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
 _SOURCES: Final = frozenset({StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL})
 # The number of preceding outputs to search for the source of a value.
 _MAX_SOURCES: Final = 60
@@ -89,8 +88,8 @@ class _Text:
 def copies(runs: RunPair, roots: Sequence[Root]) -> Copies:
     """The values copied into inputs that may derive from an earlier output."""
     tracer = _CopyTracer(runs, _outside_hunks(roots))
-    # Data flow shows what else a request contains. It misses short values, and of those only results have a fixed form.
-    external_tracer = _CopyTracer(runs, (), types=_EXTERNAL)
+    # Recorded links miss short values. Of these, only those of tools and retrievers have a fixed form.
+    result_tracer = _CopyTracer(runs, (), results_only=True)
     links: dict[Side, dict[int, tuple[Link, ...]]] = {"base": {}, "candidate": {}}
     whole: set[int] = set()
     partly: set[int] = set()
@@ -106,7 +105,7 @@ def copies(runs: RunPair, roots: Sequence[Root]) -> Copies:
     for pair in runs.pairs:
         if pair.place in whole | partly or pair.step.type != StepType.MODEL or "input" not in pair.changes:
             continue
-        traces = [external_tracer.trace(pair, text) for text in _opening_texts(runs, pair)]
+        traces = [result_tracer.trace(pair, text) for text in _opening_texts(runs, pair)]
         for trace in filter(None, traces):
             for side, index in _SIDES:
                 consumer = number(pair, index) or 0
@@ -141,11 +140,15 @@ def _outside_hunks(roots: Sequence[Root]) -> list[tuple[int, Hunk]]:
 
 @dataclass
 class _CopyTracer:
-    """Finds the outputs that a changed text was copied from. `outside`: changes in messages from outside."""
+    """Finds the outputs that a changed text was copied from.
+
+    `outside`: changes in messages from outside. `results_only`: values that a model may have said are left to the
+    recorded links.
+    """
 
     runs: RunPair
     outside: Sequence[tuple[int, Hunk]]
-    types: frozenset[StepType] = _SOURCES
+    results_only: bool = False
     _hunks: dict[int, list[Hunk]] = field(default_factory=dict)
 
     def trace(self, pair: Pair, text: _Text) -> tuple[list[Link], list[Link]] | None:
@@ -163,6 +166,8 @@ class _CopyTracer:
                 for source in self._sources(pair)
                 if any(is_copy(hunk, output_hunk) for output_hunk in self._output_hunks(source))
             ]
+            if self.results_only and any(source.step.type == StepType.MODEL for source in sources):
+                continue
             if not sources and not self._is_from_outside(hunk, pair):
                 return None
             for _, index in _SIDES if sources else ():
@@ -182,7 +187,7 @@ class _CopyTracer:
             for source in self.runs.pairs
             if source.sides is not None
             and source.answers_differently
-            and source.step.type in self.types
+            and source.step.type in _SOURCES
             and (number(source, 0) or 0) < own[0]
             and (number(source, 1) or 0) < own[1]
         ]

@@ -74,6 +74,19 @@ def test_short_result_is_a_copy_without_a_link() -> None:
     assert value_copies.whole == frozenset()
 
 
+def test_value_in_a_models_answer_is_left_to_its_link() -> None:
+    def reported_run(price: int, rule: str) -> list[Spec]:
+        report = f"The badge costs {price} francs at the desk."
+        steps = priced_run(price, rule)
+        steps[1:2] = []
+        steps[2:2] = [model([system("Report."), user(f"price: {price}")], reply(report))]
+        steps[3] = model([system(f"Help. {rule}"), user(report)], reply(f"Pay {price}."))
+        return steps
+
+    value_copies = found_copies(reported_run(30, ""), reported_run(32, "Be brief."))
+    assert {consumer for consumer in value_copies.links["base"] if value_copies.links["base"][consumer]} <= {3}
+
+
 def test_new_value_replaces_the_copy() -> None:
     assert fill_copy("Bern: 45", "Bern had 45 of them.", "Bern had 75 of them.") == ("Bern: 75", [])
 
