@@ -184,7 +184,7 @@ def _verdict_fields(lab: Oracle, case: Case) -> dict[str, Any]:
         "verdict": findings.verdict,
         "confidence": findings.confidence,
         "repeats": min(noise.base_n, noise.candidate_n),
-        "blamed": bool(findings.primary) and findings.confidence in {"high", "medium"},
+        "blames": bool(findings.primary) and findings.confidence in {"high", "medium"},
     }
 
 
