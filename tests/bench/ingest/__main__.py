@@ -1,0 +1,48 @@
+"""Print the CPU time per span that each stage of an OTLP import takes, and the design's floor.
+
+`python -m tests.bench.ingest [small|long] [--runs N]`. The floor is decoding every attribute plus one plain INSERT per
+span.
+"""
+
+import argparse
+import os
+import resource
+
+from tests.services.processes import scratch_folder
+
+
+def main(name: str, runs: int | None) -> None:
+    home = scratch_folder("fp-ingest-")
+    os.environ["FORKPOINT_HOME"] = str(home)
+    os.environ["DJANGO_SETTINGS_MODULE"] = "cockpit.settings"
+    import django
+
+    django.setup()
+    from django.core.management import call_command
+
+    from tests.bench.ingest.floor import floor
+    from tests.bench.ingest.stages import Stages, import_all
+    from tests.bench.ingest.workloads import requests, workload
+
+    call_command("migrate", verbosity=0)
+    load = workload(name, runs)
+    stages = Stages()
+    import_all(requests(load), stages)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    floor(requests(load), home / "floor.sqlite3", stages)
+    print(f"{name}: {load.runs} runs, {stages.spans} spans, {stages.size / 2**20:,.0f} MiB")
+    total = 0.0
+    for stage, seconds in stages.seconds.items():
+        print(f"  {stage:<12} {seconds / stages.spans * 1e6:9,.0f} us of CPU per span")
+        total += 0 if stage == "floor" else seconds
+    print(f"  {'all stages':<12} {total / stages.spans * 1e6:9,.0f} us of CPU per span")
+    stored = sum(file.stat().st_size for file in home.rglob("*") if file.is_file() and "floor" not in file.name)
+    print(f"  {memory} MiB of memory at most; stored {stored / stages.size:.1%} of what came in")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("workload", choices=("small", "long"), nargs="?", default="small")
+    parser.add_argument("--runs", type=int)
+    arguments = parser.parse_args()
+    main(arguments.workload, arguments.runs)
