@@ -17,9 +17,9 @@ from replay.models import ReplaySession
 from replay.sessions import prepare, queries, services
 from replay.sessions.schemas import SessionView
 from tests.support.agent_runs import ToolCall
+from tests.support.memory_replays import Replay
 from tests.support.queues import capture_tasks
 from tests.support.servers.provider_server import Exchange, ProviderServer, openai_chunk, provider_server
-from tests.unit.replay.engine.test_replayer import Replay
 from tests.unit.replay.planning.test_planner import agents, forks, plain, texts
 from traces.models import Run, Step
 from traces.runs.services import record

@@ -57,8 +57,8 @@ from replay.planning.determinism import assess, replay_type
 from replay.resolution import tool_matching as resolution_tool_matching
 from replay.resolution.side_effects import suggest
 from replay.tool_review import side_effects_yaml
+from tests.support.memory_replays import Model, Replay, labels
 from tests.support.replay_runs import order_desk
-from tests.unit.replay.engine.test_replayer import Model, Replay, labels
 from tests.unit.replay.inputs.test_documents import library
 from traces.core.json_types import JSONObject
 from traces.core.recorded_run import RecordedStep

@@ -21,7 +21,7 @@ from tests.support.agent_runs import (
     Turn,
     agent_run,
 )
-from tests.unit.replay.engine.test_replayer import labels, replay
+from tests.support.memory_replays import labels, replay
 from tests.unit.replay.loops.test_subagents import (
     BOTH_SHAPES,
     BRIDGE_CALL,

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from replay.core.events import ContainerClosed, Event, StepResolved, StepSkipped
 from replay.inputs.texts import has_words
 from tests.support.agent_runs import ANSWER, RESEARCH, SUB_AGENT, agent_run
-from tests.unit.replay.engine.test_replayer import Replay, labels, replay
+from tests.support.memory_replays import Replay, labels, replay
 from tests.unit.replay.loops.test_subagents import number
 from tests.unit.replay.planning.test_planner import forks, many, same_calls
 from traces.core.json_types import JSONObject, JSONValue

@@ -7,7 +7,7 @@ from uuid import UUID
 from replay.core.calls import CachedAnswer
 from replay.engine.replayer import Replayer
 from tests.support.agent_runs import ANSWER, HEIGHT, RESEARCH, Reply, agent_run
-from tests.unit.replay.engine.test_replayer import MemoryEnvironment, labels, replay, resolved_step
+from tests.support.memory_replays import MemoryEnvironment, labels, replay, resolved_step
 from tests.unit.replay.loops.test_subagents import number
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep

@@ -1,156 +1,21 @@
 """The replayer without a database: plans and executions of handmade and generated runs."""
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
-from typing import Any
-from uuid import UUID
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replay.core.applied_profile import apply_profile
-from replay.core.calls import NO_REVIEW, Answer, CachedAnswer, Call, OperatorAnswer, RetrieverMatch, ToolReview
-from replay.core.context import ReplayContext
-from replay.core.environment import ReplayEnvironment
-from replay.core.events import ContainerClosed, Event, StepResolved, StepSkipped, StepsReused
+from replay.core.calls import Answer, Call
+from replay.core.events import StepResolved, StepSkipped, StepsReused
 from replay.core.graph import Graph
-from replay.core.plan import Plan
-from replay.engine.replayer import Replayer
 from replay.overrides.policy import Policy
-from replay.overrides.profile import OverrideProfile
 from replay.planning import conflicts
-from replay.planning.plan_environment import Sources
-from replay.planning.planner import plan
-from tests.support.replay_runs import CONVERSATION, ORDERS, Reply, ToolCall, graph_of, order_desk
+from tests.support.generated_forks import asks, forks, texts
+from tests.support.memory_replays import Replay, labels, planned_labels, replay, resolved_step
+from tests.support.replay_runs import CONVERSATION, ORDERS, ToolCall, order_desk
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import Label, Reason, StepType
-
-Model = Callable[[Call], JSONObject]
-Library = Callable[[Call], list[JSONValue]]
-
-
-@dataclass
-class MemoryEnvironment:
-    """In-memory environment; `model` answers live calls, and without one no provider is configured."""
-
-    payloads: dict[str, JSONValue]
-    model: Model | None = None
-    library: Library | None = None
-    planning: bool = False
-
-    def payload(self, ref: str) -> JSONValue:
-        return self.payloads[ref]
-
-    def cached(self, signature: str, *, exclude: Collection[UUID]) -> CachedAnswer | None:
-        return None
-
-    def similar(self, call: Call, threshold: float) -> CachedAnswer | None:
-        return None
-
-    def provider(self, provider: str, model: str, override: str | None) -> str | None:
-        return None if self.model is None else "desk"
-
-    def live(self, call: Call, provider: str) -> Answer:
-        assert self.model is not None
-        output: JSONValue = {"message": {"role": "assistant", **self.model(call)}}
-        return Answer(action="live", label=Label.SIMULATED, reason=Reason.LIVE_MODEL, output=output)
-
-    def tool(self, name: str) -> ToolReview:
-        return NO_REVIEW
-
-    def live_tool(self, call: Call, executor: str) -> Answer | None:
-        raise AssertionError(f"{call.callee} is not reviewed and must not run")
-
-    def retriever(self, call: Call) -> RetrieverMatch:
-        return (
-            RetrieverMatch(reason="no retriever is configured")
-            if self.library is None
-            else RetrieverMatch(name="library")
-        )
-
-    def live_retrieval(self, call: Call, serving: RetrieverMatch) -> Answer:
-        assert self.library is not None
-        output: JSONValue = {"documents": self.library(call)}
-        return Answer(action="live", label=Label.SIMULATED, reason=Reason.LIVE_RETRIEVAL, output=output)
-
-    def ask(self, call: Call) -> OperatorAnswer | None:
-        return None
-
-    def committed_answer(self, no: int) -> Answer | None:
-        return None
-
-
-@dataclass
-class Replay:
-    """One fork of one recording."""
-
-    run: RecordedRun
-    fork: int
-    entries: list[JSONValue]
-    policy: Policy
-
-    def __post_init__(self) -> None:
-        self.graph, self.payloads = graph_of(self.run, self.fork)
-        self.profile = apply_profile(OverrideProfile.model_validate({"overrides": self.entries}), self.graph)
-
-    def plan(self, *, live: bool = False) -> Plan:
-        """Plan of the fork; with `live`, a provider is configured."""
-
-        def price(provider: str, model: str, tokens_in: int | None, tokens_out: int | None) -> float | None:
-            return None
-
-        sources = Sources(
-            payload=self.payloads.__getitem__,
-            cached=lambda signature, exclude: None,
-            provider=lambda provider, model, override: "desk" if live else None,
-            price=price,
-        )
-        return plan(self.graph, self.profile, self.policy, sources)
-
-    def context(self, world: ReplayEnvironment) -> ReplayContext:
-        """Context of a replay of this fork in an environment."""
-        return ReplayContext(graph=self.graph, profile=self.profile, policy=self.policy, environment=world)
-
-    def execute(self, model: Model | None = None, library: Library | None = None) -> list[Event]:
-        world = MemoryEnvironment(payloads=self.payloads, model=model, library=library)
-        return list(Replayer(self.context(world)).run())
-
-
-def replay(*entries: JSONValue, run: RecordedRun | None = None, fork: int = 1, policy: Policy | None = None) -> Replay:
-    return Replay(run=run or order_desk(), fork=fork, entries=list(entries), policy=policy or Policy())
-
-
-def labels(events: list[Event]) -> dict[int, str]:
-    """Label and reason by source step; `unreached` for skipped ones."""
-    labels_by_step: dict[int, str] = {}
-    for event in events:
-        match event:
-            case StepsReused():
-                labels_by_step.update(dict.fromkeys(range(event.first, event.last + 1), "exact source_output_reused"))
-                labels_by_step.update(dict.fromkeys(event.assumptions, "simulated assumed_unaffected"))
-            case StepResolved() if (node := event.call.node or event.answer.source) is not None:
-                labels_by_step[node.no] = f"{event.answer.label} {event.answer.reason or ''}"
-            case StepSkipped():
-                labels_by_step[event.node.no] = "unreached"
-            case ContainerClosed():
-                labels_by_step[event.node.no] = f"{event.label} {event.reason}"
-            case _:
-                pass
-    return labels_by_step
-
-
-def planned_labels(plan: Plan) -> dict[int, str]:
-    return {
-        step.sequence_no: "unreached" if step.action == "unreached" else f"{step.label} {step.reason}"
-        for step in plan.steps
-    }
-
-
-def resolved_step(events: list[Event], no: int) -> StepResolved:
-    return next(event for event in events if isinstance(event, StepResolved) and event.call.no == no)
-
 
 WRONG: JSONValue = {"match": {"step": 4}, "tool": {"output": {"status": "not found"}}}
 
@@ -289,49 +154,6 @@ def test_strict_plan_refuses_new_calls() -> None:
     (refusal,) = conflicts.strict(Policy(strict=True), [], [event])
     assert (refusal.where, refusal.step, "refund" in refusal.detail) == ("/policy/strict", 8, True)
     assert list(conflicts.strict(Policy(), [], [event])) == []
-
-
-words = st.sampled_from(["lost", "parcel", "refund", "monday", "carrier", "northern", "policy", "order"])
-texts = st.lists(words, min_size=3, max_size=12).map(" ".join)
-results = st.one_of(texts, st.sampled_from(list(ORDERS.values())), st.none(), st.integers(-9, 99999))
-asks = st.builds(
-    ToolCall,
-    st.sampled_from(["get_order", "search_policy", "send_email"]),
-    st.fixed_dictionaries({"q": texts}),
-    results,
-)
-conversations = st.lists(
-    st.tuples(
-        texts, st.tuples(st.lists(asks, max_size=3), st.builds(Reply, texts)).map(lambda pair: (*pair[0], pair[1]))
-    ),
-    min_size=1,
-    max_size=3,
-)
-
-
-@st.composite
-def forks(draw: st.DrawFn) -> Replay:
-    """A fork of a generated run at any step, with one to three changes after it."""
-    conversation: list[Any] = draw(conversations)
-    run = order_desk(conversation)
-    fork = draw(st.integers(1, len(run.steps)))
-    numbers_chosen = draw(st.lists(st.integers(fork, len(run.steps)), min_size=0, max_size=3, unique=True))
-    entries: list[JSONValue] = [_entry(draw, no, run.steps[no - 1].type) for no in numbers_chosen]
-    return Replay(run=run, fork=fork, entries=entries, policy=Policy())
-
-
-def _entry(draw: st.DrawFn, no: int, type: StepType) -> JSONValue:
-    match: JSONValue = {"step": no}
-    if type is StepType.TOOL:
-        result: JSONValue = draw(results)
-        return {"match": match, "tool": {"output": result}}
-    if type is StepType.MODEL and draw(st.booleans()):
-        kind = draw(st.sampled_from(["model", "prompt"]))
-        change: JSONValue = (
-            {"temperature": draw(st.sampled_from([0.0, 1.0]))} if kind == "model" else {"system": draw(texts)}
-        )
-        return {"match": match, kind: change}
-    return {"match": match, "output": draw(texts)}
 
 
 @settings(max_examples=150, deadline=None)

@@ -2,7 +2,7 @@
 
 from replay.core.events import Event
 from replay.overrides.policy import Policy
-from tests.unit.replay.engine.test_replayer import Replay, labels, resolved_step
+from tests.support.memory_replays import Replay, labels, resolved_step
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType

@@ -182,33 +182,36 @@ def test_bad_observation_rejects_only_its_file(body: Any, problem: str) -> None:
     assert [[str(message) for message in source.problems] for source in sources] == [[problem], []]
 
 
+MODEL_STEP = StepFacts(
+    id=UUID(int=9),
+    no=3,
+    type=StepType.MODEL,
+    name="answer",
+    status=StepStatus.OK,
+    label="exact",
+    reason="reused",
+    parent=UUID(int=8),
+    started_at=NOON,
+    duration_ms=1_500,
+    input=REQUEST,
+    output=ANSWER,
+    provider="openai",
+    model="gpt-x",
+    tokens_in=20,
+    tokens_out=4,
+    tokens_cached=16,
+    cost_usd=0.25,
+    detail={"similarity": 0.9},
+)
+
+
 def test_model_step_uses_langfuse_fields() -> None:
-    step = StepFacts(
-        id=UUID(int=9),
-        no=3,
-        type=StepType.MODEL,
-        name="answer",
-        status=StepStatus.OK,
-        label="exact",
-        reason="reused",
-        parent=UUID(int=8),
-        started_at=NOON,
-        duration_ms=1_500,
-        input=REQUEST,
-        output=ANSWER,
-        provider="openai",
-        model="gpt-x",
-        tokens_in=20,
-        tokens_out=4,
-        tokens_cached=16,
-        cost_usd=0.25,
-        detail={"similarity": 0.9},
-    )
-    call = {"id": "c-1", "type": "function", "function": {"name": "find_book", "arguments": '{"title": "Dune"}'}}
-    user, assistant, tool = REQUEST["messages"]
-    event = events.step_event(step, RUN).envelope
+    event = events.step_event(MODEL_STEP, RUN).envelope
+    body: Any = event["body"]
+    calls = {name: body.pop(name) for name in ("input", "output", "modelParameters")}
+    accounts = {name: body.pop(name) for name in ("usageDetails", "costDetails", "metadata")}
     assert (event["type"], event["timestamp"]) == ("generation-create", "2026-10-01T13:00:00.000Z")
-    assert event["body"] == {
+    assert body == {
         "id": str(UUID(int=9)),
         "traceId": RUN.id.hex,
         "parentObservationId": str(UUID(int=8)),
@@ -217,31 +220,42 @@ def test_model_step_uses_langfuse_fields() -> None:
         "endTime": "2026-10-01T12:00:01.500Z",
         "level": "DEFAULT",
         "model": "gpt-x",
-        "input": {
-            "messages": [user, {**assistant, "tool_calls": [call]}, tool],
-            "tools": [{"type": "function", "function": REQUEST["tools"][0]}],
-        },
-        "output": {"role": "assistant", "content": None, "tool_calls": [call]},
-        "modelParameters": {"temperature": 0.5, "stop": ["END"], "logit_bias": '{"5": 1}'},
-        "usageDetails": {
-            "prompt_tokens": 20,
-            "completion_tokens": 4,
-            "total_tokens": 24,
-            "prompt_tokens_details": {"cached_tokens": 16},
-        },
-        "costDetails": {"total": 0.25},
-        "metadata": {
-            "forkpoint": {
-                "step_type": "model",
-                "sequence_no": 3,
-                "status": "ok",
-                "label": "exact",
-                "reason": "reused",
-                "provider": "openai",
-                "finish_reason": "tool_calls",
-                "detail": {"similarity": 0.9},
-            }
-        },
+    }
+    assert None not in (*calls.values(), *accounts.values())
+
+
+def test_model_call_has_the_form_of_openai() -> None:
+    body: Any = events.step_event(MODEL_STEP, RUN).envelope["body"]
+    call = {"id": "c-1", "type": "function", "function": {"name": "find_book", "arguments": '{"title": "Dune"}'}}
+    user, assistant, tool = REQUEST["messages"]
+    assert body["input"] == {
+        "messages": [user, {**assistant, "tool_calls": [call]}, tool],
+        "tools": [{"type": "function", "function": REQUEST["tools"][0]}],
+    }
+    assert body["output"] == {"role": "assistant", "content": None, "tool_calls": [call]}
+    assert body["modelParameters"] == {"temperature": 0.5, "stop": ["END"], "logit_bias": '{"5": 1}'}
+
+
+def test_usage_cost_and_labels_are_exported() -> None:
+    body: Any = events.step_event(MODEL_STEP, RUN).envelope["body"]
+    assert body["usageDetails"] == {
+        "prompt_tokens": 20,
+        "completion_tokens": 4,
+        "total_tokens": 24,
+        "prompt_tokens_details": {"cached_tokens": 16},
+    }
+    assert body["costDetails"] == {"total": 0.25}
+    assert body["metadata"] == {
+        "forkpoint": {
+            "step_type": "model",
+            "sequence_no": 3,
+            "status": "ok",
+            "label": "exact",
+            "reason": "reused",
+            "provider": "openai",
+            "finish_reason": "tool_calls",
+            "detail": {"similarity": 0.9},
+        }
     }
 
 

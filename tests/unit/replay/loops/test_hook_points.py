@@ -15,7 +15,7 @@ from replay.core.hooks import PASS, AppendContext, Deny, Hooks, ModifyArgs, Outc
 from replay.engine.replayer import Replayer
 from replay.overrides.policy import Policy
 from tests.support.agent_runs import Reply, ToolCall, agent_run
-from tests.unit.replay.engine.test_replayer import MemoryEnvironment, Replay, labels, replay
+from tests.support.memory_replays import MemoryEnvironment, Replay, labels, replay
 from tests.unit.replay.planning.test_planner import count_steps, forks, texts
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import HookEvent, Reason, StepStatus, StepType

@@ -9,7 +9,7 @@ import pytest
 from replay.core.calls import Call
 from replay.overrides.policy import Policy
 from tests.support.agent_runs import ANSWER, HEIGHT, ToolCall
-from tests.unit.replay.engine.test_replayer import labels, replay
+from tests.support.memory_replays import labels, replay
 from tests.unit.replay.loops.test_subagents import BRIDGE_CALL, ReplayOutcome, calls, final_answer, script
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep

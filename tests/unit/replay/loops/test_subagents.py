@@ -23,7 +23,7 @@ from tests.support.agent_runs import (
     Turn,
     agent_run,
 )
-from tests.unit.replay.engine.test_replayer import Replay, labels, replay, resolved_step
+from tests.support.memory_replays import Replay, labels, replay, resolved_step
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepType

@@ -10,8 +10,8 @@ from replay.core.calls import CachedAnswer
 from replay.core.events import StepResolved
 from replay.engine.replayer import Replayer
 from replay.overrides.policy import Policy
+from tests.support.memory_replays import MemoryEnvironment, replay
 from tests.support.replay_runs import ORDERS, POLICY, Reply, ToolCall, Turn, order_desk
-from tests.unit.replay.engine.test_replayer import MemoryEnvironment, replay
 from traces.core.json_types import JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepStatus, StepType

@@ -9,8 +9,8 @@ from replay.core.applied_profile import apply_profile
 from replay.core.calls import Call
 from replay.overrides.edits import merge_settings
 from replay.overrides.profile import OverrideProfile
+from tests.support.memory_replays import Replay, replay, resolved_step
 from tests.support.replay_runs import ORDERS, TOOLS, order_desk
-from tests.unit.replay.engine.test_replayer import Replay, replay, resolved_step
 from traces.core.json_types import JSONObject, JSONValue
 
 PARAMETERS: JSONObject = {"temperature": 0.5, "max_completion_tokens": 9, "tool_choice": "auto"}

@@ -20,6 +20,7 @@ from replay.planning.plan_environment import PlanEnvironment, Sources
 from replay.planning.unrecorded_requests import StoredRequests
 from tests.bench.recordings import desk
 from tests.support.agent_runs import PARALLEL, SUB_AGENT, agent_run
+from tests.support.memory_replays import Replay, replay
 from tests.support.recordings import (
     SYSTEM,
     assistant,
@@ -31,7 +32,6 @@ from tests.support.recordings import (
     user,
 )
 from tests.support.replay_runs import ORDERS, order_desk
-from tests.unit.replay.engine.test_replayer import Replay, replay
 from tests.unit.replay.planning.test_shared_plans import Archive, flat, model_entries, plan_as_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun

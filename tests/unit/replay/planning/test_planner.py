@@ -10,7 +10,7 @@ from replay.core.calls import Call
 from replay.core.events import Divergence, Event, StepResolved, StepSkipped, StepsReused
 from replay.overrides.policy import Policy
 from tests.support.agent_runs import Reply, ToolCall, Turn, agent_run
-from tests.unit.replay.engine.test_replayer import Replay, labels, planned_labels
+from tests.support.memory_replays import Replay, labels, planned_labels
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import EdgeKind, StepType

@@ -13,7 +13,7 @@ from replay.overrides.profile import OverrideProfile
 from replay.planning import planner
 from replay.planning.plan_environment import Sources
 from tests.support.agent_runs import SUB_AGENT, agent_run
-from tests.unit.replay.engine.test_replayer import Replay, replay
+from tests.support.memory_replays import Replay, replay
 from traces.core.json_types import JSONValue
 
 MODELS: JSONValue = {"type": "model"}

@@ -22,9 +22,10 @@ from replay.planning.plan_environment import Sources
 from replay.planning.unrecorded_requests import StoredRequests
 from tests.bench.recordings import desk
 from tests.support.agent_runs import PARALLEL, SUB_AGENT, TEAM, agent_run
+from tests.support.generated_forks import conversations, texts
+from tests.support.memory_replays import Replay, replay
 from tests.support.recordings import SYSTEM, assistant, conversation, model_step, user
 from tests.support.replay_runs import order_desk
-from tests.unit.replay.engine.test_replayer import Replay, conversations, replay, texts
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepStatus, StepType

@@ -10,7 +10,7 @@ from replay.core.graph import Node
 from replay.overrides.policy import Policy
 from replay.resolution.chain import ResolverChain
 from replay.resolution.tool_matching import RecordedCalls, most_alike, similarity
-from tests.unit.replay.engine.test_replayer import MemoryEnvironment
+from tests.support.memory_replays import MemoryEnvironment
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Reason, StepType
 

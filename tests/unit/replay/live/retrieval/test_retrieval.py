@@ -13,7 +13,7 @@ from replay.live.retrieval import chroma, pgvector, qdrant
 from replay.live.retrieval.filters import UnknownFilter, conditions
 from replay.live.retrieval.types import Embedding, Pgvector
 from replay.overrides.policy import Policy
-from tests.unit.replay.engine.test_replayer import Replay, labels, resolved_step
+from tests.support.memory_replays import Replay, labels, resolved_step
 from tests.unit.replay.inputs.test_documents import library
 from traces.core.json_types import JSONValue
 
