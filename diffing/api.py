@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from diffing import queries, services
+from diffing import queries, services, sharing
 from diffing.errors import DiffFailed
 from diffing.models import DiffReport
 from diffing.render.html import POLICY, as_html
@@ -116,7 +116,7 @@ class SharesView(APIView):
     @extend_schema(operation_id="shares_list", responses={200: ShareList, **PROBLEMS})
     def get(self, request: Request, id: UUID) -> Response:
         """All links, without their tokens."""
-        return Response(queries.shares(queries.find(id).id))
+        return Response(sharing.list_links(queries.find(id).id))
 
     @extend_schema(
         operation_id="shares_create", parameters=[KEY], request=ShareRequest, responses={201: ShareView, **PROBLEMS}
@@ -124,12 +124,12 @@ class SharesView(APIView):
     def post(self, request: Request, id: UUID) -> Response:
         """A new link. Its address is in this answer only."""
         share_request = parse_body(ShareRequest, request.data)
-        link, token = services.share(
+        link, token = sharing.create_link(
             diff_id=id, share_request=share_request, creator=caller_of(request), key=key_of(request)
         )
         path = f"/share/{token}"
         url = f"{settings.PUBLIC_URL}{path}" if settings.PUBLIC_URL else request.build_absolute_uri(path)
-        return Response(queries.share_view(link, url), 201)
+        return Response(sharing.link_view(link, url), 201)
 
 
 class ShareRevokeView(APIView):
@@ -138,7 +138,7 @@ class ShareRevokeView(APIView):
     @extend_schema(operation_id="shares_delete", responses={200: ShareView, **PROBLEMS})
     def delete(self, request: Request, id: UUID) -> Response:
         """Revoke a link."""
-        return Response(queries.share_view(services.revoke(id), None))
+        return Response(sharing.link_view(sharing.revoke_link(id), None))
 
 
 class SharedReportView(APIView):
@@ -161,7 +161,7 @@ class SharedReportView(APIView):
         form = _format_name(request)
         address = str(request.META.get("REMOTE_ADDR", ""))
         _SHARE_WINDOW.count(address, "too many share links were opened from this address; wait a minute")
-        response = _report_response(services.open_share(token, caller_of(request)), form)
+        response = _report_response(sharing.open_link(token, caller_of(request)), form)
         response["X-Robots-Tag"] = "noindex, nofollow"
         response["Referrer-Policy"] = "no-referrer"
         return response

@@ -1,18 +1,15 @@
-"""Queries for runs to compare, reports, evidence and share links."""
+"""Queries for runs to compare, reports and evidence."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
-from hashlib import sha256
 from typing import Any, Final
 from uuid import UUID
 
 import zstandard
-from django.conf import settings
 from django.db.models import Q
 
 from diffing.compare.run_side import Link, RunFacts, Side, SideStep
-from diffing.models import Audience, DiffReport, Evidence, Lane, ShareLink
+from diffing.models import DiffReport, Evidence, Lane
 from diffing.report.brief import brief
 from diffing.report.evidence import decides, strength, with_evidence
 from diffing.schemas.evidence import Evidence as EvidenceView
@@ -25,8 +22,6 @@ from diffing.schemas.report import (
     RunRef,
     RunVerdict,
     RunVerdicts,
-    ShareList,
-    ShareView,
     UnchangedLane,
 )
 from diffing.schemas.report import DiffReport as Report
@@ -164,51 +159,6 @@ def latest(*, run: UUID | None = None, limit: int = 100) -> list[DiffSummary]:
     reports = list(rows.order_by("-created_at", "-id")[:limit])
     evidence_summaries = _evidence_summaries([row.id for row in reports])
     return [_summary(row, *evidence_summaries.get(row.id, (row.sentence, row.confidence))) for row in reports]
-
-
-def shares(diff_id: UUID) -> ShareList:
-    """The links to a report, newest first."""
-    links = ShareLink.objects.filter(diff=diff_id).order_by("-id")
-    return ShareList(enabled=settings.SHARING, shares=[share_view(link, None) for link in links])
-
-
-def share_view(link: ShareLink, url: str | None) -> ShareView:
-    return ShareView(
-        id=link.id,
-        diff=link.diff_id,
-        url=url,
-        created_at=link.created_at,
-        created_by=link.created_by,
-        audience=link.audience,
-        people=link.people,
-        expires_at=link.expires_at,
-        revoked_at=link.revoked_at,
-        max_views=link.max_views,
-        views=link.views,
-        opens=settings.SHARING and _is_open(link, datetime.now(UTC)),
-    )
-
-
-def share_for(token: str, viewer: str) -> ShareLink | None:
-    """The link of a token if it opens for this viewer; an empty viewer is not signed in."""
-    link = ShareLink.objects.filter(token_hash=token_hash(token)).first()
-    if link is None or not settings.SHARING or not _is_open(link, datetime.now(UTC)):
-        return None
-    return link if link.audience == Audience.ANYONE or _is_in_audience(link, viewer) else None
-
-
-def _is_open(link: ShareLink, now: datetime) -> bool:
-    is_expired = link.expires_at is not None and link.expires_at <= now
-    is_used_up = link.max_views is not None and link.views >= link.max_views
-    return link.revoked_at is None and not is_expired and not is_used_up
-
-
-def _is_in_audience(link: ShareLink, viewer: str) -> bool:
-    return bool(viewer) and (link.audience == Audience.SIGNED_IN or viewer in link.people)
-
-
-def token_hash(token: str) -> str:
-    return sha256(token.encode(errors="replace")).hexdigest()
 
 
 def _evidence_summaries(diffs: Sequence[UUID]) -> dict[UUID, tuple[str, str]]:

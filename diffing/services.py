@@ -1,32 +1,26 @@
-"""Create reports and share links, and attach evidence and control lanes."""
+"""Create reports, and attach evidence and control lanes."""
 
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
 from uuid import UUID
 
-from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q
 
 from diffing import compute, queries
 from diffing.content import embeddings
-from diffing.errors import SharingOff
-from diffing.models import DiffReport, Evidence, Lane, ShareLink
+from diffing.models import DiffReport, Evidence, Lane
 from diffing.report.control_lane import lane
 from diffing.report.evidence import question_key
 from diffing.schemas.evidence import Findings
-from diffing.schemas.report import DiffOptions, DiffStatus, ShareRequest
+from diffing.schemas.report import DiffOptions, DiffStatus
 from traces import enqueue, notify
 from traces.core.canonical import digest
 from traces.core.ids import new_id
-from traces.core.json_types import JSONValue
 from traces.errors import NotFound, NotSealed
-from traces.http.idempotency import Key, derive_secret, make_once
 from traces.models import Run
 from traces.transitions import move
 
-_KIND: Final = "share"
 _COMPUTE: Final = "diffing.tasks.compute"
 # Far more than a report takes.
 _GRACE: Final = timedelta(minutes=2)
@@ -106,58 +100,6 @@ def attach_lane(diff_id: UUID, *, unchanged_id: UUID, session: UUID | None, meth
         )
         notify.touch(f"diff.{diff_id}")
     return row
-
-
-def share(
-    *, diff_id: UUID, share_request: ShareRequest | None = None, creator: str = "", key: Key | None = None
-) -> tuple[ShareLink, str]:
-    """Create a share link; its token is returned again only for the same idempotency key."""
-    if not DiffReport.objects.filter(id=diff_id, status=DiffStatus.READY).exists():
-        raise NotFound(f"there is no diff {diff_id}")
-    if not settings.SHARING:
-        raise SharingOff("sharing is disabled: the operator set FORKPOINT_SHARING to off")
-    terms = share_request or ShareRequest()
-    request_key: JSONValue = [str(diff_id), terms.model_dump(mode="json", exclude_unset=True)]
-    token = f"fps_{derive_secret(_KIND, key, request_key)}"
-    lifetime = terms.expires_in_s and timedelta(seconds=terms.expires_in_s)
-
-    def make() -> str:
-        link = ShareLink.objects.create(
-            diff_id=diff_id,
-            token_hash=queries.token_hash(token),
-            created_by=creator,
-            audience=terms.audience,
-            people=terms.people,
-            max_views=terms.max_views,
-            expires_at=datetime.now(UTC) + lifetime if lifetime else None,
-        )
-        return str(link.id)
-
-    return ShareLink.objects.get(id=make_once(_KIND, key, request_key, make)), token
-
-
-def revoke(share_id: UUID) -> ShareLink:
-    """Revoke a link permanently; revoking it again changes nothing."""
-    ShareLink.objects.filter(id=share_id, revoked_at=None).update(revoked_at=datetime.now(UTC))
-    link = ShareLink.objects.filter(id=share_id).first()
-    if link is None:
-        raise NotFound(f"there is no share link {share_id}")
-    return link
-
-
-def open_share(token: str, viewer: str = "") -> UUID:
-    """Count a view, and return the report that a token opens for a viewer.
-
-    Every other token gets the same error by the same two statements, so that the response does not reveal whether the
-    token is unknown, expired, revoked, used up, for another audience, or disabled with all links.
-    """
-    link = queries.share_for(token, viewer)
-    # Checked in the update itself, because two viewers may use the last view at the same time.
-    has_views_left = Q(max_views=None) | Q(views__lt=F("max_views"))
-    viewable = ShareLink.objects.filter(has_views_left, id=link.id if link else new_id(), revoked_at=None)
-    if not viewable.update(views=F("views") + 1) or link is None:
-        raise NotFound("this share link is invalid, expired, or not meant for you; ask its owner for a new one")
-    return link.diff_id
 
 
 def _enqueue(diff_id: UUID) -> None:

@@ -10,6 +10,7 @@ from django.db import connection
 from django.test import Client
 
 from diffing import services as diffing
+from diffing import sharing
 from diffing.models import DiffReport
 from diffing.schemas.report import DiffOptions
 from tests.support import importing_fixtures as fixtures
@@ -132,7 +133,7 @@ def test_report_names_newer_revisions_of_its_runs() -> None:
     newest = services.record(order_run())
     expected = {"base": {"id": str(newest.run_id), "revision": 3, "added_steps": 2}, "candidate": None}
     assert _get(f"diffs/{report.id}")["newer_revisions"] == expected
-    _, token = diffing.share(diff_id=report.id)
+    _, token = sharing.create_link(diff_id=report.id)
     assert _get(f"share/{token}")["newer_revisions"] == expected
     assert DiffReport.objects.values_list("body", flat=True).get(id=report.id) == stored
 

@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from diffing import services as diffing
+from diffing import sharing
 from diffing.models import Evidence
 from replay.execution import runner, task_names
 from replay.experiments import services as experiments
@@ -149,7 +150,7 @@ def add_rows(client: Client, source: Run, ids: dict[str, str], numbers: range) -
             conclusion="It did.",
             created_at=timezone.now(),
         )
-        diffing.share(diff_id=UUID(ids["diff"]))
+        sharing.create_link(diff_id=UUID(ids["diff"]))
         ignore_lists.set_rules(app=f"app-{number}", rules=[IgnoreRule(type="tool", pointer=f"/{number}")], by="ada")
         tool_review_services.decide({f"tool_{number}": True}, author="ada")
         for kind, body in (

@@ -12,7 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
-from diffing import compute, queries, services, tasks
+from diffing import compute, queries, services, sharing, tasks
 from diffing.content import embeddings
 from diffing.models import DiffReport
 from diffing.schemas.report import DiffList, DiffOptions, DiffPending, DiffStatus
@@ -267,7 +267,7 @@ class TestNothingChanges:
     )
     def test_plain_sql_is_rejected(self, diff: DiffReport, statement: str, message: str) -> None:
         _, link = share_diff(diff.id)
-        services.revoke(link)
+        sharing.revoke_link(link)
         with pytest.raises(DatabaseError, match=message), transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(statement)
 

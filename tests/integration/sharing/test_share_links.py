@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from cockpit.http import tokens
-from diffing import queries, services
+from diffing import queries, services, sharing
 from diffing.models import DiffReport, ShareLink
 from diffing.schemas.report import DiffOptions
 from tests.support.comparing import CONFIRMATION, failing_refund, fixed_refund
@@ -127,9 +127,9 @@ class TestShareLinks:
         self, diff: DiffReport, meanwhile: dict[str, Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         token, link = share_diff(diff.id, max_views=1)
-        link_ = queries.share_for(token, "")
+        link_ = sharing.link_for(token, "")
         ShareLink.objects.filter(id=link).update(**meanwhile)
-        monkeypatch.setattr(queries, "share_for", lambda *_: link_)
+        monkeypatch.setattr(sharing, "link_for", lambda *_: link_)
         assert Client().get(f"/api/v1/share/{token}").status_code == 404
         assert ShareLink.objects.get(id=link).views == meanwhile.get("views", 0)
 
