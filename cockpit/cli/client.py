@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-import httpx
+import httpx2
 
 from cockpit.cli.errors import Exit, Failure, failure_from_problem
 from traces.core.json_access import as_object
 
-_TIMEOUT = httpx.Timeout(300, connect=10)
+_TIMEOUT = httpx2.Timeout(300, connect=10)
 
 
 class Api:
     """Requests under `/api/v1`. Every failure is raised as a `Failure` with its exit code."""
 
-    def __init__(self, http: httpx.Client, *, local: bool) -> None:
+    def __init__(self, http: httpx2.Client, *, local: bool) -> None:
         self._http = http
         self.local = local
 
@@ -75,13 +75,13 @@ class Api:
             start_worker()
 
     @contextlib.contextmanager
-    def _stream(self, method: str, path: str, **request: Any) -> Iterator[httpx.Response]:
+    def _stream(self, method: str, path: str, **request: Any) -> Iterator[httpx2.Response]:
         try:
             with self._http.stream(method, f"/api/v1{path}", **request) as response:
                 if response.is_error:
                     response.read()
                 yield self._check(response)
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             raise self._unreachable(error) from error
 
     def _json(self, method: str, path: str, **request: Any) -> Any:
@@ -91,13 +91,13 @@ class Api:
         except ValueError as error:
             raise Failure(f"{self._http.base_url} did not respond with JSON: is it a Forkpoint server?") from error
 
-    def _send(self, method: str, path: str, **request: Any) -> httpx.Response:
+    def _send(self, method: str, path: str, **request: Any) -> httpx2.Response:
         try:
             return self._http.request(method, f"/api/v1{path}", **request)
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             raise self._unreachable(error) from error
 
-    def _check(self, response: httpx.Response) -> httpx.Response:
+    def _check(self, response: httpx2.Response) -> httpx2.Response:
         if response.is_success:
             return response
         try:
@@ -106,7 +106,7 @@ class Api:
             problem = {}
         raise failure_from_problem(as_object(problem), response.status_code)
 
-    def _unreachable(self, error: httpx.HTTPError) -> Failure:
+    def _unreachable(self, error: httpx2.HTTPError) -> Failure:
         detail = f"cannot reach {self._http.base_url}: {error or type(error).__name__}"
         return Failure(detail, exit=Exit.UNAVAILABLE, code="dependency_unavailable")
 
@@ -126,7 +126,7 @@ def connect(url: str | None, token: str | None, *, migrate: bool = True) -> Iter
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise Failure(f"{url!r} is not a server address: use http://host:port", exit=Exit.BAD_INPUT)
-    with httpx.Client(base_url=url.rstrip("/"), headers=headers, timeout=_TIMEOUT) as http:
+    with httpx2.Client(base_url=url.rstrip("/"), headers=headers, timeout=_TIMEOUT) as http:
         yield Api(http, local=False)
 
 

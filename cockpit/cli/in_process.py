@@ -5,14 +5,14 @@ import functools
 import os
 from collections.abc import Iterator
 
-import httpx
+import httpx2
 
 from cockpit.cli.errors import Exit, Failure
 from cockpit.cli.transport import StreamingTransport
 
 
 @contextlib.contextmanager
-def open_store(*, migrate: bool = True) -> Iterator[httpx.Client]:
+def open_store(*, migrate: bool = True) -> Iterator[httpx2.Client]:
     """Open a client of the application inside this process; migrate the database by default."""
     set_up()
     from django.conf import settings
@@ -29,7 +29,7 @@ def open_store(*, migrate: bool = True) -> Iterator[httpx.Client]:
         raise Failure(f"cannot open the database: {error}", exit=Exit.UNAVAILABLE) from error
     # Links lead to the address at which the server of this store would listen.
     host = f"[{settings.HOST}]" if ":" in settings.HOST else settings.HOST
-    with httpx.Client(
+    with httpx2.Client(
         transport=StreamingTransport(application), base_url=f"http://{host}:{settings.PORT}", timeout=None
     ) as http:
         yield http

@@ -6,22 +6,22 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import IO, Any
 
-import httpx
+import httpx2
 
 
-class StreamingTransport(httpx.BaseTransport):
-    """Like httpx's transport for WSGI, which reads the body into memory first; imports may be too large for that."""
+class StreamingTransport(httpx2.BaseTransport):
+    """Like httpx2's transport for WSGI, which reads the body into memory first; imports may be too large for that."""
 
     def __init__(self, app: Callable[..., Any]) -> None:
         self._app = app
 
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         stream = request.stream
-        if not isinstance(stream, httpx.SyncByteStream):
+        if not isinstance(stream, httpx2.SyncByteStream):
             raise TypeError("the body of a request to this process must be read synchronously")
         body = io.BufferedReader(_Body(iter(stream)))
-        head = httpx.Request(request.method, request.url, headers=request.headers, content=b"")
-        transport = httpx.WSGITransport(app=partial(_with_body, self._app, body), wsgi_errors=sys.stderr)
+        head = httpx2.Request(request.method, request.url, headers=request.headers, content=b"")
+        transport = httpx2.WSGITransport(app=partial(_with_body, self._app, body), wsgi_errors=sys.stderr)
         return transport.handle_request(head)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-import httpx
+import httpx2
 from rich.console import Console
 from rich.table import Table
 
@@ -71,7 +71,7 @@ def measure(folder: Path, name: str, data: bytes) -> Outcome:
     server = Server(folder / f"home-{len(list(folder.iterdir()))}")
     server.start()
     try:
-        httpx.get(f"{server.url}/api/v1/runs")
+        httpx2.get(f"{server.url}/api/v1/runs")
         before = memory_mb(server.pid)
         start_processor_s = processor_s(server.pid)
         samples = Samples()
@@ -95,7 +95,7 @@ def measure(folder: Path, name: str, data: bytes) -> Outcome:
 
 def upload(url: str, data: bytes) -> str:
     """Upload a file and summarise the response."""
-    report = httpx.post(f"{url}/api/v1/runs/import", files={"file": ("upload", data)}, timeout=300).json()
+    report = httpx2.post(f"{url}/api/v1/runs/import", files={"file": ("upload", data)}, timeout=300).json()
     if "runs" not in report:
         return str(report.get("detail"))[:80]
     reason = f", {report['skipped'][-1]['reason']}" if report["skipped"] else ""
@@ -125,7 +125,7 @@ def repeat(samples: Samples, sample: Callable[[], None]) -> None:
 
 def response_s(url: str) -> float:
     start = time.monotonic()
-    httpx.get(f"{url}/api/v1/runs", timeout=60).raise_for_status()
+    httpx2.get(f"{url}/api/v1/runs", timeout=60).raise_for_status()
     return time.monotonic() - start
 
 

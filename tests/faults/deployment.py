@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-import httpx
+import httpx2
 import psycopg
 
 from tests.faults import desk, process
@@ -36,7 +36,7 @@ class Deployment:
         self._fresh: list[str] = preparation["runs"]
         self.session_ids: list[str] = []
         self.questions = 0
-        self.http = httpx.Client(headers={"authorization": f"Bearer {preparation['token']}"}, timeout=10)
+        self.http = httpx2.Client(headers={"authorization": f"Bearer {preparation['token']}"}, timeout=10)
 
     @property
     def nursery(self) -> "Nursery":
@@ -84,7 +84,7 @@ class Deployment:
         """Wait until all sessions have ended, ignoring server errors; returns the time it took."""
         began = time.monotonic()
         while time.monotonic() < began + seconds:
-            with contextlib.suppress(AssertionError, httpx.TransportError):
+            with contextlib.suppress(AssertionError, httpx2.TransportError):
                 if not self.open_sessions():
                     return time.monotonic() - began
             time.sleep(0.1)
@@ -146,8 +146,8 @@ def web(env: Mapping[str, str], home: Path) -> Iterator[str]:
 
     def answers() -> bool:
         try:
-            return httpx.get(f"http://127.0.0.1:{port}/api/v1/health").status_code == 200
-        except httpx.TransportError:
+            return httpx2.get(f"http://127.0.0.1:{port}/api/v1/health").status_code == 200
+        except httpx2.TransportError:
             return False
 
     running = start(

@@ -6,7 +6,7 @@ import threading
 import time
 from typing import Any
 
-import httpx
+import httpx2
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
@@ -14,7 +14,7 @@ from websockets.sync.client import connect
 class Follower:
     """Reads one session's messages until the end; with `drops` it disconnects every few messages."""
 
-    def __init__(self, http: httpx.Client, session: str, *, drops: int = 0) -> None:
+    def __init__(self, http: httpx2.Client, session: str, *, drops: int = 0) -> None:
         self.messages: list[dict[str, Any]] = []
         self.connections = 0
         self.session = session

