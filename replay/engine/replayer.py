@@ -17,7 +17,7 @@ from replay.core.hooks import NO_HOOKS, Hooks, Outcome
 from replay.core.wording import NOT_FOLLOWED
 from replay.detection.agent_loops import LOOP_TYPES
 from replay.engine.computed_outputs import PROVISIONAL, compute_answer
-from replay.engine.container_outputs import ContainerOutputs
+from replay.engine.container_closing import ContainerCloser
 from replay.engine.reused_ranges import ReusedRanges
 from replay.inputs.rebuilt_inputs import Slots, flat
 from replay.loops import turns
@@ -42,7 +42,7 @@ class Replayer:
         self._parts = parts = replay_parts(context, hooks)
         self.state = parts.state
         self._reused_ranges = ReusedRanges(parts.state, parts.reach)
-        self._outputs = ContainerOutputs(context, parts.state, parts.results, parts.implicit, parts.implicit_results)
+        self._closer = ContainerCloser(context, parts.state, parts.results, parts.implicit, parts.implicit_results)
 
     @property
     def unreviewed_calls(self) -> list[Call]:
@@ -62,7 +62,7 @@ class Replayer:
         """Yield the events in order; live calls are made when the replay reaches them."""
         with turns.closing_turns(self._parts):
             yield from self._drive(self._steps(None))
-        yield from self._drive(self._outputs.before(self.context.graph.last + 1))
+        yield from self._drive(self._closer.close_before(self.context.graph.last + 1))
 
     def _drive(self, events: Iterator[DriverEvent]) -> Iterator[Event]:
         """Yield the events of a helper; an `Advance` request first runs the steps up to it (a trampoline)."""
@@ -80,7 +80,7 @@ class Replayer:
     def _advance(self, request: Advance) -> Iterator[DriverEvent]:
         yield from self._steps(request.before)
         for node in request.close:
-            yield from self._outputs.close(node)
+            yield from self._closer.close(node)
 
     def _steps(self, before: int | None) -> Iterator[DriverEvent]:
         """Visit the queued steps with numbers below `before`."""
@@ -88,7 +88,7 @@ class Replayer:
             turns.end_turns(self._parts, node)
             if self.state.containers.are_due(node.no):
                 yield from self._reused_ranges.flush()
-                yield from self._outputs.before(node.no)
+                yield from self._closer.close_before(node.no)
             if self._must_resolve(node):
                 yield from self._reused_ranges.flush()
                 yield from self._resolve_step(node)

@@ -25,7 +25,7 @@ class ChangedChildren:
 
 
 class OpenContainers:
-    """Bookkeeping of open containers; `engine/container_outputs.py` closes them."""
+    """Bookkeeping of open containers; `engine/container_closing.py` closes them."""
 
     def __init__(self, graph: Graph, numbers: Mapping[int, int]) -> None:
         self._graph = graph
