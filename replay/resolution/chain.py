@@ -1,4 +1,7 @@
-"""Resolver chain: the first resolver that answers a call decides label and reason. Pure."""
+"""Resolver chain: decides the label of a call. Pure.
+
+The first resolver that answers a call determines its output, label and reason.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
