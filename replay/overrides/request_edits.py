@@ -82,7 +82,7 @@ def edit_slots(slots: list[list[JSONValue]], edits: Iterable[MessageEdit]) -> li
     return [[*insertions.get(at, []), *slot] for at, slot in enumerate(new_slots)]
 
 
-def _system_places(messages: Sequence[JSONValue], prompt: JSONObject) -> list[int]:
+def system_prompt_indexes(messages: Sequence[JSONValue], prompt: JSONObject) -> list[int]:
     """Indexes of the messages that `prompt.system` replaces or removes: see `with_system`."""
     if "system" not in prompt:
         return []

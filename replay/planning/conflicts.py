@@ -10,7 +10,7 @@ from replay.core.graph import CONTAINERS, Graph, Node
 from replay.core.plan import PlannedStep, PlanRefusal
 from replay.overrides.policy import Policy
 from replay.overrides.profile import Override
-from replay.overrides.request_edits import _system_places
+from replay.overrides.request_edits import system_prompt_indexes
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, StepType
 
@@ -175,7 +175,7 @@ def bad_edit(
     no: int, index: int, entry: Override, messages: Sequence[JSONValue], prompt: JSONObject
 ) -> PlanRefusal | None:
     """First edit that does not fit step `no`: the message does not exist, or `prompt` sets it too."""
-    system = _system_places(messages, prompt)
+    system = system_prompt_indexes(messages, prompt)
     for at, edit in enumerate(entry.messages or ()):
         path = pointer(index, "messages", at, "index")
         if edit.index >= len(messages) + (edit.op == "insert"):
