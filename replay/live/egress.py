@@ -183,11 +183,28 @@ def addresses(destination: Destination, port: int) -> list[str]:
     return texts
 
 
+class _Destinations:
+    """The hosts that may be reached, by name."""
+
+    def __init__(self, destinations: Iterable[Destination]) -> None:
+        self._by_host = {destination.host.lower(): destination for destination in destinations}
+
+    def addresses(self, host: str, port: int) -> list[str]:
+        """Return the checked addresses of a host."""
+        destination = self._by_host.get(host.lower())
+        if destination is None:
+            raise EgressRefusal(host, "it is not a configured host")
+        try:
+            return addresses(destination, port)
+        except socket.gaierror as error:
+            raise httpcore2.ConnectError(f"{destination.host}: {error.strerror}") from error
+
+
 class _GuardedBackend(httpcore2.SyncBackend):
     """Connects only to the given destinations, and only to checked addresses."""
 
     def __init__(self, destinations: Iterable[Destination]) -> None:
-        self._destinations = {destination.host.lower(): destination for destination in destinations}
+        self._destinations = _Destinations(destinations)
 
     def connect_tcp(
         self,
@@ -197,30 +214,20 @@ class _GuardedBackend(httpcore2.SyncBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
-        destination = self._destinations.get(host.lower())
-        if destination is None:
-            raise EgressRefusal(host, "it is not the host of a configured provider")
         failure: Exception = EgressRefusal(host, "it has no address")
-        for address in self._resolve(destination, port):
+        for address in self._destinations.addresses(host, port):
             try:
                 return _LimitedStream(super().connect_tcp(address, port, timeout, local_address, socket_options))
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 failure = error
         raise failure
 
-    @staticmethod
-    def _resolve(destination: Destination, port: int) -> list[str]:
-        try:
-            return addresses(destination, port)
-        except socket.gaierror as error:
-            raise httpcore2.ConnectError(f"{destination.host}: {error.strerror}") from error
-
 
 class _GuardedAsyncBackend(httpcore2.AnyIOBackend):
     """The same for asynchronous code."""
 
     def __init__(self, destinations: Iterable[Destination]) -> None:
-        self._destinations = {destination.host.lower(): destination for destination in destinations}
+        self._destinations = _Destinations(destinations)
 
     async def connect_tcp(
         self,
@@ -230,14 +237,8 @@ class _GuardedAsyncBackend(httpcore2.AnyIOBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
-        destination = self._destinations.get(host.lower())
-        if destination is None:
-            raise EgressRefusal(host, "it is not a configured host")
         failure: Exception = EgressRefusal(host, "it has no address")
-        try:
-            texts = await anyio.to_thread.run_sync(addresses, destination, port)
-        except socket.gaierror as error:
-            raise httpcore2.ConnectError(f"{destination.host}: {error.strerror}") from error
+        texts = await anyio.to_thread.run_sync(self._destinations.addresses, host, port)
         for address in texts:
             try:
                 return await super().connect_tcp(address, port, timeout, local_address, socket_options)

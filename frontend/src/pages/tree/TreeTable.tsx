@@ -1,9 +1,9 @@
-import { Checkbox, Tooltip } from "@mantine/core";
+import { Checkbox } from "@mantine/core";
 import { Link, useNavigate } from "@tanstack/react-router";
-import { IconCheck, IconX } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import type { TreeRun } from "@/api/schema";
 import { timeAgo, count, duration, money, fullTime, tokens } from "@/ui/format/numbers";
+import { CheckSummary } from "@/features/checks/CheckSummary";
 import { LabelBar } from "@/features/labels/LabelBar";
 import { useRowSelection } from "@/ui/keyboard/useRowSelection";
 import { score } from "@/domain/diffs/score";
@@ -108,32 +108,12 @@ function Figures({ run }: { run: TreeRun }): ReactElement {
       <td className={list.figure}>{run.output_similarity === null ? "–" : score(run.output_similarity)}</td>
       <td className={list.figure}>{run.tool_accuracy === null ? "–" : score(run.tool_accuracy)}</td>
       <td className={list.figure}>
-        <Checks run={run} />
+        <CheckSummary checks={run.checks} />
       </td>
       <td className={list.figure}>{tokens(run.tokens_in + run.tokens_out)}</td>
       <td className={list.figure}>{money(run.cost_usd)}</td>
       <td className={list.figure}>{duration(run.latency_ms)}</td>
     </>
-  );
-}
-
-function Checks({ run }: { run: TreeRun }): ReactElement {
-  if (!run.checks || run.checks.length === 0) return <>–</>;
-  const failed = run.checks.filter(({ passed }) => !passed);
-  const text = `${run.checks.length - failed.length}/${run.checks.length}`;
-  if (failed.length === 0) {
-    return (
-      <span className="exact">
-        <IconCheck size={13} aria-label="passed" /> {text}
-      </span>
-    );
-  }
-  return (
-    <Tooltip multiline maw={360} label={failed.map(({ name, detail }) => `${name}: ${detail}`).join("; ")}>
-      <span className="failed" tabIndex={0}>
-        <IconX size={13} aria-label="failed" /> {text}
-      </span>
-    </Tooltip>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Checkbox, Tooltip, VisuallyHidden } from "@mantine/core";
+import { Checkbox, VisuallyHidden } from "@mantine/core";
 import {
   createColumnHelper,
   createSortedRowModel,
@@ -8,10 +8,11 @@ import {
   useTable,
 } from "@tanstack/react-table";
 import { Link, useNavigate } from "@tanstack/react-router";
-import { IconArrowDown, IconArrowUp, IconCheck, IconX } from "@tabler/icons-react";
+import { IconArrowDown, IconArrowUp } from "@tabler/icons-react";
 import { createContext, useContext, useMemo, type ReactElement, type ReactNode } from "react";
 import type { ExperimentRowView } from "@/api/schema";
 import { duration, money, tokens } from "@/ui/format/numbers";
+import { CheckSummary } from "@/features/checks/CheckSummary";
 import { LabelBar } from "@/features/labels/LabelBar";
 import { StateChip } from "@/features/labels/StateChip";
 import { useRowSelection } from "@/ui/keyboard/useRowSelection";
@@ -89,7 +90,7 @@ const columns = [
     "checks",
     "Checks",
     (row) => passShare(row) ?? undefined,
-    (row) => <Checks row={row} />,
+    (row) => <CheckSummary checks={row.checks} />,
   ),
   figure("ars", "ARS", (row) => row.ars, score),
   figure("similarity", "Similarity", (row) => row.output_similarity, score),
@@ -210,26 +211,6 @@ function Settings({ row }: { row: ExperimentRowView }): ReactElement {
 function State({ row }: { row: ExperimentRowView }): ReactElement {
   const { title, mark } = rowWords(row);
   return <StateChip mark={mark}>{title}</StateChip>;
-}
-
-function Checks({ row }: { row: ExperimentRowView }): ReactElement {
-  if (!row.checks) return <>–</>;
-  const failed = row.checks.filter(({ passed }) => !passed);
-  const text = `${row.checks.length - failed.length}/${row.checks.length}`;
-  if (failed.length === 0) {
-    return (
-      <span className="exact">
-        <IconCheck size={13} aria-label="passed" /> {text}
-      </span>
-    );
-  }
-  return (
-    <Tooltip multiline maw={360} label={failed.map(({ name, detail }) => `${name}: ${detail}`).join("; ")}>
-      <span className="failed" tabIndex={0}>
-        <IconX size={13} aria-label="failed" /> {text}
-      </span>
-    </Tooltip>
-  );
 }
 
 function toolChanges(row: ExperimentRowView): number | undefined {
