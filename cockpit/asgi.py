@@ -16,37 +16,43 @@ from cockpit.wsgi import application as http
 from cockpit.http import auth, slow_clients  # isort: skip
 from cockpit.serving import embedded_worker  # isort: skip
 from cockpit.live import consumer  # isort: skip
-from cockpit.process import recovery  # isort: skip
+from cockpit.process import recording, recovery  # isort: skip
 
 log = structlog.get_logger("cockpit.lifespan")
 HTTP_THREADS = 8
 
 
-def _start() -> embedded_worker.EmbeddedWorker | None:
-    """Start the embedded worker, then resume the unfinished work of earlier processes."""
-    worker = None
-    if settings.EMBEDDED:
-        worker = embedded_worker.EmbeddedWorker()
-        worker.start()
+class _Workers:
+    """The workers of the embedded mode: replays and other tasks, and recordings that arrive."""
+
+    def __init__(self) -> None:
+        self._tasks = embedded_worker.EmbeddedWorker()
+        self._recorder = recording.RecorderThread()
+
+    def start(self) -> None:
+        """Start, then resume the unfinished work of earlier processes."""
+        self._tasks.start()
         recovery.at_start()
-    return worker
+        self._recorder.start()
 
-
-async def _stop(worker: embedded_worker.EmbeddedWorker | None) -> None:
-    # In a thread, because finishing tasks still send wake-ups through this loop.
-    if worker is not None and not await asyncio.to_thread(worker.stop):
-        log.warning("worker_still_busy", consequence="its replays go on at the next start")
+    def stop(self) -> None:
+        self._recorder.stop()
+        if not self._tasks.stop():
+            log.warning("worker_still_busy", consequence="its replays go on at the next start")
 
 
 async def lifespan(scope: slow_clients.Scope, receive: slow_clients.Receive, send: slow_clients.Send) -> None:
-    worker = None
+    workers = _Workers() if settings.EMBEDDED else None
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":
-            worker = await asyncio.to_thread(_start)
+            if workers is not None:
+                await asyncio.to_thread(workers.start)
             await send({"type": "lifespan.startup.complete"})
         else:
-            await _stop(worker)
+            # In a thread, because finishing tasks still send wake-ups through this loop.
+            if workers is not None:
+                await asyncio.to_thread(workers.stop)
             await send({"type": "lifespan.shutdown.complete"})
             return
 

@@ -6,6 +6,7 @@ Distributed: `DATABASE_URL` (PostgreSQL) and `REDIS_URL`. No other file checks w
 
 import fcntl
 import json
+import math
 import secrets
 from importlib.util import find_spec
 from pathlib import Path
@@ -45,6 +46,17 @@ def _takeover_s() -> float:
             f"FORKPOINT_TAKEOVER_S is {text!r}: set it to the seconds without a heartbeat, from 1 to 3600, after "
             "which a worker counts as dead."
         )
+    return seconds
+
+
+def _seconds(name: str, *, default: str, least: float, most: float) -> float:
+    text = env.str(name, default=default)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not least <= seconds <= most:
+        raise ImproperlyConfigured(f"{name} is {text!r}: set it to seconds from {least:g} to {most:g}.")
     return seconds
 
 
@@ -196,6 +208,11 @@ def _switch(name: str) -> bool:
 _check_shape()
 PORT = _port()
 TAKEOVER_S = _takeover_s()
+# Largest decompressed body of a batch of events or spans.
+MAX_BODY_BYTES = env.int("FORKPOINT_MAX_BODY_MB", default=64) * 1024 * 1024
+# A run that arrives over the network is sealed this long after its root step ended, or if nothing arrives at all.
+QUIET_S = _seconds("FORKPOINT_QUIET_S", default="5", least=0, most=3600)
+IDLE_S = _seconds("FORKPOINT_IDLE_S", default="900", least=1, most=7 * 24 * 3600)
 PROVIDERS = _by_name("FORKPOINT_PROVIDERS", "providers")
 TOOLS = _by_name("FORKPOINT_TOOLS", "tools")
 HOOKS = _by_name("FORKPOINT_HOOKS", "hooks")

@@ -304,6 +304,52 @@ class ToolCall(models.Model):
         return f"step {self.sequence_no}"
 
 
+class Recording(models.Model):
+    """A run that arrives in segments over the network. `run` is the run that was assembled from them last.
+
+    It is identified by `key`, the digest of the project that the client named and the run's external id.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    key = models.CharField(max_length=64, unique=True)
+    project = models.CharField(max_length=120, blank=True, help_text="app of the run; empty: as the content says")
+    external_id = models.CharField(max_length=200)
+    run = models.ForeignKey(Run, models.CASCADE, null=True, related_name="recordings")
+    arrived_at = models.DateTimeField(help_text="when the newest segment arrived")
+    has_ended = models.BooleanField(default=False, help_text="the root step has ended")
+    is_final = models.BooleanField(default=False, help_text="the client has finalized the run")
+    version = models.PositiveIntegerField(default=0, help_text="counts the batches of segments")
+    assembled_version = models.PositiveIntegerField(default=0, help_text="the version that `run` contains")
+    is_complete = models.BooleanField(default=False, help_text="`run` is written in full, so that it can be sealed")
+    refresh_at = models.DateTimeField(null=True, help_text="new segments are assembled from this time on")
+    due_at = models.DateTimeField(null=True, help_text="when to assemble or seal it; null: nothing to do")
+    leased_until = models.DateTimeField(null=True, help_text="a worker assembles it until then")
+    problem = models.TextField(blank=True, help_text="why its segments are not a run")
+
+    class Meta:
+        indexes = (models.Index(fields=["due_at"], name="recording_due", condition=models.Q(due_at__isnull=False)),)
+
+    def __str__(self) -> str:
+        return f"{self.external_id} ({self.version})"
+
+
+class Segment(models.Model):
+    """A part of a recording as it arrived: the records of one request that belong to one run, in their own format."""
+
+    # no index of its own: the one of segment_identity begins with it
+    recording = models.ForeignKey(Recording, models.CASCADE, related_name="segments", db_index=False)
+    digest = models.CharField(max_length=64, help_text="of the records: a batch that arrives twice is stored once")
+    format = models.CharField(max_length=40)
+    size = models.PositiveIntegerField(help_text="bytes before compression")
+    data = models.BinaryField(help_text="zstd")
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["recording", "digest"], name="segment_identity"),)
+
+    def __str__(self) -> str:
+        return f"{self.format} {self.digest[:12]}"
+
+
 class RetentionPass(models.Model):
     """While a row exists, sealed runs may be deleted, but only by the transaction that inserted it.
 

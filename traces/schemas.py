@@ -269,3 +269,15 @@ class BundleRequest(Schema):
     """The run to export: an id, a unique prefix of one, an external id, or `last`."""
 
     run: str
+
+
+class RejectedEvent(Schema):
+    line: int  # from 1
+    reason: str
+
+
+class EventReceipt(Schema):
+    """The number of stored events, and the events that could not be stored."""
+
+    accepted: int
+    rejected: list[RejectedEvent]

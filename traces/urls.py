@@ -1,5 +1,6 @@
 from django.urls import path
 
+from traces.collectors import events_api
 from traces.imports import api as imports_api
 from traces.runs import api, full_steps, judgements_api, usage
 
@@ -7,6 +8,9 @@ urlpatterns = [
     path("runs", api.RunListView.as_view()),
     path("runs/facets", api.RunFacetsView.as_view()),
     path("runs/import", imports_api.ImportView.as_view()),
+    path("events", events_api.EventsView.as_view()),
+    path("runs/<str:id>/events", events_api.RunEventsView.as_view()),
+    path("runs/<str:id>/finalize", events_api.FinalizeView.as_view()),
     path("runs/<str:id>", api.RunView.as_view()),
     path("runs/<str:id>/steps", api.StepListView.as_view()),
     path("runs/<str:id>/edges", api.EdgeListView.as_view()),

@@ -19,13 +19,16 @@ class RunSource(StrEnum):
 
 
 class RunStatus(Status):
+    """How the agent's work ended. `partial`: its end was never recorded."""
+
     RUNNING = "running"
     COMPLETED = "completed"
     FAILED = "failed"
+    PARTIAL = "partial"
 
     @classmethod
     def moves(cls) -> Mapping[Self, AbstractSet[Self]]:
-        return {cls.RUNNING: {cls.COMPLETED, cls.FAILED}}
+        return {cls.RUNNING: {cls.COMPLETED, cls.FAILED, cls.PARTIAL}}
 
 
 class StepType(StrEnum):

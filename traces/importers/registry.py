@@ -61,14 +61,15 @@ class Importer:
 
     def runs(self, sources: Sequence[Source]) -> Iterable[RecordedRun]:
         """Yield the runs of these files; a run without steps becomes a problem of the last file."""
-        for run in self._parse_sources(sources):
+        for run in self.states(sources):
             if self.allows_empty or not is_empty(run):
                 yield run
             else:
                 reason = f"this recording has no steps ({self.title})"
                 sources[-1].problems.append(BadFile(reason, f"run {run.external_id}"))
 
-    def _parse_sources(self, sources: Sequence[Source]) -> Iterable[RecordedRun]:
+    def states(self, sources: Sequence[Source]) -> Iterable[RecordedRun]:
+        """Yield the runs of these files, also those without steps: more of them may follow."""
         if self.parse_together is not None:
             yield from self.parse_together(sources)
         elif self.parse is not None:

@@ -31,7 +31,6 @@ from traces.models import Edge, RetentionPass, Run, RunTag, Step
 from traces.payloads import step_summaries
 from traces.provenance.edge_facts import EdgeFact
 from traces.provenance.edges import Provenance
-from traces.provenance.input_origins import UnexplainedContent
 from traces.runs import copy, revisions
 from traces.runs.revisions import Placement
 from traces.storage import artifacts, bulk
@@ -253,7 +252,9 @@ def _insert_new_runs(
         _insert_runs(runs, placements)
         ids = {id for chunk in bulk.chunks(run.run_id for run in runs) for id in _existing_ids(chunk)}
         own_runs = [run for run in runs if run.run_id in ids]
-        _insert_contents(own_runs, provenance)
+        insert_contents(own_runs, provenance)
+        seal_recorded(run.run_id for run in own_runs)
+        services.insert_judgements([run_judgements(run) for run in own_runs])
     return own_runs
 
 
@@ -265,32 +266,36 @@ def _insert_runs(runs: Iterable[PreparedRun], placements: Mapping[UUID, Placemen
     """Insert the rows of runs; skip revisions that exist already."""
     # All writers use one order, runs before artifacts, so that concurrent batches cannot deadlock.
     batch = sorted(runs, key=lambda run: run.identity)
-    rows = [{**run.columns, **_revision_columns(placements[run.run_id])} for run in batch]
+    rows = [{**run.columns, **revision_columns(placements[run.run_id])} for run in batch]
     bulk.insert(Run, tuple(rows[0]), (tuple(row.values()) for row in rows), ignore_conflicts=True)
 
 
-def _revision_columns(placement: Placement) -> dict[str, Any]:
+def revision_columns(placement: Placement) -> dict[str, Any]:
     return {"revision": placement.revision, "supersedes": placement.supersedes}
 
 
-def _insert_contents(runs: Sequence[PreparedRun], provenance: Mapping[UUID, Provenance]) -> None:
-    """Insert everything that belongs to inserted runs, and seal them."""
+def insert_contents(runs: Sequence[PreparedRun], provenance: Mapping[UUID, Provenance]) -> None:
+    """Insert everything that belongs to inserted runs; those without provenance are not complete yet."""
     artifacts.write_many({sha256: data for run in runs for sha256, data in run.parts.items()})
+    bulk.insert(Step, _STEP_COLUMNS, (row for run in runs for row in _step_values(run, provenance.get(run.run_id))))
+    complete_runs = [run for run in runs if run.run_id in provenance]
     bulk.insert(
-        Step,
-        _STEP_COLUMNS,
-        (row for run in runs for row in _step_values(run, provenance[run.run_id].unexplained_inputs)),
+        Edge,
+        _EDGE_COLUMNS,
+        (_edge(run.run_id, edge) for run in complete_runs for edge in provenance[run.run_id].edges),
     )
-    bulk.insert(Edge, _EDGE_COLUMNS, (_edge(run.run_id, edge) for run in runs for edge in provenance[run.run_id].edges))
     bulk.insert(RunTag, _TAG_COLUMNS, (row for run in runs for row in _tags(run.run_id, run.columns["tags"])))
-    tool_calls.insert_all((run.columns["app"], run.run_id, run.calls) for run in runs)
-    for chunk in bulk.chunks(run.run_id for run in runs):
+    tool_calls.insert_all((run.columns["app"], run.run_id, run.calls) for run in complete_runs)
+
+
+def seal_recorded(run_ids: Iterable[UUID]) -> None:
+    """Seal complete runs; the caller stores their judgements."""
+    for chunk in bulk.chunks(run_ids):
         Run.objects.filter(id__in=chunk).update(sealed_at=datetime.now(UTC))
-    services.insert_judgements([_run_judgements(run) for run in runs])
     notify.touch("runs")
 
 
-def _run_judgements(run: PreparedRun) -> services.NewRunJudgements:
+def run_judgements(run: PreparedRun) -> services.NewRunJudgements:
     columns = run.columns
     return services.NewRunJudgements(
         run_id=run.run_id,
@@ -314,11 +319,15 @@ def _add_judgements(runs: Iterable[PreparedRun], placements: Mapping[UUID, Place
             services.notify_views(judgements)
 
 
-def _step_values(run: PreparedRun, content: Mapping[int, Sequence[UnexplainedContent]]) -> Iterator[tuple[object, ...]]:
-    """Yield the columns of a run's steps, with the unexplained content of their inputs."""
+def _step_values(run: PreparedRun, provenance: Provenance | None) -> Iterator[tuple[object, ...]]:
+    """Yield the columns of a run's steps, with the unexplained content of their inputs if it is known."""
     for row in run.rows:
-        items = content.get(row.sequence_no, ())
-        yield (run.run_id, *ingest_rows.values_with_content(row, [item.as_json() for item in items]))
+        if provenance is None:
+            yield (run.run_id, *ingest_rows.values_of(row))
+        else:
+            items = provenance.unexplained_inputs.get(row.sequence_no, ())
+            content: list[JSONValue] = [item.as_json() for item in items]
+            yield (run.run_id, *ingest_rows.values_with_content(row, content))
 
 
 def _result(run: PreparedRun, placement: Placement) -> RecordResult:

@@ -334,6 +334,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * @description Record events of any number of runs, one JSON object per line, in any order.
+         *
+         *     Accepted events are stored when the response arrives. Sending them again changes nothing.
+         */
+        post: operations["record_events"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/experiments": {
         parameters: {
             query?: never;
@@ -924,6 +945,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Record events of one run; those of other runs are rejected. */
+        post: operations["record_events_of_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}/exports": {
         parameters: {
             query?: never;
@@ -952,6 +990,23 @@ export interface paths {
         put?: never;
         /** @description Export a run to Langfuse, in the background. Repeating an export creates no duplicates. */
         post: operations["export_to_langfuse"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/finalize": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Seal a run without waiting for more events. Events that arrive later become its next revision. */
+        post: operations["finalize_run"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2365,6 +2420,16 @@ export interface components {
             name: string;
             /** By */
             by: string;
+        };
+        /**
+         * EventReceipt
+         * @description The number of stored events, and the events that could not be stored.
+         */
+        EventReceipt: {
+            /** Accepted */
+            accepted: number;
+            /** Rejected */
+            rejected: components["schemas"]["RejectedEvent"][];
         };
         /**
          * Evidence
@@ -4419,6 +4484,13 @@ export interface components {
             /** Pattern */
             pattern: string;
         };
+        /** RejectedEvent */
+        RejectedEvent: {
+            /** Line */
+            line: number;
+            /** Reason */
+            reason: string;
+        };
         /**
          * ReplayBody
          * @description A replay request as callers write it: a stored profile or policy may be given by name or digest.
@@ -4772,9 +4844,10 @@ export interface components {
         RunSource: "live" | "import" | "replay" | "probe" | "bundle";
         /**
          * RunStatus
+         * @description How the agent's work ended. `partial`: its end was never recorded.
          * @enum {string}
          */
-        RunStatus: "running" | "completed" | "failed";
+        RunStatus: "running" | "completed" | "failed" | "partial";
         /**
          * RunSummary
          * @description A row of the list of runs. An unknown cost is null, never 0.
@@ -6135,6 +6208,7 @@ export type EdgeKind = components['schemas']['EdgeKind'];
 export type EdgeList = components['schemas']['EdgeList'];
 export type EdgeView = components['schemas']['EdgeView'];
 export type EmbeddingView = components['schemas']['EmbeddingView'];
+export type EventReceipt = components['schemas']['EventReceipt'];
 export type Evidence = components['schemas']['Evidence'];
 export type EvidenceQuestion = components['schemas']['EvidenceQuestion'];
 export type Example = components['schemas']['Example'];
@@ -6237,6 +6311,7 @@ export type RankChange = components['schemas']['RankChange'];
 export type RankComparison = components['schemas']['RankComparison'];
 export type Readiness = components['schemas']['Readiness'];
 export type RegexCheck = components['schemas']['RegexCheck'];
+export type RejectedEvent = components['schemas']['RejectedEvent'];
 export type ReplayBody = components['schemas']['ReplayBody'];
 export type Retries = components['schemas']['Retries'];
 export type RetrievalOverride = components['schemas']['RetrievalOverride'];
@@ -7032,6 +7107,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UnchangedView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    record_events: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/x-ndjson": string;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventReceipt"];
                 };
             };
             default: {
@@ -8340,6 +8446,40 @@ export interface operations {
             };
         };
     };
+    record_events_of_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's id in its events. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/x-ndjson": string;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventReceipt"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_exports: {
         parameters: {
             query?: never;
@@ -8396,6 +8536,35 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ExportView"];
                 };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    finalize_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's id in its events. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: {
                 headers: {

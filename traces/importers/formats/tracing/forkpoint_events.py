@@ -123,6 +123,20 @@ def is_event(value: JSONValue) -> bool:
     return is_known_type and "run_id" in event and "payload" in event
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckedEvent:
+    """A valid event: its run, and whether it ends the run."""
+
+    run_id: str
+    ends_run: bool
+
+
+def check(record: JSONObject) -> CheckedEvent:
+    """Check an event by itself; raise `BadFile` with the location of what is missing or invalid."""
+    event = _event(record, "")
+    return CheckedEvent(run_id=event.run_id, ends_run=event.type in _RUN_ENDS)
+
+
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     """Yield the runs of several files; a contradictory run becomes a problem instead."""
     by_run: dict[str, list[_Event]] = {}

@@ -1,0 +1,70 @@
+"""The thread that turns arriving segments into runs, and seals them."""
+
+import threading
+from typing import Any
+
+import structlog
+from celery import bootsteps
+from django.conf import settings
+from django.db import Error, connection
+
+from traces.recordings import recorder, wake_up
+
+log = structlog.get_logger("cockpit.process.recording")
+# Segments that other processes accept are found by polling.
+_POLL_S = 0.25
+_LONGEST_PAUSE_S = 5.0
+_AFTER_ERROR_S = 1.0
+
+
+class RecorderThread(threading.Thread):
+    """Assembles and seals recordings until it is stopped. Any number of them may run at once."""
+
+    def __init__(self) -> None:
+        super().__init__(name="recorder", daemon=True)
+        self._stop_event = threading.Event()
+
+    def run(self) -> None:
+        while not self._stop_event.is_set():
+            wake_up.wait(self._work())
+
+    def stop(self) -> None:
+        self._stop_event.set()
+        wake_up.signal()
+        self.join()
+
+    def _work(self) -> float:
+        """Handle all recordings that are due; return the seconds to wait for the next one."""
+        try:
+            while recorder.work():
+                if self._stop_event.is_set():
+                    return 0.0
+            return recorder.pause_s(_LONGEST_PAUSE_S if settings.EMBEDDED else _POLL_S)
+        except (Error, OSError) as error:
+            log.warning("recorder_waits", error=str(error).partition("\n")[0])
+        except Exception as error:  # noqa: BLE001  # the thread must survive
+            log.error("recorder_failed", exc_info=error)
+        finally:
+            connection.close()
+        return _AFTER_ERROR_S
+
+
+class Recording(bootsteps.StartStopStep):
+    """Runs the recorder in the main process of a Celery worker."""
+
+    requires = ("celery.worker.components:Pool",)
+
+    def __init__(self, parent: Any, **options: Any) -> None:
+        super().__init__(parent, **options)
+        self._thread: RecorderThread | None = None
+
+    def start(self, parent: Any) -> None:
+        self._thread = RecorderThread()
+        self._thread.start()
+
+    def stop(self, parent: Any) -> None:
+        if self._thread is not None:
+            self._thread.stop()
+            self._thread = None
+
+    terminate = stop

@@ -1,0 +1,91 @@
+"""The endpoints that record runs event by event."""
+
+import gzip
+import zlib
+
+import orjson
+import pytest
+import zstandard
+from django.test import Client
+
+from tests.support.arriving_events import answer, beginning, ending, lines
+from traces.models import Recording, Run, Segment
+from traces.recordings import recorder
+
+pytestmark = pytest.mark.django_db
+NDJSON = "application/x-ndjson"
+
+
+def _post(body: bytes, path: str = "events", **headers: str) -> tuple[int, dict[str, object]]:
+    response = Client().post(f"/api/v1/{path}", body, content_type=NDJSON, headers=headers)
+    return response.status_code, orjson.loads(response.content) if response.content else {}
+
+
+@pytest.mark.parametrize(
+    ("encoding", "encode"),
+    [
+        ("identity", bytes),
+        ("gzip", gzip.compress),
+        ("deflate", zlib.compress),
+        ("zstd", zstandard.ZstdCompressor().compress),
+    ],
+)
+def test_events_in_any_encoding_are_stored(encoding: str, encode: object) -> None:
+    assert callable(encode)
+    body = encode(lines([*beginning("a"), *beginning("b")]))
+    assert _post(body, **{"Content-Encoding": encoding}) == (200, {"accepted": 4, "rejected": []})
+    assert set(Recording.objects.values_list("external_id", flat=True)) == {"a", "b"}
+
+
+def test_bad_events_are_named_and_the_others_stored() -> None:
+    good, other = beginning("a")
+    body = lines([good, {**other, "event_type": "dance"}, {**other, "run_id": ""}]) + b"{broken\n" + lines([other])
+    status, receipt = _post(body)
+    assert (status, receipt["accepted"]) == (200, 2)
+    rejected = receipt["rejected"]
+    assert isinstance(rejected, list)
+    assert [item["line"] for item in rejected] == [2, 3, 4]
+    assert "'dance' is not an event type" in rejected[0]["reason"]
+
+
+def test_events_of_another_run_are_rejected() -> None:
+    _, receipt = _post(lines([*beginning("a"), *beginning("b")]), path="runs/a/events")
+    assert receipt["accepted"] == 2
+    assert list(Recording.objects.values_list("external_id", flat=True)) == ["a"]
+
+
+def test_finalize_seals_a_run() -> None:
+    _post(lines([*beginning("a"), *answer("a"), *ending("a")]))
+    assert _post(b"", path="runs/a/finalize")[0] == 204
+    recorder.work()
+    assert Run.objects.get().sealed_at is not None
+
+
+def test_finalizing_an_unknown_run_is_an_error() -> None:
+    status, problem = _post(b"", path="runs/a/finalize")
+    assert (status, problem["code"]) == (404, "not_found")
+
+
+def test_bomb_is_refused_before_it_is_unpacked() -> None:
+    bomb = gzip.compress(bytes(200 * 1024 * 1024), compresslevel=1)
+    status, problem = _post(bomb, **{"Content-Encoding": "gzip"})
+    assert (status, problem["code"]) == (413, "payload_too_large")
+    assert not Segment.objects.exists()
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "zstd"])
+def test_broken_encoding_is_an_error(encoding: str) -> None:
+    status, problem = _post(b"not compressed", **{"Content-Encoding": encoding})
+    assert (status, problem["code"]) == (400, "validation_error")
+    assert encoding in str(problem["detail"])
+
+
+def test_truncated_gzip_is_an_error() -> None:
+    status, problem = _post(gzip.compress(lines(beginning("a")))[:-12], **{"Content-Encoding": "gzip"})
+    assert status == 400
+    assert "ends too early" in str(problem["detail"])
+
+
+def test_unknown_encoding_is_an_error() -> None:
+    status, problem = _post(b"", **{"Content-Encoding": "br"})
+    assert (status, "'br' is unknown" in str(problem["detail"])) == (415, True)

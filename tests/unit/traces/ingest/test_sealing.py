@@ -1,0 +1,31 @@
+"""When a recording is sealed, and how often it is assembled."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from traces.ingest.sealing import Patience, next_refresh, seal_time
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+PATIENCE = Patience(quiet=timedelta(seconds=5), idle=timedelta(minutes=15))
+
+
+@pytest.mark.parametrize(
+    ("has_ended", "is_final", "wait"),
+    [
+        (False, False, timedelta(minutes=15)),
+        (True, False, timedelta(seconds=5)),
+        (False, True, timedelta()),
+        (True, True, timedelta()),
+    ],
+)
+def test_first_condition_seals(has_ended: bool, is_final: bool, wait: timedelta) -> None:
+    assert seal_time(NOW, PATIENCE, has_ended=has_ended, is_final=is_final) == NOW + wait
+
+
+def test_assembly_takes_at_most_a_tenth_of_the_time() -> None:
+    assert next_refresh(NOW, timedelta(seconds=1)) == NOW + timedelta(seconds=10)
+
+
+def test_pause_between_assemblies_is_bounded() -> None:
+    assert next_refresh(NOW, timedelta(minutes=5)) == NOW + timedelta(seconds=30)

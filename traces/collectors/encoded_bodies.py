@@ -1,0 +1,89 @@
+"""Request bodies of collectors: read and decompressed, with limits."""
+
+import io
+import zlib
+from collections.abc import Iterator
+from typing import Final
+
+import zstandard
+from django.conf import settings
+from django.http import HttpRequest
+
+from traces.errors import ProblemError, TooLarge
+
+_CHUNK: Final = 256 * 1024
+_MIB: Final = 1024 * 1024
+# zlib's number for a header of gzip or zlib, whichever there is.
+_ANY_HEADER: Final = zlib.MAX_WBITS | 32
+
+
+class UnknownEncoding(ProblemError):
+    """A `Content-Encoding` that this server cannot read."""
+
+    status = 415
+
+
+class BrokenBody(ProblemError):
+    """A body that is not in its `Content-Encoding`."""
+
+
+def read_body(request: HttpRequest) -> bytes:
+    """Return the decompressed body; raise `UnknownEncoding`, `BrokenBody` or `TooLarge`."""
+    limit = settings.MAX_BODY_BYTES
+    encoding = request.headers.get("Content-Encoding", "identity").strip().lower()
+    if encoding in ("", "identity"):
+        return _join(_chunks(request), limit)
+    if encoding not in ("gzip", "x-gzip", "deflate", "zstd"):
+        raise UnknownEncoding(f"the encoding {encoding[:40]!r} is unknown: send gzip, deflate, zstd or none")
+    try:
+        return _join(_decompress(request, encoding, limit), limit)
+    except (zlib.error, zstandard.ZstdError, EOFError) as error:
+        raise BrokenBody(f"the body is not valid {encoding}: {error}") from error
+
+
+def _chunks(request: HttpRequest) -> Iterator[bytes]:
+    while chunk := request.read(_CHUNK):
+        yield chunk
+
+
+def _decompress(request: HttpRequest, encoding: str, limit: int) -> Iterator[bytes]:
+    """Yield decompressed pieces of bounded size: a small body may decompress to gigabytes."""
+    if encoding == "zstd":
+        source = io.BufferedReader(_Body(request), _CHUNK)
+        with zstandard.ZstdDecompressor(max_window_size=limit).stream_reader(source, read_across_frames=True) as reader:
+            while chunk := reader.read(_CHUNK):
+                yield chunk
+        return
+    decompressor = zlib.decompressobj(_ANY_HEADER)
+    for chunk in _chunks(request):
+        data = chunk
+        while data:
+            yield decompressor.decompress(data, _CHUNK)
+            data = decompressor.unconsumed_tail
+    yield decompressor.flush()
+    if not decompressor.eof:
+        raise EOFError("it ends too early")
+
+
+class _Body(io.RawIOBase):
+    """The body of a request as a stream."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        self._request = request
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # any writable buffer
+        data = self._request.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _join(pieces: Iterator[bytes], limit: int) -> bytes:
+    body = bytearray()
+    for piece in pieces:
+        body += piece
+        if len(body) > limit:
+            raise TooLarge(f"the body is larger than {limit // _MIB} MiB: send smaller batches")
+    return bytes(body)

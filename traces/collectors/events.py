@@ -1,0 +1,46 @@
+"""Canonical events of the SDK: check each one, and store those of a run as a segment."""
+
+from dataclasses import dataclass
+
+from traces.importers.files.errors import BadFile
+from traces.importers.files.json_reader import json_value, require_object
+from traces.importers.formats.tracing.forkpoint_events import FORMAT, CheckedEvent, check
+from traces.recordings.arrivals import NewSegment
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RejectedEvent:
+    """An event that cannot be stored; `line` counts from 1."""
+
+    line: int
+    reason: str
+
+
+def split(data: bytes, *, run_id: str | None = None) -> tuple[list[NewSegment], list[RejectedEvent]]:
+    """Make a segment of each run's events, one per line; if `run_id` is given, reject the events of other runs."""
+    lines_by_run: dict[str, list[bytes]] = {}
+    ended_runs: set[str] = set()
+    rejected: list[RejectedEvent] = []
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            event = _check(line, run_id)
+        except BadFile as problem:
+            rejected.append(RejectedEvent(line=number, reason=str(problem)))
+            continue
+        lines_by_run.setdefault(event.run_id, []).append(line.strip())
+        if event.ends_run:
+            ended_runs.add(event.run_id)
+    segments = [
+        NewSegment(external_id=key, format=FORMAT, data=b"\n".join(lines) + b"\n", has_ended=key in ended_runs)
+        for key, lines in lines_by_run.items()
+    ]
+    return segments, rejected
+
+
+def _check(line: bytes, run_id: str | None) -> CheckedEvent:
+    event = check(require_object(json_value(line), ""))
+    if run_id is not None and event.run_id != run_id:
+        raise BadFile(f"the event belongs to run {event.run_id[:60]!r}", "/run_id")
+    return event

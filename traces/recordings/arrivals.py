@@ -1,0 +1,128 @@
+"""Store the segments of runs as they arrive. What is acknowledged is committed."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Final
+from uuid import UUID
+
+import zstandard
+from django.db import transaction
+
+from traces.core.canonical import digest
+from traces.core.ids import new_id
+from traces.errors import NotFound
+from traces.ingest.sealing import FIRST_LOOK
+from traces.models import Recording, Segment
+from traces.recordings import wake_up
+from traces.storage import bulk
+
+_RECORDING_COLUMNS: Final = ("id", "key", "project", "external_id", "arrived_at", "has_ended", "is_final")
+_DEFAULTS: Final = {"version": 0, "assembled_version": 0, "is_complete": False, "problem": ""}
+_SEGMENT_COLUMNS: Final = ("recording", "digest", "format", "size", "data")
+_local = threading.local()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewSegment:
+    """The records of one request that belong to one run, in the format of an importer.
+
+    `has_ended`: they contain the end of the run's root step. `is_final`: the client declares the run finished.
+    """
+
+    external_id: str
+    format: str
+    data: bytes
+    has_ended: bool = False
+    is_final: bool = False
+
+
+def accept(segments: Sequence[NewSegment], *, project: str = "") -> None:
+    """Store segments, once each; they are committed on return. `project` is the app of their runs, or empty.
+
+    Segments that are stored already change nothing, so that a client may send a batch again.
+    """
+    if not segments:
+        return
+    by_key: dict[str, list[NewSegment]] = {}
+    for segment in segments:
+        by_key.setdefault(_key(project, segment.external_id), []).append(segment)
+    now = datetime.now(UTC)
+    with transaction.atomic():
+        recordings = _open_recordings(by_key, project, now)
+        changed_keys = _insert_segments(recordings, by_key)
+        _schedule([(recordings[key], by_key[key]) for key in changed_keys], now)
+    wake_up.signal()
+
+
+def finalize(external_id: str, *, project: str = "") -> None:
+    """Seal a recording without waiting for more; raise `NotFound`. Does nothing if it is sealed."""
+    with transaction.atomic():
+        recording = Recording.objects.select_for_update().filter(key=_key(project, external_id)).first()
+        if recording is None:
+            raise NotFound(f"no events of run {external_id[:200]!r} have arrived")
+        if recording.due_at is not None:
+            recording.is_final, recording.due_at = True, datetime.now(UTC)
+            recording.save(update_fields=["is_final", "due_at"])
+    wake_up.signal()
+
+
+def _key(project: str, external_id: str) -> str:
+    return digest([project, external_id])
+
+
+def _open_recordings(by_key: Mapping[str, Sequence[NewSegment]], project: str, now: datetime) -> dict[str, Recording]:
+    """Lock the recordings, in one order for all writers; create those that are missing."""
+    rows = [
+        (new_id(), key, project, by_key[key][0].external_id, now, False, False, *_DEFAULTS.values())
+        for key in sorted(by_key)
+    ]
+    bulk.insert(Recording, (*_RECORDING_COLUMNS, *_DEFAULTS), rows, ignore_conflicts=True)
+    recordings: dict[str, Recording] = {}
+    for keys in bulk.chunks(sorted(by_key)):
+        rows_of_keys = Recording.objects.select_for_update().filter(key__in=keys).order_by("key")
+        recordings |= {recording.key: recording for recording in rows_of_keys}
+    return recordings
+
+
+def _insert_segments(recordings: Mapping[str, Recording], by_key: Mapping[str, Sequence[NewSegment]]) -> list[str]:
+    """Store the segments that are not stored yet; return the keys of the recordings that got any."""
+    arrivals = {
+        (recordings[key].id, sha256(segment.data).hexdigest()): (key, segment)
+        for key, segments in by_key.items()
+        for segment in segments
+    }
+    existing: set[tuple[UUID, str]] = set()
+    for identities in bulk.chunks(arrivals, bulk.CHUNK // 2):
+        ids, digests = zip(*identities, strict=True)
+        same = Segment.objects.filter(recording_id__in=set(ids), digest__in=set(digests))
+        existing.update(same.values_list("recording_id", "digest"))
+    new = {identity: arrival for identity, arrival in arrivals.items() if identity not in existing}
+    rows = (
+        (recording_id, name, segment.format, len(segment.data), _compressor().compress(segment.data))
+        for (recording_id, name), (_, segment) in new.items()
+    )
+    bulk.insert(Segment, _SEGMENT_COLUMNS, rows)
+    return list(dict.fromkeys(key for key, _ in new.values()))
+
+
+def _schedule(arrivals: Sequence[tuple[Recording, Sequence[NewSegment]]], now: datetime) -> None:
+    """Note what has arrived, and when to assemble it."""
+    rows = []
+    for recording, segments in arrivals:
+        is_pending = recording.due_at is not None and recording.version != recording.assembled_version
+        due_at = recording.due_at if is_pending else max(now + FIRST_LOOK, recording.refresh_at or now)
+        has_ended = recording.has_ended or any(segment.has_ended for segment in segments)
+        is_final = recording.is_final or any(segment.is_final for segment in segments)
+        rows.append((recording.version + 1, now, has_ended, is_final, due_at, recording.id))
+    bulk.update(Recording, ("version", "arrived_at", "has_ended", "is_final", "due_at"), rows)
+
+
+def _compressor() -> zstandard.ZstdCompressor:
+    """Return the compressor of this thread: a shared one crashes."""
+    if not hasattr(_local, "compressor"):
+        _local.compressor = zstandard.ZstdCompressor(level=1, write_content_size=True)
+    compressor: zstandard.ZstdCompressor = _local.compressor
+    return compressor

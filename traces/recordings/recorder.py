@@ -1,0 +1,209 @@
+"""Assemble the segments of recordings into runs, and seal the runs that have ended."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+import structlog
+import zstandard
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import Q, Sum
+
+from traces.core.recorded_run import RecordedRun
+from traces.core.vocabulary import RunSource, RunStatus
+from traces.errors import ProblemError
+from traces.importers.assembly import SegmentContent, assemble
+from traces.ingest.sealing import Patience, next_refresh, seal_time
+from traces.models import Recording, Segment
+from traces.runs import growing_runs
+from traces.runs.growing_runs import RunState, WriteResult
+from traces.storage import bulk
+
+logger = structlog.get_logger("traces.recordings")
+# A batch is one transaction, because a commit costs more than a small run; a large one would keep writers waiting.
+_BATCH: Final = 100
+_BATCH_BYTES: Final = 16 * 1024 * 1024
+# After that, another worker takes over the recordings of one that died.
+_LEASE: Final = timedelta(seconds=120)
+_LONGEST_PROBLEM: Final = 2_000
+_RESULT_COLUMNS: Final = (
+    "run",
+    "assembled_version",
+    "is_complete",
+    "refresh_at",
+    "due_at",
+    "leased_until",
+    "problem",
+)
+
+
+@dataclass(kw_only=True, slots=True)
+class _Job:
+    """One recording in a batch, and what became of it."""
+
+    recording: Recording
+    is_due_to_seal: bool
+    run: RecordedRun | None = None
+    result: WriteResult | None = None
+    problem: str = ""
+    cost: timedelta = timedelta()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the run is written in full: no more steps are expected."""
+        return self.is_due_to_seal or self.recording.has_ended or self.recording.is_final
+
+    @property
+    def needs_assembly(self) -> bool:
+        recording = self.recording
+        return recording.version != recording.assembled_version or (self.is_complete and not recording.is_complete)
+
+    @property
+    def run_id(self) -> UUID | None:
+        return self.result.run_id if self.result else self.recording.run_id
+
+
+def work() -> bool:
+    """Assemble and seal a batch of the recordings that are due; return whether there were any."""
+    jobs = _claim()
+    if not jobs:
+        return False
+    pending = [job for job in jobs if job.needs_assembly]
+    for job in pending:
+        _assemble(job)
+    try:
+        _write(pending)
+    except IntegrityError:
+        # Another writer stored a run with the identity of one of them meanwhile.
+        for job in pending:
+            _write_alone(job)
+    _finish(jobs)
+    return True
+
+
+def pause_s(longest: float) -> float:
+    """Return the seconds until the next recording is due, and at most `longest`."""
+    due_at = Recording.objects.filter(due_at__isnull=False).order_by("due_at").values_list("due_at", flat=True).first()
+    return longest if due_at is None else min(longest, max(0.02, (due_at - datetime.now(UTC)).total_seconds()))
+
+
+def patience() -> Patience:
+    return Patience(quiet=timedelta(seconds=settings.QUIET_S), idle=timedelta(seconds=settings.IDLE_S))
+
+
+def _claim() -> list[_Job]:
+    """Lease the recordings that are due, oldest first, up to the size of a batch."""
+    now = datetime.now(UTC)
+    free = Q(leased_until__isnull=True) | Q(leased_until__lt=now)
+    with transaction.atomic():
+        due = Recording.objects.select_for_update(skip_locked=True, of=("self",)).filter(free, due_at__lte=now)
+        recordings = _first_batch(list(due.order_by("due_at")[:_BATCH]))
+        Recording.objects.filter(id__in=[recording.id for recording in recordings]).update(leased_until=now + _LEASE)
+    return [_Job(recording=recording, is_due_to_seal=_seal_time(recording) <= now) for recording in recordings]
+
+
+def _first_batch(recordings: Sequence[Recording]) -> list[Recording]:
+    """Return as many as fit into a batch, and the first in any case."""
+    sizes = Segment.objects.filter(recording__in=recordings).values("recording").annotate(size=Sum("size"))
+    size_of = dict(sizes.values_list("recording", "size"))
+    batch: list[Recording] = []
+    total = 0
+    for recording in recordings:
+        total += size_of.get(recording.id, 0)
+        if batch and total > _BATCH_BYTES:
+            break
+        batch.append(recording)
+    return batch
+
+
+def _seal_time(recording: Recording) -> datetime:
+    return seal_time(recording.arrived_at, patience(), has_ended=recording.has_ended, is_final=recording.is_final)
+
+
+def _assemble(job: _Job) -> None:
+    start = time.thread_time()
+    recording = job.recording
+    try:
+        assembly = assemble(recording.external_id, _segments(recording.id))
+    except Exception as error:  # noqa: BLE001  # one unreadable recording must not stop the others
+        logger.error("assembly_failed", recording=str(recording.id), exc_info=error)
+        job.problem = f"its records could not be read ({type(error).__name__})"
+        return
+    job.problem = "; ".join(map(str, assembly.problems))[:_LONGEST_PROBLEM]
+    if assembly.run is not None:
+        job.run = _as_recorded(assembly.run, job)
+    job.cost = timedelta(seconds=time.thread_time() - start)
+
+
+def _segments(recording_id: UUID) -> list[SegmentContent]:
+    rows = Segment.objects.filter(recording=recording_id).order_by("id").values_list("format", "data")
+    decompressor = zstandard.ZstdDecompressor()
+    return [SegmentContent(format=format, data=decompressor.decompress(bytes(data))) for format, data in rows]
+
+
+def _as_recorded(run: RecordedRun, job: _Job) -> RecordedRun:
+    """Apply what is known of the recording: its project, its source, and whether its end arrived."""
+    changes: dict[str, Any] = {"source": RunSource.LIVE}
+    if job.recording.project:
+        changes["app"] = job.recording.project
+    if not job.recording.has_ended and not job.recording.is_final:
+        changes["status"] = RunStatus.PARTIAL
+    return replace(run, **changes)
+
+
+def _write(jobs: Sequence[_Job]) -> None:
+    """Write the assembled runs in one transaction. Raises `IntegrityError`."""
+    runs = [(job, job.run) for job in jobs if job.run is not None]
+    start = time.thread_time()
+    outcomes = growing_runs.write(
+        [RunState(recording=run, run_id=job.recording.run_id, is_complete=job.is_complete) for job, run in runs]
+    )
+    cost = timedelta(seconds=time.thread_time() - start) / max(1, len(runs))
+    for (job, _), outcome in zip(runs, outcomes, strict=True):
+        job.run = None
+        job.cost += cost
+        if isinstance(outcome, ProblemError):
+            job.problem = f"{outcome.detail} {outcome.where}".strip()[:_LONGEST_PROBLEM]
+        else:
+            job.result = outcome
+
+
+def _write_alone(job: _Job) -> None:
+    try:
+        _write([job])
+    except IntegrityError as error:
+        job.problem = "another run with this identity was stored at the same time"
+        logger.warning("recording_waits", recording=str(job.recording.id), error=str(error).partition("\n")[0])
+
+
+def _finish(jobs: Sequence[_Job]) -> None:
+    """Seal the runs that nothing was added to meanwhile, note the results, and release the leases."""
+    now = datetime.now(UTC)
+    with transaction.atomic():
+        recordings = (
+            Recording.objects.select_for_update().filter(id__in=[job.recording.id for job in jobs]).order_by("key")
+        )
+        versions = dict(recordings.values_list("id", "version"))
+        current = [job for job in jobs if versions.get(job.recording.id) == job.recording.version]
+        ends = [job for job in current if job.is_due_to_seal]
+        growing_runs.seal(job.run_id for job in ends if job.run_id is not None)
+        rows = [_result(job, now, is_current=job in current, is_sealed=job in ends) for job in jobs]
+        bulk.update(Recording, _RESULT_COLUMNS, rows)
+    for job in ends:
+        if job.problem:
+            logger.warning("recording_incomplete", recording=str(job.recording.id), problem=job.problem)
+
+
+def _result(job: _Job, now: datetime, *, is_current: bool, is_sealed: bool) -> tuple[object, ...]:
+    recording = job.recording
+    refresh_at = next_refresh(now, job.cost) if job.needs_assembly else recording.refresh_at
+    due_at: datetime | None = max(now, refresh_at or now)
+    if is_current:
+        due_at = None if is_sealed else _seal_time(recording)
+    is_complete = job.is_complete and job.run_id is not None
+    columns = (job.run_id, recording.version, is_complete, refresh_at, due_at, None, job.problem)
+    return (*columns, recording.id)

@@ -1,0 +1,175 @@
+"""Runs that are still arriving: written again as they grow, until they are sealed."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+from uuid import UUID
+
+from django.db import transaction
+
+from traces import notify
+from traces.core.gc_pause import without_pauses
+from traces.core.recorded_run import RecordedRun
+from traces.core.vocabulary import RunStatus
+from traces.errors import ProblemError
+from traces.ingest.prepare import PreparedRun, prepare
+from traces.judgements import services as judgements
+from traces.models import Edge, Judgement, Run, RunOutcome, RunTag, Step, ToolCall
+from traces.provenance.edges import Provenance
+from traces.runs import revisions, services
+from traces.runs.revisions import Placement
+from traces.storage import bulk
+
+_CONTENT_TABLES: Final = (Step, Edge, RunTag, ToolCall, Judgement, RunOutcome)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunState:
+    """A recording as far as it has arrived; `run_id` is the run that its previous state was written to.
+
+    A complete state is written in full, with provenance and outcome, so that it can be sealed. Any other state is shown
+    while it grows.
+    """
+
+    recording: RecordedRun
+    run_id: UUID | None
+    is_complete: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WriteResult:
+    """The run of a state. `is_stored`: a sealed run contained it before, so nothing was written."""
+
+    run_id: UUID
+    is_stored: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Draft:
+    """A prepared state and its place; a new one gets a row of its own, any other replaces an open run.
+
+    `provenance` is None if the state is not complete.
+    """
+
+    index: int
+    run: PreparedRun
+    provenance: Provenance | None
+    placement: Placement
+    is_new: bool
+
+
+def write(states: Sequence[RunState]) -> list[WriteResult | ProblemError]:
+    """Write unsealed runs in one transaction; a rejected state does not affect the others.
+
+    A state replaces the previous one of its run, whose steps keep their ids. If that run is sealed, or there is none,
+    the state becomes a new run: the next revision of the run that it continues.
+    """
+    with without_pauses():
+        outcomes = {index: _try_prepare(state) for index, state in enumerate(states)}
+        provenance = {
+            index: run.provenance()
+            for index, run in outcomes.items()
+            if isinstance(run, PreparedRun) and states[index].is_complete
+        }
+    with transaction.atomic():
+        drafts = _place(states, outcomes, provenance)
+        _write_runs([draft for draft in drafts if draft.placement.stored_run is None])
+    results = {draft.index: _result(draft) for draft in drafts}
+    return [run if isinstance(run, ProblemError) else results[index] for index, run in outcomes.items()]
+
+
+def seal(run_ids: Iterable[UUID]) -> None:
+    """Seal runs whose complete state was written last; sealed ones stay as they are."""
+    with transaction.atomic():
+        open_runs = Run.objects.filter(id__in=list(run_ids), sealed_at__isnull=True)
+        ids = list(open_runs.values_list("id", flat=True))
+        services.seal_recorded(ids)
+        for run_id in ids:
+            notify.touch(f"run.{run_id}")
+
+
+def _try_prepare(state: RunState) -> PreparedRun | ProblemError:
+    recording = state.recording if state.is_complete else replace(state.recording, status=RunStatus.RUNNING)
+    try:
+        return prepare(recording)
+    except ProblemError as problem:
+        return problem
+
+
+def _place(
+    states: Sequence[RunState],
+    outcomes: Mapping[int, PreparedRun | ProblemError],
+    provenance: Mapping[int, Provenance],
+) -> list[_Draft]:
+    """Find the run of each state, under the locks of the open runs that states replace."""
+    open_runs = _lock_open_runs(state.run_id for state in states if state.run_id is not None)
+    runs = {index: run for index, run in outcomes.items() if isinstance(run, PreparedRun)}
+    existing = revisions.stored_revisions(run.identity for run in runs.values())
+    drafts: list[_Draft] = []
+    for index, run in runs.items():
+        open_run = open_runs.get(states[index].run_id)
+        if open_run is not None and run.identity == (open_run.app, open_run.external_id):
+            placement = Placement(revision=open_run.revision, supersedes=open_run.supersedes_id)
+        else:
+            siblings = [revision for revision in existing.get(run.identity, ()) if revision.run_id not in open_runs]
+            placement = revisions.place(run.content_digest, run.rows, siblings)
+        drafts.append(
+            _Draft(
+                index=index,
+                run=_keep_ids(run, open_run),
+                provenance=provenance.get(index),
+                placement=placement,
+                is_new=open_run is None,
+            )
+        )
+    return drafts
+
+
+def _lock_open_runs(run_ids: Iterable[UUID]) -> dict[UUID | None, Run]:
+    runs = Run.objects.select_for_update().filter(id__in=list(run_ids), sealed_at__isnull=True).order_by("id")
+    return {run.id: run for run in runs.only("id", "app", "external_id", "revision", "supersedes")}
+
+
+def _keep_ids(run: PreparedRun, open_run: Run | None) -> PreparedRun:
+    """Give a state the ids of the run that it replaces, and of its steps, so that links to them stay valid."""
+    if open_run is None:
+        return run
+    ids = dict(Step.objects.filter(run=open_run).values_list("external_id", "id"))
+    rows = [replace(row, id=ids.get(row.external_id, row.id)) for row in run.rows]
+    return replace(run, columns=run.columns | {"id": open_run.id}, rows=rows)
+
+
+def _write_runs(drafts: Sequence[_Draft]) -> None:
+    """Insert the rows of new runs, replace those of open runs, and insert all contents."""
+    if not drafts:
+        return
+    for table in _CONTENT_TABLES:
+        table.objects.filter(run_id__in=[draft.run.run_id for draft in drafts if not draft.is_new]).delete()
+    rows = {draft.index: draft.run.columns | services.revision_columns(draft.placement) for draft in drafts}
+    new_rows = [rows[draft.index] for draft in drafts if draft.is_new]
+    if new_rows:
+        # Raises `IntegrityError` if another writer took a revision meanwhile; the caller tries again.
+        bulk.insert(Run, tuple(new_rows[0]), (tuple(row.values()) for row in new_rows))
+    for draft in drafts:
+        if not draft.is_new:
+            columns = {name: value for name, value in rows[draft.index].items() if name not in {"id", "created_at"}}
+            Run.objects.filter(id=draft.run.run_id).update(**columns)
+    _insert_contents(drafts)
+
+
+def _insert_contents(drafts: Sequence[_Draft]) -> None:
+    provenance = {draft.run.run_id: draft.provenance for draft in drafts if draft.provenance is not None}
+    services.insert_contents([draft.run for draft in drafts], provenance)
+    growing = [draft.run for draft in drafts if draft.provenance is None]
+    judgements.begin({run.run_id: run.columns["source"] for run in growing})
+    judgements.insert_judgements(
+        [services.run_judgements(draft.run) for draft in drafts if draft.provenance is not None]
+    )
+    notify.touch("runs")
+    for draft in drafts:
+        notify.touch(f"run.{draft.run.run_id}")
+
+
+def _result(draft: _Draft) -> WriteResult:
+    stored_run = draft.placement.stored_run
+    return WriteResult(run_id=stored_run or draft.run.run_id, is_stored=stored_run is not None)
