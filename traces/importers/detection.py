@@ -18,8 +18,9 @@ from traces.importers.formats.coding_agents import codex
 from traces.importers.formats.frameworks import krabs
 from traces.importers.formats.tracing import forkpoint_events, kurral, langfuse_export
 from traces.importers.formats.tracing.langsmith import is_multipart
+from traces.importers.otlp.batches import is_request
 from traces.importers.otlp.span_documents import find_documents, is_span_document
-from traces.importers.otlp.wire import is_otlp_request, request_from_protobuf
+from traces.importers.otlp.wire import is_otlp_request
 
 SURE: Final = 1.0
 LIKELY: Final = 0.6
@@ -56,7 +57,7 @@ def sniff_otlp(sample: Sample) -> float:
         return SURE
     if any(isinstance(document, Record) for document in find_documents(sample.head)):
         return SURE
-    return LIKELY if sample.head[:1] == b"\n" and sample.is_complete and request_from_protobuf(sample.head) else 0.0
+    return LIKELY if sample.is_complete and is_request(sample.head) else 0.0
 
 
 def sniff_prela(sample: Sample) -> float:

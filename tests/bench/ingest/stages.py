@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from traces.core.gc_pause import without_pauses
-from traces.importers import registry
-from traces.importers.files.sample import Sample
-from traces.importers.files.source import Source
-from traces.importers.otlp import spans, wire
+from traces.core.recorded_run import RecordedRun
+from traces.importers.otlp.assembly import assemble
+from traces.importers.otlp.batches import read_spans
+from traces.importers.otlp.raw_spans import RawSpan
 from traces.ingest.prepare import prepare
 from traces.runs import services
 
-_ORDER: Final = ("detect", "decode", "steps", "prepare", "provenance", "rows")
+_ORDER: Final = ("decode", "steps", "prepare", "provenance", "rows")
 
 
 @dataclass
@@ -30,22 +30,27 @@ class Stages:
 
 
 def import_all(bodies: Iterable[bytes], stages: Stages) -> None:
-    """Import the requests as files of one import."""
-    sources = []
-    for number, body in enumerate(bodies):
+    """Import request after request; a trace is stored together with those that end in the same request."""
+    traces: dict[str, list[RawSpan]] = {}
+    for body in bodies:
         stages.size += len(body)
         start = time.process_time()
-        registry.detect(Sample(name=str(number), head=body, is_complete=True))
-        stages.add("detect", start)
-        start = time.process_time()
-        list(wire.read_request(wire.request_from_protobuf(body), ""))
+        spans = read_spans(body).spans
         stages.add("decode", start)
-        sources.append(Source(name=str(number), data=body))
-    start = time.process_time()
-    runs = list(spans.parse(sources))
-    stages.add("steps", start)
-    stages.seconds["steps"] -= stages.seconds["decode"]
-    stages.spans = sum(len(run.steps) for run in runs)
+        stages.spans += len(spans)
+        for span in spans:
+            traces.setdefault(span.trace_id, []).append(span)
+        complete = [traces.pop(span.trace_id) for span in spans if span.is_root]
+        start = time.process_time()
+        with without_pauses():
+            runs = [assemble(parts) for parts in complete]
+        stages.add("steps", start)
+        _store(runs, stages)
+
+
+def _store(runs: list[RecordedRun], stages: Stages) -> None:
+    """Store runs, and measure preparation and provenance separately."""
+    before = stages.seconds["prepare"] + stages.seconds["provenance"]
     for run in runs:
         with without_pauses():
             start = time.process_time()
@@ -55,7 +60,6 @@ def import_all(bodies: Iterable[bytes], stages: Stages) -> None:
             prepared.provenance()
             stages.add("provenance", start)
     start = time.process_time()
-    for first in range(0, len(runs), 200):
-        services.record_all(runs[first : first + 200])
+    services.record_all(runs)
     stages.add("rows", start)
-    stages.seconds["rows"] -= stages.seconds["prepare"] + stages.seconds["provenance"]
+    stages.seconds["rows"] -= stages.seconds["prepare"] + stages.seconds["provenance"] - before

@@ -1,4 +1,4 @@
-"""OTLP requests, JSON or protobuf, as spans and log records with plain attributes."""
+"""OTLP requests in JSON, as spans and log records with plain attributes."""
 
 import base64
 import binascii
@@ -6,11 +6,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
-
-from google.protobuf.json_format import MessageToDict
-from google.protobuf.message import DecodeError, Message
-from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
@@ -48,6 +43,14 @@ class WireSpan:
     resource: JSONObject = field(default_factory=dict)
     scope: JSONObject = field(default_factory=dict)
 
+    @property
+    def has_ended(self) -> bool:
+        return self.end not in (None, "", 0, "0")
+
+    @property
+    def is_root(self) -> bool:
+        return not self.parent_id
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WireLog:
@@ -61,21 +64,6 @@ def is_otlp_request(value: JSONValue) -> bool:
     return isinstance(value, dict) and any(name in value for name in _ENVELOPES)
 
 
-def request_from_protobuf(data: bytes) -> JSONObject | None:
-    """Convert an export request from protobuf to its JSON form; return None for any other bytes."""
-    for request, group_field in (
-        (ExportTraceServiceRequest(), "resource_spans"),
-        (ExportLogsServiceRequest(), "resource_logs"),
-    ):
-        try:
-            request.ParseFromString(data)
-        except DecodeError:
-            continue
-        if _is_plausible(request, group_field):
-            return _json_form(request)
-    return None
-
-
 def read_request(value: JSONValue, location: str) -> Iterator[WireSpan | WireLog]:
     """Yield the spans and log records of one export request."""
     body = require_object(value, location)
@@ -87,14 +75,17 @@ def read_request(value: JSONValue, location: str) -> Iterator[WireSpan | WireLog
             yield from _log(record, resource, log_location)
 
 
+def resource_attributes(resource: JSONValue, location: str) -> JSONObject:
+    """Return the attributes of a resource."""
+    return _parse_attributes(as_object(resource).get("attributes"), location)
+
+
 def _scopes(
     body: JSONObject, resource_field: str, scope_field: str, location: str
 ) -> Iterator[tuple[JSONObject, JSONObject, str]]:
     """Yield each scope with the attributes of its resource and its location."""
     for resource_location, resource in _child_records(body, resource_field, location):
-        attributes = _parse_attributes(
-            as_object(resource.get("resource")).get("attributes"), f"{resource_location}/resource"
-        )
+        attributes = resource_attributes(resource.get("resource"), f"{resource_location}/resource")
         for scope_location, scope in _child_records(resource, scope_field, resource_location):
             yield scope, attributes, scope_location
 
@@ -217,19 +208,3 @@ def _parse_id(value: JSONValue, location: str) -> str:
     if len(raw) not in {8, 16}:
         raise BadFile(f"{raw_id[:40]!r} is not an id in hex", location)
     return raw.hex() if any(raw) else ""
-
-
-def _is_plausible(request: Message, group_field: str) -> bool:
-    """Return whether a request has a span with a valid trace id or a log record; most bytes are protobuf."""
-    scopes = [
-        scope
-        for resource in getattr(request, group_field)
-        for scope in (resource.scope_spans if group_field == "resource_spans" else resource.scope_logs)
-    ]
-    if group_field == "resource_spans":
-        return any(len(span.trace_id) == 16 for scope in scopes for span in scope.spans)
-    return any(record.ByteSize() for scope in scopes for record in scope.log_records)
-
-
-def _json_form(request: Message) -> JSONObject:
-    return as_object(MessageToDict(request))

@@ -1,0 +1,183 @@
+import json
+from typing import Any
+
+import pytest
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from tests.support import importing_fixtures as fixtures
+from traces.core.json_types import JSONObject
+from traces.core.vocabulary import StepStatus, StepType
+from traces.importers.files.errors import BadFile
+from traces.importers.otlp.assembly import assemble
+from traces.importers.otlp.batches import is_json, is_request, read_spans
+from traces.importers.otlp.raw_spans import RawSpan, Signal
+
+TRACE = "0af7651916cd43dd8448eb211c80319c"
+
+
+def protobuf(*spans: JSONObject, service: str = "desk") -> bytes:
+    request = ExportTraceServiceRequest()
+    group = request.resource_spans.add()
+    group.resource.attributes.add(key="service.name").value.string_value = service
+    scope = group.scope_spans.add()
+    scope.scope.name = "test"
+    for values in spans:
+        attributes: Any = values.pop("attributes", {})
+        span = scope.spans.add(**values)
+        for key, value in attributes.items():
+            span.attributes.add(key=key).value.string_value = value
+    return request.SerializeToString()
+
+
+def span(number: int, parent: int = 0, **fields: Any) -> JSONObject:
+    return {
+        "trace_id": bytes.fromhex(TRACE),
+        "span_id": number.to_bytes(8, "big"),
+        "parent_span_id": parent.to_bytes(8, "big") if parent else b"",
+        "name": f"span {number}",
+        "start_time_unix_nano": 1_790_000_000_000_000_000 + number,
+        "end_time_unix_nano": 1_790_000_001_000_000_000 + number,
+        **fields,
+    }
+
+
+def json_body(*spans: Any) -> bytes:
+    resource = {"attributes": [{"key": "service.name", "value": {"stringValue": "desk"}}]}
+    return json.dumps({"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": spans}]}]}).encode()
+
+
+def json_span(number: int, **fields: Any) -> Any:
+    return {"traceId": TRACE, "spanId": f"{number:016x}", "name": f"span {number}", **fields}
+
+
+def heads(spans: list[RawSpan]) -> list[Any]:
+    return [(item.trace_id, item.span_id, item.parent_id, item.name, item.service, item.start) for item in spans]
+
+
+def test_protobuf_and_json_give_equal_heads() -> None:
+    from_protobuf = read_spans(protobuf(span(1), span(2, parent=1)))
+    second = json_span(2, parentSpanId=f"{1:016x}", startTimeUnixNano="1790000000000000002")
+    from_json = read_spans(json_body(json_span(1, startTimeUnixNano=1790000000000000001), second))
+    assert heads(from_protobuf.spans) == heads(from_json.spans)
+    assert [item.is_root for item in from_protobuf.spans] == [True, False]
+    assert [item.has_ended for item in from_protobuf.spans] == [True, True]
+    assert not any(item.has_ended for item in from_json.spans)
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"trace_id": b""}, "it has no trace id"),
+        ({"trace_id": bytes(16)}, "it has no trace id"),
+        ({"trace_id": b"12345678"}, "its trace id has 8 bytes instead of 16"),
+        ({"span_id": b"123"}, "its span id has 3 bytes instead of 8"),
+        ({"parent_span_id": b"1"}, "its parent id has 1 bytes instead of 8"),
+        ({"start_time_unix_nano": 2**64 - 5}, "its time is negative or after the year 2262"),
+    ],
+)
+def test_unusable_protobuf_span_is_rejected_alone(fields: Any, reason: str) -> None:
+    batch = read_spans(protobuf(span(1), span(2, **fields), span(3)), Signal.TRACES)
+    assert [item.name for item in batch.spans] == ["span 1", "span 3"]
+    assert [(item.location, item.reason) for item in batch.rejections] == [
+        ("/resourceSpans/0/scopeSpans/0/spans/1", reason)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"traceId": "xyz"}, "its trace id 'xyz' is not in hex"),
+        ({"traceId": TRACE[:16]}, "its trace id has 8 bytes instead of 16"),
+        ({"startTimeUnixNano": "-5"}, "its time is negative or after the year 2262"),
+        ({"endTimeUnixNano": "soon"}, "'soon' is not a time in nanoseconds"),
+        ({"attributes": [{"key": "n", "value": {"intValue": 10**30}}]}, "is beyond 64 bits"),
+    ],
+)
+def test_unusable_json_span_is_rejected_alone(fields: JSONObject, reason: str) -> None:
+    batch = read_spans(json_body(json_span(1), json_span(2, **fields)))
+    assert [item.name for item in batch.spans] == ["span 1"]
+    assert reason in batch.rejections[0].reason
+
+
+@pytest.mark.parametrize("body", [b"{", b"[1]", b"\n\x05abc", b"PK\x03\x04", b'{"resourceSpans": 5}'])
+def test_body_that_is_no_request(body: bytes) -> None:
+    with pytest.raises(BadFile):
+        read_spans(body)
+
+
+def test_empty_body_is_empty_request() -> None:
+    assert not read_spans(b"").spans
+
+
+def test_first_byte_decides_encoding() -> None:
+    assert not is_json(protobuf(span(1)))
+    assert is_json(b'\r\n {"resourceSpans": []}')
+    assert is_request(protobuf(span(1)))
+    assert not is_request(b"\n{}\n")
+
+
+def test_records_are_requests_of_their_own() -> None:
+    batch = read_spans(protobuf(span(1), span(2, parent=1)))
+    again = [read_spans(item.data).spans[0] for item in batch.spans]
+    assert heads(again) == heads(batch.spans)
+    assert ExportTraceServiceRequest.FromString(batch.spans[0].data).resource_spans[0].scope_spans[0].scope.name
+
+
+@pytest.mark.parametrize("name", ["otlp_genai.json", "otlp_openinference.json", "otlp_langfuse.json"])
+def test_assembly_equals_file_import(name: str) -> None:
+    parts = read_spans(fixtures.source(name).data).spans
+    assert assemble(parts) == fixtures.run(name)
+    assert assemble([*reversed(parts), *parts]) == fixtures.run(name)
+
+
+def test_logs_join_spans_in_any_order() -> None:
+    traces = read_spans(fixtures.source("otlp_events_traces.json").data).spans
+    logs = read_spans(fixtures.source("otlp_events_logs.json").data)
+    assert logs.signal is Signal.LOGS
+    together = fixtures.run("otlp_events_traces.json", "otlp_events_logs.json")
+    assert assemble([*logs.spans, *traces, *logs.spans]) == together
+
+
+def test_log_without_span_is_counted() -> None:
+    request = ExportLogsServiceRequest()
+    records = request.resource_logs.add().scope_logs.add().log_records
+    records.add(event_name="started").body.string_value = "hello"
+    records.add(trace_id=bytes.fromhex(TRACE), span_id=b"12345678", event_name="gen_ai.choice")
+    batch = read_spans(request.SerializeToString())
+    assert (batch.signal, batch.unrelated_logs, [item.name for item in batch.spans]) == (
+        Signal.LOGS,
+        1,
+        ["gen_ai.choice"],
+    )
+
+
+def test_ended_occurrence_of_span_counts() -> None:
+    ended = read_spans(protobuf(span(1, attributes={"a": "1"}))).spans
+    open_span = read_spans(protobuf(span(1, end_time_unix_nano=0))).spans
+    (step,) = assemble([*ended, *open_span]).steps
+    assert step.attributes == {"a": "1", "scope": "test"}
+
+
+def test_span_with_invalid_count_stays_with_its_attributes() -> None:
+    attributes = {"openinference.span.kind": "LLM", "llm.token_count.prompt": "-1", "input.value": "hello"}
+    (step,) = assemble(read_spans(protobuf(span(1, attributes=attributes))).spans).steps
+    assert (step.type, step.status) == (StepType.AGENT, StepStatus.OK)
+    assert attributes.items() <= step.attributes.items()
+    assert "-1 is not a token count" in str(step.attributes["unreadable"])
+
+
+def test_text_that_is_not_utf8_is_read() -> None:
+    body = protobuf(span(1, attributes={"input.value": "before ABCD after"})).replace(b"ABCD", b"\xff\xfe\xfd\xfc")
+    (step,) = assemble(read_spans(body).spans).steps
+    assert step.input == {"task": "before \ufffd\ufffd\ufffd\ufffd after"}
+
+
+def test_event_that_cannot_be_decoded_stays_as_bytes() -> None:
+    values = span(1)
+    request = ExportTraceServiceRequest()
+    item = request.resource_spans.add().scope_spans.add().spans.add(**values)
+    item.events.add(name="ABCD")
+    (step,) = assemble(read_spans(request.SerializeToString().replace(b"ABCD", b"\xff\xfe\xfd\xfc")).spans).steps
+    assert step.name == "span 1"
+    assert step.attributes["undecoded"]

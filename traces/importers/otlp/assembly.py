@@ -1,0 +1,179 @@
+"""Runs of traces: from records in any order to a recorded run."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from google.protobuf.message import DecodeError
+
+from traces.core.json_access import as_list, as_text, first_member
+from traces.core.json_types import JSONObject
+from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.importers.common.run_builder import (
+    RunFacts,
+    app_name,
+    build_run,
+    called_tool_names,
+    match_calls,
+    sort_causally,
+)
+from traces.importers.files.errors import BadFile
+from traces.importers.files.json_reader import json_value, parse_embedded
+from traces.importers.otlp import protobuf, wire
+from traces.importers.otlp.batches import is_json
+from traces.importers.otlp.raw_spans import RawSpan, Signal
+from traces.importers.otlp.steps import build_bare_step, build_span_step
+from traces.importers.otlp.wire import SpanEvent, WireLog, WireSpan
+
+FORMAT: Final = "otlp"
+_SESSION: Final = (
+    "session.id",
+    "gen_ai.conversation.id",
+    "user.id",
+    "langfuse.session.id",
+    "langfuse.user.id",
+    "langfuse.trace.metadata",
+    "metadata",
+)
+
+
+_TAGS: Final = ("langfuse.trace.tags", "tag.tags")
+_NO_LOGS: Final[list[SpanEvent]] = []
+
+
+@dataclass(kw_only=True)
+class Trace:
+    """The records of a trace: spans by id, in the form in which they came, and the log records of each span."""
+
+    trace_id: str
+    spans: dict[str, RawSpan | WireSpan] = field(default_factory=dict)
+    logs: dict[str, list[SpanEvent]] = field(default_factory=dict)
+    resource: JSONObject = field(default_factory=dict)
+    _log_data: set[bytes] = field(default_factory=set)
+
+    def add(self, record: RawSpan | WireSpan | WireLog) -> None:
+        """Add a record. If a span occurs twice, the last occurrence counts, unless only the earlier one has ended."""
+        if isinstance(record, WireLog):
+            self.resource |= record.resource
+            self.logs.setdefault(record.span_id, []).append(record.event)
+        elif isinstance(record, RawSpan) and record.signal is Signal.LOGS:
+            if record.data not in self._log_data:
+                self._log_data.add(record.data)
+                self.add(decode_log(record))
+        else:
+            earlier = self.spans.get(record.span_id)
+            if earlier is None or record.has_ended or not earlier.has_ended:
+                self.spans[record.span_id] = record
+
+
+def assemble(parts: Iterable[RawSpan]) -> RecordedRun:
+    """Build the run of one trace from its records, in any order; a record that occurs twice counts once.
+
+    Raises `BadFile` if there is no record, or if the parents of the spans form a cycle.
+    """
+    trace: Trace | None = None
+    for part in parts:
+        trace = trace or Trace(trace_id=part.trace_id)
+        trace.add(part)
+    if trace is None:
+        raise BadFile("there is no span")
+    return build_trace(trace)
+
+
+def build_trace(trace: Trace) -> RecordedRun:
+    """Build the run of a trace. Raises `BadFile` if the parents of its spans form a cycle."""
+    recorded_spans = [decode(record) for record in trace.spans.values()]
+    log_spans = [_span_of_logs(trace, span_id) for span_id in trace.logs if span_id not in trace.spans]
+    spans = sorted((*recorded_spans, *log_spans), key=lambda span: span.span_id)
+    steps = [_build_step(span, trace, frozenset()) for span in spans]
+    tool_names = called_tool_names(step.output for step in steps)
+    steps = [
+        _build_step(span, trace, tool_names) if span.name in tool_names else step
+        for span, step in zip(spans, steps, strict=True)
+    ]
+    location = f"trace {trace.trace_id}"
+    return build_run(_facts(trace, spans), match_calls(sort_causally(steps)), location=location)
+
+
+def decode(record: RawSpan | WireSpan) -> WireSpan:
+    """Decode a span with all of its attributes."""
+    if isinstance(record, WireSpan):
+        return record
+    wire_record = next(_decode(record))
+    assert isinstance(wire_record, WireSpan)
+    return wire_record
+
+
+def decode_log(record: RawSpan) -> WireLog:
+    """Decode a log record."""
+    wire_record = next(_decode(record))
+    assert isinstance(wire_record, WireLog)
+    return wire_record
+
+
+def _decode(record: RawSpan) -> Iterator[WireSpan | WireLog]:
+    location = f"span {record.span_id}"
+    if is_json(record.data):
+        yield from wire.read_request(json_value(record.data), location)
+        return
+    (group,) = protobuf.Request.FromString(record.data).groups
+    (scope_group,) = group.scopes
+    record_data, resource = scope_group.records[0], protobuf.resource_attributes(group.resource)
+    is_log = record.signal is Signal.LOGS
+    try:
+        if is_log:
+            yield protobuf.log(record_data, resource)
+        else:
+            yield protobuf.span(record_data, resource, scope_group.scope, location)
+    except DecodeError:
+        yield protobuf.undecoded_log(record_data) if is_log else protobuf.undecoded_span(record_data, location)
+
+
+def _build_step(span: WireSpan, trace: Trace, tool_names: frozenset[str]) -> RecordedStep:
+    logs = trace.logs.get(span.span_id, _NO_LOGS)
+    try:
+        return build_span_step(span, logs, tool_names)
+    except BadFile as problem:
+        return build_bare_step(span, problem)
+
+
+def _span_of_logs(trace: Trace, span_id: str) -> WireSpan:
+    """Build the span of a model call from its log records, for recordings without the span."""
+    logs = trace.logs[span_id]
+    attributes = {name: value for log in logs for name, value in log.body.items() if name.startswith("gen_ai.")}
+    times = [log.time for log in logs if log.time is not None]
+    return WireSpan(
+        trace_id=trace.trace_id,
+        span_id=span_id,
+        name="chat",
+        location=f"span {span_id}",
+        start=times[0] if times else None,
+        end=times[-1] if times else None,
+        attributes={"gen_ai.operation.name": "chat", **attributes},
+    )
+
+
+def _facts(trace: Trace, spans: list[WireSpan]) -> RunFacts:
+    # Parts of a trace come in any order; the root's attributes take precedence.
+    root = next((span for span in spans if span.is_root), spans[0])
+    resource: JSONObject = {**trace.resource}
+    for span in (*spans, root):
+        resource |= span.resource
+    session: JSONObject = {key: value for span in spans for key, value in span.attributes.items() if key in _SESSION}
+    tags = [
+        tag for span in spans for tag_field in _TAGS for tag in as_list(parse_embedded(span.attributes.get(tag_field)))
+    ]
+    name = as_text(first_member(root.attributes, "langfuse.trace.name", "langsmith.trace.name") or root.name)
+    return RunFacts(
+        external_id=trace.trace_id,
+        format=FORMAT,
+        name=name,
+        failed=root.failed,
+        tags=[as_text(tag) for tag in tags],
+        app=app_name(resource.get("service.name"), resource.get("openinference.project.name"), name) or FORMAT,
+        environment=as_text(
+            first_member(resource, "deployment.environment.name", "deployment.environment")
+            or root.attributes.get("langfuse.environment")
+        ),
+        metadata={**session, "trace_name": name, "resource": resource},
+    )

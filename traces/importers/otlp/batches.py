@@ -1,0 +1,36 @@
+"""Export requests in protobuf or JSON as independent records.
+
+Reading a request is cheap, because the attributes stay encoded. A record is itself an OTLP request, with one span or
+log record and a copy of its resource and scope, in the encoding in which it came: it can be stored and sent alone.
+`traces.importers.otlp.assembly` builds the run of a trace from such records.
+"""
+
+from traces.importers.files.errors import BadFile
+from traces.importers.otlp.json_requests import read_json
+from traces.importers.otlp.protobuf_requests import read_protobuf
+from traces.importers.otlp.raw_spans import Signal, SpanBatch
+
+
+def read_spans(body: bytes, signal: Signal | None = None) -> SpanBatch:
+    """Read an export request of spans or log records.
+
+    Without a `signal`, protobuf is of traces if any record has the trace id of a span. A record that cannot be used is
+    rejected with the reason. Raises `BadFile` for anything that is not a request.
+    """
+    return read_json(body) if is_json(body) else read_protobuf(body, signal)
+
+
+def is_json(body: bytes) -> bool:
+    """Return whether a request is JSON: protobuf begins with the tag of its first field, which is a line break."""
+    return body[:1] != b"\n" and body.lstrip()[:1] in {b"{", b"["}
+
+
+def is_request(body: bytes) -> bool:
+    """Return whether bytes are a request in protobuf that has a span with a valid trace id, or a log record."""
+    if body[:1] != b"\n":
+        return False
+    try:
+        batch = read_spans(body)
+    except BadFile:
+        return False
+    return bool(batch.spans) or batch.unrelated_logs > 0

@@ -1,0 +1,126 @@
+"""Reading of export requests in JSON as independent records."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from traces.core.json_access import as_text, first_member
+from traces.core.json_types import JSONObject, JSONValue
+from traces.importers.files.errors import BadFile
+from traces.importers.files.json_reader import json_value, require_object
+from traces.importers.otlp import wire
+from traces.importers.otlp.raw_spans import (
+    FIELDS,
+    RawSpan,
+    Signal,
+    SpanBatch,
+    UnusableRecord,
+    check_ids,
+    check_time,
+    resource_names,
+)
+
+_START: Final = ("startTimeUnixNano",)
+_LOG_TIME: Final = ("timeUnixNano", "observedTimeUnixNano")
+
+
+class _ScopeSpans(msgspec.Struct, rename="camel"):
+    scope: msgspec.Raw = msgspec.Raw(b"{}")
+    spans: list[msgspec.Raw] | None = None
+    log_records: list[msgspec.Raw] | None = None
+
+
+class _ResourceSpans(msgspec.Struct, rename="camel"):
+    resource: msgspec.Raw = msgspec.Raw(b"{}")
+    scope_spans: list[_ScopeSpans] | None = None
+    scope_logs: list[_ScopeSpans] | None = None
+
+
+class _Request(msgspec.Struct, rename="camel"):
+    resource_spans: list[_ResourceSpans] | None = None
+    resource_logs: list[_ResourceSpans] | None = None
+
+
+_decoder: Final = msgspec.json.Decoder(_Request)
+
+
+def read_json(body: bytes) -> SpanBatch:
+    """Read a request of spans or log records. Raises `BadFile` for other JSON."""
+    try:
+        request = _decoder.decode(body)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise BadFile(f"not an OTLP request in JSON: {error}", "byte 0") from error
+    signal = Signal.LOGS if request.resource_spans is None and request.resource_logs is not None else Signal.TRACES
+    batch = SpanBatch(signal=signal)
+    names: dict[bytes, tuple[str, str]] = {}
+    for location, resource, scope, record in _records(request, signal):
+        try:
+            data = _envelope(signal, resource, scope, record)
+            if resource not in names:
+                names[resource] = resource_names(wire.resource_attributes(json_value(resource), location))
+            batch.add(_span_of(signal, names[resource], require_object(json_value(record), location), data))
+        except (BadFile, UnusableRecord) as problem:
+            batch.reject(location, str(problem))
+    return batch
+
+
+def _records(request: _Request, signal: Signal) -> Iterator[tuple[str, bytes, bytes, bytes]]:
+    groups = request.resource_spans if signal is Signal.TRACES else request.resource_logs
+    group_name, scope_name, record_name = FIELDS[signal]
+    for group_no, group in enumerate(groups or []):
+        for scope_no, scope in enumerate(group.scope_spans or group.scope_logs or []):
+            for record_no, record in enumerate(scope.spans or scope.log_records or []):
+                location = f"/{group_name}/{group_no}/{scope_name}/{scope_no}/{record_name}/{record_no}"
+                yield location, bytes(group.resource), bytes(scope.scope), bytes(record)
+
+
+def _span_of(signal: Signal, names: tuple[str, str], record: JSONObject, data: bytes) -> RawSpan | None:
+    trace_id, span_id, parent_id = (
+        as_text(first_member(record, *keys)).lower() for keys in (("traceId",), ("spanId",), ("parentSpanId",))
+    )
+    if signal is Signal.LOGS and not (trace_id.strip("0") and span_id.strip("0")):
+        return None
+    check_ids(_id_bytes(trace_id, "trace"), _id_bytes(span_id, "span"), _id_bytes(parent_id, "parent"))
+    is_span = signal is Signal.TRACES
+    return RawSpan(
+        signal=signal,
+        trace_id=trace_id,
+        span_id=span_id,
+        parent_id=parent_id if parent_id.strip("0") else "",
+        name=as_text(record.get("name") if is_span else record.get("eventName")),
+        service=names[0],
+        project=names[1],
+        start=_time(first_member(record, *(_START if is_span else _LOG_TIME))),
+        end=_time(record.get("endTimeUnixNano")) if is_span else 0,
+        data=data,
+    )
+
+
+def _id_bytes(identifier: str, name: str) -> bytes:
+    try:
+        return bytes.fromhex(identifier)
+    except ValueError as error:
+        raise UnusableRecord(f"its {name} id {identifier[:40]!r} is not in hex") from error
+
+
+def _time(value: JSONValue) -> int:
+    if value is None or value == "":
+        return 0
+    try:
+        return check_time(int(as_text(value)))
+    except ValueError as error:
+        raise UnusableRecord(f"{as_text(value)[:40]!r} is not a time in nanoseconds") from error
+
+
+def _envelope(signal: Signal, resource: bytes, scope: bytes, record: bytes) -> bytes:
+    """Return the request with one record."""
+    group_name, scope_name, record_name = (name.encode() for name in FIELDS[signal])
+    return b'{"%b":[{"resource":%b,"%b":[{"scope":%b,"%b":[%b]}]}]}' % (
+        group_name,
+        resource,
+        scope_name,
+        scope,
+        record_name,
+        record,
+    )

@@ -1,0 +1,217 @@
+"""OTLP requests in protobuf, read with lean descriptors: what is not needed yet stays bytes.
+
+Decoding a message is cheap; making Python objects of its values is not. A request is therefore read down to its spans
+as bytes, a span down to its attributes as bytes. Requests of traces and of logs have the same structure: groups by
+resource, in them groups by scope, in them the spans or log records.
+
+    request    1: groups
+    group      1: resource (bytes)   2: scope groups
+    scope group 1: scope (bytes)     2: records (bytes)
+"""
+
+import base64
+from collections.abc import Iterable
+from math import isfinite
+from typing import Any, Final
+
+from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message import DecodeError
+from google.protobuf.message_factory import GetMessageClass
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, InstrumentationScope, KeyValue
+from opentelemetry.proto.resource.v1.resource_pb2 import Resource
+from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
+
+from traces.core.json_types import JSONObject, JSONValue
+from traces.importers.otlp.wire import SpanEvent, WireLog, WireSpan
+
+_PACKAGE: Final = "forkpoint.otlp"
+_BYTES: Final = FieldDescriptorProto.TYPE_BYTES
+_FIXED64: Final = FieldDescriptorProto.TYPE_FIXED64
+_MESSAGE: Final = FieldDescriptorProto.TYPE_MESSAGE
+# Name, number, type, and whether it is repeated; a text as the type is the name of a message.
+_Field = tuple[str, int, "int | str", bool]
+_MESSAGES: Final[dict[str, tuple[_Field, ...]]] = {
+    "Request": (("groups", 1, "Group", True),),
+    "Group": (("resource", 1, _BYTES, False), ("scopes", 2, "ScopeGroup", True)),
+    "ScopeGroup": (("scope", 1, _BYTES, False), ("records", 2, _BYTES, True)),
+    "SpanHead": (
+        ("trace_id", 1, _BYTES, False),
+        ("span_id", 2, _BYTES, False),
+        ("parent_id", 4, _BYTES, False),
+        ("name", 5, _BYTES, False),
+        ("start", 7, _FIXED64, False),
+        ("end", 8, _FIXED64, False),
+    ),
+    "SpanBody": (
+        ("trace_id", 1, _BYTES, False),
+        ("span_id", 2, _BYTES, False),
+        ("parent_id", 4, _BYTES, False),
+        ("name", 5, _BYTES, False),
+        ("start", 7, _FIXED64, False),
+        ("end", 8, _FIXED64, False),
+        ("attributes", 9, _BYTES, True),
+        ("events", 11, _BYTES, True),
+        ("links", 13, _BYTES, True),
+        ("status", 15, _BYTES, False),
+    ),
+    # For texts that are not valid UTF-8.
+    "Pair": (("key", 1, _BYTES, False), ("value", 2, _BYTES, False)),
+    "Text": (("content", 1, _BYTES, False),),
+    "LogBody": (
+        ("time", 1, _FIXED64, False),
+        ("body", 5, _BYTES, False),
+        ("attributes", 6, _BYTES, True),
+        ("trace_id", 9, _BYTES, False),
+        ("span_id", 10, _BYTES, False),
+        ("event_name", 12, _BYTES, False),
+        ("observed_time", 11, _FIXED64, False),
+    ),
+}
+
+
+def _message_classes() -> dict[str, Any]:
+    file = FileDescriptorProto(name=f"{_PACKAGE}.proto", package=_PACKAGE, syntax="proto3")
+    for message, fields in _MESSAGES.items():
+        descriptor = DescriptorProto(name=message)
+        for name, number, type, is_repeated in fields:
+            label = FieldDescriptorProto.LABEL_REPEATED if is_repeated else FieldDescriptorProto.LABEL_OPTIONAL
+            field = descriptor.field.add(name=name, number=number, label=label)
+            if isinstance(type, str):
+                field.type, field.type_name = _MESSAGE, f".{_PACKAGE}.{type}"
+            else:
+                field.type = type  # type: ignore[assignment]
+        file.message_type.append(descriptor)
+    pool = DescriptorPool()
+    pool.Add(file)
+    return {name: GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.{name}")) for name in _MESSAGES}
+
+
+_CLASSES: Final = _message_classes()
+Request: Final = _CLASSES["Request"]
+SpanHead: Final = _CLASSES["SpanHead"]
+_SpanBody: Final = _CLASSES["SpanBody"]
+_Pair: Final = _CLASSES["Pair"]
+_Text: Final = _CLASSES["Text"]
+LogBody: Final = _CLASSES["LogBody"]
+
+
+def text(data: bytes) -> str:
+    """Decode a text field. Broken characters do not make the rest of a span unreadable."""
+    return data.decode("utf-8", "replace")
+
+
+def resource_attributes(resource: bytes) -> JSONObject:
+    """Return the attributes of an encoded resource."""
+    return _attributes(Resource.FromString(resource).attributes)
+
+
+def span(record: bytes, resource: JSONObject, scope: bytes, location: str) -> WireSpan:
+    """Decode a span."""
+    body = _SpanBody.FromString(record)
+    status = Status.FromString(body.status)
+    scope_name = InstrumentationScope.FromString(scope).name
+    return WireSpan(
+        trace_id=body.trace_id.hex(),
+        span_id=body.span_id.hex(),
+        location=location,
+        parent_id=_id(body.parent_id),
+        name=text(body.name),
+        start=body.start,
+        end=body.end,
+        attributes=dict(map(_attribute, body.attributes)),
+        events=tuple(map(_event, body.events)),
+        links=tuple(_id(Span.Link.FromString(link).span_id) for link in body.links),
+        failed=status.code == Status.STATUS_CODE_ERROR,
+        message=status.message,
+        resource=resource,
+        scope={"name": scope_name} if scope_name else {},
+    )
+
+
+def log(record: bytes, resource: JSONObject) -> WireLog:
+    """Decode a log record."""
+    log_body = LogBody.FromString(record)
+    attributes = dict(map(_attribute, log_body.attributes))
+    content = _value(AnyValue.FromString(log_body.body))
+    payload = content if isinstance(content, dict) else {"body": content} if content is not None else {}
+    name = text(log_body.event_name) or attributes.get("event.name")
+    return WireLog(
+        trace_id=log_body.trace_id.hex(),
+        span_id=log_body.span_id.hex(),
+        resource=resource,
+        event=SpanEvent(
+            name=name if isinstance(name, str) else "",
+            time=log_body.time or log_body.observed_time or None,
+            body={**attributes, **payload},
+        ),
+    )
+
+
+def undecoded_span(record: bytes, location: str) -> WireSpan:
+    """Return a span whose contents cannot be decoded: they become one attribute."""
+    head = SpanHead.FromString(record)
+    return WireSpan(
+        trace_id=head.trace_id.hex(),
+        span_id=head.span_id.hex(),
+        location=location,
+        parent_id=_id(head.parent_id),
+        name=text(head.name),
+        start=head.start,
+        end=head.end,
+        attributes=_raw_attribute(record),
+    )
+
+
+def undecoded_log(record: bytes) -> WireLog:
+    """Return a log record whose contents cannot be decoded: they become one field of its body."""
+    head = LogBody.FromString(record)
+    event = SpanEvent(name="", time=head.time or None, body=_raw_attribute(record))
+    return WireLog(trace_id=head.trace_id.hex(), span_id=head.span_id.hex(), event=event)
+
+
+def _raw_attribute(record: bytes) -> JSONObject:
+    return {"undecoded": base64.b64encode(record).decode()}
+
+
+def _attribute(data: bytes) -> tuple[str, JSONValue]:
+    try:
+        pair = KeyValue.FromString(data)
+    except DecodeError:
+        broken_pair = _Pair.FromString(data)
+        return text(broken_pair.key), text(_Text.FromString(broken_pair.value).content)
+    return pair.key, _value(pair.value)
+
+
+def _event(data: bytes) -> SpanEvent:
+    event = Span.Event.FromString(data)
+    return SpanEvent(name=event.name, time=event.time_unix_nano or None, body=_attributes(event.attributes))
+
+
+def _attributes(pairs: Iterable[KeyValue]) -> JSONObject:
+    return {pair.key: _value(pair.value) for pair in pairs}
+
+
+def _value(value: AnyValue) -> JSONValue:
+    match kind := value.WhichOneof("value"):
+        case None:
+            return None
+        case "array_value":
+            return [_value(item) for item in value.array_value.values]
+        case "kvlist_value":
+            return _attributes(value.kvlist_value.values)
+        case "bytes_value":
+            return base64.b64encode(value.bytes_value).decode()
+        case "double_value" if not isfinite(value.double_value):
+            return _name_of(value.double_value)
+    plain: JSONValue = getattr(value, kind)
+    return plain
+
+
+def _name_of(number: float) -> str:
+    """Return the name by which protobuf's JSON form writes a number that JSON lacks."""
+    return "NaN" if number != number else "Infinity" if number > 0 else "-Infinity"
+
+
+def _id(data: bytes) -> str:
+    return data.hex() if any(data) else ""

@@ -1,0 +1,248 @@
+"""Steps of spans, in any tracer's dialect."""
+
+from dataclasses import replace
+from typing import Final
+
+from traces.core.json_access import as_list, as_object, as_text
+from traces.core.json_types import JSONValue
+from traces.core.recorded_run import RecordedStep
+from traces.core.vocabulary import StepType
+from traces.importers.common.model_calls import normalize_provider, parse_token_count
+from traces.importers.common.run_builder import container_type
+from traces.importers.common.spans import SpanFacts, build_step, normalize_documents
+from traces.importers.common.times import Span, parse_span, parse_time
+from traces.importers.files.errors import BadFile
+from traces.importers.files.json_reader import parse_embedded
+from traces.importers.otlp.attributes import Attributes
+from traces.importers.otlp.model_calls import extract_answer, extract_request, extract_usage, find_requested_model
+from traces.importers.otlp.wire import SpanEvent, WireSpan
+
+_KINDS: Final = {
+    # OpenInference, Traceloop, Langfuse, LangSmith
+    "llm": StepType.MODEL,
+    "generation": StepType.MODEL,
+    "chat": StepType.MODEL,
+    "tool": StepType.TOOL,
+    "agent": StepType.AGENT,
+    "chain": StepType.AGENT,
+    "workflow": StepType.AGENT,
+    "task": StepType.AGENT,
+    "retriever": StepType.RETRIEVAL,
+    "reranker": StepType.RETRIEVAL,
+    "embedding": StepType.RETRIEVAL,
+    "guardrail": StepType.SAFETY,
+    "evaluator": StepType.VALIDATOR,
+    "prompt": StepType.PROMPT,
+    # gen_ai.operation.name
+    "generate_content": StepType.MODEL,
+    "text_completion": StepType.MODEL,
+    "embeddings": StepType.RETRIEVAL,
+    "retrieval": StepType.RETRIEVAL,
+    "execute_tool": StepType.TOOL,
+    "invoke_agent": StepType.AGENT,
+    "create_agent": StepType.AGENT,
+    "invoke_workflow": StepType.AGENT,
+    "plan": StepType.PLANNER,
+}
+_KIND_NAMES: Final = (
+    "langfuse.observation.type",
+    "openinference.span.kind",
+    "traceloop.span.kind",
+    "gen_ai.operation.name",
+    "langsmith.span.kind",
+    "llm.request.type",
+)
+_MODEL_NAMES: Final = (
+    "gen_ai.request.model",
+    "llm.request.model_name",
+    "llm.request.model",
+    "llm.model_name",
+    "llm.model",
+    "langfuse.observation.model.name",
+    "ai.model.id",
+    "gen_ai.response.model",
+    "llm.response.model",
+)
+_PROVIDERS: Final = (
+    "gen_ai.provider.name",
+    "gen_ai.system",
+    "llm.provider",
+    "llm.system",
+    "llm.vendor",
+    "ai.model.provider",
+)
+_TOOL_NAMES: Final = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "traceloop.entity.name")
+_INPUTS: Final = (
+    "langfuse.observation.input",
+    "gen_ai.tool.call.arguments",
+    "ai.toolCall.args",
+    "tool.parameters",
+    "gen_ai.retrieval.query.text",
+    "input.value",
+    "traceloop.entity.input",
+    "tool.input",
+    "retriever.query",
+    "gen_ai.input.messages",
+    "langfuse.trace.input",
+    "ai.prompt",
+    "chain.input",
+)
+_OUTPUTS: Final = (
+    "langfuse.observation.output",
+    "gen_ai.tool.call.result",
+    "ai.toolCall.result",
+    "gen_ai.retrieval.documents",
+    "output.value",
+    "traceloop.entity.output",
+    "tool.output",
+    "gen_ai.output.messages",
+    "langfuse.trace.output",
+    "ai.response.text",
+    "chain.output",
+)
+
+
+def build_span_step(wire: WireSpan, logs: list[SpanEvent], tool_names: frozenset[str]) -> RecordedStep:
+    """Build the step of a span and its log records. `tool_names` are the tools that the trace's models call."""
+    attributes = Attributes(wire.attributes)
+    events = [*wire.events, *sorted(logs, key=lambda log: (as_text(log.time), log.name))]
+    times = parse_span(wire.start, wire.end, wire.location)
+    type = _step_type(wire, attributes, tool_names)
+    facts = {
+        StepType.MODEL: _model,
+        StepType.TOOL: _tool,
+        StepType.RETRIEVAL: _retrieval,
+    }.get(type, _container)(wire, attributes, events, times)
+    return build_step(_complete_facts(facts, wire, type, attributes, events))
+
+
+def build_bare_step(wire: WireSpan, problem: BadFile) -> RecordedStep:
+    """Build the step of a span whose contents cannot be read: everything that came is among its attributes."""
+    facts = SpanFacts(
+        key=wire.span_id,
+        name=wire.name,
+        type=StepType.AGENT,
+        times=_readable_times(wire),
+        parent=wire.parent_id or None,
+        failed=wire.failed,
+        error=wire.message or "error",
+        attributes={**wire.attributes, "unreadable": str(problem)},
+    )
+    return build_step(facts)
+
+
+def _readable_times(wire: WireSpan) -> Span:
+    try:
+        return parse_span(wire.start, wire.end, wire.location)
+    except BadFile:
+        return Span(start=None, end=None)
+
+
+def _step_type(wire: WireSpan, attributes: Attributes, tool_names: frozenset[str]) -> StepType:
+    for name in _KIND_NAMES:
+        if kind := _KINDS.get(as_text(attributes.look(name)).lower()):
+            return kind
+    operation = as_text(attributes.look("ai.operationId"))
+    if operation.endswith((".doGenerate", ".doStream")):
+        return StepType.MODEL
+    if operation == "ai.toolCall" or attributes.look("gen_ai.tool.name", "tool.name") or wire.name in tool_names:
+        return StepType.TOOL
+    if operation.startswith("ai.embed") or attributes.look(
+        "retrieval.top_k", "retriever.query", "embedding.model", "gen_ai.retrieval.query.text"
+    ):
+        return StepType.RETRIEVAL
+    if not operation and attributes.look(*_MODEL_NAMES):
+        return StepType.MODEL
+    return container_type(wire.name)
+
+
+def _model(wire: WireSpan, attributes: Attributes, events: list[SpanEvent], times: Span) -> SpanFacts:
+    requested_model = find_requested_model(attributes)
+    model = requested_model or as_text(attributes.look(*_MODEL_NAMES))
+    request, answer = extract_request(attributes, events), extract_answer(attributes, events)
+    return SpanFacts(
+        key=wire.span_id,
+        name=wire.name,
+        type=StepType.MODEL,
+        times=times,
+        request=request,
+        answer=answer,
+        provider=normalize_provider(attributes.take(*_PROVIDERS), model),
+        model=model,
+        usage=extract_usage(attributes, wire.location),
+    )
+
+
+def _tool(wire: WireSpan, attributes: Attributes, events: list[SpanEvent], times: Span) -> SpanFacts:
+    name = as_text(attributes.take(*_TOOL_NAMES)) or wire.name.removeprefix("execute_tool ")
+    return SpanFacts(
+        key=wire.span_id,
+        name=name,
+        type=StepType.TOOL,
+        times=times,
+        tool_name=name,
+        call_id=as_text(attributes.take("gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id", "tool.id")),
+        input=attributes.take(*_INPUTS),
+        output=attributes.take(*_OUTPUTS),
+    )
+
+
+def _retrieval(wire: WireSpan, attributes: Attributes, events: list[SpanEvent], times: Span) -> SpanFacts:
+    documents = [as_object(item).get("document") for item in as_list(attributes.take_indexed("retrieval.documents"))]
+    query_input: JSONValue = parse_embedded(attributes.take(*_INPUTS))
+    top_k = parse_token_count(attributes.take("gen_ai.retrieval.top_k", "retrieval.top_k"), wire.location)
+    if top_k is not None and query_input is not None:
+        query_input = {"top_k": top_k, **(query_input if isinstance(query_input, dict) else {"query": query_input})}
+    output = attributes.take(*_OUTPUTS)
+    if documents:
+        output = {"documents": normalize_documents(documents)}
+    return SpanFacts(
+        key=wire.span_id, name=wire.name, type=StepType.RETRIEVAL, times=times, input=query_input, output=output
+    )
+
+
+def _container(wire: WireSpan, attributes: Attributes, events: list[SpanEvent], times: Span) -> SpanFacts:
+    name = as_text(attributes.look("gen_ai.agent.name", "agent.name")) or wire.name
+    return SpanFacts(
+        key=wire.span_id,
+        name=name,
+        type=StepType.AGENT,
+        times=times,
+        input=attributes.take(*_INPUTS),
+        output=attributes.take(*_OUTPUTS),
+    )
+
+
+def _complete_facts(
+    facts: SpanFacts, wire: WireSpan, type: StepType, attributes: Attributes, events: list[SpanEvent]
+) -> SpanFacts:
+    """Add the facts common to all kinds of spans: parent, failure, links, unused attributes and events."""
+    level = as_text(attributes.look("langfuse.observation.level"))
+    exception_message = next(
+        (as_text(event.body.get("exception.message")) for event in events if event.name == "exception"), ""
+    )
+    error = wire.message or as_text(attributes.look("langfuse.observation.status_message")) or exception_message
+    rest = attributes.rest()
+    if facts.type is not StepType.MODEL or facts.request is None or facts.answer is None or facts.answer.output is None:
+        extra_events = events
+    else:
+        extra_events = [event for event in events if not event.name.startswith("gen_ai.")]
+    event_list: list[JSONValue] = [
+        {"name": event.name, "time": _iso_time(event.time, wire.location), "attributes": event.body}
+        for event in extra_events
+    ]
+    scope = as_text(wire.scope.get("name"))
+    return replace(
+        facts,
+        type=type,
+        parent=wire.parent_id or None,
+        failed=wire.failed or level == "ERROR",
+        error=error or "error",
+        links=tuple(link for link in wire.links if link),
+        attributes={**rest, **({"events": event_list} if event_list else {}), **({"scope": scope} if scope else {})},
+    )
+
+
+def _iso_time(value: JSONValue, location: str) -> str:
+    time = parse_time(value, location)
+    return time.isoformat() if time else ""
