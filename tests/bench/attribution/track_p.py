@@ -13,19 +13,21 @@ from tests.bench.attribution.programs.blind import BLIND
 from tests.bench.attribution.programs.development import PROGRAMS
 from tests.bench.attribution.programs.fresh import FRESH
 from tests.bench.attribution.programs.heldout import HELD_OUT
+from tests.bench.attribution.programs.later import LATER
 from tests.bench.attribution.programs.shapes import Program, draw_case
 from tests.bench.attribution.programs.unseen import UNSEEN
 from tests.bench.attribution.truth import Ids
 from traces.core.json_types import JSONObject
 
 SEED: Final = 20_261_122
-HELD_OUT_SETS: Final = ("held out", "unseen", "fresh", "blind")
+HELD_OUT_SETS: Final = ("held out", "unseen", "fresh", "blind", "later")
 SETS: Final[Mapping[str, Sequence[Program]]] = {
     "development": PROGRAMS,
     "held out": HELD_OUT,
     "unseen": UNSEEN,
     "fresh": FRESH,
     "blind": BLIND,
+    "later": LATER,
 }
 _REPEATS: Final = 10
 # Number of cases that covers every combination of size and cause.

@@ -11,17 +11,18 @@ from traces.core.json_types import JSONObject, JSONValue
 
 # Name of a tool, and its arguments.
 ToolCall = tuple[str, JSONObject]
-Role = Callable[["Request"], "str | ToolCall"]
+Role = Callable[["Request"], "str | ToolCall | list[ToolCall]"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """Parsed request of a model: system prompt, conversation, offered tools and the model's name."""
+    """Parsed request of a model: system prompt, conversation, offered tools, the model's name and its temperature."""
 
     system: str
     messages: Sequence[JSONObject]
     tools: Sequence[JSONObject]
     model: str
+    temperature: float = 0.0
 
     @property
     def last(self) -> str:
@@ -64,7 +65,7 @@ class Request:
 
 
 def model_of(roles: Mapping[str, Role]) -> Model:
-    """Return a model with these roles. A prompt states its role: `You are the clerk.`"""
+    """Return a model with these roles. A prompt states its role: `You are the clerk.` A list is several tool calls."""
 
     def answer(request: JSONObject, name: str) -> JSONObject:
         parsed_request = _parse_request(request, name)
@@ -72,10 +73,12 @@ def model_of(roles: Mapping[str, Role]) -> Model:
         reply = role(parsed_request)
         if isinstance(reply, str):
             return {"role": "assistant", "content": _apply_style(reply, parsed_request, request)}
-        tool, arguments = reply
-        number = 1 + sum(len(_calls(message)) for message in parsed_request.messages)
-        call: JSONObject = {"id": f"call_{number}", "name": tool, "arguments": arguments}
-        return {"role": "assistant", "content": None, "tool_calls": [call]}
+        first = 1 + sum(len(_calls(message)) for message in parsed_request.messages)
+        calls: list[JSONValue] = [
+            {"id": f"call_{number}", "name": tool, "arguments": arguments}
+            for number, (tool, arguments) in enumerate(reply if isinstance(reply, list) else [reply], first)
+        ]
+        return {"role": "assistant", "content": None, "tool_calls": calls}
 
     return answer
 
@@ -90,13 +93,15 @@ def parse(text: str) -> JSONObject:
 
 
 def _parse_request(request: JSONObject, name: str) -> Request:
-    messages, tools = request["messages"], request.get("tools")
+    messages, tools, parameters = (request.get(name) for name in ("messages", "tools", "parameters"))
+    temperature = parameters.get("temperature") if isinstance(parameters, dict) else None
     assert isinstance(messages, list)
     conversation = [message for message in messages if isinstance(message, dict)]
     return Request(
         system=text_of(conversation[0]),
         messages=conversation[1:],
         model=name,
+        temperature=temperature if isinstance(temperature, int | float) else 0.0,
         tools=[tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else [],
     )
 

@@ -33,3 +33,12 @@ def with_rewording(model: Model, sample_key: str) -> Model:
         return {**message, "content": f"{rng.choice(_BEFORE)}{text}{rng.choice(_AFTER)}"}
 
     return answer
+
+
+def plain_wording(text: str) -> str:
+    """Return a text as it was before its answers were reworded."""
+    for plain, synonym in _SYNONYMS:
+        text = text.replace(synonym, plain)
+    for phrase in (*_BEFORE, *_AFTER):
+        text = text.replace(phrase, "") if phrase else text
+    return text.strip()
