@@ -26,5 +26,6 @@ _apps = [path("", include(f"{app}.urls")) for app in ("traces", "replay", "diffi
 
 urlpatterns = [
     path("api/v1/", include([*_own, *_apps])),
-    re_path(r"^(?!api/|assets/|static/|ws/)", spa.index),
+    path("", include("traces.collectors.urls")),
+    re_path(r"^(?!api/|assets/|static/|ws/|v1/|otel/|langsmith/)", spa.index),
 ]

@@ -1,5 +1,6 @@
 """Authentication and roles of all API requests."""
 
+import base64
 import io
 import re
 from collections.abc import Callable, Mapping
@@ -29,6 +30,10 @@ _RANK: dict[Role, int] = {"viewer": 1, "debugger": 2, "admin": 3}
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 # Public: health, login, the API description, and shared reports.
 _OPEN = tuple(f"{API}/{name}" for name in ("health", "ready", "login", "logout", "access", "schema", "docs", "share/"))
+# Addresses that the protocols of tracers fix; all of them record.
+_COLLECTORS = ("/v1/", "/otel/", "/langsmith/", "/api/public/")
+# What their clients ask before they send, some of them without a key.
+_OPEN_COLLECTORS = ("/api/public/health", "/langsmith/info")
 # Public, but the caller matters.
 _KNOWN_CALLER = f"{API}/share/"
 _ADMIN = tuple(f"{API}/{name}" for name in ("tokens", "tools", "retrievers", "settings", "providers"))
@@ -55,9 +60,8 @@ def caller_of(headers: Mapping[str, str], session: Any) -> Caller | None:
     """Return the caller by bearer token or login; None if there is neither."""
     if not settings.LOGIN_REQUIRED:
         return LOCAL
-    scheme, _, secret = headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer":
-        token = tokens.find(secret.strip())
+    if secret := _secret(headers):
+        token = tokens.find(secret)
     elif token_id := session.get(SESSION_KEY):
         token = tokens.find_by_id(token_id)
     else:
@@ -65,8 +69,28 @@ def caller_of(headers: Mapping[str, str], session: Any) -> Caller | None:
     return Caller(name=token.name, role=cast(Role, token.role)) if token else None
 
 
+def _secret(headers: Mapping[str, str]) -> str:
+    """Return the token of a request: as a bearer, or as the clients of Langfuse (Basic) and LangSmith send their keys."""
+    scheme, _, value = headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        return value.strip()
+    if scheme.lower() == "basic":
+        return _basic_secret(value)
+    return headers.get("x-api-key", "").strip()
+
+
+def _basic_secret(value: str) -> str:
+    """Return the secret key of a Langfuse key pair; the public key may be anything."""
+    try:
+        return base64.b64decode(value, validate=True).decode().partition(":")[2]
+    except ValueError:
+        return ""
+
+
 def required_role(method: str, path: str) -> Role | None:
     """Return the minimum role for a request; None if it is public."""
+    if path.startswith(_COLLECTORS):
+        return None if path in _OPEN_COLLECTORS else "debugger"
     if not path.startswith("/api/") or path.startswith(_OPEN):
         return None
     if path.startswith(_ADMIN_READS):
@@ -85,9 +109,13 @@ def foreign_origin(origin: str | None, host: str) -> bool:
     return origin is not None and urlsplit(origin).netloc.lower() != host.lower()
 
 
+def _has_key(request: HttpRequest) -> bool:
+    return "authorization" in request.headers or "x-api-key" in request.headers
+
+
 def _csrf_refusal(request: HttpRequest) -> str | None:
     """Check the CSRF token, because a cookie alone does not prove that the user made the request."""
-    if not settings.LOGIN_REQUIRED or "authorization" in request.headers or SESSION_KEY not in request.session:
+    if not settings.LOGIN_REQUIRED or _has_key(request) or SESSION_KEY not in request.session:
         return None
     check = CsrfViewMiddleware(lambda _: HttpResponse())
     check.process_request(request)
@@ -110,7 +138,7 @@ def _refusal(request: HttpRequest) -> ErrorDescription | None:
         request.caller_name = caller.name if caller else ""  # type: ignore[attr-defined]  # used by links for signed-in users
         return None
     if caller is None:
-        if "authorization" in request.headers:
+        if _has_key(request):
             count_guess(request)
         return ErrorDescription("auth_required", 401, "Log in, or send a token as `Authorization: Bearer …`.")
     request.caller_name = caller.name  # type: ignore[attr-defined]  # recorded as the author

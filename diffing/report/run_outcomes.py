@@ -22,6 +22,7 @@ _STATES: Final[Mapping[str, RunState]] = {
     RunStatus.RUNNING: RunState.RUNNING,
     RunStatus.COMPLETED: RunState.COMPLETED,
     RunStatus.FAILED: RunState.FAILED,
+    RunStatus.PARTIAL: RunState.PARTIAL,
 }
 
 

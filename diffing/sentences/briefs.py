@@ -15,6 +15,7 @@ class RunState(StrEnum):
 
     COMPLETED = "completed"
     FAILED = "failed"
+    PARTIAL = "partial"
     RUNNING = "running"
     RAN_TO_END = "ran_to_end"
 
@@ -93,7 +94,12 @@ def _fork(run: BriefRun) -> str:
 
 
 def _end(end: RunEnd) -> str:
-    state = {RunState.RUNNING: "still running", RunState.RAN_TO_END: "ran to its end"}.get(end.state, end.state.value)
+    phrases = {
+        RunState.PARTIAL: "recorded in part",
+        RunState.RUNNING: "still running",
+        RunState.RAN_TO_END: "ran to its end",
+    }
+    state = phrases.get(end.state, end.state.value)
     success = [] if end.success is None else [f"task recorded as {'done' if end.success else 'failed'}"]
     return ", ".join([state, *success, *([end.points] if end.points else [])])
 

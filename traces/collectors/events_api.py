@@ -65,8 +65,9 @@ class FinalizeView(APIView):
 
 
 def _record(request: Request, run_id: str | None) -> EventReceipt:
+    body = read_body(request._request)
     with slot():
-        segments, rejected = events.split(read_body(request._request), run_id=run_id)
+        segments, rejected = events.split(body, run_id=run_id)
         arrivals.accept(segments)
     return EventReceipt(
         accepted=sum(segment.data.count(b"\n") for segment in segments),

@@ -159,6 +159,8 @@ def _by_checks(status: RunStatus, newest: Sequence[Verdict], thresholds: Thresho
 def _by_status(status: RunStatus) -> Conclusion:
     if status is RunStatus.FAILED:
         return Conclusion(outcome=Outcome.FAILED, reason="the run failed")
+    if status is RunStatus.PARTIAL:
+        return Conclusion(outcome=Outcome.UNKNOWN, reason="the end of the run was not recorded")
     return Conclusion(outcome=Outcome.UNKNOWN)
 
 

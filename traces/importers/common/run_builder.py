@@ -32,7 +32,7 @@ _CONTAINERS: Final = (
 class RunFacts:
     """A source's record of a run without its steps.
 
-    `title` is the run's explicit name. `name` is the fallback if there is no title and no step contains a request.
+    `has_ended` is false if the source records ends and this run has none. `title` is the run's explicit name. `name` is the fallback if there is no title and no step contains a request.
     """
 
     external_id: str
@@ -42,6 +42,7 @@ class RunFacts:
     title: str = ""
     environment: str = ""
     failed: bool = False
+    has_ended: bool = True
     tags: Iterable[str] = ()
     metadata: JSONObject = field(default_factory=dict)
     started_at: datetime | None = None
@@ -207,10 +208,13 @@ def _task_text(value: JSONValue) -> str:
 
 
 def _status(facts: RunFacts, steps: Sequence[RecordedStep]) -> RunStatus:
-    """Return `FAILED` if the source says so or a root step failed; the agent handles failed tools itself."""
+    """Return `FAILED` if the source says so or a root step failed; the agent handles failed tools itself.
+
+    A run whose end was not recorded is `PARTIAL`.
+    """
     if facts.failed or any(step.status is StepStatus.ERROR for step in steps if step.parent is None):
         return RunStatus.FAILED
-    return RunStatus.COMPLETED
+    return RunStatus.COMPLETED if facts.has_ended else RunStatus.PARTIAL
 
 
 def _adopt_orphan(step: RecordedStep, by_key: dict[str, RecordedStep]) -> RecordedStep:

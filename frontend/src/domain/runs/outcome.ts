@@ -23,7 +23,7 @@ export function outcomeTitle(run: OutcomeSource): string {
     case "errors":
       return "completed with errors, not judged";
     case "ended":
-      return "completed, not judged";
+      return run.status === "partial" ? "partial: the end was not recorded" : "completed, not judged";
     default:
       return run.outcome_reason ? `${run.outcome}: ${run.outcome_reason}` : run.outcome;
   }

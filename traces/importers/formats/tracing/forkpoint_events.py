@@ -241,7 +241,8 @@ def _run(events: list[_Event], *, lossy: bool) -> RecordedRun:
         title=as_text(start.get("name")),
         name=as_text(start.get("entrypoint_name")),
         environment=as_text(start.get("environment")),
-        failed=end_event is None or end_event.type == "run_failed",
+        failed=end_event is not None and end_event.type == "run_failed",
+        has_ended=end_event is not None,
         tags=[as_text(tag) for tag in as_list(start.get("tags"))],
         metadata={
             **_metadata(start, end, input_value, cut_off=end_event is None),

@@ -1,0 +1,44 @@
+"""OTLP requests: each record is checked, and those of a trace become one segment."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from traces.importers.otlp.assembly import FORMAT
+from traces.importers.otlp.batches import is_json, read_spans
+from traces.importers.otlp.raw_spans import Rejection, Signal
+from traces.recordings.arrivals import NewSegment
+
+# As much of the reasons as fits into a log line of the exporter.
+_MAX_REASONS = 5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Split:
+    """A request as segments, with the number of rejected records and why they were rejected."""
+
+    segments: list[NewSegment]
+    rejected: int
+    reasons: str
+
+
+def split(body: bytes, signal: Signal) -> Split:
+    """Split a request into a segment for each trace. Raises `BadFile` for anything that is not a request."""
+    batch = read_spans(body, signal)
+    # Requests in protobuf can be joined: lists of the same field are one list. Those in JSON are one per line.
+    separator = b"\n" if is_json(body) else b""
+    segments = [
+        NewSegment(
+            external_id=trace_id,
+            format=FORMAT,
+            data=separator.join(record.data for record in records),
+            has_ended=any(record.is_root and record.has_ended for record in records),
+        )
+        for trace_id, records in batch.by_trace().items()
+    ]
+    return Split(segments=segments, rejected=len(batch.rejections), reasons=_describe(batch.rejections))
+
+
+def _describe(rejections: Iterable[Rejection]) -> str:
+    reasons = [f"{rejection.location}: {rejection.reason}" for rejection in rejections]
+    more = f"; and {len(reasons) - _MAX_REASONS} more" if len(reasons) > _MAX_REASONS else ""
+    return "; ".join(reasons[:_MAX_REASONS]) + more
