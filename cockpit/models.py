@@ -11,7 +11,7 @@ class ApiToken(models.Model):
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     name = models.CharField(max_length=120)
-    role = models.CharField(max_length=8, choices=[(role, role) for role in ("viewer", "debugger", "admin")])
+    role = models.CharField(max_length=8, choices=[(role, role) for role in ("sender", "viewer", "debugger", "admin")])
     digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the secret")
     created_at = models.DateTimeField(auto_now_add=True)
     last_used_at = models.DateTimeField(null=True)

@@ -22,7 +22,7 @@ def finish(exit: Exit) -> None:
 @tokens.command("create")
 def token_create(
     name: Annotated[str, typer.Argument(help="Owner or purpose of the token.")],
-    role: Annotated[str, typer.Option(metavar="viewer|debugger|admin")] = "viewer",
+    role: Annotated[str, typer.Option(metavar="sender|viewer|debugger|admin")] = "viewer",
     json: Json = False,
 ) -> None:
     """Create an API token. It is shown only once."""

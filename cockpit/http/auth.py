@@ -26,7 +26,8 @@ Handler = Callable[[HttpRequest], HttpResponse]
 
 API = "/api/v1"
 SESSION_KEY = "token"
-_RANK: dict[Role, int] = {"viewer": 1, "debugger": 2, "admin": 3}
+# A sender records runs and reads nothing.
+_RANK: dict[Role, int] = {"sender": 0, "viewer": 1, "debugger": 2, "admin": 3}
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 # Public: health, login, the API description, and shared reports.
 _OPEN = tuple(f"{API}/{name}" for name in ("health", "ready", "login", "logout", "access", "schema", "docs", "share/"))
@@ -44,6 +45,7 @@ _READING_POSTS = frozenset({f"{API}/replays/preview", f"{API}/experiments/previe
 # Tokens cannot be guessed; the limit only saves the cost of checking guesses. Valid tokens always pass.
 GUESSES = Window(name="token-guesses", limit=20, seconds=60)
 _TOO_MANY_GUESSES = "too many wrong tokens came from this address; wait a minute"
+_EVENTS = re.compile(rf"{API}/(events|runs/[^/]+/(events|finalize))")
 _PROOF_PREVIEW = re.compile(rf"{API}/diffs/[0-9a-f-]+/prove/preview")
 
 
@@ -70,7 +72,7 @@ def caller_of(headers: Mapping[str, str], session: Any) -> Caller | None:
 
 
 def _secret(headers: Mapping[str, str]) -> str:
-    """Return the token of a request: as a bearer, or as the clients of Langfuse (Basic) and LangSmith send their keys."""
+    """Return the token of a request: a bearer, or as Langfuse (Basic) and LangSmith clients send their keys."""
     scheme, _, value = headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer":
         return value.strip()
@@ -90,17 +92,21 @@ def _basic_secret(value: str) -> str:
 def required_role(method: str, path: str) -> Role | None:
     """Return the minimum role for a request; None if it is public."""
     if path.startswith(_COLLECTORS):
-        return None if path in _OPEN_COLLECTORS else "debugger"
+        return None if path in _OPEN_COLLECTORS else "sender"
     if not path.startswith("/api/") or path.startswith(_OPEN):
         return None
     if path.startswith(_ADMIN_READS):
         return "admin"
+    if method == "POST" and _EVENTS.fullmatch(path.rstrip("/")):
+        return "sender"
     if method in _SAFE or path.rstrip("/") in _READING_POSTS or _PROOF_PREVIEW.fullmatch(path.rstrip("/")):
         return "viewer"
     return "admin" if path.startswith(_ADMIN) else "debugger"
 
 
 def may(caller: Caller, role: Role) -> bool:
+    if role == "sender":
+        return caller.role != "viewer"
     return _RANK[caller.role] >= _RANK[role]
 
 

@@ -12,7 +12,7 @@ from replay.experiments.core.schemas import ExperimentChanged, ExperimentRowChan
 from replay.sessions.schemas import RunsMessage, SessionStateMessage
 from traces.core.schema import Schema
 
-Role = Literal["viewer", "debugger", "admin"]
+Role = Literal["sender", "viewer", "debugger", "admin"]
 
 
 class Health(Schema):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from traces.importers.otlp.assembly import FORMAT
 from traces.importers.otlp.batches import is_json, read_spans
-from traces.importers.otlp.raw_spans import Rejection, Signal
+from traces.importers.otlp.raw_spans import RawSpan, Rejection, Signal
 from traces.recordings.arrivals import NewSegment
 
 # As much of the reasons as fits into a log line of the exporter.
@@ -24,6 +24,9 @@ class Split:
 def split(body: bytes, signal: Signal) -> Split:
     """Split a request into a segment for each trace. Raises `BadFile` for anything that is not a request."""
     batch = read_spans(body, signal)
+    traces: dict[str, list[RawSpan]] = {}
+    for record in batch.spans:
+        traces.setdefault(record.trace_id, []).append(record)
     # Requests in protobuf can be joined: lists of the same field are one list. Those in JSON are one per line.
     separator = b"\n" if is_json(body) else b""
     segments = [
@@ -33,7 +36,7 @@ def split(body: bytes, signal: Signal) -> Split:
             data=separator.join(record.data for record in records),
             has_ended=any(record.is_root and record.has_ended for record in records),
         )
-        for trace_id, records in batch.by_trace().items()
+        for trace_id, records in traces.items()
     ]
     return Split(segments=segments, rejected=len(batch.rejections), reasons=_describe(batch.rejections))
 

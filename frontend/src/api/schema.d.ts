@@ -1417,7 +1417,7 @@ export interface components {
             /** Name */
             name: string;
             /** Role */
-            role: ("viewer" | "debugger" | "admin") | null;
+            role: ("sender" | "viewer" | "debugger" | "admin") | null;
         };
         /**
          * AccuracyView
@@ -5691,7 +5691,7 @@ export interface components {
              * Role
              * @enum {string}
              */
-            role: "viewer" | "debugger" | "admin";
+            role: "sender" | "viewer" | "debugger" | "admin";
         };
         /** TokenView */
         TokenView: {
@@ -5706,7 +5706,7 @@ export interface components {
              * Role
              * @enum {string}
              */
-            role: "viewer" | "debugger" | "admin";
+            role: "sender" | "viewer" | "debugger" | "admin";
             /**
              * Created At
              * Format: date-time

@@ -2,10 +2,10 @@
 
 import gzip
 from itertools import permutations
+from typing import Any
 
 import orjson
 import pytest
-from django.http import HttpResponse
 from django.test import Client
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
 
 
-def _post(body: bytes, path: str = "v1/traces", media_type: str = JSON, **headers: str) -> HttpResponse:
+def _post(body: bytes, path: str = "v1/traces", media_type: str = JSON, **headers: str) -> Any:
     return Client().post(f"/{path}", body, content_type=media_type, headers=headers)
 
 

@@ -1,6 +1,7 @@
 """Access control of a server that others can reach."""
 
 import asyncio
+from base64 import b64encode
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,17 @@ def test_health_and_schema_are_public(path: str) -> None:
         ("viewer", "post", "/api/v1/none", False),
         ("viewer", "delete", "/api/v1/none", False),
         ("debugger", "post", "/api/v1/none", True),
+        ("viewer", "post", "/v1/traces", False),
+        ("viewer", "post", "/api/v1/events", False),
+        ("viewer", "post", "/api/public/ingestion", False),
+        ("viewer", "post", "/langsmith/runs/multipart", False),
+        ("sender", "post", "/v1/traces", True),
+        ("sender", "post", "/otel/v1/traces", True),
+        ("sender", "post", "/api/v1/events", True),
+        ("sender", "post", "/api/v1/runs/a/finalize", True),
+        ("sender", "post", "/api/v1/runs/import", False),
+        ("sender", "get", "/api/v1/runs", False),
+        ("debugger", "post", "/v1/traces", True),
         ("debugger", "put", "/api/v1/tools", False),
         ("admin", "put", "/api/v1/tools", True),
     ],
@@ -61,6 +73,17 @@ def test_health_and_schema_are_public(path: str) -> None:
 def test_role_limits_methods(role: Role, method: str, path: str, is_allowed: bool) -> None:
     response = Client().generic(method.upper(), path, headers=_bearer(role))
     assert (response.status_code != 403) is is_allowed
+
+
+@pytest.mark.usefixtures("reachable")
+def test_keys_of_langfuse_and_langsmith_are_tokens() -> None:
+    secret = tokens.create(name="agents", role="sender")
+    pair = b64encode(f"pk-anything:{secret}".encode()).decode()
+    for headers in ({"Authorization": f"Basic {pair}"}, {"x-api-key": secret}):
+        assert Client().post("/v1/metrics", b"", content_type="application/json", headers=headers).status_code == 200
+    wrong = b64encode(b"pk-anything:sk-wrong").decode()
+    for headers in ({"Authorization": f"Basic {wrong}"}, {"Authorization": "Basic ?"}, {"x-api-key": "wrong"}):
+        assert Client().post("/v1/metrics", b"", content_type="application/json", headers=headers).status_code == 401
 
 
 @pytest.mark.usefixtures("reachable")

@@ -32,7 +32,8 @@ _CONTAINERS: Final = (
 class RunFacts:
     """A source's record of a run without its steps.
 
-    `has_ended` is false if the source records ends and this run has none. `title` is the run's explicit name. `name` is the fallback if there is no title and no step contains a request.
+    `has_ended` is false if the source records ends and this run has none. `title` is the run's explicit name; `name` is
+    the fallback if there is no title and no step contains a request.
     """
 
     external_id: str

@@ -8,6 +8,7 @@ import classes from "./Settings.module.css";
 
 const ROLES: { value: TokenRequest["role"]; label: string; permission: string }[] = [
   { value: "viewer", label: "viewer", permission: "Reads everything, changes nothing." },
+  { value: "sender", label: "sender", permission: "Records runs; reads nothing. For agents." },
   { value: "debugger", label: "debugger", permission: "Also imports, replays, compares and shares." },
   { value: "admin", label: "admin", permission: "Also reviews tools and creates tokens." },
 ];
