@@ -17,7 +17,7 @@ class Split:
     """A request as segments, with the number of rejected records and why they were rejected."""
 
     segments: list[NewSegment]
-    rejected: int
+    rejections: int
     reasons: str
 
 
@@ -38,7 +38,7 @@ def split(body: bytes, signal: Signal) -> Split:
         )
         for trace_id, records in traces.items()
     ]
-    return Split(segments=segments, rejected=len(batch.rejections), reasons=_describe(batch.rejections))
+    return Split(segments=segments, rejections=len(batch.rejections), reasons=_describe(batch.rejections))
 
 
 def _describe(rejections: Iterable[Rejection]) -> str:

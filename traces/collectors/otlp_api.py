@@ -12,8 +12,11 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.decorators import method_decorator
 from django.views import View
 from django.views.decorators.csrf import csrf_exempt
-from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsPartialSuccess, ExportLogsServiceResponse
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTracePartialSuccess,
+    ExportTraceServiceResponse,
+)
 
 from traces.collectors import otlp
 from traces.collectors.back_pressure import slot
@@ -69,35 +72,33 @@ class OtlpView(View):
             except BadFile as problem:
                 raise BadRequest(str(problem)) from problem
             arrivals.accept(parts.segments, project=request.headers.get(PROJECT_HEADER, "")[:_MAX_PROJECT])
-        if parts.rejected:
-            logger.warning("records_rejected", count=parts.rejected, reasons=parts.reasons)
+        if parts.rejections:
+            logger.warning("records_rejected", count=parts.rejections, reasons=parts.reasons)
         return _answer(_RESPONSES[self.signal](parts, is_json), is_json=is_json)
 
 
 def _traces_response(parts: otlp.Split, is_json: bool) -> bytes:
     if is_json:
         return _partial_success("rejectedSpans", parts)
-    response = ExportTraceServiceResponse()
-    if parts.rejected:
-        response.partial_success.rejected_spans = parts.rejected
-        response.partial_success.error_message = parts.reasons
-    return response.SerializeToString()
+    if not parts.rejections:
+        return b""
+    partial = ExportTracePartialSuccess(rejected_spans=parts.rejections, error_message=parts.reasons)
+    return ExportTraceServiceResponse(partial_success=partial).SerializeToString()
 
 
 def _logs_response(parts: otlp.Split, is_json: bool) -> bytes:
     if is_json:
         return _partial_success("rejectedLogRecords", parts)
-    response = ExportLogsServiceResponse()
-    if parts.rejected:
-        response.partial_success.rejected_log_records = parts.rejected
-        response.partial_success.error_message = parts.reasons
-    return response.SerializeToString()
+    if not parts.rejections:
+        return b""
+    partial = ExportLogsPartialSuccess(rejected_log_records=parts.rejections, error_message=parts.reasons)
+    return ExportLogsServiceResponse(partial_success=partial).SerializeToString()
 
 
 def _partial_success(name: str, parts: otlp.Split) -> bytes:
     # 64-bit integers are texts in the JSON of protobuf.
-    partial = {"partialSuccess": {name: str(parts.rejected), "errorMessage": parts.reasons}}
-    return orjson.dumps(partial if parts.rejected else {})
+    partial = {"partialSuccess": {name: str(parts.rejections), "errorMessage": parts.reasons}}
+    return orjson.dumps(partial if parts.rejections else {})
 
 
 _RESPONSES: Final[dict[Signal, Callable[[otlp.Split, bool], bytes]]] = {
