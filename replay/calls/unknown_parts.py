@@ -38,9 +38,9 @@ class UnknownParts:
         if (
             not self._context.brief
             and call.node is not None
-            and (reply_indices := self._messages.after_a_change(call.node))
+            and (replies := self._messages.after_a_change(call.node)).count
         ):
-            call = replace(call, reply_indices=reply_indices)
+            call = replace(call, replies=replies)
         steps = tuple(sorted({link.producer for link in misses if link.kind is not EdgeKind.LINK}))
         if not steps or call.edits.arguments is not None:
             return call

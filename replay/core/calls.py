@@ -17,12 +17,23 @@ ACTIONS: Final[dict[Label, PlanAction]] = {Label.EXACT: "reuse", Label.CACHED: "
 
 
 @dataclass(frozen=True, kw_only=True)
+class Replies:
+    """Messages of a request, by index: the first ones, and the number of all."""
+
+    indices: tuple[int, ...] = ()
+    count: int = 0
+
+
+NO_REPLIES: Final = Replies()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Call:
     """A step to resolve; `node` is the source step, None for a new step.
 
     `no` and `parent` are numbers in the derived run. `complete` is false if the input is unknown: the recorded input is
-    missing, or the contribution of the changed steps `unknown_producers` cannot be derived. `reply_indices` are the
-    indices of messages that a person typed after an answer that has changed.
+    missing, or the contribution of the changed steps `unknown_producers` cannot be derived. `replies` are messages that
+    a person typed after an answer that has changed.
     """
 
     no: int
@@ -33,7 +44,7 @@ class Call:
     node: Node | None = None
     complete: bool = True
     unknown_producers: tuple[int, ...] = ()
-    reply_indices: tuple[int, ...] = ()
+    replies: Replies = NO_REPLIES
     changed: bool = False
     differs: tuple[str, ...] = ()
     because: tuple[int, ...] = ()

@@ -1,6 +1,6 @@
 """Immutable input of a replay: source, changes, policy and environment. Pure."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from replay.core.applied_profile import AppliedProfile
@@ -9,6 +9,7 @@ from replay.core.graph import Graph, Node
 from replay.overrides.policy import Policy
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
+from traces.payloads.messages import ModelRequest
 from traces.signatures.ignore_rules import NO_RULES, IgnoreRules
 
 # Pairs of a tool step and the model step whose request contains its result.
@@ -43,6 +44,8 @@ class ReplayContext:
     ignoring: IgnoreRules = NO_RULES
     brief: bool = False
     known_requests: KnownRequests = KnownRequests()
+    # Reads the messages of a recorded request from an index on; None if requests are read as a whole.
+    read_messages: Callable[[str, int], Sequence[JSONValue]] | None = None
 
     def payload(self, ref: str) -> JSONValue:
         """Recorded value; None without a reference. Raises `MissingPart`."""
@@ -52,3 +55,9 @@ class ReplayContext:
         """Recorded input of a model step; empty if it is not a request."""
         value = self.payload(node.input_ref)
         return as_object(value)
+
+    def recorded_messages(self, node: Node, start: int) -> Sequence[JSONValue]:
+        """Messages of a model step's recorded input from index `start` on."""
+        if self.read_messages is not None:
+            return self.read_messages(node.input_ref, start)
+        return ModelRequest(self.payload(node.input_ref)).messages[start:]

@@ -101,16 +101,20 @@ def missing_search(no: int) -> str:
     )
 
 
-def step_list(numbers: Iterable[int]) -> str:
-    """List steps: `step 3`, or `steps 3, 5 to 7 and 9`; long lists are cut."""
+def step_list(numbers: Iterable[int], *, count: int | None = None) -> str:
+    """List steps: `step 3`, or `steps 3, 5 to 7 and 9`; long lists are cut.
+
+    `count` is the number of all steps if `numbers` are only the first ones.
+    """
     distinct = set(numbers)
+    total = len(distinct) if count is None else count
     ranges = list(islice(_ranges(distinct), _MAX_ITEMS))
     if not ranges:
         return "no steps"
-    if len(distinct) == 1:
+    if total == 1:
         return f"step {ranges[0][0]}"
     ranges_text = [_range(first, last) for first, last in ranges]
-    if (rest := len(distinct) - sum(last - first + 1 for first, last in ranges)) > 0:
+    if (rest := total - sum(last - first + 1 for first, last in ranges)) > 0:
         return f"steps {', '.join(ranges_text)} and {rest} more"
     return f"steps {' and '.join(filter(None, (', '.join(ranges_text[:-1]), ranges_text[-1])))}"
 

@@ -1,6 +1,6 @@
 """Environment of a plan: everything except live calls and the operator. Pure."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
@@ -37,6 +37,8 @@ class Sources:
     parameters: dict[str, bytes] = field(default_factory=dict)
     # Reads values with references in place of their parts, which suffices to compare them; None to use `payload`.
     roots: Callable[[Collection[str]], Mapping[str, JSONValue]] | None = None
+    # Reads the messages of a recorded request from an index on; None to use `payload`.
+    messages: Callable[[str, int], Sequence[JSONValue]] | None = None
     # Unreadable payloads by source step, also before the fork.
     losses: Mapping[int, LostPayloads] = field(default_factory=dict)
 

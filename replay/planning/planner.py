@@ -85,6 +85,7 @@ def _outlook(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sou
             ignoring=sources.ignoring,
             brief=share,
             known_requests=known_requests,
+            read_messages=sources.messages,
         )
         replayer = Replayer(context)
         return Outlook(

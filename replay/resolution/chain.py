@@ -345,10 +345,10 @@ def from_cache(hit: CachedAnswer, reason: Reason) -> Answer:
 def _with_explanation(call: Call, answer: Answer) -> Answer:
     """Add to an answer its label's key, why it is not exact, and replies to changed answers."""
     detail = {**label_key(), **_cause_detail(call, answer)}
-    if not call.reply_indices or not call.changed or answer.reason is Reason.OPERATOR_OVERRIDE:
+    if not call.replies.count or not call.changed or answer.reason is Reason.OPERATOR_OVERRIDE:
         return answer.with_detail({**detail, **answer.detail})
-    note = ". ".join(filter(None, (answer.note, typed_messages.note(call.reply_indices))))
-    return replace(answer, detail={**detail, **typed_messages.detail(call.reply_indices), **answer.detail}, note=note)
+    note = ". ".join(filter(None, (answer.note, typed_messages.note(call.replies))))
+    return replace(answer, detail={**detail, **typed_messages.detail(call.replies), **answer.detail}, note=note)
 
 
 def _cause_detail(call: Call, answer: Answer) -> JSONObject:

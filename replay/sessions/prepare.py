@@ -176,6 +176,7 @@ def sources(run: Run, payloads: Payloads) -> plan_environment.Sources:
     return plan_environment.Sources(
         payload=payloads,
         roots=payloads.roots,
+        messages=payloads.messages,
         requests=requests,
         stored_messages=artifacts.present,
         cached=cached,

@@ -53,6 +53,6 @@ def part_digests(data: bytes) -> list[str]:
 def _parse_references(data: bytes) -> list[str]:
     """Parse a value that contains such keys itself, or that may not be JSON."""
     try:
-        return list(references(orjson.loads(data)))
+        return references(orjson.loads(data))
     except orjson.JSONDecodeError:
         return []

@@ -10,11 +10,11 @@ yet, each level before it references to full blocks of the level after it. So a 
 `BLOCK * log(n)` references, and shares all full blocks with the list that it grew from.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from traces.core.canonical import canonical_bytes, digest_bytes
-from traces.core.json_access import as_list
+from traces.core.json_access import as_list, as_object, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.errors import ArtifactMissing
 
@@ -35,20 +35,11 @@ class MissingPart(ArtifactMissing, LookupError):
         self.digest = digest
 
 
-def references(value: JSONValue) -> Iterator[str]:
-    """Yield the digests that a stored value refers to directly, in order."""
-    if isinstance(value, dict):
-        part = value.get(PART)
-        if isinstance(part, str):
-            yield part
-            return
-        if LITERAL in value:
-            value = value[LITERAL]
-            yield from _references_in(value.values() if isinstance(value, dict) else ())
-            return
-        yield from _references_in(value.values())
-    elif isinstance(value, list):
-        yield from _references_in(value)
+def references(value: JSONValue) -> list[str]:
+    """Return the digests that a stored value refers to directly, in order."""
+    digests: list[str] = []
+    _collect_references(value, digests)
+    return digests
 
 
 def join(digest: str, load: Callable[[Iterable[str]], Mapping[str, JSONValue]]) -> JSONValue:
@@ -73,8 +64,25 @@ class Joiner:
     def join(self, digests: Iterable[str]) -> dict[str, JSONValue]:
         """Return the whole values by digest; raise `MissingPart`."""
         roots = list(dict.fromkeys(digests))
-        fetch_closure(roots, self._load, self._store)
+        self.fetch(roots)
         return assemble_all(roots, self._store, self._whole)
+
+    def fetch(self, digests: Iterable[str]) -> None:
+        """Load values and everything they refer to, without joining them; raise `MissingPart`."""
+        fetch_closure(digests, self._load, self._store)
+
+    def value(self, digest: str) -> JSONValue:
+        """Return a fetched value; raise `MissingPart`."""
+        return _whole(digest, self._store, self._whole)
+
+    def tail(self, digest: str, name: str, start: int) -> list[JSONValue]:
+        """Return the entries of list `name` of a fetched object from index `start` on, without joining the others."""
+        root = self._store[digest]
+        value = root.get(name) if isinstance(root, dict) else None
+        if LITERAL in as_object(root) or not (isinstance(value, list) or BLOCKS in as_object(value)):
+            return as_list(member(self.value(digest), name))[start:]
+        levels = as_list(as_object(value).get(BLOCKS, [value]))
+        return _assemble_blocks(levels, self._store, self._whole, start=start)
 
 
 def fetch_closure(
@@ -138,16 +146,21 @@ def _assemble(value: JSONValue, store: Mapping[str, JSONValue], whole: dict[str,
 
 
 def _assemble_blocks(
-    levels: list[JSONValue], store: Mapping[str, JSONValue], whole: dict[str, JSONValue]
+    levels: list[JSONValue], store: Mapping[str, JSONValue], whole: dict[str, JSONValue], start: int = 0
 ) -> list[JSONValue]:
+    """Return the values of a list from index `start` on."""
     items: list[JSONValue] = []
     for position, level in enumerate(levels):
         height = len(levels) - 1 - position
         for entry in as_list(level):
+            if start >= BLOCK**height:
+                start -= BLOCK**height
+                continue
             if height:
-                items += _whole_block(_ref(entry), height, store, whole)
+                items += _whole_block(_ref(entry), height, store, whole)[start:]
             else:
                 items.append(_assemble(entry, store, whole))
+            start = 0
     return items
 
 
@@ -189,9 +202,20 @@ def _block_of(ref: JSONValue, store: Mapping[str, JSONValue]) -> list[JSONValue]
     return as_list(store[digest])
 
 
-def _references_in(values: Iterable[JSONValue]) -> Iterator[str]:
-    for value in values:
-        yield from references(value)
+def _collect_references(value: JSONValue, digests: list[str]) -> None:
+    if isinstance(value, dict):
+        part = value.get(PART)
+        if isinstance(part, str):
+            digests.append(part)
+            return
+        inner = value.get(LITERAL, value)
+        items: Iterable[JSONValue] = inner.values() if isinstance(inner, dict) else ()
+    else:
+        items = as_list(value)
+    for item in items:
+        # Most values are texts and numbers; a call for each of them would take half of the time.
+        if isinstance(item, dict | list):
+            _collect_references(item, digests)
 
 
 def _ref(value: JSONValue) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from replay.core.applied_profile import AppliedProfile, apply_profile
 from replay.core.plan import Plan, PlannedStep
@@ -93,3 +95,21 @@ def test_message_from_code_is_not_typed() -> None:
     )
     assert _step(plan, 2).differs == ["messages"]
     assert _step(plan, 2).typed == []
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.booleans()), max_size=24))
+def test_each_branch_of_a_conversation_has_its_own_replies(branches: list[tuple[int, bool]]) -> None:
+    """Each step continues any earlier one, with one reply or with two."""
+    talks: list[list[JSONValue]] = [[_message("user", "Where is it?")]]
+    for number, (place, answers_twice) in enumerate(branches, 1):
+        earlier = place % len(talks)
+        talk = [*talks[earlier], _message("assistant", f"Answer {earlier}.")]
+        if answers_twice:
+            talk += [_message("user", f"Wait {number}."), _message("assistant", f"I wait {number}.")]
+        talks.append([*talk, _message("user", f"Question {number}?")])
+    run = _run(*(_model(f"turn{number}", talk, f"Answer {number}.") for number, talk in enumerate(talks)))
+    plan = _plan(run, 1, "It arrives today.")
+    for talk, step in zip(talks[1:], plan.steps[1:], strict=True):
+        replies = range(2, len(talk), 2)
+        assert step.typed == [*replies][:8]
+        assert ("more of its input" in step.note) == (len(replies) > 5)

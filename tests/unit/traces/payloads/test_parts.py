@@ -11,7 +11,17 @@ from hypothesis import strategies as st
 from traces.core.canonical import MAX_DEPTH, NotCanonical, canonical_bytes, digest_bytes
 from traces.core.json_types import JSONValue
 from traces.payloads.digest_packing import pack, unpack
-from traces.payloads.parts import BLOCK, LONG_TEXT, MissingPart, entries, fetch_closure, join, join_many, references
+from traces.payloads.parts import (
+    BLOCK,
+    LONG_TEXT,
+    Joiner,
+    MissingPart,
+    entries,
+    fetch_closure,
+    join,
+    join_many,
+    references,
+)
 from traces.payloads.splitter import Splitter, split
 
 _KEYS = st.sampled_from(
@@ -47,6 +57,24 @@ def test_value_round_trips_through_parts(value: JSONValue) -> None:
     payload = split(value)
     assert _join(payload.digest, payload.parts) == value
     assert all(digest_bytes(data) == name for name, data in payload.parts.items())
+
+
+@given(VALUES | st.dictionaries(st.just("messages"), VALUES), st.integers(0, 50))
+def test_tail_equals_the_end_of_the_whole_list(value: JSONValue, start: int) -> None:
+    payload = split(value)
+    joiner = Joiner(_loader(payload.parts))
+    joiner.fetch([payload.digest])
+    messages = value.get("messages") if isinstance(value, dict) else None
+    assert joiner.tail(payload.digest, "messages", start) == (messages if isinstance(messages, list) else [])[start:]
+
+
+@pytest.mark.parametrize("start", [0, 1, 7, 8, 9, 63, 64, 65, 511, 512, 575, 599, 600, 601])
+def test_tail_of_a_long_list_is_joined_alone(start: int) -> None:
+    messages: list[JSONValue] = [{"role": "user", "content": f"message {number}"} for number in range(600)]
+    payload = split({"messages": messages})
+    joiner = Joiner(_loader(payload.parts))
+    joiner.fetch([payload.digest])
+    assert joiner.tail(payload.digest, "messages", start) == messages[start:]
 
 
 @given(VALUES)
@@ -132,7 +160,7 @@ def test_deep_nesting_is_rejected() -> None:
 
 def test_missing_part_is_named() -> None:
     payload = split({"messages": [{"content": "hello"}]})
-    digest = next(references(orjson.loads(payload.parts[payload.digest])))
+    digest = references(orjson.loads(payload.parts[payload.digest]))[0]
     parts = {name: data for name, data in payload.parts.items() if name != digest}
     with pytest.raises(MissingPart, match=digest):
         _join(payload.digest, parts)
