@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from diffing.sentences.atoms.titles import part_location
 from replay.overrides.edits import merge_settings
 from replay.overrides.profile import ModelOverride, Override, OverrideProfile
 from replay.proofs.changes.hunks import Division, divide
@@ -120,7 +121,7 @@ class Changes:
                 title=part.title,
                 parent=atom.id,
                 rank=(index,),
-                description=f"Part {index + 1} of {len(division.parts)}.",
+                description=part_location(index, len(division.parts)),
                 base=atom.base,
                 candidate=atom.candidate,
             )

@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final
 
-from diffing.sentences.changes import edit_phrase
-from diffing.sentences.text import format_value
+from diffing.sentences.atoms import titles
 from diffing.sequences.anchors import differing_ranges
-from diffing.sequences.text_diff import shorten, tokens
+from diffing.sequences.text_diff import tokens
 from traces.core.canonical import digest
 from traces.core.json_types import JSONObject, JSONValue
 
 # A text with more parts at one level is not divided.
 MOST: Final = 24
-_MAX_QUOTE: Final = 70
 _SENTENCE: Final = re.compile(r"[^\n.!?]*(?:[.!?]+(?=\s|$)|\n|$)\s*")
 
 
@@ -68,7 +66,7 @@ def _word_stretches(base: str, candidate: str) -> Division | None:
     pieces: list[str | Part] = []
     for equal, mine, theirs in _stretches(left, right):
         before, after = "".join(left[mine.start : mine.stop]), "".join(right[theirs.start : theirs.stop])
-        pieces.append(before if equal else Part(title=_title(before, after), base=before, candidate=after))
+        pieces.append(before if equal else Part(title=titles.text_part(before, after), base=before, candidate=after))
     return _in_parts(_without_blank(pieces))
 
 
@@ -88,7 +86,9 @@ def _pieces(left: Sequence[str], right: Sequence[str]) -> list[Part]:
     """Pair the pieces that differ; surplus ones are removed or added."""
     pairs = zip_longest(left, right, fillvalue="")
     return [
-        Part(title=_title(before, after), base=before, candidate=after) for before, after in pairs if before != after
+        Part(title=titles.text_part(before, after), base=before, candidate=after)
+        for before, after in pairs
+        if before != after
     ]
 
 
@@ -104,18 +104,10 @@ def _join(pieces: Sequence[str | Part], belong: Callable[[Part, Part], bool]) ->
         before = joined_pieces[-1] if joined_pieces else None
         if isinstance(piece, Part) and isinstance(before, Part) and belong(before, piece):
             base, candidate = f"{before.base}{piece.base}", f"{before.candidate}{piece.candidate}"
-            joined_pieces[-1] = Part(title=_title(base, candidate), base=base, candidate=candidate)
+            joined_pieces[-1] = Part(title=titles.text_part(base, candidate), base=base, candidate=candidate)
         else:
             joined_pieces.append(piece)
     return joined_pieces
-
-
-def _title(base: str, candidate: str) -> str:
-    if not base.strip() and candidate.strip():
-        return f"Adding “{shorten(candidate, _MAX_QUOTE)}”"
-    if not candidate.strip() and base.strip():
-        return f"Removing “{shorten(base, _MAX_QUOTE)}”"
-    return edit_phrase(base, candidate, "the text")
 
 
 def _is_blank(part: Part) -> bool:
@@ -137,7 +129,7 @@ def _fields(base: JSONObject, candidate: JSONObject) -> Division:
     names = [name for name in dict.fromkeys([*base, *candidate]) if _at(base, name) != _at(candidate, name)]
     parts = tuple(
         Part(
-            title=f"{name}: {_field_text(base, name)} → {_field_text(candidate, name)}",
+            title=titles.field_part(name, _at(base, name), _at(candidate, name)),
             base=_at(base, name),
             candidate=_at(candidate, name),
         )
@@ -174,20 +166,7 @@ def _items(base: Sequence[JSONValue], candidate: Sequence[JSONValue]) -> Divisio
 
 
 def _item(base: list[JSONValue], candidate: list[JSONValue]) -> Part:
-    if not base:
-        return Part(title=f"Adding {_item_name(candidate[0])}", base=[], candidate=list(candidate))
-    if not candidate:
-        return Part(title=f"Leaving out {_item_name(base[0])}", base=list(base), candidate=[])
-    title = f"{_item_name(candidate[0])} instead of {_item_name(base[0])}"
-    return Part(title=title, base=list(base), candidate=list(candidate))
-
-
-def _item_name(item: JSONValue) -> str:
-    """The name of an item: of a document its id or title."""
-    if isinstance(item, dict):
-        name = item.get("id") or item.get("title") or item.get("name") or item.get("content")
-        return f"“{shorten(str(name), _MAX_QUOTE)}”" if name else format_value(item)
-    return format_value(item)
+    return Part(title=titles.item_part(base, candidate), base=list(base), candidate=list(candidate))
 
 
 def _stretches(base: Sequence[str], candidate: Sequence[str]) -> list[tuple[bool, range, range]]:
@@ -207,7 +186,3 @@ def _stretches(base: Sequence[str], candidate: Sequence[str]) -> list[tuple[bool
 def _at(value: Mapping[str, JSONValue], name: str) -> list[JSONValue]:
     """A field as a list of one value, or an empty list if it is absent."""
     return [value[name]] if name in value else []
-
-
-def _field_text(value: Mapping[str, JSONValue], name: str) -> str:
-    return format_value(value[name]) if name in value else "nothing"

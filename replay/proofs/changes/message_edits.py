@@ -7,9 +7,9 @@ from diffing.attribution.unexplained_changes import Atom as Root
 from diffing.compare.comparison import Pair
 from diffing.content.facet import SYSTEM_ROLES
 from diffing.content.message_diff import MessagePair, changed_messages
+from diffing.sentences.atoms.obstacles import Obstacle
 from replay.proofs.changes.atoms import Change, Slot
 from replay.proofs.changes.overrides import RunPair, atom_of, number, override_change, set_to, untestable
-from replay.proofs.core import wording
 from traces.core.canonical import digest
 from traces.core.json_access import as_list, as_object, has_string
 from traces.core.json_types import JSONObject, JSONValue
@@ -125,7 +125,7 @@ def _single_message(runs: RunPair, root: Root, item: MessagePair, name: str) -> 
         for index, side in enumerate(_SIDES)
     ]
     if not all(slots):
-        return untestable(root, wording.CONSUMER_IN_ONE_RUN, name=name)
+        return untestable(root, Obstacle.CONSUMER_ON_ONE_SIDE, name=name)
     return Change(
         atom=atom_of(root, name=name),
         on_base=slots[0],

@@ -13,9 +13,10 @@ from diffing.attribution.verdict import atom_phrase
 from diffing.compare.comparison import Pair
 from diffing.compare.references import step_ref
 from diffing.report.examination import Examination
+from diffing.sentences.atoms.obstacles import Obstacle, obstacle
+from diffing.sentences.atoms.titles import step_location
 from replay.overrides.profile import Override
 from replay.proofs.changes.atoms import Change, Slot, Value
-from replay.proofs.core import wording
 from replay.proofs.core.types import Atom
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
@@ -119,7 +120,7 @@ def set_to(
     slots = [_slots(runs, root.places, category, field, side) for side in (0, 1)]
     values: tuple[Value, Value] = (base, candidate)
     if not all(_is_valid(slot.entry(value)) for side in slots for slot in side for value in (base, candidate)):
-        return untestable(root, wording.VALUE_REFUSED, title=title, name=field)
+        return untestable(root, Obstacle.VALUE_REJECTED, title=title, name=field)
     return Change(
         atom=atom_of(root, title=title, name=field),
         on_base=slots[0],
@@ -134,7 +135,7 @@ def override_change(
 ) -> Change:
     """A change of whole overrides, which apply it to the base and revert it from the candidate."""
     if not on_base or not on_candidate or not all(_is_valid(entry) for entry in (*on_base, *on_candidate)):
-        return untestable(root, wording.VALUE_REFUSED, name=name)
+        return untestable(root, Obstacle.VALUE_REJECTED, name=name)
     return Change(
         atom=atom_of(root, name=name),
         on_base=tuple(_sites(on_base)),
@@ -144,20 +145,18 @@ def override_change(
     )
 
 
-def untestable(root: Root, reason: str, *, title: str = "", name: str = "") -> Change:
-    return Change(atom=atom_of(root, title=title, name=name, why_not=reason))
+def untestable(root: Root, kind: Obstacle, *, step: str = "", title: str = "", name: str = "") -> Change:
+    return Change(atom=atom_of(root, title=title, name=name, why_not=obstacle(kind, step=step)))
 
 
 def atom_of(root: Root, *, title: str = "", name: str = "", why_not: str = "") -> Atom:
     pair = root.pair
     kind = root.facet.kind if root.facet is not None else "step"
-    count = len(root.places)
-    also = f" and {count - 1} more" if count > 1 else ""
     return Atom(
         id=f"{kind.replace(' ', '-')}-{pair.place}" + (f"-{name}" if name else ""),
         category=root.category,
         title=title or atom_phrase(root),
-        description=f"At step {pair.step.sequence_no} ({pair.step.type}){also}.",
+        description=step_location(pair.step.sequence_no, pair.step.type, len(root.places) - 1),
         why_not=why_not,
         follows=root.origin is Origin.OPEN,
         base=step_ref(pair.base),

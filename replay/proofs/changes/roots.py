@@ -10,14 +10,14 @@ from diffing.attribution.difference_origins import Origin
 from diffing.attribution.unexplained_changes import Atom as Root
 from diffing.content.facet import WINDOW
 from diffing.report.examination import Examination
-from diffing.sentences.text import format_value
+from diffing.sentences.atoms import titles
+from diffing.sentences.atoms.obstacles import Obstacle, obstacle
 from replay.overrides.profile import CallEnd
 from replay.proofs.changes.atoms import Absent, Change
 from replay.proofs.changes.certificates import certify
 from replay.proofs.changes.message_edits import context_window, message_list, system_prompt
 from replay.proofs.changes.overrides import Load, RunPair, number, override_change, set_to, untestable
 from replay.proofs.changes.unpaired_steps import lone_steps
-from replay.proofs.core import wording
 from traces.core.json_access import as_object, as_objects, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
@@ -57,14 +57,14 @@ def _ranks(examination: Examination) -> list[tuple[Root, tuple[int, int]]]:
 
 def _changes(runs: RunPair, root: Root) -> Iterable[Change]:
     if root.is_sampled:
-        return [untestable(root, wording.ONLY_CHANCE)]
+        return [untestable(root, Obstacle.ONLY_CHANCE)]
     if root.origin is Origin.DERIVED:
-        return [untestable(root, wording.CODE_MAY_DERIVE)]
+        return [untestable(root, Obstacle.CODE_MAY_DERIVE)]
     # Such a step is part of the change of another step that reaches the same input.
     if root.facet is None:
         return []
     if root.pair.step.type == StepType.OUTPUT:
-        return [untestable(root, wording.LAST_ANSWER)]
+        return [untestable(root, Obstacle.LAST_ANSWER)]
     return _READERS.get(root.facet.kind, _outputs)(runs, root)
 
 
@@ -92,9 +92,9 @@ def _parameters(runs: RunPair, root: Root) -> Iterator[Change]:
     facet_names = {name for side in facets for name in side if facets[0].get(name) != facets[1].get(name)}
     for name in sorted({*left, *right} | facet_names):
         if name not in {*left, *right}:
-            yield untestable(root, wording.NOT_IN_REQUEST, title=f"{name} of the request", name=name)
+            yield untestable(root, Obstacle.NOT_IN_REQUEST, title=titles.request_field(name), name=name)
         elif left.get(name) != right.get(name):
-            title = f"{name}: {format_value(left.get(name))} → {format_value(right.get(name))}"
+            title = titles.setting(name, left.get(name), right.get(name))
             setting = _SPELLINGS.get(name, name)
             yield set_to(runs, root, "model", setting, left.get(name), right.get(name), title=title)
 
@@ -111,12 +111,14 @@ def _settings(runs: RunPair, root: Root) -> Iterator[Change]:
     own = [name for name in names if (name == "query") == is_query]
     settable = [name for name in own if name in _RETRIEVAL and None not in (left.get(name), right.get(name))]
     for name in settable:
-        title = f"{name}: {format_value(left.get(name))} → {format_value(right.get(name))}"
+        title = titles.setting(name, left.get(name), right.get(name))
         yield set_to(runs, root, "retrieval", name, left[name], right[name], title=title)
     if len(settable) < len(own):
-        title = f"Other settings of {root.pair.step.display_name}"
+        title = titles.other_settings(root.pair.step.display_name)
         yield (
-            untestable(root, wording.SEVERAL_SETTINGS, title=title, name="others") if settable else _answers(runs, root)
+            untestable(root, Obstacle.SEVERAL_SETTINGS, title=title, name="others")
+            if settable
+            else _answers(runs, root)
         )
 
 
@@ -124,7 +126,7 @@ def _arguments(runs: RunPair, root: Root) -> Iterator[Change]:
     """The changed arguments of a call by the agent's code; with those of the other side, it gets that side's answer."""
     left, right = runs.inputs(root.pair)
     if left is None or right is None:
-        yield untestable(root, wording.ARGUMENTS_UNRECORDED)
+        yield untestable(root, Obstacle.ARGUMENTS_UNRECORDED)
     else:
         yield _rekeying(set_to(runs, root, "arguments", "", left, right))
 
@@ -156,14 +158,14 @@ def _output(runs: RunPair, root: Root) -> Change:
     """A different answer from outside: of a tool, an operator or code."""
     base, candidate = root.pair.sides or (None, None)
     if base is None or candidate is None:
-        return untestable(root, wording.IN_ONE_RUN)
+        return untestable(root, Obstacle.ONE_RUN_ONLY)
     left, right = runs.outputs(root.pair)
     if root.pair.step.type is not StepType.TOOL:
         if left == right:
-            return untestable(root, wording.SAME_OUTPUT)
+            return untestable(root, Obstacle.SAME_OUTPUT)
         return set_to(runs, root, "output", "", left, right)
     if not {base.status, candidate.status} <= _ENDS:
-        return untestable(root, wording.CALL_UNFINISHED)
+        return untestable(root, Obstacle.CALL_UNFINISHED)
     answers: list[JSONValue] = [
         {"output": value, "status": str(side.status)}
         for value, side in zip((left, right), (base, candidate), strict=True)
@@ -181,7 +183,7 @@ def _answers(runs: RunPair, root: Root) -> Change:
         if pair.sides is not None and left != right:
             on_base.append({"match": {"step": number(pair, 0)}, "output": right})
             on_candidate.append({"match": {"step": number(pair, 1)}, "output": left})
-    return override_change(root, on_base, on_candidate) if on_base else untestable(root, wording.SAME_OUTPUT)
+    return override_change(root, on_base, on_candidate) if on_base else untestable(root, Obstacle.SAME_OUTPUT)
 
 
 _READERS: Final[Mapping[str, Callable[[RunPair, Root], Iterable[Change]]]] = {
@@ -207,7 +209,7 @@ def _separate(changes: Sequence[Change]) -> list[Change]:
     for change in changes:
         own = _change_places(change)
         if own & places:
-            change = Change(atom=replace(change.atom, why_not=wording.SAME_PLACE))
+            change = Change(atom=replace(change.atom, why_not=obstacle(Obstacle.SAME_PLACE)))
         places |= own
         separate_changes.append(change)
     return separate_changes

@@ -1,63 +1,69 @@
-"""Titles of changes and of their parts. Pure."""
+"""An override as the typed values of its title. Pure."""
 
+from functools import partial
 from typing import Final
 
-from diffing.sentences.changes import edit_phrase
-from diffing.sentences.text import format_value
-from diffing.sequences.text_diff import shorten
+from diffing.sentences.atoms import titles
+from diffing.sentences.atoms.titles import MessageOperation, OverrideFacts, OverrideKind, SelectedSteps
 from replay.proofs.changes.atoms import MODEL_IDENTITY, Absent, Slot, Value
-from traces.core.json_access import as_objects
-from traces.core.json_types import JSONValue
-
-_MAX_QUOTE: Final = 80
-_FIELDS: Final = {
-    "system": "the system prompt",
-    "model": "the model",
-    "tools": "the tools",
-    "response_format": "the response format",
-}
-_OPERATIONS: Final = {"insert": "Inserting", "delete": "Deleting", "replace": "Replacing"}
+from traces.core.json_access import as_object, as_objects, is_integer
+from traces.core.json_types import JSONObject, JSONValue
 
 
 def title(slot: Slot, base: Value, candidate: Value) -> str:
     """The title of a change, as an action."""
-    steps = _steps(slot)
-    if slot.category == "messages" and isinstance(candidate, dict):
-        message = candidate.get("message")
-        content = message.get("content") if isinstance(message, dict) else candidate.get("content")
-        quote = shorten(str(content or ""), _MAX_QUOTE)
-        operation = _OPERATIONS[str(candidate.get("op"))]
-        return f"{operation} message {candidate.get('index')} of {steps}" + (f": “{quote}”" if quote else "")
-    if slot.category == "arguments" and not isinstance(candidate, Absent):
-        return f"Calling {steps} with {_value(candidate)}"
-    if slot.category in {"tool", "output"} and not isinstance(candidate, Absent):
-        return f"Giving {steps} the answer {_value(candidate)}"
-    name = _FIELDS.get(slot.field, f"{slot.field} of {steps}")
-    if isinstance(base, str) and isinstance(candidate, str):
-        return edit_phrase(base, candidate, name)
+    return titles.override(_facts(slot, base, candidate))
+
+
+def _facts(slot: Slot, base: Value, candidate: Value) -> OverrideFacts:
+    steps = _steps(slot.match)
+    facts = partial(OverrideFacts, steps=steps, field=slot.field)
     if isinstance(candidate, Absent):
-        return f"Leaving {name} as recorded"
+        return facts(kind=OverrideKind.RECORDING)
+    if slot.category == "messages" and isinstance(candidate, dict):
+        return _message_edit(steps, candidate)
+    if slot.category in _WHOLE_VALUES:
+        return facts(kind=_WHOLE_VALUES[slot.category], value=_value(candidate))
+    if isinstance(base, str) and isinstance(candidate, str):
+        return facts(kind=OverrideKind.EDIT, base=base, candidate=candidate)
     if candidate is None:
-        return f"Leaving out {name}"
+        return facts(kind=OverrideKind.OMISSION)
     if slot.field == "tools":
-        return f"Offering {_tool_names(candidate)}"
-    return f"Setting {name} to {_value(candidate)}"
+        names = [str(tool.get("name")) for tool in as_objects(candidate)]
+        return facts(kind=OverrideKind.TOOLS if names else OverrideKind.NO_TOOLS, value=titles.names_text(names))
+    return facts(kind=OverrideKind.VALUE, value=_value(candidate))
 
 
-def _tool_names(tools: JSONValue) -> str:
-    names = [str(tool.get("name")) for tool in as_objects(tools)]
-    return f"the tools {shorten(', '.join(names), _MAX_QUOTE)}" if names else "no tools"
+_WHOLE_VALUES: Final = {
+    "arguments": OverrideKind.CALL,
+    "tool": OverrideKind.ANSWER,
+    "output": OverrideKind.ANSWER,
+}
 
 
-def _steps(slot: Slot) -> str:
-    """The steps that a slot selects."""
-    match = slot.match
-    if match.get("step") is not None:
-        return f"step {match['step']}"
-    name = match.get("name") or match.get("model")
-    start = f" from step {match['since']} on" if match.get("since") is not None else ""
-    end = f" before step {match['before']}" if match.get("before") is not None else ""
-    return f"{match.get('type')} steps" + (f" ({name})" if name else "") + start + end
+def _message_edit(steps: SelectedSteps, edit: JSONObject) -> OverrideFacts:
+    content = as_object(edit["message"]).get("content") if "message" in edit else edit.get("content")
+    return OverrideFacts(
+        kind=OverrideKind.MESSAGE,
+        steps=steps,
+        value=titles.quote_text(str(content or "")),
+        operation=MessageOperation(str(edit.get("op"))),
+        index=_integer(edit.get("index")) or 0,
+    )
+
+
+def _steps(match: JSONObject) -> SelectedSteps:
+    return SelectedSteps(
+        number=_integer(match.get("step")),
+        type=str(match.get("type")),
+        name=str(match.get("name") or match.get("model") or ""),
+        first=_integer(match.get("since")),
+        end=_integer(match.get("before")),
+    )
+
+
+def _integer(value: JSONValue) -> int | None:
+    return value if is_integer(value) else None
 
 
 def _value(value: JSONValue) -> str:
@@ -65,4 +71,4 @@ def _value(value: JSONValue) -> str:
         return _value(value["output"])
     if isinstance(value, dict) and value.keys() <= MODEL_IDENTITY:
         return " ".join(str(item) for item in value.values())
-    return f"“{shorten(value, _MAX_QUOTE)}”" if isinstance(value, str) else format_value(value)
+    return titles.value_text(value)

@@ -13,11 +13,12 @@ from diffing.attribution.verdict import atom_phrase
 from diffing.compare.comparison import Pair
 from diffing.compare.data_flow import FlowLink
 from diffing.content.message_diff import MessagePair, changed_messages
+from diffing.sentences.atoms.obstacles import STAND_IN, Obstacle, step_name
+from diffing.sentences.atoms.titles import several_steps
 from replay.proofs.changes import message_edits
 from replay.proofs.changes.atoms import Change
 from replay.proofs.changes.message_edits import Edits
 from replay.proofs.changes.overrides import RunPair, number, override_change, untestable
-from replay.proofs.core import wording
 from traces.core.json_access import as_list, as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import EdgeKind, StepType
@@ -38,6 +39,14 @@ class _Group:
     @property
     def targets(self) -> set[tuple[int, str]]:
         return {(place, _message(travel.path)) for place, travels in self.uses.items() for travel in travels}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Problem:
+    """Why a group of steps cannot be tested, and the step that prevents it."""
+
+    kind: Obstacle
+    step: str = ""
 
 
 def lone_steps(runs: RunPair, roots: Sequence[Root]) -> Iterator[tuple[Root, Change]]:
@@ -80,8 +89,8 @@ def _join(first: _Group, second: _Group) -> _Group:
 
 def _change(runs: RunPair, group: _Group) -> Change:
     root = group.roots[0]
-    if reason := _problem(runs, group):
-        change = untestable(root, f"{reason}; {wording.RUN_BOTH}")
+    if problem := _problem(runs, group):
+        change = untestable(root, problem.kind, step=problem.step)
     else:
         on_base: list[JSONObject] = []
         on_candidate: list[JSONObject] = []
@@ -89,35 +98,33 @@ def _change(runs: RunPair, group: _Group) -> Change:
             base_edits, candidate_edits = _input_edits(runs, place, travels, group) or ([], [])
             on_base += base_edits
             on_candidate += candidate_edits
-        change = override_change(root, on_base, on_candidate) if on_base else untestable(root, wording.OUTPUT_UNUSED)
-    titles = [atom_phrase(member) for member in group.roots]
-    more = len(titles) - 1
-    title = f"{titles[0]}, and {more} more step{'' if more == 1 else 's'}" if more else titles[0]
+        change = override_change(root, on_base, on_candidate) if on_base else untestable(root, Obstacle.OUTPUT_UNUSED)
+    title = several_steps(atom_phrase(root), len(group.roots) - 1)
     description = change.atom.description
     if change.atom.testable:
-        description = f"{description} {wording.STAND_IN}"
+        description = f"{description} {STAND_IN}"
     return replace(change, atom=replace(change.atom, title=title, description=description))
 
 
-def _problem(runs: RunPair, group: _Group) -> str:
-    """Why the run with the steps, or without them, is unknown; empty if both are known."""
+def _problem(runs: RunPair, group: _Group) -> _Problem | None:
+    """Why the run with the steps, or without them, is unknown; None if both are known."""
     if not group.uses:
-        return wording.NO_DATA_FLOW
+        return _Problem(kind=Obstacle.NO_DATA_FLOW)
     for member in sorted(group.members):
         if _has_other_source(runs, member, "", group.members):
-            return wording.OTHER_CAUSES
+            return _Problem(kind=Obstacle.OTHER_CAUSES)
     for place, travels in sorted(group.uses.items()):
         pair = runs.pairs[place]
-        step = wording.step_name(pair.step.sequence_no, pair.step.type, pair.step.display_name)
+        step = step_name(pair.step.sequence_no, pair.step.type, pair.step.display_name)
         if pair.step.type not in {StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT}:
-            return wording.used_by_code(step)
+            return _Problem(kind=Obstacle.CODE_CONSUMER, step=step)
         if any(travel.kind is EdgeKind.HISTORY for travel in travels):
-            return wording.continues_conversation(step)
+            return _Problem(kind=Obstacle.CONVERSATION, step=step)
         if any(_has_other_source(runs, place, _message(travel.path), group.members) for travel in travels):
-            return wording.mixed_input(step)
+            return _Problem(kind=Obstacle.MIXED_INPUT, step=step)
         if _input_edits(runs, place, travels, group) is None:
-            return wording.other_input_unrecorded(step)
-    return ""
+            return _Problem(kind=Obstacle.OTHER_INPUT_UNRECORDED, step=step)
+    return None
 
 
 def _has_other_source(runs: RunPair, place: int, path: str, members: Collection[int]) -> bool:

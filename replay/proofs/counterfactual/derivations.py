@@ -21,9 +21,9 @@ from diffing.attribution.unexplained_changes import Atom as Root
 from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.data_flow import Flow
 from diffing.compare.run_side import SideStep
+from diffing.sentences.atoms.obstacles import Gap, gap
 from diffing.sequences.text_diff import shorten
 from replay.inputs.copied_values import text_of
-from replay.proofs.core import wording
 from replay.proofs.core.types import Side, Stray
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import EdgeKind, StepStatus, StepType
@@ -209,7 +209,7 @@ class State:
     def arrive(self, number: int) -> None:
         """Check the products of code before a step; raises `OtherState` or `UnknownState`."""
         if self.first_new_unused is not None and number > self.first_new_unused:
-            raise UnknownState(wording.CODE_UNSEEN)
+            raise UnknownState(gap(Gap.CODE_UNSEEN))
         due = [product for product in self.derivations.products if self.arrived_at < product.due[self.side] <= number]
         for product in sorted(due, key=lambda product: (product.due, product.is_traced)):
             self._check(product)
@@ -227,7 +227,7 @@ class State:
         self.used_copies = self.used_copies or product.is_copied
         if product.is_traced or product.is_copied:
             return
-        raise UnknownState(wording.CODE_UNSEEN)
+        raise UnknownState(gap(Gap.CODE_UNSEEN))
 
     def _matches(self, side: int, due: tuple[int, int]) -> bool:
         """Return whether the outputs before a product are those of a run."""

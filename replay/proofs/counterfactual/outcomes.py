@@ -12,12 +12,12 @@ from typing import Final, Literal
 import pydantic
 
 from diffing.schemas.evidence import EvidenceQuestion, QuestionKind
+from diffing.sentences.atoms.obstacles import Gap, gap
 from diffing.sequences.text_diff import normalise, shorten
 from replay.checks import checks
 from replay.checks.bounded_matching import IsolatedMatcher
 from replay.checks.checks import Outcome, ToolUse
 from replay.checks.schemas import Check, StatusCheck
-from replay.proofs.core import wording
 from traces.core.canonical import digest
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import RunStatus
@@ -217,5 +217,5 @@ def _normalise(text: str) -> str:
 
 def _failed(result: Result) -> bool:
     if result.failed is None:
-        raise UnknownOutcome(wording.FAILURE_BY_CODE)
+        raise UnknownOutcome(gap(Gap.FAILURE_BY_CODE))
     return result.failed

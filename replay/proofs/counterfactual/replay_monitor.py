@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from diffing.content.payload_texts import answer_text
+from diffing.sentences.atoms.obstacles import Gap, gap, guess, step_name, unavailable_model
 from replay.core.calls import LIVE_REASONS, Answer, Call
 from replay.core.events import Divergence, Event, StepResolved, StepsReused
 from replay.core.graph import CHECKS, CONTAINERS, Graph, Node
 from replay.core.wording import NOT_FOLLOWED, RESULT_KEPT, TURN_LIMIT
-from replay.proofs.core import wording
 from replay.proofs.counterfactual.coupling import Coupling
 from replay.proofs.counterfactual.derivations import Derivations, State, StepAnswer, UnknownState
 from replay.proofs.counterfactual.outcomes import Result, SignedCall
@@ -98,9 +98,9 @@ class ReplayMonitor:
         self._arrive(None)
         final = self.output or self.answer
         if final is not None and not final.is_known:
-            raise MissingAnswer(wording.FINAL_ANSWER_BY_CODE)
+            raise MissingAnswer(gap(Gap.FINAL_ANSWER_BY_CODE))
         if self._is_output_unlinked():
-            raise MissingAnswer(wording.OUTPUT_UNLINKED)
+            raise MissingAnswer(gap(Gap.OUTPUT_UNLINKED))
         value = None if final is None else payload(final.ref) if final.ref else final.output
         failed = None if self.last is None or not self.last.is_known else self.last.status in FAILED
         return Result(answer=answer_text(value), failed=failed, tools=tuple(self.tools))
@@ -127,7 +127,7 @@ class ReplayMonitor:
         self.coupling.count_call(node.signature)
         if node.type in _EXTERNAL and node.signature:
             self.external_calls.append(node.signature)
-        self.refuse_undecided(node.type, wording.step_name(no, node.type, node.callee))
+        self.refuse_undecided(node.type, step_name(no, node.type, node.callee))
         ref, status = node.output_ref, node.status
         output = _StepOutput(no=no, source=node.no, is_known=True, is_recorded=True, ref=ref, status=status)
         self._note(node.type, output)
@@ -174,22 +174,22 @@ class ReplayMonitor:
             self.tools.append(SignedCall(tool=call.callee, signature=signature, arguments=call.input))
 
     def _refuse(self, call: Call, guess_note: str) -> None:
-        step = wording.step_name(call.no, call.type, call.callee)
+        step = step_name(call.no, call.type, call.callee)
         self.refuse_undecided(call.type, step)
         if guess_note:
-            raise MissingAnswer(wording.guess(step, guess_note), call)
+            raise MissingAnswer(guess(step, guess_note), call)
         if unknown := self.unknown & set(call.because):
-            raise MissingAnswer(wording.input_unknown(step, min(unknown)))
+            raise MissingAnswer(gap(Gap.INPUT_UNKNOWN, step=step, number=min(unknown)))
 
     def _refuse_stale(self, call: Call, answer: Answer) -> None:
         is_new = answer.reason in LIVE_REASONS or answer.reason is Reason.OPERATOR_OVERRIDE
         if self.fresh and call.type is StepType.MODEL and not is_new:
-            raise MissingAnswer(wording.model_unavailable(call.model, call.no))
+            raise MissingAnswer(unavailable_model(call.model, call.no))
 
     def refuse_undecided(self, type: StepType, step: str) -> None:
         """Refuse a call after a check with an unknown outcome: it may not be made at all."""
         if self.undecided_check is not None and type in CALL_TYPES:
-            raise MissingAnswer(wording.check_undecided(step, self.undecided_check))
+            raise MissingAnswer(gap(Gap.CHECK_UNDECIDED, step=step, number=self.undecided_check))
 
     def _note(self, type: StepType, output: _StepOutput) -> None:
         """Remember the last output of each kind; parallel calls arrive in any order."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+from diffing.sentences.atoms.obstacles import Gap, dropped_fields, gap, step_name
 from replay.core.applied_profile import apply_profile
 from replay.core.calls import Call
 from replay.core.graph import Graph
@@ -10,7 +11,6 @@ from replay.live import availability, providers, tools
 from replay.overrides.policy import Policy
 from replay.overrides.profile import OverrideProfile
 from replay.overrides.request_edits import apply_model_settings
-from replay.proofs.core import wording
 from replay.proofs.core.types import Allowance
 from replay.proofs.subject.subject import Subject
 from replay.store.payload_reader import Payloads
@@ -49,16 +49,16 @@ class LiveReach:
 
     def problem(self, call: Call, *, unpaid: bool) -> str:
         """Why the missing answer is not requested."""
-        step = wording.step_name(call.no, call.type, call.callee)
+        step = step_name(call.no, call.type, call.callee)
         if unpaid:
-            return wording.unpaid(step)
+            return gap(Gap.UNPAID, step=step)
         if call.type is StepType.MODEL:
             provider = availability.provider_name(call.provider, call.model, call.override_provider)
             if provider is not None and (reason := self._ignored_change(call.input, provider, call.model)):
-                return wording.change_ignored(step, reason)
+                return gap(Gap.CHANGE_IGNORED, step=step, detail=reason)
         if call.type is StepType.TOOL:
-            return wording.tool_unavailable(step)
-        return wording.nothing_answers(step)
+            return gap(Gap.TOOL_UNAVAILABLE, step=step)
+        return gap(Gap.NO_SOURCE, step=step)
 
     def repeat_problem(self, graph: Graph, overrides: OverrideProfile, payloads: Payloads) -> str:
         """Why a live repeat would not repeat the side; empty if it would."""
@@ -78,4 +78,4 @@ class LiveReach:
             return ""
         left_out = providers.left_out(providers.ModelCall(provider=provider, model=model, input=input))
         fields = sorted(self.changed_fields & {*left_out})
-        return wording.field_dropped(provider, fields) if fields else ""
+        return dropped_fields(provider, fields) if fields else ""

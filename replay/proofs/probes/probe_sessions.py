@@ -9,12 +9,12 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 
 from diffing.schemas.evidence import ProbeOutcome
+from diffing.sentences.atoms.obstacles import Gap, gap
 from replay.core.vocabulary import COMPLETED, FINAL_STATUSES
 from replay.execution import event_log
 from replay.models import Proof, ProofProbe, ReplaySession
 from replay.overrides.policy import Budget as SessionBudget
 from replay.overrides.policy import Policy
-from replay.proofs.core import wording
 from replay.proofs.core.types import Allowance, ProbeResult, ProbeSpec, Spending
 from replay.proofs.counterfactual.derivations import OtherState, State, UnknownState
 from replay.proofs.probes import recorded_answers
@@ -80,7 +80,7 @@ class ProbeSessions:
             result = self.finish(row, spec)
             return self.rows.store(row, replace(result, live_calls=0, cost_usd=0.0))
         if allowance.live_calls == 0 or allowance.cost_usd == 0 or "model" not in self.policy.allow:
-            result = ProbeResult(outcome="needs_live", missing=wording.REPEATS_UNPAID)
+            result = ProbeResult(outcome="needs_live", missing=gap(Gap.REPEATS_UNPAID))
             return self.rows.save(spec, setup, result, unpaid=True)
         return self.start(spec, setup, allowance)
 
@@ -160,10 +160,10 @@ class ProbeSessions:
             code = session.error_code
             may_be_live = code == PROBE_MISSED or code.startswith(_BUDGET_ERROR_PREFIX)
             outcome: ProbeOutcome = "needs_live" if may_be_live else "failed"
-            missing = session.error or wording.replay_ended(session.status)
+            missing = session.error or gap(Gap.REPLAY_ENDED, detail=session.status)
             return self.rows.store(row, ProbeResult(outcome=outcome, missing=missing, **spending))
         if no := recorded_answers.placeholder_step(session.run_id, setup.fork):
-            missing = wording.placeholder(no)
+            missing = gap(Gap.PLACEHOLDER, number=no)
             return self.rows.store(row, ProbeResult(outcome="needs_live", missing=missing, **spending))
         state = self.replays.subject.derivations.state(setup.side)
         try:
@@ -197,7 +197,7 @@ class ProbeSessions:
         result = None if spec.repeat else self.replays.switch_run(spec, state)
         if isinstance(result, ProbeResult):
             return result
-        return ProbeResult(outcome="needs_live", missing=wording.CODE_DIVERGES)
+        return ProbeResult(outcome="needs_live", missing=gap(Gap.CODE_DIVERGES))
 
 
 def _follow(state: State, run_id: UUID, setup: Setup) -> None:

@@ -4,8 +4,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from diffing.sentences.atoms.obstacles import Gap, gap, step_name
 from replay.core.calls import Answer, CachedAnswer, Call, OperatorAnswer, RetrieverMatch, ToolReview
-from replay.proofs.core import wording
 from replay.proofs.counterfactual.coupling import Coupling
 from replay.store.payload_reader import Payloads
 from traces.core.json_types import JSONObject, JSONValue
@@ -16,7 +16,7 @@ class UnrecordedCall(Exception):
     """The replay reached a call that no run recorded."""
 
     def __init__(self, call: Call) -> None:
-        super().__init__(wording.unrecorded_call(wording.step_name(call.no, call.type, call.callee)))
+        super().__init__(gap(Gap.UNRECORDED_CALL, step=step_name(call.no, call.type, call.callee)))
         self.call = call
 
 

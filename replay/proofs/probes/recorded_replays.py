@@ -5,6 +5,7 @@ from typing import Final
 from uuid import UUID
 
 from diffing.schemas.evidence import EvidenceQuestion
+from diffing.sentences.atoms.obstacles import Gap, gap, step_name
 from replay.core.calls import Call
 from replay.core.graph import Graph
 from replay.engine.replayer import Replayer
@@ -12,7 +13,6 @@ from replay.live.matching_process import first_error_isolated
 from replay.models import Proof, ProofProbe
 from replay.overrides.policy import Policy
 from replay.overrides.profile import OverrideProfile
-from replay.proofs.core import wording
 from replay.proofs.core.types import ProbeResult, ProbeSpec, Side, opposite
 from replay.proofs.counterfactual import outcomes
 from replay.proofs.counterfactual.copied_values import with_links
@@ -105,7 +105,7 @@ class RecordedReplays:
     def switch_run(self, spec: ProbeSpec, state: OtherState) -> ProbeResult | Call:
         """Continue a probe as the other run did."""
         if spec.clamp is not None or spec in self._switched_specs:
-            return ProbeResult(outcome="needs_live", missing=wording.CODE_DIVERGES, strays=state.strays)
+            return ProbeResult(outcome="needs_live", missing=gap(Gap.CODE_DIVERGES), strays=state.strays)
         own = coupling_of(self.proof, self.setup(spec), self._load)
         self._switched_specs.add(spec)
         result = self.replay(spec)
@@ -196,7 +196,7 @@ class RecordedReplays:
 def _decided_call(monitor: ReplayMonitor, call: Call) -> ProbeResult | Call:
     """The unrecorded call, unless an undecided check makes it uncertain that the call is made at all."""
     try:
-        monitor.refuse_undecided(call.type, wording.step_name(call.no, call.type, call.callee))
+        monitor.refuse_undecided(call.type, step_name(call.no, call.type, call.callee))
     except MissingAnswer as missing:
         return ProbeResult(outcome="needs_live", missing=str(missing))
     return call

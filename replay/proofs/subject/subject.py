@@ -11,6 +11,8 @@ from diffing import queries as diffs
 from diffing.compare.comparison import Pair
 from diffing.compare.references import step_ref
 from diffing.report.examination import Examination, examine
+from diffing.sentences.atoms import titles
+from diffing.sentences.atoms.obstacles import Obstacle, obstacle
 from replay.core.applied_profile import apply_profile
 from replay.core.calls import LIVE_REASONS
 from replay.core.graph import Graph
@@ -23,7 +25,6 @@ from replay.proofs.changes.certificates import certify
 from replay.proofs.changes.overrides import RunPair
 from replay.proofs.changes.roots import roots
 from replay.proofs.changes.titles import title
-from replay.proofs.core import wording
 from replay.proofs.core.types import Atom, Side
 from replay.proofs.counterfactual.copied_values import Copies, copies
 from replay.proofs.counterfactual.derivations import Derivations, derivations
@@ -185,7 +186,7 @@ def _locate(
         change.atom,
         certificate=certificate,
         title=title(slot, recorded_value if isinstance(change.base, Absent) else change.base, change.candidate),
-        description=_location(numbers),
+        description=titles.locations(numbers),
         rank=(float(certificate is not None), _distance(examination, pairs), *change.atom.rank),
         base=step_ref(first.base) if first is not None else None,
         candidate=step_ref(first.candidate) if first is not None else None,
@@ -264,9 +265,9 @@ def _made_up_answers(examination: Examination, fork: int) -> list[Change]:
             atom = Atom(
                 id=f"made-up-{pair.place}",
                 category="tool" if step.type == StepType.TOOL else "structure",
-                title=f"The replay itself answered step {step.sequence_no} ({step.display_name})",
-                description=f"By its policy: {step.reason.replace('_', ' ')}.",
-                why_not=wording.MADE_UP,
+                title=titles.made_up_answer(step.sequence_no, step.display_name),
+                description=titles.made_up_reason(step.reason),
+                why_not=obstacle(Obstacle.NOT_RECORDED),
                 base=step_ref(pair.base),
                 candidate=step_ref(pair.candidate),
             )
@@ -301,9 +302,3 @@ def _first_difference(examination: Examination, side: int) -> int:
     """The first step on a side that differs in any way."""
     steps = [(pair.base, pair.candidate)[side] for pair in examination.comparison.acting if pair.differs]
     return min((step.sequence_no for step in steps if step is not None), default=1)
-
-
-def _location(numbers: Sequence[int]) -> str:
-    if not numbers:
-        return "At no step of the recording."
-    return f"At step {numbers[0]}" + (f" and {len(numbers) - 1} more." if len(numbers) > 1 else ".")

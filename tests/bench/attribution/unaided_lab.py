@@ -8,6 +8,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from diffing.report.examination import Examination, examine
+from diffing.sentences.atoms.obstacles import Gap, gap
 from replay.core.applied_profile import apply_profile
 from replay.core.calls import CachedAnswer
 from replay.core.context import ReplayContext
@@ -17,7 +18,6 @@ from replay.proofs.changes.atoms import Change, Changes, Slot
 from replay.proofs.changes.certificates import chance
 from replay.proofs.changes.overrides import RunPair
 from replay.proofs.changes.roots import roots
-from replay.proofs.core import wording
 from replay.proofs.core.types import Allowance, Atom, Atoms, Case, PathStep, ProbeResult, ProbeSpec, opposite
 from replay.proofs.counterfactual.copied_values import Copies, copies, with_links
 from replay.proofs.counterfactual.coupling import Coupling, RecordedAnswer
@@ -107,7 +107,7 @@ class UnaidedLab:
             return self._probe(ask, allowance)
         except OtherState as state:
             if ask.clamp is not None:
-                return ProbeResult(outcome="needs_live", missing=wording.CODE_DIVERGES)
+                return ProbeResult(outcome="needs_live", missing=gap(Gap.CODE_DIVERGES))
             other_state = state
         try:
             examination = self._probe(replace(ask, side=opposite(ask.side)), allowance)
@@ -118,7 +118,7 @@ class UnaidedLab:
                 borrowed_answers=examination.borrowed_answers + own.count_unrecorded(self._external_calls),
             )
         except OtherState:
-            return ProbeResult(outcome="needs_live", missing=wording.CODE_DIVERGES, strays=other_state.strays)
+            return ProbeResult(outcome="needs_live", missing=gap(Gap.CODE_DIVERGES), strays=other_state.strays)
 
     def _probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
         source = self.bench.base if ask.side == "base" else self.bench.candidate

@@ -14,16 +14,19 @@ import pytest
 
 import diffing.sentences
 from diffing.sentences import evidence_lines, labels
-from tests.unit.diffing.sentences import examples, report_examples
+from tests.unit.diffing.sentences import atom_examples, examples, report_examples
 from traces.core.vocabulary import EdgeKind
 
 GOLDEN: Final = Path(__file__).parents[3] / "fixtures" / "sentences.golden.txt"
 BROWSER_WORDS: Final = Path(__file__).parents[4] / "frontend" / "src" / "pages" / "diff" / "proof" / "wording.ts"
-MODULES: Final = sorted(Path(next(iter(diffing.sentences.__path__))).glob("*.py"))
+MODULES: Final = sorted(Path(next(iter(diffing.sentences.__path__))).rglob("*.py"))
 PARTS: Final = {
     "Attribution": examples.attribution_lines,
     "Changes": examples.change_lines,
     "Proofs": examples.proof_lines,
+    "Tested changes": atom_examples.atom_lines,
+    "Why a change cannot be tested": atom_examples.obstacle_lines,
+    "Why a probe has no answer": atom_examples.gap_lines,
     "Brief": report_examples.brief_lines,
     "Sections": report_examples.section_lines,
     "Evidence": report_examples.evidence_view_lines,
