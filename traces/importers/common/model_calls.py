@@ -1,6 +1,7 @@
 """Model calls of every client in one normal form: request, answer, usage, parameters, provider."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Final
@@ -104,24 +105,26 @@ class Answer:
 def normalize_request(body: JSONObject) -> JSONObject:
     """Convert a request body to a model step's input: messages, tools, parameters, response format."""
     messages = normalize_messages(first_member(body, "messages", "input", "contents", "prompt"))
+    tools = normalize_tools(first_member(body, "tools", "functions") or [])
+    return request_input(body, messages, tools)
+
+
+def request_input(body: JSONObject, messages: list[JSONObject], tools: list[JSONValue]) -> JSONObject:
+    """Build a model step's input from the normalized messages and tools of a request and its other fields."""
     system = [
         {**message, "role": "system"}
         for message in normalize_messages(first_member(body, "system", "instructions"), "system")
     ]
-    tools = normalize_tools(first_member(body, "tools", "functions") or [])
     parameters = normalize_parameters({key: value for key, value in body.items() if key not in _NOT_PARAMETERS})
     return model_input([*_join_instructions(system), *messages], tools, parameters, body.get("response_format"))
 
 
 def model_input(
-    messages: list[JSONObject], tools: list[JSONValue], parameters: JSONObject, response_format: JSONValue = None
+    messages: Sequence[JSONObject], tools: list[JSONValue], parameters: JSONObject, response_format: JSONValue = None
 ) -> JSONObject:
-    """Build a model step's input without empty fields."""
+    """Build a model step's input without empty fields. The messages are not copied, so that equal ones stay shared."""
     optional: JSONObject = {"tools": tools, "parameters": parameters, "response_format": response_format}
-    return {
-        "messages": [dict(message) for message in messages],
-        **{key: value for key, value in optional.items() if value},
-    }
+    return {"messages": [*messages], **{key: value for key, value in optional.items() if value}}
 
 
 def normalize_parameters(parameters: JSONObject) -> JSONObject:

@@ -21,8 +21,9 @@ from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import json_value, parse_embedded
 from traces.importers.otlp import protobuf, wire
 from traces.importers.otlp.batches import is_json
+from traces.importers.otlp.dialects.attributes import TraceReader
+from traces.importers.otlp.dialects.steps import build_bare_step, build_span_step, is_type_from_name
 from traces.importers.otlp.raw_spans import RawSpan, Signal
-from traces.importers.otlp.steps import build_bare_step, build_span_step
 from traces.importers.otlp.wire import SpanEvent, WireLog, WireSpan
 
 FORMAT: Final = "otlp"
@@ -82,17 +83,27 @@ def assemble(parts: Iterable[RawSpan]) -> RecordedRun:
 
 def build_trace(trace: Trace) -> RecordedRun:
     """Build the run of a trace. Raises `BadFile` if the parents of its spans form a cycle."""
-    recorded_spans = [decode(record) for record in trace.spans.values()]
-    log_spans = [_span_of_logs(trace, span_id) for span_id in trace.logs if span_id not in trace.spans]
-    spans = sorted((*recorded_spans, *log_spans), key=lambda span: span.span_id)
-    steps = [_build_step(span, trace, frozenset()) for span in spans]
-    tool_names = called_tool_names(step.output for step in steps)
-    steps = [
-        _build_step(span, trace, tool_names) if span.name in tool_names else step
-        for span, step in zip(spans, steps, strict=True)
-    ]
+    spans = [decode(record) for record in trace.spans.values()]
+    spans += [_span_of_logs(trace, span_id) for span_id in trace.logs if span_id not in trace.spans]
+    # In order of time, each request continues an earlier one, which then need not be read again.
+    spans.sort(key=_start_order)
+    reader = TraceReader()
+    steps = {span.span_id: _build_step(span, trace, frozenset(), reader) for span in spans}
+    tool_names = called_tool_names(step.output for step in steps.values())
+    for span in spans:
+        if span.name in tool_names and is_type_from_name(span, reader):
+            steps[span.span_id] = _build_step(span, trace, tool_names, reader)
+    # Ties of time are resolved by id.
+    spans.sort(key=lambda span: span.span_id)
+    ordered_steps = [steps[span.span_id] for span in spans]
     location = f"trace {trace.trace_id}"
-    return build_run(_facts(trace, spans), match_calls(sort_causally(steps)), location=location)
+    return build_run(_facts(trace, spans), match_calls(sort_causally(ordered_steps)), location=location)
+
+
+def _start_order(span: WireSpan) -> tuple[int, str]:
+    """Return a key that sorts times of one kind: numbers by their number of digits."""
+    start = as_text(span.start)
+    return len(start), start
 
 
 def decode(record: RawSpan | WireSpan) -> WireSpan:
@@ -129,10 +140,10 @@ def _decode(record: RawSpan) -> Iterator[WireSpan | WireLog]:
         yield protobuf.undecoded_log(record_data) if is_log else protobuf.undecoded_span(record_data, location)
 
 
-def _build_step(span: WireSpan, trace: Trace, tool_names: frozenset[str]) -> RecordedStep:
+def _build_step(span: WireSpan, trace: Trace, tool_names: frozenset[str], reader: TraceReader) -> RecordedStep:
     logs = trace.logs.get(span.span_id, _NO_LOGS)
     try:
-        return build_span_step(span, logs, tool_names)
+        return build_span_step(span, logs, tool_names, reader)
     except BadFile as problem:
         return build_bare_step(span, problem)
 

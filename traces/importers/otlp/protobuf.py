@@ -25,6 +25,9 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.otlp.wire import SpanEvent, WireLog, WireSpan
 
+# In an attribute, the name follows a tag and its length.
+_NAME_START: Final = 2
+_MESSAGE_COPY: Final = b"llm.input_messages."
 _PACKAGE: Final = "forkpoint.otlp"
 _BYTES: Final = FieldDescriptorProto.TYPE_BYTES
 _FIXED64: Final = FieldDescriptorProto.TYPE_FIXED64
@@ -110,6 +113,10 @@ def span(record: bytes, resource: JSONObject, scope: bytes, location: str) -> Wi
     """Decode a span."""
     body = _SpanBody.FromString(record)
     status = Status.FromString(body.status)
+    attributes = list(body.attributes)
+    copies = [data for data in attributes if data.startswith(_MESSAGE_COPY, _NAME_START)]
+    if copies:
+        attributes = [data for data in attributes if not data.startswith(_MESSAGE_COPY, _NAME_START)]
     scope_name = InstrumentationScope.FromString(scope).name
     return WireSpan(
         trace_id=body.trace_id.hex(),
@@ -119,7 +126,8 @@ def span(record: bytes, resource: JSONObject, scope: bytes, location: str) -> Wi
         name=text(body.name),
         start=body.start,
         end=body.end,
-        attributes=dict(map(_attribute, body.attributes)),
+        attributes=dict(map(attribute, attributes)),
+        message_copies=copies,
         events=tuple(map(_event, body.events)),
         links=tuple(_id(Span.Link.FromString(link).span_id) for link in body.links),
         failed=status.code == Status.STATUS_CODE_ERROR,
@@ -132,7 +140,7 @@ def span(record: bytes, resource: JSONObject, scope: bytes, location: str) -> Wi
 def log(record: bytes, resource: JSONObject) -> WireLog:
     """Decode a log record."""
     log_body = LogBody.FromString(record)
-    attributes = dict(map(_attribute, log_body.attributes))
+    attributes = dict(map(attribute, log_body.attributes))
     content = _value(AnyValue.FromString(log_body.body))
     payload = content if isinstance(content, dict) else {"body": content} if content is not None else {}
     name = text(log_body.event_name) or attributes.get("event.name")
@@ -146,6 +154,16 @@ def log(record: bytes, resource: JSONObject) -> WireLog:
             body={**attributes, **payload},
         ),
     )
+
+
+def attribute(data: bytes) -> tuple[str, JSONValue]:
+    """Decode an attribute: its name and value."""
+    try:
+        pair = KeyValue.FromString(data)
+    except DecodeError:
+        broken_pair = _Pair.FromString(data)
+        return text(broken_pair.key), text(_Text.FromString(broken_pair.value).content)
+    return pair.key, _value(pair.value)
 
 
 def undecoded_span(record: bytes, location: str) -> WireSpan:
@@ -172,15 +190,6 @@ def undecoded_log(record: bytes) -> WireLog:
 
 def _raw_attribute(record: bytes) -> JSONObject:
     return {"undecoded": base64.b64encode(record).decode()}
-
-
-def _attribute(data: bytes) -> tuple[str, JSONValue]:
-    try:
-        pair = KeyValue.FromString(data)
-    except DecodeError:
-        broken_pair = _Pair.FromString(data)
-        return text(broken_pair.key), text(_Text.FromString(broken_pair.value).content)
-    return pair.key, _value(pair.value)
 
 
 def _event(data: bytes) -> SpanEvent:

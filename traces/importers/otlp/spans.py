@@ -10,8 +10,9 @@ from traces.importers.files.source import Record, Source, parse_records
 from traces.importers.otlp import span_documents
 from traces.importers.otlp.assembly import Trace, build_trace
 from traces.importers.otlp.batches import is_request, read_spans
+from traces.importers.otlp.dialects.attributes import TraceReader
+from traces.importers.otlp.dialects.steps import build_span_step
 from traces.importers.otlp.raw_spans import RawSpan
-from traces.importers.otlp.steps import build_span_step
 from traces.importers.otlp.wire import WireLog, WireSpan, is_otlp_request, read_request
 
 
@@ -50,7 +51,7 @@ def _validate_record(value: JSONValue, location: str) -> Iterator[WireSpan | Wir
         return
     if span_documents.is_span_document(value):
         for document in span_documents.read_spans(value, location):
-            build_span_step(document, [], frozenset())
+            build_span_step(document, [], frozenset(), TraceReader())
             yield document
         return
     body = value if is_otlp_request(value) else as_object(value).get("body")
@@ -58,5 +59,5 @@ def _validate_record(value: JSONValue, location: str) -> Iterator[WireSpan | Wir
         raise BadFile("an OTLP request needs `resourceSpans` or `resourceLogs`", location or "/resourceSpans")
     for record in read_request(body, location):
         if isinstance(record, WireSpan):
-            build_span_step(record, [], frozenset())
+            build_span_step(record, [], frozenset(), TraceReader())
         yield record

@@ -36,6 +36,8 @@ class WireSpan:
     start: JSONValue = None
     end: JSONValue = None
     attributes: JSONObject = field(default_factory=dict)
+    # Encoded attributes that copy a request's messages; see `dialects.message_copies`.
+    message_copies: list[bytes] = field(default_factory=list)
     events: tuple[SpanEvent, ...] = ()
     links: tuple[str, ...] = ()
     failed: bool = False

@@ -13,8 +13,13 @@ from traces.importers.common.spans import SpanFacts, build_step, normalize_docum
 from traces.importers.common.times import Span, parse_span, parse_time
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded
-from traces.importers.otlp.attributes import Attributes
-from traces.importers.otlp.model_calls import extract_answer, extract_request, extract_usage, find_requested_model
+from traces.importers.otlp.dialects.attributes import Attributes, TraceReader
+from traces.importers.otlp.dialects.model_calls import (
+    extract_answer,
+    extract_request,
+    extract_usage,
+    find_requested_model,
+)
 from traces.importers.otlp.wire import SpanEvent, WireSpan
 
 _KINDS: Final = {
@@ -102,9 +107,11 @@ _OUTPUTS: Final = (
 )
 
 
-def build_span_step(wire: WireSpan, logs: list[SpanEvent], tool_names: frozenset[str]) -> RecordedStep:
+def build_span_step(
+    wire: WireSpan, logs: list[SpanEvent], tool_names: frozenset[str], reader: TraceReader
+) -> RecordedStep:
     """Build the step of a span and its log records. `tool_names` are the tools that the trace's models call."""
-    attributes = Attributes(wire.attributes)
+    attributes = Attributes(wire, reader)
     events = [*wire.events, *sorted(logs, key=lambda log: (as_text(log.time), log.name))]
     times = parse_span(wire.start, wire.end, wire.location)
     type = _step_type(wire, attributes, tool_names)
@@ -114,6 +121,12 @@ def build_span_step(wire: WireSpan, logs: list[SpanEvent], tool_names: frozenset
         StepType.RETRIEVAL: _retrieval,
     }.get(type, _container)(wire, attributes, events, times)
     return build_step(_complete_facts(facts, wire, type, attributes, events))
+
+
+def is_type_from_name(wire: WireSpan, reader: TraceReader) -> bool:
+    """Return whether a span becomes a tool call if its name is that of a tool."""
+    attributes = Attributes(wire, reader)
+    return _step_type(wire, attributes, frozenset({wire.name})) != _step_type(wire, attributes, frozenset())
 
 
 def build_bare_step(wire: WireSpan, problem: BadFile) -> RecordedStep:

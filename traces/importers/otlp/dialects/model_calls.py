@@ -17,12 +17,14 @@ from traces.importers.common.model_calls import (
     normalize_answer,
     normalize_finish_reason,
     normalize_parameters,
-    normalize_request,
     normalize_usage,
     parse_cost,
+    request_input,
 )
 from traces.importers.files.json_reader import parse_embedded
-from traces.importers.otlp.attributes import Attributes
+from traces.importers.otlp.dialects.attributes import Attributes
+from traces.importers.otlp.dialects.message_copies import flat_message
+from traces.importers.otlp.dialects.request_bodies import RequestBody
 from traces.importers.otlp.wire import SpanEvent
 
 _SAMPLING: Final = (
@@ -53,23 +55,21 @@ _EVENT_ROLES: Final = {
     "gen_ai.tool.message": "tool",
 }
 _CHOICE: Final = "gen_ai.choice"
+_BODIES: Final = ("langfuse.observation.input", "input.value")
+_TOOL_DEFINITIONS: Final = ("gen_ai.tool.definitions", "ai.prompt.tools")
 _DETAILS: Final = "gen_ai.client.inference.operation.details"
 
 
 def extract_request(attributes: Attributes, events: Sequence[SpanEvent]) -> JSONObject | None:
     """Return a model step's input from any dialect, or None if no message was recorded."""
     parameters = _parameters(attributes)
-    tools = normalize_tools(_tools(attributes) or [])
     body = _whole_request(attributes)
     if body is not None:
-        request = normalize_request(body)
+        tools = body.tools or normalize_tools(_tools(attributes) or [])
+        request = request_input(body.fields, body.messages, tools)
         request["parameters"] = {**parameters, **as_object(request.get("parameters"))}
-        return model_input(
-            [as_object(message) for message in as_list(request["messages"])],
-            as_list(request.get("tools")) or tools,
-            as_object(request["parameters"]),
-            request.get("response_format"),
-        )
+        return {name: value for name, value in request.items() if value or name == "messages"}
+    tools = normalize_tools(_tools(attributes) or [])
     messages = _messages(attributes, events)
     return model_input(messages, tools, parameters) if messages else None
 
@@ -99,7 +99,9 @@ def extract_answer(attributes: Attributes, events: Sequence[SpanEvent]) -> Answe
 def find_requested_model(attributes: Attributes) -> str:
     """Return the requested model if the recorded request contains it, else an empty string."""
     for name in ("input.value", "llm.invocation_parameters"):
-        if model := as_text(as_object(parse_embedded(attributes.look(name))).get("model")):
+        body = attributes.body(name)
+        fields = as_object(attributes.look_json(name)) if body is None else body.fields
+        if model := as_text(fields.get("model")):
             return model
     return ""
 
@@ -139,15 +141,28 @@ def extract_usage(attributes: Attributes, location: str) -> Usage:
     )
 
 
-def _whole_request(attributes: Attributes) -> JSONObject | None:
-    """Return the request body if the tracer recorded it."""
-    for name in ("langfuse.observation.input", "input.value"):
-        body = parse_embedded(attributes.look(name))
-        if isinstance(body, dict) and isinstance(first_member(body, "messages", "contents", "input"), list):
+def _whole_request(attributes: Attributes) -> RequestBody | None:
+    """Return the request body if the tracer recorded it, and drop what repeats it."""
+    for name in _BODIES:
+        body = attributes.body(name) or _parsed_request(attributes.look_json(name))
+        if body is not None:
             attributes.take(name)
-            attributes.drop("llm.input_messages.", "llm.tools.", "gen_ai.input.messages", "gen_ai.prompt.")
+            attributes.drop("gen_ai.input.messages", "gen_ai.prompt.", "llm.tools.")
+            attributes.drop_copies(body.messages)
+            if body.tools:
+                attributes.take(*_TOOL_DEFINITIONS)
+                attributes.drop("llm.request.functions.")
             return body
     return None
+
+
+def _parsed_request(body: JSONValue) -> RequestBody | None:
+    """Return a request body that cannot be cut into its messages."""
+    if not isinstance(body, dict) or not isinstance(first_member(body, "messages", "contents", "input"), list):
+        return None
+    messages = normalize_messages(first_member(body, "messages", "input", "contents", "prompt"))
+    tools = normalize_tools(first_member(body, "tools", "functions") or [])
+    return RequestBody(messages=messages, tools=tools, fields=body)
 
 
 def _messages(attributes: Attributes, events: Sequence[SpanEvent]) -> list[JSONObject]:
@@ -170,27 +185,12 @@ def _messages(attributes: Attributes, events: Sequence[SpanEvent]) -> list[JSONO
 
 def _openinference_messages(attributes: Attributes, prefix: str) -> JSONValue:
     return [
-        _openinference_message(as_object(as_object(item).get("message")))
-        for item in as_list(attributes.take_indexed(prefix))
+        flat_message(as_object(as_object(item).get("message"))) for item in as_list(attributes.take_indexed(prefix))
     ] or None
 
 
-def _openinference_message(message: JSONObject) -> JSONObject:
-    contents: list[JSONValue] = [
-        _openinference_block(as_object(as_object(item).get("message_content")))
-        for item in as_list(message.get("contents"))
-    ]
-    calls = [as_object(item).get("tool_call") for item in as_list(message.get("tool_calls"))]
-    return {**message, **({"content": contents} if contents else {}), "tool_calls": calls}
-
-
-def _openinference_block(block: JSONObject) -> JSONObject:
-    url = as_object(as_object(block.get("image")).get("image")).get("url")
-    return {"type": "image_url", "image_url": {"url": url}} if url else block
-
-
 def _openinference_answer(attributes: Attributes) -> JSONValue:
-    body = as_object(parse_embedded(attributes.look("output.value")))
+    body = as_object(attributes.look_json("output.value"))
     if not body.keys().isdisjoint({"choices", "candidates", "content"}):
         attributes.take("output.value")
         attributes.drop("llm.output_messages.")
@@ -261,7 +261,7 @@ def _vercel_answer(attributes: Attributes) -> JSONValue:
 
 
 def _tools(attributes: Attributes) -> JSONValue:
-    definitions = attributes.take_json("gen_ai.tool.definitions", "ai.prompt.tools")
+    definitions = attributes.take_json(*_TOOL_DEFINITIONS)
     if definitions:
         return [parse_embedded(tool) for tool in as_list(definitions)]
     tools = as_list(attributes.take_indexed("llm.tools"))

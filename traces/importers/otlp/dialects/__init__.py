@@ -1,0 +1,1 @@
+"""Steps of spans in the attribute dialects of the tracers. Pure."""

@@ -1,0 +1,100 @@
+"""Span attributes: records which ones were used, and converts indexed names to lists."""
+
+from collections.abc import Iterable
+
+from traces.core.json_types import JSONObject, JSONValue
+from traces.importers.otlp import protobuf
+from traces.importers.otlp.dialects.indexed_names import insert, to_lists
+from traces.importers.otlp.dialects.message_copies import PREFIX, CopyReader, differing_copies
+from traces.importers.otlp.dialects.request_bodies import BodyReader, RequestBody
+from traces.importers.otlp.wire import WireSpan
+
+
+class TraceReader:
+    """What the spans of a trace repeat: request bodies and copies of messages."""
+
+    def __init__(self) -> None:
+        self.bodies = BodyReader()
+        self.copies = CopyReader()
+
+
+class Attributes:
+    """The attributes of a span. Attributes that no method marks as used are returned by `rest`."""
+
+    def __init__(self, wire: WireSpan, reader: TraceReader) -> None:
+        self._values = wire.attributes
+        # Encoded attributes `llm.input_messages.…`, until one of them is needed.
+        self._copies = wire.message_copies
+        self._reader = reader
+        self._used_names: set[str] = set()
+        self._bodies: dict[str, RequestBody | None] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
+    def look(self, *names: str) -> JSONValue:
+        """Return the first of these that is neither null nor empty, without marking it as used."""
+        for name in names:
+            value = self._values.get(name)
+            if value is not None and value != "":
+                return value
+        return None
+
+    def take(self, *names: str) -> JSONValue:
+        """Return the first of these that is neither null nor empty, and mark all of them as used."""
+        self._used_names.update(names)
+        return self.look(*names)
+
+    def take_json(self, *names: str) -> JSONValue:
+        """Like `take`, and parse a JSON text."""
+        return self._reader.bodies.parse(self.take(*names))
+
+    def look_json(self, name: str) -> JSONValue:
+        """Like `look`, and parse a JSON text."""
+        return self._reader.bodies.parse(self.look(name))
+
+    def body(self, name: str) -> RequestBody | None:
+        """Return a request body with a list of messages, without marking it as used; None for any other value."""
+        if name not in self._bodies:
+            self._bodies[name] = self._reader.bodies.body(self._values.get(name))
+        return self._bodies[name]
+
+    def take_indexed(self, prefix: str) -> JSONValue:
+        """Take the attributes `prefix.0.…`, `prefix.1.…` as a list, also deeper indexes; None without any."""
+        if prefix == PREFIX:
+            self._decode_copies()
+        names = [name for name in self._values if name.startswith(prefix + ".")]
+        tree: JSONObject = {}
+        for name in names:
+            insert(tree, name[len(prefix) + 1 :], self._values[name])
+        self._used_names.update(names)
+        return to_lists(tree) if names else None
+
+    def drop(self, *prefixes: str) -> None:
+        """Mark attributes as used that only repeat others."""
+        self._used_names.update(name for name in self._values if name.startswith(prefixes))
+
+    def drop_copies(self, messages: list[JSONObject]) -> None:
+        """Drop the copies of a request's messages; retain those that state more than the messages."""
+        if self._copies:
+            differences = self._reader.copies.differing(self._copies, messages)
+            self._copies = []
+            self._values = {**self._values, **differences}
+            return
+        copies = {name: value for name, value in self._values.items() if name.startswith(PREFIX)}
+        if copies:
+            self._used_names.update(copies.keys() - differing_copies(copies, messages).keys())
+
+    def rest(self) -> JSONObject:
+        self._decode_copies()
+        return {name: value for name, value in self._values.items() if name not in self._used_names}
+
+    def take_group(self, prefix: str, names: Iterable[str]) -> JSONObject:
+        """Take the named attributes under `prefix`, keyed without the prefix."""
+        group = {name: self.take(prefix + name) for name in names}
+        return {name: value for name, value in group.items() if value is not None}
+
+    def _decode_copies(self) -> None:
+        if self._copies:
+            self._values = {**self._values, **dict(map(protobuf.attribute, self._copies))}
+            self._copies = []

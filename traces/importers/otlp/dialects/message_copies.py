@@ -1,0 +1,100 @@
+"""Copies of a request's messages in attributes `llm.input_messages.…`, beside the request itself in `input.value`.
+
+OpenInference writes the whole history twice into every span. A copy is left out if a message of the request states all
+that it does. Otherwise its attributes are retained.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from traces.core.json_access import as_list, as_object
+from traces.core.json_types import JSONObject, JSONValue
+from traces.importers.common.messages import message_text, normalize_messages
+from traces.importers.otlp import protobuf
+from traces.importers.otlp.dialects.indexed_names import insert, to_lists
+
+# Several agents of a trace may take turns.
+_MOST_RECENT: Final = 4
+PREFIX: Final = "llm.input_messages"
+
+
+@dataclass(kw_only=True, slots=True)
+class CopyReader:
+    """Compares the copies of a trace's requests. Those of a history compared before are recognized by their bytes."""
+
+    # Encoded copies with the messages that state all that they do, latest last.
+    _recent: deque[tuple[list[bytes], list[JSONObject]]] = field(default_factory=lambda: deque(maxlen=_MOST_RECENT))
+
+    def differing(self, copies: list[bytes], messages: list[JSONObject]) -> JSONObject:
+        """Return the encoded attributes that state more than the messages of the request, decoded."""
+        start, count = self._history(copies, messages)
+        differences = differing_copies(dict(map(protobuf.attribute, copies[start:])), messages, count)
+        if not differences:
+            self._recent.append((copies, messages))
+        return differences
+
+    def _history(self, copies: list[bytes], messages: list[JSONObject]) -> tuple[int, int]:
+        """Return how many copies, of how many messages, were compared for an earlier request."""
+        for earlier_copies, earlier_messages in reversed(self._recent):
+            start, count = len(earlier_copies), len(earlier_messages)
+            if copies[:start] == earlier_copies and messages[:count] == earlier_messages:
+                return start, count
+        return 0, 0
+
+
+def differing_copies(values: JSONObject, messages: Sequence[JSONObject], start: int = 0) -> JSONObject:
+    """Return the attributes that state more than the messages from `start` on."""
+    tree: JSONObject = {}
+    for name, value in values.items():
+        insert(tree, name.removeprefix(f"{PREFIX}."), value)
+    differing_indices = {
+        index
+        for index, copy in tree.items()
+        if not all(_is_contained(message, index, messages, start) for message in _messages_of(copy))
+    }
+    return {
+        name: value
+        for name, value in values.items()
+        if name.removeprefix(f"{PREFIX}.").partition(".")[0] in differing_indices
+    }
+
+
+def flat_message(message: JSONObject) -> JSONObject:
+    """Return a message from its flattened form, as a client would write it."""
+    contents: list[JSONValue] = [
+        _block(as_object(as_object(item).get("message_content"))) for item in as_list(message.get("contents"))
+    ]
+    calls = [as_object(item).get("tool_call") for item in as_list(message.get("tool_calls"))]
+    return {**message, **({"content": contents} if contents else {}), "tool_calls": calls}
+
+
+def _messages_of(copy: JSONValue) -> list[JSONObject]:
+    message = as_object(as_object(to_lists(copy)).get("message"))
+    return normalize_messages([flat_message(message)])
+
+
+def _is_contained(copy: JSONObject, index: str, messages: Sequence[JSONObject], start: int) -> bool:
+    """Return whether a message states all that its copy does; most copies are at the same index."""
+    position = int(index) if index.isdecimal() and len(index) < 9 else len(messages)
+    if position < len(messages) and _states(messages[position], copy):
+        return True
+    return any(_states(message, copy) for message in messages[start:])
+
+
+def _states(message: JSONObject, copy: JSONObject) -> bool:
+    content, calls = copy.get("content"), as_list(message.get("tool_calls"))
+    has_content = content in (None, "", message.get("content")) or message_text(copy) == message_text(message)
+    return (
+        has_content
+        and copy.get("role") == message.get("role")
+        and copy.get("tool_call_id") in (None, "", message.get("tool_call_id"))
+        and copy.get("name") in (None, "", message.get("name"))
+        and all(call in calls for call in as_list(copy.get("tool_calls")))
+    )
+
+
+def _block(block: JSONObject) -> JSONObject:
+    url = as_object(as_object(block.get("image")).get("image")).get("url")
+    return {"type": "image_url", "image_url": {"url": url}} if url else block
