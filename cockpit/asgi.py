@@ -17,6 +17,7 @@ from cockpit.http import auth, slow_clients  # isort: skip
 from cockpit.serving import embedded_worker  # isort: skip
 from cockpit.live import consumer  # isort: skip
 from cockpit.process import recording, recovery  # isort: skip
+from traces.recordings import recorder  # isort: skip
 
 log = structlog.get_logger("cockpit.lifespan")
 HTTP_THREADS = 8
@@ -33,6 +34,7 @@ class _Workers:
         """Start, then resume the unfinished work of earlier processes."""
         self._tasks.start()
         recovery.at_start()
+        recorder.release_leases()
         self._recorder.start()
 
     def stop(self) -> None:

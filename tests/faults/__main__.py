@@ -7,7 +7,9 @@ from collections.abc import Callable
 from tests.faults import scenarios
 from tests.faults.deployment import celery
 from tests.faults.desk import desk_server
+from tests.faults.ingestion import kill_while_receiving
 from tests.services.processes import scratch_folder
+from tests.services.server import Server
 
 KILLS_PER_SESSION = 2.5
 
@@ -40,13 +42,28 @@ def kill_servers() -> scenarios.Outcome:
         return scenarios.kill_server(server, deployment, desk, kills=10, sessions=12)
 
 
+def kill_receivers(kills: int) -> int:
+    """Kill the embedded server while agents send spans to it."""
+    server = Server(scratch_folder("fp-faults-") / "home", "--no-demo", env={"FORKPOINT_QUIET_S": "1"})
+    server.start()
+    try:
+        outcome = kill_while_receiving(server, kills=kills)
+    finally:
+        server.kill()
+    broken = len(outcome.problems)
+    print(f"{outcome.kills} servers killed while {outcome.traces} traces arrived: {broken} broken")
+    for text in outcome.problems:
+        print(text)
+    return 1 if outcome.problems else 0
+
+
 def main(kills: int) -> int:
     whole = {
         "workers killed": lambda: kill_workers(kills),
         "services broken": break_services,
         "embedded servers killed": kill_servers,
     }
-    return max(_report(title, run) for title, run in whole.items())
+    return max(kill_receivers(kills // 2), *(_report(title, run) for title, run in whole.items()))
 
 
 def _report(title: str, run: Callable[[], scenarios.Outcome]) -> int:
