@@ -8,7 +8,7 @@ import enum
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 _DEEPEST: Final = 100
@@ -16,14 +16,24 @@ _LONGEST_REPR: Final = 2000
 _MANY_DIGITS: Final = re.compile(r"\d{19}")
 
 
+class Late:
+    """A value that is computed on the background thread, such as the answer that a long stream forms."""
+
+    def __init__(self, compute: Callable[[], Any]) -> None:
+        self.compute = compute
+
+
 def encode(event: dict[str, Any]) -> str:
     """Encode an event as one line of JSON; values without a JSON form become text."""
     try:
-        line = _FAST.encode(event)
+        return _FAST.encode(event)
     except (TypeError, ValueError, RecursionError):
         return _FAST.encode(as_json_value(event))
-    # JSON readers may not accept an integer with this many digits.
-    return _FAST.encode(as_json_value(event)) if _MANY_DIGITS.search(line) else line
+
+
+def without_long_integers(line: str) -> str:
+    """Convert integers beyond 64 bits in a line of JSON to text, because JSON readers may not accept them."""
+    return _FAST.encode(as_json_value(json.loads(line))) if _MANY_DIGITS.search(line) else line
 
 
 def as_text(value: Any) -> str:
@@ -56,6 +66,8 @@ def unfold(value: Any) -> Any:
     try:
         if isinstance(value, enum.Enum):
             return value.value
+        if isinstance(value, Late):
+            return value.compute()
         if dump := getattr(value, "model_dump", None):
             return dump(mode="json", exclude_none=True)
         if dataclasses.is_dataclass(value) and not isinstance(value, type):

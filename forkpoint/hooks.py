@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from forkpoint.encoding import as_json_value
-from traces.core.vocabulary import TOOL_EVENTS, HookEvent
+from forkpoint.vocabulary import TOOL_EVENTS, HookEvent
 
 HookFunction = Callable[[dict[str, Any]], Any]
 Decision = dict[str, Any]

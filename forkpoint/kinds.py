@@ -6,7 +6,7 @@ from typing import Any
 
 from forkpoint.hooks import Decision
 from forkpoint.scopes import Event, Journal, RunScope, Scope, StepScope
-from traces.core.vocabulary import HookEvent, StepStatus, StepType
+from forkpoint.vocabulary import HookEvent, StepStatus, StepType
 
 _log = logging.getLogger("forkpoint")
 
@@ -32,6 +32,8 @@ class ModelStep(StepScope):
         super().__init__(recorder, make, name, input)
         self.provider = provider
         self.model = model
+        # The API whose request body `input` is, for requests that were recorded as they were sent.
+        self.api = ""
         self._usage: dict[str, int] = {}
         self._turn = 0
 
@@ -48,7 +50,7 @@ class ModelStep(StepScope):
 
     def start_event(self) -> Event:
         payload = {"provider": self.provider, "model_id": self.model, "name": self.name, "request": self.input}
-        return "model_called", payload
+        return "model_called", {**payload, "api": self.api} if self.api else payload
 
     def end_event(self) -> Event:
         payload = {"provider": self.provider, "model_id": self.model, "response": self.output}

@@ -2,17 +2,21 @@
 
 import contextvars
 import functools
+import hashlib
 import logging
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from forkpoint.encoding import encode
+from forkpoint.encoding import Late, encode
 from forkpoint.hooks import HookFunction, Hooks
 from forkpoint.kinds import DecisionStep, ModelStep, OutputStep, PromptStep, RetrievalStep, Step, ToolStep
 from forkpoint.scopes import RunScope, Scope
-from forkpoint.writer import Writer
+from forkpoint.transport.files import FileSink
+from forkpoint.transport.server import ServerSink
+from forkpoint.transport.spill import SpillFolder
+from forkpoint.transport.writer import Redact, Writer
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -45,7 +49,7 @@ class Recorder:
 
     `sink` is a folder, which gets one file per run, or a file named `*.jsonl` for all runs. The default is
     `FORKPOINT_TRACES`, then the folder `forkpoint-runs`; `off` disables recording. `app` and `environment` apply to
-    every run that does not set its own.
+    every run that does not set its own. `forkpoint.init` configures the module's own recorder.
     """
 
     def __init__(self, sink: str | Path | None = None, *, app: str = "", environment: str = "") -> None:
@@ -54,22 +58,46 @@ class Recorder:
         self._open: dict[str, RunScope] = {}
         self._writer: Writer | None = None
         self._failures = 0
+        self._unsampled_runs = 0
         self._suppress_errors = _SuppressErrors(self)
         self.app = app
         self.environment = environment
         self.configure(sink=sink)
 
     def configure(
-        self, *, sink: str | Path | None = None, app: str | None = None, environment: str | None = None
+        self,
+        *,
+        sink: str | Path | None = None,
+        app: str | None = None,
+        environment: str | None = None,
+        url: str | None = None,
+        token: str | None = None,
+        sample: float = 1.0,
+        redact: Redact | None = None,
     ) -> None:
-        """Set the sink, and the app and environment of new runs.
+        """Set where events go, and the app and environment of new runs.
 
-        Without `sink` the default applies; `app` and `environment` stay as they are unless given.
+        Events go to the folder or file `sink`, or to the server `url`. Without either, the default applies; `app` and
+        `environment` stay as they are unless given. `sample` is the share of runs that are recorded. `redact` gets the
+        payload of each event, on a background thread, and returns the payload to record.
         """
-        destination = str(sink or os.environ.get("FORKPOINT_TRACES") or "forkpoint-runs")
-        self._writer = None if destination == _OFF_SINK else Writer(Path(destination).expanduser())
+        old_writer, self._writer = self._writer, self._make_writer(sink, url, token, redact)
+        if old_writer is not None:
+            old_writer.close()
+        self._sample = sample
         self.app = self.app if app is None else app
         self.environment = self.environment if environment is None else environment
+
+    def _make_writer(
+        self, sink: str | Path | None, url: str | None, token: str | None, redact: Redact | None
+    ) -> Writer | None:
+        folder = sink or (None if url else os.environ.get("FORKPOINT_TRACES"))
+        server = url or os.environ.get("FORKPOINT_URL")
+        if server and not folder:
+            token = token or os.environ.get("FORKPOINT_TOKEN") or ""
+            return Writer(ServerSink(url=server, token=token, spill=SpillFolder(spill_path(server))), redact)
+        destination = str(folder or "forkpoint-runs")
+        return None if destination == _OFF_SINK else Writer(FileSink(Path(destination).expanduser()), redact)
 
     # Runs and steps
 
@@ -208,13 +236,29 @@ class Recorder:
         return run_in_scope
 
     def flush(self, timeout_s: float = 5.0) -> bool:
-        """Wait until everything recorded so far is in the file; return False on timeout."""
+        """Wait until everything recorded so far is in the file or on the server; return False if it is not."""
         return self._writer.flush(timeout_s) if self._writer is not None else True
 
     @property
     def dropped_events(self) -> int:
         """Number of events that were not recorded since the recorder was created."""
         return self._failures + (self._writer.dropped_events if self._writer is not None else 0)
+
+    def stats(self) -> dict[str, int]:
+        """Return the numbers of events by what became of them, and of runs that were not sampled."""
+        counts = {"recorded": 0, "pending": 0, "dropped": self.dropped_events, "unsampled_runs": self._unsampled_runs}
+        if (writer := self._writer) is None:
+            return counts
+        counts |= {"recorded": writer.recorded_events, "pending": writer.pending_events}
+        return {**writer.sink.stats(), **counts}
+
+    def samples(self) -> bool:
+        """Decide whether a new run is recorded."""
+        # Without a sample rate nothing is drawn, so that the agent's random numbers stay as they are.
+        if self._sample >= 1 or int.from_bytes(os.urandom(4), "big") < self._sample * 2**32:
+            return True
+        self._unsampled_runs += 1
+        return False
 
     def suppress_errors(self) -> "_SuppressErrors":
         """Return a context that counts and logs recording errors instead of raising them into the agent."""
@@ -226,17 +270,23 @@ class Recorder:
         _log.debug("An event was not recorded", exc_info=True)
 
     def write(self, run_id: str, event: dict[str, Any]) -> None:
-        if self._writer is not None:
-            self._writer.enqueue(run_id, encode(event))
+        if self._writer is None:
+            return
+        is_late = any(isinstance(value, Late) for value in event["payload"].values())
+        self._writer.enqueue(run_id, functools.partial(encode, event) if is_late else encode(event))
 
     def enclosing_scope(self) -> Scope | None:
         """Return the scope that a new step belongs to.
 
-        This is the innermost scope. In a thread without one it is the open run, if there is exactly one.
+        This is the innermost scope that is open, or the run if none is. In a thread without one it is the open run, if there is exactly one. Runs of
+        the process that this one was forked from do not count: both would give the same numbers to different events.
         """
-        if (scope := self.current.get()) is not None:
-            return scope
-        runs = list(self._open.values())
+        scope = self.current.get()
+        while scope is not None and scope.has_ended and scope.parent is not None:
+            scope = scope.parent
+        if scope is not None:
+            return scope if scope.run is None or scope.run.process_id == os.getpid() else None
+        runs = [run for run in list(self._open.values()) if run.process_id == os.getpid()]
         return runs[0] if len(runs) == 1 else None
 
     def register(self, run: RunScope) -> None:
@@ -252,6 +302,12 @@ class Recorder:
             return build(make)
 
         return make()
+
+
+def spill_path(url: str) -> Path:
+    """Return the folder for events that wait for a server; processes with the same server share it."""
+    home = Path(os.environ.get("FORKPOINT_HOME") or "~/.forkpoint").expanduser()
+    return home / "spill" / hashlib.sha256(url.rstrip("/").encode()).hexdigest()[:16]
 
 
 S = TypeVar("S", bound=Scope)

@@ -4,6 +4,7 @@ import contextvars
 import functools
 import inspect
 import itertools
+import os
 import threading
 import time
 import uuid
@@ -14,7 +15,7 @@ from typing import Any, ParamSpec, Protocol, Self, TypeVar, cast
 
 from forkpoint.encoding import as_text
 from forkpoint.hooks import Decision, Hooks
-from traces.core.vocabulary import HookEvent, RunStatus
+from forkpoint.vocabulary import HookEvent, RunStatus
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -32,6 +33,7 @@ class Journal(Protocol):
 
     @property
     def dropped_events(self) -> int: ...
+    def samples(self) -> bool: ...
     def suppress_errors(self) -> AbstractContextManager[object]: ...
     def count_lost_event(self) -> None: ...
     def write(self, run_id: str, event: dict[str, Any]) -> None: ...
@@ -71,12 +73,17 @@ class Scope(AbstractContextManager["Scope"]):
         self.duration_ms: float | None = None
         self.run: RunScope | None = None
         self.parent: Scope | None = None
+        self._parent_scope: Scope | None = None
         self.turns = itertools.count()
         self.open_turns: dict[int, Turn] = {}
         self.id = ""
         self.output: Any = None
         self.error = ""
         self.status = ""
+
+    @property
+    def has_ended(self) -> bool:
+        return self.duration_ms is not None
 
     def __enter__(self) -> Self:
         with self._recorder.suppress_errors():
@@ -101,6 +108,16 @@ class Scope(AbstractContextManager["Scope"]):
         with self._recorder.suppress_errors():
             if self._recorder.hooks.active:
                 self._fire_end_hooks()
+
+    def begin(self, parent: "Scope | None" = None) -> Self:
+        """Begin a scope that ends elsewhere, by `end`. Steps that begin meanwhile do not belong to it by themselves."""
+        self._sets_context = False
+        self._parent_scope = parent
+        return self.__enter__()
+
+    def end(self, error: BaseException | None = None) -> None:
+        """End a scope that `begin` began."""
+        self.__exit__(type(error) if error else None, error, None)
 
     async def __aenter__(self) -> Self:
         return self.__enter__()
@@ -222,6 +239,10 @@ class RunScope(Scope):
         super().__init__(recorder, make, name, input)
         self.run = self
         self.id = str(uuid.uuid4())
+        self.process_id = os.getpid()
+        self._is_sampled = True
+        # Made for a single call; the steps of other threads do not belong to it.
+        self.is_implicit = False
         self._facts = facts
         self._numbers = itertools.count()
         self._steps = itertools.count(1)
@@ -233,7 +254,12 @@ class RunScope(Scope):
         self.final_output: Any = None
 
     def emit(self, event_type: str, step: "Scope | None", payload: dict[str, Any], number: int | None = None) -> None:
-        """Queue an event of this run. Events after the run's end are dropped and counted."""
+        """Queue an event of this run. Events after the run's end are dropped and counted.
+
+        A forked process records nothing of its parent's run: both would give the same numbers to different events.
+        """
+        if not self._is_sampled or self.process_id != os.getpid():
+            return
         if number is None and (number := self.number()) is None:
             self._recorder.count_lost_event()
             return
@@ -275,7 +301,9 @@ class RunScope(Scope):
 
     def _begin(self) -> None:
         self._dropped_before = self._recorder.dropped_events
-        self._recorder.register(self)
+        self._is_sampled = self._recorder.samples()
+        if not self.is_implicit:
+            self._recorder.register(self)
         entrypoint = {} if self._explicit_name else {"entrypoint_name": self.name}
         self.emit("run_started", None, {"name": self._explicit_name, **entrypoint, **self._facts})
         if self.input is not None:
@@ -332,7 +360,7 @@ class StepScope(Scope):
         return "step_finished", {"type": self.kind, "name": self.name, "output": self.output}
 
     def _begin(self) -> None:
-        parent = self._recorder.enclosing_scope()
+        parent = self._parent_scope or self._recorder.enclosing_scope()
         self.run = parent.run if parent is not None else None
         if self.run is None or parent is None:
             return

@@ -16,13 +16,13 @@ from traces.core.json_access import as_list, as_object, as_text, first_member, i
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
-from traces.importers.common.messages import normalize_messages, normalize_tools
-from traces.importers.common.model_calls import model_input, normalize_answer, normalize_parameters, normalize_usage
+from traces.importers.common.model_calls import normalize_usage
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.times import add_milliseconds, parse_time
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import require_object
 from traces.importers.files.source import Source
+from traces.importers.formats.tracing.client_calls import client_attributes, model_answer, model_request
 
 FORMAT: Final = "forkpoint"
 _TYPES: Final = {
@@ -67,6 +67,7 @@ _MAPPED_FIELDS: Final = frozenset(
         "started_at",
         "provider",
         "model_id",
+        "api",
         "request",
         "response",
         "token_usage",
@@ -282,7 +283,7 @@ def _step(step_events: _StepEvents) -> RecordedStep:
     kind = _TYPES.get(event.type) or _group_type(payload, event.location)
     step_input, output = _payloads(kind, payload)
     usage = normalize_usage(as_object(payload.get("token_usage")), f"{event.location}/payload/token_usage")
-    answer = normalize_answer(payload.get("response")) if kind is StepType.MODEL else None
+    answer = model_answer(payload) if kind is StepType.MODEL else None
     counts = answer.usage if answer and usage.tokens_in is None and usage.tokens_out is None else usage
     started_at = parse_time(payload.get("started_at"), event.location) or event.at
     return RecordedStep(
@@ -314,6 +315,7 @@ def _attributes(step_events: _StepEvents) -> JSONObject:
     """Return the payload fields that no field of the step contains."""
     attributes: JSONObject = {**as_object(step_events.payload.get("attributes"))}
     attributes |= {key: value for key, value in step_events.payload.items() if key not in _MAPPED_FIELDS}
+    attributes |= client_attributes(step_events.payload)
     return {**attributes, "call_not_recorded": True} if step_events.first_event.type in _ENDINGS else attributes
 
 
@@ -328,7 +330,7 @@ def _group_type(payload: JSONObject, location: str) -> StepType:
 def _payloads(kind: StepType, payload: JSONObject) -> tuple[JSONValue, JSONValue]:
     """Return a step's input and output in their common shapes."""
     if kind is StepType.MODEL:
-        return _request(payload.get("request")), None
+        return model_request(payload), None
     if kind is StepType.TOOL:
         return payload.get("args"), payload.get("result")
     if kind is StepType.RETRIEVAL:
@@ -343,19 +345,6 @@ def _payloads(kind: StepType, payload: JSONObject) -> tuple[JSONValue, JSONValue
     if "decision" in payload:
         return payload.get("input"), _decision(payload)
     return payload.get("input"), payload.get("output")
-
-
-def _request(request: JSONValue) -> JSONValue:
-    body = as_object(request)
-    if "messages" not in body:
-        return request
-    parameters = normalize_parameters(as_object(body.get("parameters")))
-    return model_input(
-        normalize_messages(body["messages"]),
-        normalize_tools(body.get("tools") or []),
-        parameters,
-        body.get("response_format"),
-    )
 
 
 def _template(payload: JSONObject) -> JSONObject:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from forkpoint.writer import Writer
+from forkpoint.transport.files import FileSink
+from forkpoint.transport.writer import Writer
 
 _THREADS, _LINES = 12, 200
 
@@ -29,7 +30,7 @@ def writing() -> int:
 @pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize("attempt", range(5))
 def test_concurrent_threads_share_one_writer(tmp_path: Path, attempt: int) -> None:
-    writer, start = Writer(tmp_path), threading.Barrier(_THREADS)
+    writer, start = Writer(FileSink(tmp_path)), threading.Barrier(_THREADS)
     before = writing()
 
     def record(name: int) -> None:
@@ -52,9 +53,10 @@ def test_concurrent_threads_share_one_writer(tmp_path: Path, attempt: int) -> No
 _FORKS = """
 import multiprocessing, os, sys
 from pathlib import Path
-from forkpoint.writer import Writer
+from forkpoint.transport.files import FileSink
+from forkpoint.transport.writer import Writer
 
-writer = Writer(Path(sys.argv[1]))
+writer = Writer(FileSink(Path(sys.argv[1])))
 writer.enqueue("parent", "before")
 child = multiprocessing.get_context("fork").Process(target=writer.enqueue, args=("child", "in a process of a pool"))
 child.start()

@@ -1,0 +1,137 @@
+"""Clients that OpenAI's and Anthropic's generator wrote: all requests pass one method, with the body as it is sent.
+
+Recording there covers the plain, typed, raw and streaming methods of both, for threads and asyncio.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from forkpoint.capture.model_calls import ModelCall, start_model_call
+from forkpoint.capture.patching import wrap
+from forkpoint.capture.streams import Assemble, RecordedAsyncIterator, RecordedIterator
+
+
+@dataclass(frozen=True, kw_only=True)
+class Api:
+    """One API of a provider: its name in recordings, and how its streams form an answer."""
+
+    name: str
+    assemble: Assemble
+
+
+@dataclass(frozen=True, kw_only=True)
+class Client:
+    """A client library: its APIs by path, and the provider that a client object calls."""
+
+    apis: Mapping[str, Api]
+    provider: Callable[[Any], str]
+
+
+def patch(module: ModuleType, client: Client) -> None:
+    """Record the calls of a library, given its module with the base clients."""
+    wrap(module.SyncAPIClient, "post", lambda post: _sync_post(post, client))
+    wrap(module.AsyncAPIClient, "post", lambda post: _async_post(post, client))
+
+
+def _sync_post(post: Callable[..., Any], client: Client) -> Callable[..., Any]:
+    def record_post(self: Any, path: str, **options: Any) -> Any:
+        api, call = _start(client, self, path, options)
+        if api is None or call is None:
+            return post(self, path, **options)
+        try:
+            result = post(self, path, **options)
+        except BaseException as error:
+            call.fail(error)
+            raise
+        return _record_result(result, call, api)
+
+    return record_post
+
+
+def _async_post(post: Callable[..., Any], client: Client) -> Callable[..., Any]:
+    async def record_post(self: Any, path: str, **options: Any) -> Any:
+        api, call = _start(client, self, path, options)
+        if api is None or call is None:
+            return await post(self, path, **options)
+        try:
+            result = await post(self, path, **options)
+        except BaseException as error:
+            call.fail(error)
+            raise
+        return _record_result(result, call, api)
+
+    return record_post
+
+
+def _start(client: Client, self: Any, path: str, options: dict[str, Any]) -> tuple[Api | None, ModelCall | None]:
+    api = client.apis.get(path.partition("?")[0])
+    body = options.get("body")
+    if api is None or not isinstance(body, Mapping):
+        return None, None
+    extra = (options.get("options") or {}).get("extra_json") or {}
+    request = {**body, **extra}
+    model = request.get("model")
+    return api, start_model_call(provider=client.provider(self), model=model, api=api.name, request=request)
+
+
+def _record_result(result: Any, call: ModelCall, api: Api) -> Any:
+    """Record a parsed answer, a stream, or a raw response that is parsed later."""
+    if hasattr(result, "_iterator"):
+        return _record_stream(result, call, api.assemble)
+    if hasattr(result, "http_response") and hasattr(result, "parse"):
+        return _record_raw(result, call, api)
+    call.finish(result)
+    return result
+
+
+def _record_stream(stream: Any, call: ModelCall, assemble: Assemble) -> Any:
+    """Record the stream's events as they are read, and its end or closing."""
+    events = stream._iterator
+    is_async = hasattr(events, "__anext__")
+    recorded: Any = (
+        RecordedAsyncIterator(events, call, assemble) if is_async else RecordedIterator(events, call, assemble)
+    )
+    stream._iterator = recorded
+    close = stream.close
+
+    def close_sync() -> None:
+        recorded.cut_off()
+        close()
+
+    async def close_async() -> None:
+        recorded.cut_off()
+        await close()
+
+    stream.close = close_async if is_async else close_sync
+    return stream
+
+
+def _record_raw(response: Any, call: ModelCall, api: Api) -> Any:
+    """Record a raw response: at once if its body was read, else when it is parsed."""
+    if not response._stream and getattr(response.http_response, "is_stream_consumed", False):
+        try:
+            call.finish(response.http_response.json())
+        except ValueError:
+            call.finish(response.http_response.text)
+        return response
+    parse = response.parse
+
+    def record_parse(**options: Any) -> Any:
+        result = parse(**options)
+        if hasattr(result, "__await__"):
+            return _record_parsed_later(result, call, api)
+        return (
+            result if getattr(result, "_iterator", None).__class__ in _RECORDED else _record_result(result, call, api)
+        )
+
+    response.parse = record_parse
+    return response
+
+
+async def _record_parsed_later(result: Any, call: ModelCall, api: Api) -> Any:
+    return _record_result(await result, call, api)
+
+
+_RECORDED = (RecordedIterator, RecordedAsyncIterator)

@@ -1,0 +1,123 @@
+"""One request with events, and what became of it. Standard library only; runs on the sender's thread."""
+
+import importlib
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from typing import Any, Final
+
+_TIMEOUT_S: Final = 10.0
+_DEFAULT_RETRY_S: Final = 1.0
+_PATH: Final = "/api/v1/events"
+_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class Outcome(StrEnum):
+    """Result of one request."""
+
+    ACCEPTED = "accepted"
+    BUSY = "busy"
+    REFUSED = "refused"
+    TOO_LARGE = "too_large"
+    INVALID = "invalid"
+    UNREACHABLE = "unreachable"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delivery:
+    """A result with its details. `rejected_reasons` has one entry for each rejected line of an accepted request."""
+
+    outcome: Outcome
+    reason: str = ""
+    retry_after_s: float = _DEFAULT_RETRY_S
+    rejected_reasons: tuple[str, ...] = ()
+
+
+_STATUSES: Final = {
+    400: Outcome.INVALID,
+    401: Outcome.REFUSED,
+    403: Outcome.REFUSED,
+    413: Outcome.TOO_LARGE,
+    415: Outcome.INVALID,
+    422: Outcome.INVALID,
+    429: Outcome.BUSY,
+    503: Outcome.BUSY,
+}
+
+
+def post(url: str, token: str, body: bytes) -> Delivery:
+    """Post a compressed body of JSON lines to the server at `url`."""
+    # Loading these takes longer than a step should, so it happens here, off the agent's thread.
+    request_module = importlib.import_module("urllib.request")
+    encoding, compress = _compression()
+    headers = {"Content-Type": "application/x-ndjson", "Content-Encoding": encoding}
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+    try:
+        request = request_module.Request(url.rstrip("/") + _PATH, data=compress(body), headers=headers, method="POST")
+        opener = _opener(request.host.rsplit(":", 1)[0].strip("[]") in _LOOPBACK)
+        with opener.open(request, timeout=_TIMEOUT_S) as response:
+            return _delivery(response.status, response.headers, response.read())
+    except request_module.HTTPError as error:
+        with error:
+            return _delivery(error.code, error.headers, error.read())
+    except Exception as error:  # noqa: BLE001 - whatever prevents a request, the events wait for the next
+        return Delivery(outcome=Outcome.UNREACHABLE, reason=f"{type(error).__name__}: {error}")
+
+
+@cache
+def _opener(is_loopback: bool) -> Any:
+    """Return an opener that follows no redirect, and uses no proxy for this machine."""
+    request_module = importlib.import_module("urllib.request")
+
+    class NoRedirects(request_module.HTTPRedirectHandler):  # type: ignore[name-defined, misc] - loaded on this thread
+        def redirect_request(self, *_: object) -> None:
+            return None
+
+    proxies = [request_module.ProxyHandler({})] if is_loopback else []
+    return request_module.build_opener(NoRedirects, *proxies)
+
+
+@cache
+def _compression() -> tuple[str, Callable[[bytes], bytes]]:
+    """Return the name of the best available compression, and its function."""
+    try:
+        return "zstd", importlib.import_module("compression.zstd").compress
+    except ImportError:
+        pass
+    try:
+        zstandard = importlib.import_module("zstandard")
+        return "zstd", lambda body: zstandard.ZstdCompressor().compress(body)
+    except ImportError:
+        gzip = importlib.import_module("gzip")
+        # Level 3: the text of agents repeats itself, so higher levels take longer for little.
+        return "gzip", lambda body: gzip.compress(body, 3)
+
+
+def _delivery(status: int, headers: Any, content: bytes) -> Delivery:
+    text = content.decode("utf-8", "replace")
+    if 200 <= status < 300:
+        return Delivery(outcome=Outcome.ACCEPTED, rejected_reasons=_rejected_reasons(text))
+    outcome = _STATUSES.get(status, Outcome.UNREACHABLE)
+    return Delivery(
+        outcome=outcome, reason=f"{status} {text[:200]}", retry_after_s=_seconds(headers.get("Retry-After"))
+    )
+
+
+def _rejected_reasons(text: str) -> tuple[str, ...]:
+    try:
+        return tuple(str(line.get("reason", "")) for line in json.loads(text).get("rejected", ()))
+    except (ValueError, AttributeError, TypeError):
+        return ()
+
+
+def _seconds(text: str | None) -> float:
+    """Parse the seconds of a Retry-After header; dates count as absent."""
+    try:
+        seconds = float(text or _DEFAULT_RETRY_S)
+    except ValueError:
+        return _DEFAULT_RETRY_S
+    return max(seconds, 0.0) if math.isfinite(seconds) else _DEFAULT_RETRY_S

@@ -1,0 +1,90 @@
+"""Events that could not be sent yet: one file of JSON lines for each batch, readable only by the user."""
+
+import logging
+import os
+import time
+import uuid
+from pathlib import Path
+from typing import Final
+
+_log = logging.getLogger("forkpoint")
+# An hour of a busy agent. More is dropped and counted, so that an outage cannot fill the disk.
+_MAX_BYTES: Final = 1024**3
+
+
+class SpillFolder:
+    """A folder of batches that wait for one server. `forkpoint import` reads the files as well.
+
+    A file is complete once it has its name, and sending it twice is harmless. Processes therefore share the folder
+    without locks.
+    """
+
+    def __init__(self, path: Path, max_bytes: int = _MAX_BYTES) -> None:
+        self.path = path
+        self._max_bytes = max_bytes
+        self._has_warned = False
+
+    def write(self, body: bytes) -> bool:
+        """Store a batch; return False if the folder is full or cannot be written."""
+        if self.size() + len(body) > self._max_bytes:
+            self._warn_once("the folder is full")
+            return False
+        try:
+            self._write(body, ".jsonl")
+        except OSError as error:
+            self._warn_once(str(error))
+            return False
+        return True
+
+    def set_aside(self, body: bytes) -> None:
+        """Store a batch that the server rejected, for inspection. It is not sent again."""
+        try:
+            self._write(body, ".rejected")
+        except OSError as error:
+            self._warn_once(str(error))
+
+    def files(self) -> list[str]:
+        """Return the names of the stored batches, oldest first."""
+        try:
+            return sorted(name for name in os.listdir(self.path) if name.endswith(".jsonl"))  # noqa: PTH208 - names
+        except OSError:
+            return []
+
+    def oldest(self) -> str | None:
+        return next(iter(self.files()), None)
+
+    def size(self) -> int:
+        """Return the bytes that wait to be sent."""
+        return sum(self._size_of(name) for name in self.files())
+
+    def read(self, name: str) -> bytes:
+        """Return a batch; empty if another process has sent it meanwhile."""
+        try:
+            return (self.path / name).read_bytes()
+        except OSError:
+            return b""
+
+    def remove(self, name: str) -> None:
+        try:
+            (self.path / name).unlink(missing_ok=True)
+        except OSError as error:
+            self._warn_once(str(error))
+
+    def _size_of(self, name: str) -> int:
+        try:
+            return (self.path / name).stat().st_size
+        except OSError:
+            return 0
+
+    def _write(self, body: bytes, suffix: str) -> None:
+        self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        name = f"{time.time_ns()}-{uuid.uuid4().hex[:8]}"
+        path = self.path / f"{name}.new"
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(body)
+        path.rename(self.path / f"{name}{suffix}")
+
+    def _warn_once(self, reason: str) -> None:
+        if not self._has_warned:
+            self._has_warned = True
+            _log.warning("Recording is incomplete: events cannot be stored in %s (%s)", self.path, reason)

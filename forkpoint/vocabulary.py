@@ -1,0 +1,51 @@
+"""The terms of the recording format. A test compares them with those of the server."""
+
+from enum import StrEnum
+from typing import Final
+
+
+class StepType(StrEnum):
+    """The kind of a step."""
+
+    PROMPT = "prompt"
+    RETRIEVAL = "retrieval"
+    TOOL = "tool"
+    MODEL = "model"
+    AGENT = "agent"
+    TURN = "turn"
+    PLANNER = "planner"
+    VALIDATOR = "validator"
+    SAFETY = "safety"
+    OUTPUT = "output"
+
+
+class StepStatus(StrEnum):
+    """Result of a step, as events state it."""
+
+    SUCCESS = "success"
+    ERROR = "error"
+    TIMEOUT = "timeout"
+    PARTIAL = "partial"
+    DENIED = "denied"
+
+
+class RunStatus(StrEnum):
+    """Result of a run, as hooks receive it."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+class HookEvent(StrEnum):
+    """The events of an agent loop for which hooks are called, with Krabs's names."""
+
+    AGENT_START = "agent_start"
+    TURN_START = "turn_start"
+    PRE_TOOL_USE = "pre_tool_use"
+    POST_TOOL_USE = "post_tool_use"
+    POST_TOOL_USE_FAILURE = "post_tool_use_failure"
+    TURN_END = "turn_end"
+    AGENT_STOP = "agent_stop"
+
+
+TOOL_EVENTS: Final = frozenset({HookEvent.PRE_TOOL_USE, HookEvent.POST_TOOL_USE, HookEvent.POST_TOOL_USE_FAILURE})

@@ -1,0 +1,81 @@
+"""Model calls that the capture SDK recorded as the provider's client sent them, in the form of a model step."""
+
+from typing import Final
+
+from traces.core.json_access import as_object, as_text, first_member
+from traces.core.json_types import JSONObject, JSONValue
+from traces.importers.common.messages import normalize_messages, normalize_tools
+from traces.importers.common.model_calls import (
+    Answer,
+    model_input,
+    normalize_answer,
+    normalize_parameters,
+    normalize_request,
+)
+from traces.importers.formats.chats.openai_items import normalize_openai_answer, normalize_openai_request
+
+# Fields of a request body that a model step's input has no place for. They become attributes.
+_REQUEST_ATTRIBUTES: Final = frozenset(
+    {"stream", "stream_options", "metadata", "user", "store", "include", "conversation", "background", "truncation"}
+    | {"previous_response_id", "service_tier", "safety_identifier", "prompt_cache_key", "betas", "container"}
+    | {"safetySettings", "cachedContent", "labels"}
+)
+_RESPONSE_ATTRIBUTES: Final = ("id", "responseId", "service_tier", "system_fingerprint", "modelVersion")
+_USAGE_FIELDS: Final = ("usage", "usageMetadata")
+_GEMINI_FIELDS: Final = {"systemInstruction": "system", "toolConfig": "tool_choice"}
+
+
+def model_request(payload: JSONObject) -> JSONValue:
+    """Return the input of a model step: from the body that a client sent, or the fields that the agent recorded."""
+    request, api = payload.get("request"), as_text(payload.get("api"))
+    body = as_object(request)
+    if api:
+        return _client_request(api, {key: value for key, value in body.items() if key not in _REQUEST_ATTRIBUTES})
+    if "messages" not in body:
+        return request
+    parameters = normalize_parameters(as_object(body.get("parameters")))
+    tools = normalize_tools(body.get("tools") or [])
+    return model_input(normalize_messages(body["messages"]), tools, parameters, body.get("response_format"))
+
+
+def model_answer(payload: JSONObject) -> Answer:
+    """Return the answer of a model step."""
+    response = payload.get("response")
+    is_response = as_text(payload.get("api")) == "openai.responses" and isinstance(response, dict)
+    return normalize_openai_answer(as_object(response)) if is_response else normalize_answer(response)
+
+
+def client_attributes(payload: JSONObject) -> JSONObject:
+    """Return what a client's request and its answer contain besides a step's input and output."""
+    if "api" not in payload:
+        return {}
+    request, response = as_object(payload.get("request")), as_object(payload.get("response"))
+    fields: JSONObject = {
+        "request": {key: value for key, value in request.items() if key in _REQUEST_ATTRIBUTES},
+        "response": {key: response[key] for key in _RESPONSE_ATTRIBUTES if key in response},
+        "usage": first_member(response, *_USAGE_FIELDS),
+    }
+    return {key: value for key, value in fields.items() if value}
+
+
+def _client_request(api: str, body: JSONObject) -> JSONObject:
+    if api.startswith("google."):
+        return normalize_request(_flatten_gemini_request(body))
+    return normalize_openai_request(body) if api.startswith("openai.") else normalize_request(body)
+
+
+def _flatten_gemini_request(body: JSONObject) -> JSONObject:
+    """Give the fields of a Gemini request the places and names that other APIs have."""
+    parameters = dict(as_object(body.get("generationConfig")))
+    if (schema := first_member(parameters, "responseJsonSchema", "responseSchema")) is not None:
+        parameters["response_format"] = schema
+    parameters = {
+        key: value for key, value in parameters.items() if key not in {"responseJsonSchema", "responseSchema"}
+    }
+    fields: JSONObject = {
+        _GEMINI_FIELDS.get(key, key): value for key, value in body.items() if key != "generationConfig"
+    }
+    contents = fields.get("contents")
+    if not isinstance(contents, list):
+        fields["contents"] = [contents]
+    return {**fields, **parameters}
