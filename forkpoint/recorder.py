@@ -278,8 +278,9 @@ class Recorder:
     def enclosing_scope(self) -> Scope | None:
         """Return the scope that a new step belongs to.
 
-        This is the innermost scope that is open, or the run if none is. In a thread without one it is the open run, if there is exactly one. Runs of
-        the process that this one was forked from do not count: both would give the same numbers to different events.
+        This is the innermost scope that is open, or the run if none is. In a thread without one it is the open run, if
+        there is exactly one. Runs of the process that this one was forked from do not count: both would give the same
+        numbers to different events.
         """
         scope = self.current.get()
         while scope is not None and scope.has_ended and scope.parent is not None:

@@ -1,45 +1,10 @@
 """Model calls that a client library makes, recorded once by the innermost library that is instrumented."""
 
-import contextvars
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from forkpoint.kinds import ModelStep
 from forkpoint.recorder import recorder
 from forkpoint.scopes import RunScope
-
-
-@dataclass
-class OuterCall:
-    """A framework's model call, which the client library below may record with the exact request."""
-
-    is_recorded: bool = False
-    # What a hook of the framework saw meanwhile: the request as it was sent.
-    request: Any = None
-
-
-_outer_call: contextvars.ContextVar[OuterCall | None] = contextvars.ContextVar("forkpoint_outer_call", default=None)
-
-
-def current_outer_call() -> OuterCall | None:
-    return _outer_call.get()
-
-
-@contextmanager
-def outer_call() -> Iterator[OuterCall]:
-    """Note whether an instrumented client library records the model call made inside."""
-    call = OuterCall()
-    token = _outer_call.set(call)
-    try:
-        yield call
-    finally:
-        try:
-            _outer_call.reset(token)
-        except ValueError:
-            # A generator that is closed in another context.
-            _outer_call.set(None)
 
 
 class ModelCall:
@@ -86,8 +51,6 @@ def start_model_call(*, provider: str, model: Any, api: str, request: Any) -> Mo
     A call outside any run becomes a run of its own.
     """
     with recorder.suppress_errors():
-        if (outer := _outer_call.get()) is not None:
-            outer.is_recorded = True
         run = implicit_run()
         step = recorder.model(str(model or ""), provider=provider)
         step.input, step.api = request, api
@@ -105,20 +68,3 @@ def implicit_run(name: str = "") -> RunScope | None:
     run.is_implicit = True
     run.begin()
     return run
-
-
-def record_model_call(
-    *, provider: str, model: Any, api: str, call: Callable[[], Any], request: Any, read: Callable[[Any], Any]
-) -> Any:
-    """Make a call that no client library below recorded, and record it."""
-    model_call = start_model_call(provider=provider, model=model, api=api, request=request)
-    try:
-        answer = call()
-    except BaseException as error:
-        if model_call is not None:
-            model_call.fail(error)
-        raise
-    if model_call is not None:
-        model_call.finish(read(answer))
-    return answer
-

@@ -90,18 +90,18 @@ def _record_stream(stream: Any, call: ModelCall, assemble: Assemble) -> Any:
     """Record the stream's events as they are read, and its end or closing."""
     events = stream._iterator
     is_async = hasattr(events, "__anext__")
-    recorded: Any = (
+    iterator: Any = (
         RecordedAsyncIterator(events, call, assemble) if is_async else RecordedIterator(events, call, assemble)
     )
-    stream._iterator = recorded
+    stream._iterator = iterator
     close = stream.close
 
     def close_sync() -> None:
-        recorded.cut_off()
+        iterator.cut_off()
         close()
 
     async def close_async() -> None:
-        recorded.cut_off()
+        iterator.cut_off()
         await close()
 
     stream.close = close_async if is_async else close_sync
@@ -123,7 +123,7 @@ def _record_raw(response: Any, call: ModelCall, api: Api) -> Any:
         if hasattr(result, "__await__"):
             return _record_parsed_later(result, call, api)
         return (
-            result if getattr(result, "_iterator", None).__class__ in _RECORDED else _record_result(result, call, api)
+            result if getattr(result, "_iterator", None).__class__ in _ITERATORS else _record_result(result, call, api)
         )
 
     response.parse = record_parse
@@ -134,4 +134,4 @@ async def _record_parsed_later(result: Any, call: ModelCall, api: Api) -> Any:
     return _record_result(await result, call, api)
 
 
-_RECORDED = (RecordedIterator, RecordedAsyncIterator)
+_ITERATORS = (RecordedIterator, RecordedAsyncIterator)

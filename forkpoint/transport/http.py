@@ -1,45 +1,25 @@
-"""One request with events, and what became of it. Standard library only; runs on the sender's thread."""
+"""Post events with the standard library. Loaded on the sender thread: its imports take longer than a step should."""
 
 import importlib
 import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import StrEnum
 from functools import cache
 from typing import Any, Final
+from urllib.error import HTTPError
+from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
+
+from forkpoint.transport.outcomes import DEFAULT_RETRY_S, Delivery, Outcome
 
 _TIMEOUT_S: Final = 10.0
-_DEFAULT_RETRY_S: Final = 1.0
 _PATH: Final = "/api/v1/events"
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
-class Outcome(StrEnum):
-    """Result of one request."""
-
-    ACCEPTED = "accepted"
-    BUSY = "busy"
-    REFUSED = "refused"
-    TOO_LARGE = "too_large"
-    INVALID = "invalid"
-    UNREACHABLE = "unreachable"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Delivery:
-    """A result with its details. `rejected_reasons` has one entry for each rejected line of an accepted request."""
-
-    outcome: Outcome
-    reason: str = ""
-    retry_after_s: float = _DEFAULT_RETRY_S
-    rejected_reasons: tuple[str, ...] = ()
-
-
 _STATUSES: Final = {
     400: Outcome.INVALID,
-    401: Outcome.REFUSED,
-    403: Outcome.REFUSED,
+    401: Outcome.FORBIDDEN,
+    403: Outcome.FORBIDDEN,
     413: Outcome.TOO_LARGE,
     415: Outcome.INVALID,
     422: Outcome.INVALID,
@@ -50,18 +30,16 @@ _STATUSES: Final = {
 
 def post(url: str, token: str, body: bytes) -> Delivery:
     """Post a compressed body of JSON lines to the server at `url`."""
-    # Loading these takes longer than a step should, so it happens here, off the agent's thread.
-    request_module = importlib.import_module("urllib.request")
     encoding, compress = _compression()
     headers = {"Content-Type": "application/x-ndjson", "Content-Encoding": encoding}
     if token:
         headers["Authorization"] = f"Bearer {token}"
     try:
-        request = request_module.Request(url.rstrip("/") + _PATH, data=compress(body), headers=headers, method="POST")
+        request = Request(url.rstrip("/") + _PATH, data=compress(body), headers=headers, method="POST")
         opener = _opener(request.host.rsplit(":", 1)[0].strip("[]") in _LOOPBACK)
         with opener.open(request, timeout=_TIMEOUT_S) as response:
             return _delivery(response.status, response.headers, response.read())
-    except request_module.HTTPError as error:
+    except HTTPError as error:
         with error:
             return _delivery(error.code, error.headers, error.read())
     except Exception as error:  # noqa: BLE001 - whatever prevents a request, the events wait for the next
@@ -69,16 +47,15 @@ def post(url: str, token: str, body: bytes) -> Delivery:
 
 
 @cache
-def _opener(is_loopback: bool) -> Any:
+def _opener(is_loopback: bool) -> OpenerDirector:
     """Return an opener that follows no redirect, and uses no proxy for this machine."""
-    request_module = importlib.import_module("urllib.request")
+    proxies = [ProxyHandler({})] if is_loopback else []
+    return build_opener(_NoRedirects, *proxies)
 
-    class NoRedirects(request_module.HTTPRedirectHandler):  # type: ignore[name-defined, misc] - loaded on this thread
-        def redirect_request(self, *_: object) -> None:
-            return None
 
-    proxies = [request_module.ProxyHandler({})] if is_loopback else []
-    return request_module.build_opener(NoRedirects, *proxies)
+class _NoRedirects(HTTPRedirectHandler):
+    def redirect_request(self, *_: object) -> None:
+        return None
 
 
 @cache
@@ -100,7 +77,7 @@ def _compression() -> tuple[str, Callable[[bytes], bytes]]:
 def _delivery(status: int, headers: Any, content: bytes) -> Delivery:
     text = content.decode("utf-8", "replace")
     if 200 <= status < 300:
-        return Delivery(outcome=Outcome.ACCEPTED, rejected_reasons=_rejected_reasons(text))
+        return Delivery(outcome=Outcome.SUCCESS, rejected_reasons=_rejected_reasons(text))
     outcome = _STATUSES.get(status, Outcome.UNREACHABLE)
     return Delivery(
         outcome=outcome, reason=f"{status} {text[:200]}", retry_after_s=_seconds(headers.get("Retry-After"))
@@ -117,7 +94,7 @@ def _rejected_reasons(text: str) -> tuple[str, ...]:
 def _seconds(text: str | None) -> float:
     """Parse the seconds of a Retry-After header; dates count as absent."""
     try:
-        seconds = float(text or _DEFAULT_RETRY_S)
+        seconds = float(text or DEFAULT_RETRY_S)
     except ValueError:
-        return _DEFAULT_RETRY_S
-    return max(seconds, 0.0) if math.isfinite(seconds) else _DEFAULT_RETRY_S
+        return DEFAULT_RETRY_S
+    return max(seconds, 0.0) if math.isfinite(seconds) else DEFAULT_RETRY_S

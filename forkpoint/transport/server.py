@@ -1,12 +1,13 @@
 """Send events to a server in batches. What cannot be sent is stored in a folder and sent later."""
 
+import importlib
 import logging
 import threading
 import time
 from collections import Counter
 from typing import Final
 
-from forkpoint.transport.http import Delivery, Outcome, post
+from forkpoint.transport.outcomes import Delivery, Outcome
 from forkpoint.transport.spill import SpillFolder
 from forkpoint.transport.writer import Line
 
@@ -162,7 +163,7 @@ class ServerSink:
     def _deliver(self, batch: list[str]) -> None:
         delivery = self._post(as_body(batch))
         match delivery.outcome:
-            case Outcome.ACCEPTED:
+            case Outcome.SUCCESS:
                 self._note_acceptance(delivery, len(batch))
             case Outcome.BUSY:
                 self._restore(batch)
@@ -185,8 +186,8 @@ class ServerSink:
 
     def _resend(self, path: str) -> None:
         body = self._spill.read(path)
-        delivery = self._post(body) if body else Delivery(outcome=Outcome.ACCEPTED)
-        if delivery.outcome is Outcome.ACCEPTED:
+        delivery = self._post(body) if body else Delivery(outcome=Outcome.SUCCESS)
+        if delivery.outcome is Outcome.SUCCESS:
             self._note_acceptance(delivery, body.count(b"\n"))
             self._spill.remove(path)
         elif delivery.outcome in (Outcome.TOO_LARGE, Outcome.INVALID):
@@ -196,10 +197,11 @@ class ServerSink:
 
     def _post(self, body: bytes) -> Delivery:
         """Post a body, and note when the next may be sent."""
-        delivery = post(self.url, self._token, body)
+        http = importlib.import_module("forkpoint.transport.http")
+        delivery: Delivery = http.post(self.url, self._token, body)
         outcome = delivery.outcome
         self._is_unreachable = outcome is Outcome.UNREACHABLE
-        self._is_refused = outcome is Outcome.REFUSED
+        self._is_refused = outcome is Outcome.FORBIDDEN
         if outcome is Outcome.UNREACHABLE:
             self._backoff_s = min(max(2 * self._backoff_s, _MIN_BACKOFF_S), _MAX_BACKOFF_S)
             self._retry_at = time.monotonic() + self._backoff_s
@@ -207,7 +209,7 @@ class ServerSink:
             self._retry_at = time.monotonic() + min(delivery.retry_after_s, _MAX_BACKOFF_S)
         else:
             self._backoff_s = 0.0
-        if outcome not in (Outcome.ACCEPTED, Outcome.BUSY):
+        if outcome not in (Outcome.SUCCESS, Outcome.BUSY):
             self._warn_once(outcome, delivery.reason)
         return delivery
 
@@ -230,7 +232,7 @@ class ServerSink:
 
 _WARNINGS: Final = {
     Outcome.UNREACHABLE: "Events are stored until they can be sent: %s did not accept them (%s)",
-    Outcome.REFUSED: "Events are stored and not sent: %s refused the token (%s). Set FORKPOINT_TOKEN",
+    Outcome.FORBIDDEN: "Events are stored and not sent: %s refused the token (%s). Set FORKPOINT_TOKEN",
     Outcome.INVALID: "Events were rejected by %s: %s",
     Outcome.TOO_LARGE: "An event was rejected by %s because it is too large (%s)",
 }

@@ -39,7 +39,8 @@ class _Entry(NamedTuple):
 class Sink(Protocol):
     """The destination of events. Its methods run on the writer's thread, except `reset`."""
 
-    dropped_events: int
+    @property
+    def dropped_events(self) -> int: ...
 
     def write(self, lines: list[Line]) -> None:
         """Accept lines. Never raises and never waits for a network."""
@@ -139,7 +140,7 @@ class Writer:
         self._thread.start()
         if pool := sys.modules.get("multiprocessing.util"):
             # A process that multiprocessing forked ends without running atexit.
-            pool.Finalize(None, self.finish, exitpriority=0)
+            pool.Finalize(None, _finish_writers, exitpriority=0)
 
     def _run(self) -> None:
         wakeup, idle = self._wakeup, self._idle
@@ -160,7 +161,7 @@ class Writer:
         lines = [line for entry in batch if (line := self._prepare(entry))]
         try:
             self.sink.write(lines)
-        except Exception:
+        except Exception:  # noqa: BLE001 - the thread must go on, whatever a value does
             self._lost_lines += len(lines)
             _log.exception("Events were lost")
 
@@ -169,7 +170,7 @@ class Writer:
         try:
             text = without_long_integers(entry.text if isinstance(entry.text, str) else entry.text())
             return Line(entry.run_id, redact_line(text, self._redact) if self._redact else text)
-        except Exception:
+        except Exception:  # noqa: BLE001 - the thread must go on, whatever a value does
             self._lost_lines += 1
             _log.exception("An event was lost")
             return None

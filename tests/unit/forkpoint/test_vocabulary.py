@@ -9,7 +9,7 @@ def test_terms_match_server() -> None:
     assert {term.name: term.value for term in sdk.StepType} == {term.name: term.value for term in server.StepType}
     assert {term.name: term.value for term in sdk.HookEvent} == {term.name: term.value for term in server.HookEvent}
     assert set(sdk.RunStatus) <= set(server.RunStatus)
-    assert sdk.TOOL_EVENTS == server.TOOL_EVENTS
+    assert set(sdk.TOOL_EVENTS) == set[str](server.TOOL_EVENTS)
 
 
 def test_importer_knows_statuses() -> None:

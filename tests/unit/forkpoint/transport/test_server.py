@@ -49,9 +49,7 @@ def numbers(server: EventServer) -> list[int]:
     return sorted(event["sequence_no"] for event in server.events)
 
 
-def test_recorded_run_reaches_server(
-    server: EventServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_recorded_run_reaches_server(server: EventServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("FORKPOINT_HOME", str(tmp_path))
     monkeypatch.setenv("FORKPOINT_URL", server.url + "/")
     monkeypatch.setenv("FORKPOINT_TOKEN", "secret")
@@ -126,9 +124,7 @@ def test_exit_stores_events_without_server(tmp_path: Path) -> None:
     assert [event["event_type"] for event in events] == ["run_started", "final_output", "run_completed"]
 
 
-def test_refused_token_stops_sending(
-    server: EventServer, spill: SpillFolder, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_refused_token_stops_sending(server: EventServer, spill: SpillFolder, caplog: pytest.LogCaptureFixture) -> None:
     server.default = (401, {})
     sink = ServerSink(url=server.url, token="wrong", spill=spill)
     for number in range(3):
