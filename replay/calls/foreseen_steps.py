@@ -9,7 +9,7 @@ from replay.core.context import ReplayContext
 from replay.core.graph import Link, Node
 from replay.inputs.changes import Incoming
 from replay.state.replay_state import ReplayState
-from traces.core.vocabulary import EdgeKind, StepType
+from traces.core.vocabulary import EdgeKind
 
 # Links that replace a whole message, whatever its new value.
 _PUT_IN_WHOLE: Final = frozenset({EdgeKind.HISTORY, EdgeKind.TOOL_CALL_ID})
@@ -24,11 +24,12 @@ class Foreseen(Enum):
 
 @dataclass
 class Dependence:
-    """What a plan depends on: `foreseen` steps, requests of edited steps, overridden outputs."""
+    """What a plan depends on: `foreseen` steps, requests of edited steps, overridden outputs, texts of placeholders."""
 
     foreseen: list[Node] = field(default_factory=list)
     on_requests: bool = False
     on_outputs: bool = False
+    on_placeholders: bool = False
 
 
 class Foresight:
@@ -37,7 +38,6 @@ class Foresight:
     def __init__(self, context: ReplayContext, state: ReplayState) -> None:
         self._known_requests = context.known_requests
         self._readers = frozenset(reader for _, reader in context.known_requests.new_results)
-        self._reexecutes_models = context.policy.reexecutes(StepType.MODEL)
         self._tasks = state.tasks
         self._histories = state.histories
         self.dependence = Dependence()
@@ -45,11 +45,12 @@ class Foresight:
     def request_of(self, node: Node, changed: Iterable[Link]) -> Foreseen | None:
         """What a plan knows about a step's request, if anything; `changed` are its links to changed inputs."""
         known_requests = self._known_requests
-        is_edited = node.no in known_requests.live or node.no in known_requests.unchanged
-        if not (is_edited or node.no in self._readers) or self._tasks.has(node):
+        is_live = node.no in known_requests.live
+        is_edited = node.no in known_requests.new or node.no in known_requests.unchanged
+        if not (is_live or is_edited or node.no in self._readers) or self._tasks.has(node):
             return None
         links = list(changed)
-        if self._reexecutes_models:
+        if is_live:
             return Foreseen.NEW if all(map(_is_put_in_whole, links)) else None
         if links:
             return self._with_new_results(node, links)
@@ -70,8 +71,12 @@ class Foresight:
         """Record that a plan depends on the request of a step."""
         is_known = any(change.is_known for _, change in incoming)
         self.dependence.on_outputs |= is_known
-        if node.no in self._known_requests.live:
-            self.dependence.on_requests |= is_known or not self._reexecutes_models
+        self.dependence.on_placeholders |= not all(
+            change.is_known or _is_put_in_whole(link) for link, change in incoming
+        )
+        self.dependence.on_requests |= node.no in self._known_requests.new or (
+            is_known and node.no in self._known_requests.live
+        )
 
 
 def _is_put_in_whole(link: Link) -> bool:

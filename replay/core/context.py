@@ -20,11 +20,12 @@ NewResults = frozenset[tuple[int, int]]
 class KnownRequests:
     """What a plan knows about model requests without building them; steps by number.
 
-    Steps in `live` go live; the edits of steps in `unchanged` equal the recording. Both hold only if nothing but a
-    step's own edits changes its request.
+    Steps in `live` go live, whatever their requests. No recording answers the requests of steps in `new`, and those of
+    steps in `unchanged` equal the recording; both hold only if nothing but a step's own edits changes its request.
     """
 
     live: Collection[int] = frozenset()
+    new: Collection[int] = frozenset()
     unchanged: Collection[int] = frozenset()
     # Overridden results that no recording contains.
     new_results: NewResults = frozenset()

@@ -1,9 +1,9 @@
 """Plan results that are shared by plans that differ only in their model requests. Pure.
 
-If every edited model step goes live, its edits cannot affect the plan: whatever they are, the same steps go live and
-the same steps follow. Plans with equal edits of all other steps therefore share one run of the engine, which does not
-build the model requests. A model step goes live if the policy re-executes all model steps, or if no recording has an
-answer to its edited request.
+If no recording answers any edited model step, its edits cannot affect the plan: whatever they are, the same steps go
+live, or get placeholders if no provider serves them, and the same steps follow. Plans with equal edits of all other
+steps therefore share one run of the engine, which does not build the model requests. No recording answers a model step
+if the policy re-executes all model steps and a provider serves it, or if its edited request was never recorded.
 
 Outputs that a profile gives to tools are also irrelevant unless they reach a request that the plan depends on. If no
 recording contains a result, the requests with it have the same outcome, whatever the result is.
@@ -95,18 +95,18 @@ class Outlooks:
         run_plan: Callable[[KnownRequests], Outlook],
     ) -> Outlook:
         """Result of a plan: a new run, or a shared result with this plan's costs."""
-        serving_models = _serving_models(graph, profile, policy, provider)
+        providers = _providers(graph, profile, policy, provider)
         known_requests = (
             None
-            if serving_models is None
-            else _known_requests(graph, profile, policy, frozenset(serving_models), requests, find_new_results)
+            if providers is None
+            else _known_requests(graph, profile, policy, providers, requests, find_new_results)
         )
-        if serving_models is None or known_requests is None or known_requests == KnownRequests():
+        if providers is None or known_requests is None or known_requests == KnownRequests():
             return run_plan(KnownRequests())
-        shared_outlook = self._shared_outlook(graph, profile, policy, known_requests, run_plan)
+        shared_outlook = self._shared_outlook(graph, profile, policy, known_requests, providers.missing, run_plan)
         if shared_outlook is None or not requests.are_new(_foreseen_steps(shared_outlook, profile, known_requests)):
             return run_plan(KnownRequests())
-        return _with_costs(shared_outlook, serving_models, price)
+        return _with_costs(shared_outlook, providers.serving, price)
 
     def _shared_outlook(
         self,
@@ -114,21 +114,26 @@ class Outlooks:
         profile: AppliedProfile,
         policy: Policy,
         known_requests: KnownRequests,
+        missing_models: Mapping[int, str],
         run_plan: Callable[[KnownRequests], Outlook],
     ) -> Outlook | None:
-        exact, alike = (
-            (policy.model_dump_json(), known_requests, other_edits) for other_edits in _other_edits(graph, profile)
-        )
+        exact_edits, alike_edits = _other_edits(graph, profile)
+        shared = policy.model_dump_json(), known_requests, frozenset(missing_models)
+        # Placeholders name the model that has no provider.
+        exact = *shared, exact_edits, frozenset(missing_models.items())
+        alike = *shared, alike_edits
         for key in (alike, exact):
             if key in self._outlooks:
                 return self._outlooks[key]
         outlook = run_plan(known_requests)
         steps = planned_steps(graph, outlook.events, outlook.costs, brief=True, list_reused=False)
         outlook = replace(outlook, steps=steps)
-        if outlook.dependence.on_requests or any(map(_leaves_the_recording, outlook.events)):
+        dependence = outlook.dependence
+        if dependence.on_requests or any(map(_leaves_the_recording, outlook.events)):
             self._store(alike, None)
         else:
-            self._store(exact if outlook.dependence.on_outputs else alike, outlook)
+            is_alike = graph.is_flat and not (dependence.on_outputs or dependence.on_placeholders)
+            self._store(alike if is_alike else exact, outlook)
         return outlook
 
     def _store(self, key: Hashable, outlook: Outlook | None) -> None:
@@ -141,15 +146,17 @@ def _known_requests(
     graph: Graph,
     profile: AppliedProfile,
     policy: Policy,
-    serving_models: frozenset[int],
+    providers: "_Providers",
     requests: Requests,
     find_new_results: Callable[[], NewResults],
 ) -> KnownRequests | None:
-    """Requests that the plan need not build; None if edited steps may not go live."""
-    if policy.reexecutes(StepType.MODEL):
-        return KnownRequests(live=serving_models)
-    steps = [(graph.by_no[no], profile.by_step[no]) for no in sorted(serving_models)]
-    unchanged_steps = requests.unchanged(steps)
+    """Requests that the plan need not build; None if a recording may answer edited steps."""
+    live = frozenset(providers.serving if policy.reexecutes(StepType.MODEL) else ())
+    others = frozenset({*providers.serving, *providers.missing}) - live
+    if live and not others:
+        return KnownRequests(live=live)
+    steps = [(graph.by_no[no], profile.by_step[no]) for no in sorted(others) if no in profile.by_step]
+    unchanged_steps = requests.unchanged(steps) | (others - profile.by_step.keys())
     changed_steps = [(node, edits) for node, edits in steps if node.no not in unchanged_steps]
     if any(edits.messages or edits.prompt for _, edits in changed_steps) and graph.repeats_requests:
         # Edited messages may occur in requests without edits.
@@ -158,7 +165,7 @@ def _known_requests(
     if not requests.are_new(changed_steps[:1]):
         return None
     return KnownRequests(
-        live=serving_models - unchanged_steps, unchanged=unchanged_steps, new_results=find_new_results()
+        live=live, new=others - unchanged_steps, unchanged=unchanged_steps, new_results=find_new_results()
     )
 
 
@@ -172,28 +179,36 @@ def _leaves_the_recording(event: Event) -> bool:
     return isinstance(event, Divergence | StepSkipped) or (isinstance(event, StepResolved) and event.call.node is None)
 
 
-def _serving_models(
-    graph: Graph, profile: AppliedProfile, policy: Policy, provider: Provider
-) -> dict[int, tuple[str, str]] | None:
-    """Provider and model by edited model step; None if the profile does more, or a step has no provider."""
+@dataclass(frozen=True, kw_only=True)
+class _Providers:
+    """Provider and model by model step that is edited or re-executed; `missing` are models without a provider."""
+
+    serving: dict[int, tuple[str, str]] = field(default_factory=dict)
+    missing: dict[int, str] = field(default_factory=dict)
+
+
+def _providers(graph: Graph, profile: AppliedProfile, policy: Policy, provider: Provider) -> _Providers | None:
+    """Providers of the steps that the plan resolves anew; None if the profile does more than edit their requests."""
     request_edits = {id(edits): _edits_request_only(edits) for edits in profile.distinct}
-    reexecutes = policy.reexecutes(StepType.MODEL)
-    serving_models: dict[int, tuple[str, str]] = {}
+    reexecutes, is_allowed = policy.reexecutes(StepType.MODEL), "model" in policy.allow
+    providers = _Providers()
     names: dict[tuple[str, str, int], tuple[str | None, str]] = {}
     for node in graph.nodes:
         if node.type is not StepType.MODEL or not (reexecutes or node.no in profile.by_step):
             continue
         edits = profile.edits_of(node)
-        goes_live = node.input_ref and "model" in policy.allow and (reexecutes or not node.losses)
-        if not goes_live or not request_edits.get(id(edits), True):
-            # The step does not go live, and its outcome depends on the edits.
-            return None
         key = node.provider, node.model, id(edits)
         name, model = names.get(key) or names.setdefault(key, _provider_and_model(node, edits, provider))
-        if name is None:
+        goes_live = name is not None and is_allowed
+        is_readable = node.input_ref and (not node.losses or (reexecutes and goes_live))
+        if not is_readable or not request_edits.get(id(edits), True):
+            # The step keeps its recording, or its outcome depends on the edits.
             return None
-        serving_models[node.no] = name, model
-    return serving_models
+        if name is not None and is_allowed:
+            providers.serving[node.no] = name, model
+        else:
+            providers.missing[node.no] = model
+    return providers
 
 
 def _other_edits(graph: Graph, profile: AppliedProfile) -> tuple[Hashable, Hashable]:

@@ -39,9 +39,10 @@ TOOLS: JSONValue = {"type": "tool"}
 class Archive:
     """Other runs with answers to all requests whose signatures end with given digits."""
 
-    def __init__(self, fork: Replay, digits: str) -> None:
+    def __init__(self, fork: Replay, digits: str, *, provider: str | None = "desk") -> None:
         self.fork = fork
         self.digits = digits
+        self.provider = provider
         self.own = {node.signature for node in fork.graph.nodes}
 
     def cached(self, signature: str, exclude: Collection[UUID]) -> CachedAnswer | None:
@@ -66,7 +67,7 @@ class Archive:
         return Sources(
             payload=payload,
             cached=self.cached,
-            provider=lambda provider, model, override: None if model == "unserved" else "desk",
+            provider=lambda provider, model, override: None if model == "unserved" else self.provider,
             price=lambda provider, model, tokens_in, tokens_out: {"dear": 1.0, "m1": None}.get(model, 0.5),
             requests=StoredRequests(payload=payload, roots=self.roots, is_any_recorded=self.is_any_recorded),
         )
@@ -112,13 +113,21 @@ model_entries = st.builds(lambda match, sets: {"match": match, **sets}, matched_
 outputs = st.one_of(texts, st.sampled_from([{"id": "A-1", "status": "found"}, "The tower is 300 metres high.", None]))
 tool_entries = st.fixed_dictionaries({"match": matched_tools, "tool": st.fixed_dictionaries({"output": outputs})})
 orders = st.sampled_from(["reuse", "reexecute"])
+policies = st.builds(
+    Policy,
+    order=orders,
+    allow=st.sampled_from([["model"], ["model", "tool"], []]),
+    fallback=st.sampled_from(["simulate", "fail"]),
+)
 cells = st.lists(st.lists(st.one_of(model_entries, tool_entries), max_size=2), min_size=2, max_size=6)
 
 
 @settings(max_examples=300, deadline=None)
-@given(runs, cells, orders, st.sampled_from(["", "01", "02468ace"]))
-def test_shared_plans_equal_lone_plans(run: RecordedRun, cells: list[list[JSONValue]], order: Any, digits: str) -> None:
-    archive, policy = Archive(replay(run=run), digits), Policy(order=order)
+@given(runs, cells, policies, st.sampled_from(["", "01", "02468ace"]), st.sampled_from(["desk", None]))
+def test_shared_plans_equal_lone_plans(
+    run: RecordedRun, cells: list[list[JSONValue]], policy: Policy, digits: str, provider: str | None
+) -> None:
+    archive = Archive(replay(run=run), digits, provider=provider)
     shared_sources = archive.sources
     for entries in cells:
         alone = plan_as_json(archive.fork, entries, policy, archive.sources, brief=False)
@@ -187,8 +196,9 @@ def test_only_the_system_prompt_is_read_to_sign_its_edits() -> None:
     assert [fork.payloads[ref] for ref in refs] == [SYSTEM]
 
 
+@pytest.mark.parametrize("provider", ["desk", None])
 @pytest.mark.parametrize("order", ["reuse", "reexecute"])
-def test_plans_share_one_run(monkeypatch: pytest.MonkeyPatch, order: Any) -> None:
+def test_plans_share_one_run(monkeypatch: pytest.MonkeyPatch, order: Any, provider: str | None) -> None:
     walks: list[Replayer] = []
     run = Replayer.run
 
@@ -197,10 +207,10 @@ def test_plans_share_one_run(monkeypatch: pytest.MonkeyPatch, order: Any) -> Non
         return run(replayer)
 
     monkeypatch.setattr(Replayer, "run", count_runs)
-    archive = Archive(replay(run=flat(order_desk())), "")
+    archive = Archive(replay(run=flat(order_desk())), "", provider=provider)
     shared_sources = archive.sources
-    for temperature in (0.1, 0.2, 0.3):
-        entries: list[JSONValue] = [{"match": MODELS, "model": {"temperature": temperature}}]
+    for number in range(3):
+        entries: list[JSONValue] = [{"match": MODELS, "model": {"model": f"m{number}", "temperature": number / 10}}]
         plan_as_json(archive.fork, entries, Policy(order=order), shared_sources, brief=True)
     assert len(walks) == 1
 
