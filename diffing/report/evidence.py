@@ -21,7 +21,6 @@ _STRENGTH: Final[dict[Confidence, int]] = {"high": 3, "noise": 2, "medium": 1, "
 
 _CONFIDENCES: Final[Mapping[str, Confidence]] = {"high": "high", "medium": "medium", "noise": "noise"}
 # Outcomes of replays that ran to the end.
-_OUTCOMES: Final = frozenset({"candidate", "base", "other"})
 # By whether the change is sufficient, and whether it is necessary.
 _DIRECTIONS: Final[Mapping[tuple[bool, bool], Directions]] = {
     (True, True): Directions.SUFFICIENT_AND_NECESSARY,
@@ -71,7 +70,7 @@ def with_evidence(report: DiffReport, evidence: Sequence[Evidence]) -> DiffRepor
 
 def has_proved(findings: Findings) -> bool:
     """True if replays show the named cause, not certificates or observation alone."""
-    has_outcome = any(probe.purpose != "repeat" and probe.outcome in _OUTCOMES for probe in findings.probes)
+    has_outcome = any(probe.purpose != "repeat" and probe.outcome.is_settled for probe in findings.probes)
     return bool(findings.primary) and findings.confidence in {"high", "medium"} and has_outcome
 
 

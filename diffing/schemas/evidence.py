@@ -10,7 +10,6 @@ from traces.core.json_types import JSONObject
 from traces.core.schema import Schema
 
 EvidenceVerdict = Literal["single", "joint", "over_determined", "no_effect", "noise", "inconclusive"]
-ProbeOutcome = Literal["candidate", "base", "other", "needs_live", "failed"]
 CertificateKind = Literal["inert", "unreached", "dominated"]
 QuestionKind = Literal[
     "answer", "answer_exact", "answer_facts", "answer_alike", "tool_calls", "status", "check", "score"
@@ -34,6 +33,20 @@ ProbePurpose = Literal[
     # An unchanged repeat with new samples.
     "repeat",
 ]
+
+
+class ProbeOutcome(StrEnum):
+    """Whose outcome a probe had, or why it has none. `needs_live`: nothing gave an answer that no run recorded."""
+
+    CANDIDATE = "candidate"
+    BASE = "base"
+    OTHER = "other"
+    NEEDS_LIVE = "needs_live"
+    FAILED = "failed"
+
+    @property
+    def is_settled(self) -> bool:
+        return self not in {ProbeOutcome.NEEDS_LIVE, ProbeOutcome.FAILED}
 
 
 class EvidenceQuestion(Schema):

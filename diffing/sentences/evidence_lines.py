@@ -21,11 +21,11 @@ VERDICTS: Final[Mapping[EvidenceVerdict, str]] = {
 }
 # The outcome of a replay, in a table.
 OUTCOMES: Final[Mapping[ProbeOutcome, str]] = {
-    "candidate": "as in the candidate",
-    "base": "as in the base",
-    "other": "something else",
-    "needs_live": "did not run",
-    "failed": "failed",
+    ProbeOutcome.CANDIDATE: "as in the candidate",
+    ProbeOutcome.BASE: "as in the base",
+    ProbeOutcome.OTHER: "something else",
+    ProbeOutcome.NEEDS_LIVE: "did not run",
+    ProbeOutcome.FAILED: "failed",
 }
 _ROLES: Final = {
     "entry": "the effect begins here",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final, assert_never
 
-from diffing.schemas.evidence import CertificateKind, NoiseGate
+from diffing.schemas.evidence import CertificateKind, NoiseGate, ProbeOutcome
 from diffing.sentences.findings import (
     AssumptionKind,
     ChanceKind,
@@ -187,9 +187,9 @@ def stage_activity(stage: str) -> str:
 
 
 _OUTCOMES: Final[Mapping[str, str]] = {
-    "base": "as in the base",
-    "candidate": "as in the candidate",
-    "other": "something else",
+    ProbeOutcome.BASE: "as in the base",
+    ProbeOutcome.CANDIDATE: "as in the candidate",
+    ProbeOutcome.OTHER: "something else",
 }
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from diffing.schemas.evidence import ProbeOutcome
 from diffing.sentences import proofs as proof_sentences
 from diffing.sentences.findings import PlanWarning, WarningKind
 from replay.models import Proof
@@ -95,7 +96,7 @@ def _atom(atom: Atom, pair: tuple[ProbeResult, ProbeResult], calls: int) -> Atom
 
 def _needs_live(result: ProbeResult) -> bool:
     """True if the probe needs live calls, and all of them can be answered."""
-    return result.outcome == "needs_live" and not result.missing
+    return result.outcome == ProbeOutcome.NEEDS_LIVE and not result.missing
 
 
 def _remaining_atoms(ladder: Ladder, start: int) -> list[AtomPlan]:

@@ -27,7 +27,7 @@ class TrueLab:
         if not self.live(spec.atoms):
             return self.make_result(self.truth(spec.atoms))
         if allowance.live_calls == 0:
-            return ProbeResult(outcome="needs_live", missing="a model has to answer")
+            return ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing="a model has to answer")
         return self.make_result(self.truth(spec.atoms), live_calls=1)
 
     def parts(self, atom: Atom) -> Sequence[Atom]:
@@ -63,14 +63,16 @@ def subsets(count: int) -> list[Atoms]:
 
 def smallest(truth: Truth, count: int) -> set[Atoms]:
     """The minimal sets that are enough."""
-    good = [causes for causes in subsets(count) if truth(causes) == "candidate"]
+    good = [causes for causes in subsets(count) if truth(causes) is ProbeOutcome.CANDIDATE]
     return {causes for causes in good if not any(smaller < causes for smaller in good)}
 
 
 def needs(*sets: str) -> Truth:
     """The candidate's outcome needs any one of the sets."""
     alternatives = [frozenset(causes) for causes in sets]
-    return lambda subset: "candidate" if any(causes <= subset for causes in alternatives) else "base"
+    return lambda subset: (
+        ProbeOutcome.CANDIDATE if any(causes <= subset for causes in alternatives) else ProbeOutcome.BASE
+    )
 
 
 @st.composite
@@ -85,7 +87,7 @@ def monotone(draw: st.DrawFn) -> tuple[Truth, int]:
 def arbitrary(draw: st.DrawFn) -> tuple[Truth, int]:
     """Any function, except that no change gives the base's outcome and all changes the candidate's."""
     count = draw(st.integers(1, 6))
-    outcomes: list[ProbeOutcome] = ["base", "candidate", "other"]
+    outcomes: list[ProbeOutcome] = [ProbeOutcome.BASE, ProbeOutcome.CANDIDATE, ProbeOutcome.OTHER]
     table = {subset: draw(st.sampled_from(outcomes)) for subset in subsets(count)}
-    table[frozenset()], table[subsets(count)[-1]] = "base", "candidate"
+    table[frozenset()], table[subsets(count)[-1]] = ProbeOutcome.BASE, ProbeOutcome.CANDIDATE
     return table.__getitem__, count

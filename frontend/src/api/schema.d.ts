@@ -4041,11 +4041,7 @@ export interface components {
             side: "base" | "candidate";
             /** Clamped */
             clamped: number | null;
-            /**
-             * Outcome
-             * @enum {string}
-             */
-            outcome: "candidate" | "base" | "other" | "needs_live" | "failed";
+            outcome: components["schemas"]["ProbeOutcome"];
             /** Said */
             said: string;
             /** Missing */
@@ -4063,6 +4059,12 @@ export interface components {
             /** Run */
             run: string | null;
         };
+        /**
+         * ProbeOutcome
+         * @description Whose outcome a probe had, or why it has none. `needs_live`: nothing gave an answer that no run recorded.
+         * @enum {string}
+         */
+        ProbeOutcome: "candidate" | "base" | "other" | "needs_live" | "failed";
         /**
          * ProbeVerdict
          * @description Verdict of a probe's checks; `running` is shown for a missing verdict and never stored.
@@ -6290,6 +6292,7 @@ export type PlannedStep = components['schemas']['PlannedStep'];
 export type Policy = components['schemas']['Policy'];
 export type PolicyList = components['schemas']['PolicyList'];
 export type ProbeEvidence = components['schemas']['ProbeEvidence'];
+export type ProbeOutcome = components['schemas']['ProbeOutcome'];
 export type ProbeVerdict = components['schemas']['ProbeVerdict'];
 export type ProbeView = components['schemas']['ProbeView'];
 export type Problem = components['schemas']['Problem'];

@@ -127,7 +127,7 @@ class ProbeResult:
 
     @property
     def is_settled(self) -> bool:
-        return self.outcome in {"candidate", "base", "other"}
+        return self.outcome.is_settled
 
 
 class Prober(Protocol):

@@ -7,11 +7,11 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 import pydantic
 
-from diffing.schemas.evidence import EvidenceQuestion, QuestionKind
+from diffing.schemas.evidence import EvidenceQuestion, ProbeOutcome, QuestionKind
 from diffing.sentences.atoms.obstacles import Gap, gap
 from diffing.sequences.text_diff import normalise, shorten
 from replay.checks import checks
@@ -143,14 +143,14 @@ def values(kind: QuestionKind, result: Result) -> dict[str, str]:
     return by_kind
 
 
-def classify_as(kind: str, value: str, *, base: str, candidate: str) -> Literal["base", "candidate", "other"]:
+def classify_as(kind: str, value: str, *, base: str, candidate: str) -> ProbeOutcome:
     """The side with this outcome under a question of this kind, by the two recorded values alone."""
     if kind == "answer_alike":
         return alike(value, [base], [candidate])
     return classify(value, base=base, candidate=candidate)
 
 
-def alike(text: str, base: Sequence[str], candidate: Sequence[str]) -> Literal["base", "candidate", "other"]:
+def alike(text: str, base: Sequence[str], candidate: Sequence[str]) -> ProbeOutcome:
     """The side whose answers a text resembles more, by the words that distinguish the two best.
 
     With enough answers, a word in nearly all of one side and in none of the other also counts if it is missing, and
@@ -166,7 +166,9 @@ def alike(text: str, base: Sequence[str], candidate: Sequence[str]) -> Literal["
     ]
     disagree = len({vote > 0 for vote in votes if abs(vote) >= certain}) > 1
     score = 0.0 if disagree else sum(votes)
-    return "base" if score > 0 else "candidate" if score < 0 else "other"
+    if score == 0:
+        return ProbeOutcome.OTHER
+    return ProbeOutcome.BASE if score > 0 else ProbeOutcome.CANDIDATE
 
 
 def position_between(text: str, base: Sequence[str], candidate: Sequence[str]) -> float:
@@ -191,10 +193,10 @@ def _shares(texts: Sequence[str]) -> defaultdict[str, float]:
     return defaultdict(float, {word: count / len(texts) for word, count in counts.items()})
 
 
-def classify(value: str, *, base: str, candidate: str) -> Literal["base", "candidate", "other"]:
+def classify(value: str, *, base: str, candidate: str) -> ProbeOutcome:
     if value == candidate:
-        return "candidate"
-    return "base" if value == base else "other"
+        return ProbeOutcome.CANDIDATE
+    return ProbeOutcome.BASE if value == base else ProbeOutcome.OTHER
 
 
 def _check_value(evidence_question: EvidenceQuestion, result: Result, matcher: IsolatedMatcher) -> str:

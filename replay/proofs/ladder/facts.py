@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from diffing.schemas.evidence import ProbePurpose
+from diffing.schemas.evidence import ProbeOutcome, ProbePurpose
 from replay.proofs.core.types import Atom, Atoms, ProbeResult, ProbeSpec, Side
 
 NO_ATOMS: Final[Atoms] = frozenset()
@@ -118,7 +118,7 @@ class Space:
     def is_contradicted(self) -> bool:
         """True if applying every change does not reproduce the candidate, so an untracked change exists."""
         result = self.result(self.all, "base") if self.one_space else None
-        return result is not None and result.is_settled and result.outcome != "candidate"
+        return result is not None and result.is_settled and result.outcome != ProbeOutcome.CANDIDATE
 
     def smallest(self) -> list[Atoms]:
         """The subsets known to be enough of which no member can be left out."""
@@ -144,7 +144,7 @@ class Space:
             if result is not None and result.assumed_steps and result.outcome == side:
                 continue
             if result is not None and result.is_settled:
-                return result.outcome == "candidate"
+                return result.outcome == ProbeOutcome.CANDIDATE
         return None
 
     def _probed_subsets(self) -> Iterator[Atoms]:

@@ -30,7 +30,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from diffing.schemas.evidence import EvidenceQuestion, GateStatus, NoiseGate
+from diffing.schemas.evidence import EvidenceQuestion, GateStatus, NoiseGate, ProbeOutcome
 from diffing.sentences.findings import GateReason
 from diffing.sentences.proofs import gate_reason
 from replay.proofs.core.types import (
@@ -105,8 +105,10 @@ class Ladder:
         self.question = self.case.question
         atoms = sorted((atom for atom in self.case.atoms if atom.testable), key=lambda atom: (atom.rank, atom.id))
         self.space = Space(facts=self.facts, atoms=atoms, one_space=self.case.one_space)
-        self.facts.recordings[ProbeSpec(atoms=NO_ATOMS, side="base")] = ProbeResult(outcome="base")
-        self.facts.recordings[ProbeSpec(atoms=self.space.all, side="candidate")] = ProbeResult(outcome="candidate")
+        self.facts.recordings[ProbeSpec(atoms=NO_ATOMS, side="base")] = ProbeResult(outcome=ProbeOutcome.BASE)
+        self.facts.recordings[ProbeSpec(atoms=self.space.all, side="candidate")] = ProbeResult(
+            outcome=ProbeOutcome.CANDIDATE
+        )
 
     def run(self) -> Iterator[LadderStep]:
         """Run one probe after another; each is stored in the facts before it is yielded."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from diffing.schemas.evidence import Mediator
+from diffing.schemas.evidence import Mediator, ProbeOutcome
 from replay.proofs.core.types import Atoms, PathStep, ProbeSpec
 from replay.proofs.ladder.facts import Facts, ProbeRequest
 from replay.proofs.ladder.search import Steps
@@ -36,9 +36,9 @@ def restores(facts: Facts, step: PathStep, atoms: Atoms) -> bool | None:
     if result is None or not result.is_settled:
         return None
     # An unchanged outcome shows nothing if it was assumed that the answer had no effect.
-    if result.assumed_steps and result.outcome == "candidate":
+    if result.assumed_steps and result.outcome == ProbeOutcome.CANDIDATE:
         return None
-    return result.outcome == "base"
+    return result.outcome == ProbeOutcome.BASE
 
 
 def chain(facts: Facts, steps: Sequence[PathStep], atoms: Atoms) -> list[Mediator]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from diffing.schemas.evidence import GateStatus, Interval, NoiseGate
+from diffing.schemas.evidence import GateStatus, Interval, NoiseGate, ProbeOutcome
 from diffing.sentences.findings import GateReason
 from diffing.sentences.proofs import REPEAT_FAILED, gate_reason
 from replay.proofs.core.types import Atoms, ProbeResult, ProbeSpec, Side
@@ -131,7 +131,7 @@ def overlap(space: Space) -> bool:
 
 def _kind(result: ProbeResult) -> str:
     """The outcome of a repeat; other outcomes are distinguished by their values, if known."""
-    return result.outcome if result.outcome != "other" or not result.value else result.value
+    return result.outcome if result.outcome != ProbeOutcome.OTHER or not result.value else result.value
 
 
 def confirm(space: Space, cause: Atoms, most: int) -> Steps[None]:

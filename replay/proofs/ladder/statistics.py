@@ -10,6 +10,8 @@ from itertools import product
 from math import comb, prod, sqrt
 from typing import Final
 
+from diffing.schemas.evidence import ProbeOutcome
+
 # With three repeats on each side, no result could be significant at 0.05.
 FIRST: Final = 4
 ALPHA: Final = 0.05
@@ -97,8 +99,8 @@ def clopper_pearson(hits: int, n: int) -> tuple[float, float]:
 
 def apart(base: Sequence[str], candidate: Sequence[str]) -> bool:
     """True if the candidate's outcome is more frequent on its side than repeats of the base can explain."""
-    band = wilson(sum(outcome == "candidate" for outcome in base), len(base))
-    effect = wilson(sum(outcome == "candidate" for outcome in candidate), len(candidate))
+    band = wilson(sum(outcome == ProbeOutcome.CANDIDATE for outcome in base), len(base))
+    effect = wilson(sum(outcome == ProbeOutcome.CANDIDATE for outcome in candidate), len(candidate))
     return effect[0] > band[1]
 
 

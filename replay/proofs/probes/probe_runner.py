@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from diffing.schemas.evidence import EvidenceQuestion
+from diffing.schemas.evidence import EvidenceQuestion, ProbeOutcome
 from replay.models import Proof, ProofProbe
 from replay.overrides.policy import Policy
 from replay.proofs.core.types import Allowance, Atom, Atoms, PathStep, ProbeResult, ProbeSpec, Spending
@@ -56,7 +56,9 @@ class ProbeRunner:
         if not self._reach.is_answerable(result, allowance):
             unpaid = self._reach.is_answerable(result, Allowance(live_calls=None))
             missing = self._reach.problem(result, unpaid=unpaid)
-            return self.rows.save(spec, setup, ProbeResult(outcome="needs_live", missing=missing), unpaid=unpaid)
+            return self.rows.save(
+                spec, setup, ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing=missing), unpaid=unpaid
+            )
         return self._sessions.start(spec, setup, allowance)
 
     def dry_run(self, spec: ProbeSpec) -> ProbeResult:
@@ -69,7 +71,7 @@ class ProbeRunner:
             return result
         is_answerable = self._reach.is_answerable(result, Allowance(live_calls=None))
         missing = "" if is_answerable else self._reach.problem(result, unpaid=False)
-        return ProbeResult(outcome="needs_live", missing=missing)
+        return ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing=missing)
 
     def parts(self, atom: Atom) -> Sequence[Atom]:
         return self.subject.changes.parts(atom)

@@ -80,7 +80,7 @@ class ProbeSessions:
             result = self.finish(row, spec)
             return self.rows.store(row, replace(result, live_calls=0, cost_usd=0.0))
         if allowance.live_calls == 0 or allowance.cost_usd == 0 or "model" not in self.policy.allow:
-            result = ProbeResult(outcome="needs_live", missing=gap(Gap.REPEATS_UNPAID))
+            result = ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing=gap(Gap.REPEATS_UNPAID))
             return self.rows.save(spec, setup, result, unpaid=True)
         return self.start(spec, setup, allowance)
 
@@ -116,11 +116,11 @@ class ProbeSessions:
         """Create the session of a probe; return a result if it cannot be created."""
         graph, payloads = self.replays.graph(setup), self.replays.payloads
         if spec.repeat and (problem := self.reach.repeat_problem(graph, setup.overrides, payloads)):
-            return self.rows.save(spec, setup, ProbeResult(outcome="needs_live", missing=problem))
+            return self.rows.save(spec, setup, ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing=problem))
         preparation = prepare.prepare(setup.request(self._policy(spec, allowance)), brief=True)
         if preparation.plan.refusals:
             detail = preparation.plan.refusals[0].detail
-            return self.rows.save(spec, setup, ProbeResult(outcome="needs_live", missing=detail))
+            return self.rows.save(spec, setup, ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing=detail))
         try:
             with transaction.atomic():
                 session = create.create(preparation, is_probe=True)
@@ -159,12 +159,12 @@ class ProbeSessions:
         if session.status not in COMPLETED or session.run_id is None:
             code = session.error_code
             may_be_live = code == PROBE_MISSED or code.startswith(_BUDGET_ERROR_PREFIX)
-            outcome: ProbeOutcome = "needs_live" if may_be_live else "failed"
+            outcome = ProbeOutcome.NEEDS_LIVE if may_be_live else ProbeOutcome.FAILED
             missing = session.error or gap(Gap.REPLAY_ENDED, detail=session.status)
             return self.rows.store(row, ProbeResult(outcome=outcome, missing=missing, **spending))
         if no := recorded_answers.placeholder_step(session.run_id, setup.fork):
             missing = gap(Gap.PLACEHOLDER, number=no)
-            return self.rows.store(row, ProbeResult(outcome="needs_live", missing=missing, **spending))
+            return self.rows.store(row, ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing=missing, **spending))
         state = self.replays.subject.derivations.state(setup.side)
         try:
             _follow(state, session.run_id, setup)
@@ -172,7 +172,7 @@ class ProbeSessions:
             return self.rows.store(row, replace(self._continue_recorded(spec, reached), **spending))
         except UnknownState as unknown:
             strays = state.strays(self.replays.payloads)
-            result = ProbeResult(outcome="needs_live", missing=str(unknown), strays=strays, **spending)
+            result = ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing=str(unknown), strays=strays, **spending)
             return self.rows.store(row, result)
         result = self._session_result(session, session.run_id, setup.fork, cost)
         derived = state.used_copies or setup.side != row.ask["side"]
@@ -197,7 +197,7 @@ class ProbeSessions:
         result = None if spec.repeat else self.replays.switch_run(spec, state)
         if isinstance(result, ProbeResult):
             return result
-        return ProbeResult(outcome="needs_live", missing=gap(Gap.CODE_DIVERGES))
+        return ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing=gap(Gap.CODE_DIVERGES))
 
 
 def _follow(state: State, run_id: UUID, setup: Setup) -> None:

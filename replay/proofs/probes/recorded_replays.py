@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 from uuid import UUID
 
-from diffing.schemas.evidence import EvidenceQuestion
+from diffing.schemas.evidence import EvidenceQuestion, ProbeOutcome
 from diffing.sentences.atoms.obstacles import Gap, gap, step_name
 from replay.core.calls import Call
 from replay.core.graph import Graph
@@ -105,7 +105,7 @@ class RecordedReplays:
     def switch_run(self, spec: ProbeSpec, state: OtherState) -> ProbeResult | Call:
         """Continue a probe as the other run did."""
         if spec.clamp is not None or spec in self._switched_specs:
-            return ProbeResult(outcome="needs_live", missing=gap(Gap.CODE_DIVERGES), strays=state.strays)
+            return ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing=gap(Gap.CODE_DIVERGES), strays=state.strays)
         own = coupling_of(self.proof, self.setup(spec), self._load)
         self._switched_specs.add(spec)
         result = self.replay(spec)
@@ -136,7 +136,7 @@ class RecordedReplays:
             value = outcomes.value(self.question, result, first_error_isolated)
         except UnknownOutcome as unknown:
             return ProbeResult(
-                outcome="needs_live", missing=str(unknown), live_calls=live_calls, cost_usd=cost_usd, run=run
+                outcome=ProbeOutcome.NEEDS_LIVE, missing=str(unknown), live_calls=live_calls, cost_usd=cost_usd, run=run
             )
         kind = self.question.kind
         return ProbeResult(
@@ -163,7 +163,7 @@ class RecordedReplays:
         environment = RecordedEnvironment(coupling=coupling, payloads=self.payloads)
         fork = build_fork(graph, setup.overrides, _POLICY, self.payloads)
         if fork.profile.refusals:
-            return ProbeResult(outcome="failed", missing=fork.profile.refusals[0].detail)
+            return ProbeResult(outcome=ProbeOutcome.FAILED, missing=fork.profile.refusals[0].detail)
         try:
             for event in Replayer(fork.context(environment, self._ignoring)).run():
                 monitor.observe(event, self.payloads)
@@ -186,11 +186,13 @@ class RecordedReplays:
         except MissingAnswer as missing:
             if missing.call is not None:
                 return missing.call
-            return ProbeResult(outcome="needs_live", missing=str(missing), strays=state.strays(self.payloads))
+            return ProbeResult(
+                outcome=ProbeOutcome.NEEDS_LIVE, missing=str(missing), strays=state.strays(self.payloads)
+            )
         except OtherState as reached:
             raise OtherState(is_traced=reached.is_traced, strays=state.strays(self.payloads)) from reached
         except (UnfaithfulReplay, MissingPart) as error:
-            return ProbeResult(outcome="failed", missing=str(error))
+            return ProbeResult(outcome=ProbeOutcome.FAILED, missing=str(error))
 
 
 def _decided_call(monitor: ReplayMonitor, call: Call) -> ProbeResult | Call:
@@ -198,5 +200,5 @@ def _decided_call(monitor: ReplayMonitor, call: Call) -> ProbeResult | Call:
     try:
         monitor.refuse_undecided(call.type, step_name(call.no, call.type, call.callee))
     except MissingAnswer as missing:
-        return ProbeResult(outcome="needs_live", missing=str(missing))
+        return ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing=str(missing))
     return call

@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any, Final
 from uuid import UUID
 
+from diffing.schemas.evidence import ProbeOutcome
 from replay.core.vocabulary import COMPLETED
 from replay.models import ProofProbe
 from replay.proofs.core.types import Allowance, ProbeResult, ProbeSpec, Stray
@@ -32,6 +33,7 @@ def dump_result(result: ProbeResult) -> JSONObject:
 
 def load_result(dump: dict[str, Any]) -> ProbeResult:
     fields = {name: value for name, value in dump.items() if name != UNPAID}
+    fields["outcome"] = ProbeOutcome(dump["outcome"])
     fields["run"] = None if dump["run"] is None else UUID(dump["run"])
     fields["strays"] = [Stray(**stray) for stray in dump.get("strays", ())]
     return ProbeResult(**fields)

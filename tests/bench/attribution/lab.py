@@ -140,8 +140,8 @@ class BenchLab:
 
     def outcome(self, answer: str) -> ProbeOutcome:
         if answer == self.bench.candidate.answer:
-            return "candidate"
-        return "base" if answer == self.bench.base.answer else "other"
+            return ProbeOutcome.CANDIDATE
+        return ProbeOutcome.BASE if answer == self.bench.base.answer else ProbeOutcome.OTHER
 
     def _clamp(self, ask: ProbeSpec) -> tuple[int, JSONValue] | None:
         if ask.clamp is None:

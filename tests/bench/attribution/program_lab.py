@@ -105,7 +105,7 @@ class ProgramLab(UnaidedLab):
         self.replays += 1
         applied_profile = apply_profile(profile, source.graph)
         if applied_profile.refusals:
-            return ProbeResult(outcome="failed", missing=applied_profile.refusals[0].detail)
+            return ProbeResult(outcome=ProbeOutcome.FAILED, missing=applied_profile.refusals[0].detail)
         model = self.bench.model(f"{ask.side} {sorted(ask.atoms)} {ask.repeat}" if ask.repeat else "probe")
         engine = ProgramEngine(
             source,
@@ -125,7 +125,9 @@ class ProgramLab(UnaidedLab):
             answer = monitor.result(source.payloads.__getitem__).answer
         except (MissingAnswer, UnfaithfulReplay) as error:
             strays = state.strays(self._payloads.__getitem__)
-            return ProbeResult(outcome="needs_live", missing=str(error), strays=strays, live_calls=engine.live_models)
+            return ProbeResult(
+                outcome=ProbeOutcome.NEEDS_LIVE, missing=str(error), strays=strays, live_calls=engine.live_models
+            )
         except OtherState as error:
             raise OtherState(is_traced=error.is_traced, strays=state.strays(self._payloads.__getitem__)) from error
         self._external_calls = monitor.external_calls

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import count
 from typing import Final
 
+from diffing.schemas.evidence import ProbeOutcome
 from replay.proofs.core.types import Allowance, Atoms, Budget, Case, ProbeResult, ProbeSpec
 from replay.proofs.evidence.findings import prove
 from tests.bench.attribution import scoring
@@ -65,7 +66,7 @@ class ChanceLab(BenchLab):
             policy = REEXECUTE if fresh else None
             result = replay(source, bench.settings(ask.atoms), model=model, clamp=self._clamp(ask), policy=policy)
         except NeedsLive:
-            return ProbeResult(outcome="needs_live", missing="a model's answer", live_calls=model.count)
+            return ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing="a model's answer", live_calls=model.count)
         return ProbeResult(
             outcome=self.outcome(result.answer),
             summary=result.answer,

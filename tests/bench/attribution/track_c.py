@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from diffing.report.examination import Examination
-from diffing.schemas.evidence import EvidenceQuestion
+from diffing.schemas.evidence import EvidenceQuestion, ProbeOutcome
 from replay.proofs.changes import certificates
 from replay.proofs.changes.roots import roots
 from replay.proofs.core.types import Allowance, Atom, Atoms, Budget, Case, PathStep, ProbeResult, ProbeSpec
@@ -37,9 +37,10 @@ class Oracle:
     def probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
         outcomes = self.candidate if ask.atoms else self.base
         if not 0 < ask.repeat <= len(outcomes):
-            return ProbeResult(outcome="needs_live", missing="another recording of this configuration")
+            return ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing="another recording of this configuration")
         return ProbeResult(
-            outcome="base" if outcomes[ask.repeat - 1] == self.base_outcome else "candidate", live_calls=1
+            outcome=ProbeOutcome.BASE if outcomes[ask.repeat - 1] == self.base_outcome else ProbeOutcome.CANDIDATE,
+            live_calls=1,
         )
 
     def parts(self, atom: Atom) -> Sequence[Atom]:

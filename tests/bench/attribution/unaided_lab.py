@@ -8,6 +8,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from diffing.report.examination import Examination, examine
+from diffing.schemas.evidence import ProbeOutcome
 from diffing.sentences.atoms.obstacles import Gap, gap
 from replay.core.applied_profile import apply_profile
 from replay.core.calls import CachedAnswer
@@ -107,7 +108,7 @@ class UnaidedLab:
             return self._probe(ask, allowance)
         except OtherState as state:
             if ask.clamp is not None:
-                return ProbeResult(outcome="needs_live", missing=gap(Gap.CODE_DIVERGES))
+                return ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing=gap(Gap.CODE_DIVERGES))
             other_state = state
         try:
             examination = self._probe(replace(ask, side=opposite(ask.side)), allowance)
@@ -118,7 +119,9 @@ class UnaidedLab:
                 borrowed_answers=examination.borrowed_answers + own.count_unrecorded(self._external_calls),
             )
         except OtherState:
-            return ProbeResult(outcome="needs_live", missing=gap(Gap.CODE_DIVERGES), strays=other_state.strays)
+            return ProbeResult(
+                outcome=ProbeOutcome.NEEDS_LIVE, missing=gap(Gap.CODE_DIVERGES), strays=other_state.strays
+            )
 
     def _probe(self, ask: ProbeSpec, allowance: Allowance) -> ProbeResult:
         source = self.bench.base if ask.side == "base" else self.bench.candidate
@@ -126,7 +129,7 @@ class UnaidedLab:
         self.replays += 1
         applied_profile = apply_profile(profile, source.graph)
         if applied_profile.refusals:
-            return ProbeResult(outcome="failed", missing=applied_profile.refusals[0].detail)
+            return ProbeResult(outcome=ProbeOutcome.FAILED, missing=applied_profile.refusals[0].detail)
         engine = CoupledEngine(
             source, source.settings, self.bench.ask_model, coupling=self._coupling(source), outputs=self._outputs
         )
@@ -138,7 +141,7 @@ class UnaidedLab:
                 monitor.observe(event, source.payloads.__getitem__)
             answer = monitor.result(source.payloads.__getitem__).answer
         except (MissingAnswer, UnfaithfulReplay) as error:
-            return ProbeResult(outcome="needs_live", missing=str(error))
+            return ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing=str(error))
         self._external_calls = monitor.external_calls
         return ProbeResult(
             outcome=self._outcome(answer),
@@ -165,8 +168,8 @@ class UnaidedLab:
 
     def _outcome(self, answer: str) -> Any:
         if answer == self.bench.candidate.answer:
-            return "candidate"
-        return "base" if answer == self.bench.base.answer else "other"
+            return ProbeOutcome.CANDIDATE
+        return ProbeOutcome.BASE if answer == self.bench.base.answer else ProbeOutcome.OTHER
 
     def _clamp_profile(self, number: int) -> OverrideProfile:
         no, type, ref, status = clamp_of(self._subject, number)

@@ -9,6 +9,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from diffing.models import Evidence
+from diffing.schemas.evidence import ProbeOutcome
 from replay.execution import runner
 from replay.models import Proof, ProofProbe, ReplaySession
 from replay.proofs import driver, services
@@ -178,5 +179,5 @@ def test_live_call_budget_limits_the_whole_proof(rule_desk: RuleDesk) -> None:
 
 
 def test_strays_of_a_probe_are_stored() -> None:
-    result = ProbeResult(outcome="needs_live", strays=[Stray(step=2, text="65", base="20", candidate="60")])
+    result = ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, strays=[Stray(step=2, text="65", base="20", candidate="60")])
     assert stored_probes.load_result(stored_probes.dump_result(result)) == result

@@ -7,7 +7,7 @@ import pytest
 
 from diffing.report.brief import brief
 from diffing.report.evidence import with_evidence
-from diffing.schemas.evidence import CheapestExperiment, NoiseGate
+from diffing.schemas.evidence import CheapestExperiment, NoiseGate, ProbeOutcome
 from diffing.schemas.report import DiffReport
 from tests.support.comparing import (
     CONFIRMATION,
@@ -179,7 +179,9 @@ def test_chance_is_stated_with_repeat_rates() -> None:
 def test_skipped_replays_are_counted_apart() -> None:
     report = refund()
     proof = evidence(report)
-    skipped_probe = proof.probes[0].model_copy(update={"outcome": "needs_live", "missing": "no live call is left"})
+    skipped_probe = proof.probes[0].model_copy(
+        update={"outcome": ProbeOutcome.NEEDS_LIVE, "missing": "no live call is left"}
+    )
     two_probes = proof.model_copy(update={"probes": [*proof.probes, skipped_probe], "replays_cached": 1})
     lines = brief(with_evidence(report, [two_probes]))
     assert "It took 1 replay (0 live), 9 steps re-executed; 1 more could not run." in lines.why

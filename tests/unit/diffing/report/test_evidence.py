@@ -14,6 +14,7 @@ from diffing.schemas.evidence import (
     Interval,
     NoiseGate,
     ProbeEvidence,
+    ProbeOutcome,
 )
 from diffing.schemas.report import DiffReport
 from diffing.sentences.proofs import OTHER_MODELS
@@ -65,7 +66,7 @@ def evidence(report: DiffReport, **more: object) -> Evidence:
         applied=["a"],
         side="base",
         clamped=None,
-        outcome="candidate",
+        outcome=ProbeOutcome.CANDIDATE,
         said="“Done | now”",
         missing="",
         repeats=1,
@@ -200,7 +201,7 @@ def test_repeats_list_all_outcomes() -> None:
     repeats = probe.model_copy(
         update={"purpose": "repeat", "applied": [], "repeats": 5, "said": "3 as in the base, 2 other"}
     )
-    unmade = probe.model_copy(update={"outcome": "needs_live", "missing": "no live call is left"})
+    unmade = probe.model_copy(update={"outcome": ProbeOutcome.NEEDS_LIVE, "missing": "no live call is left"})
     text = as_markdown(with_evidence(before, [evidence(before, probes=[repeats, unmade])]))
     assert "| 5 times the base again, unchanged | 3 as in the base, 2 other |  |" in text
     assert "| did not run | no live call is left |" in text

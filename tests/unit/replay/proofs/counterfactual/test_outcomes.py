@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from diffing.schemas.evidence import Findings
+from diffing.schemas.evidence import Findings, ProbeOutcome
 from replay.proofs.core.types import Allowance, Atom, Atoms, Budget, Case, PathStep, ProbeResult, ProbeSpec, Side
 from replay.proofs.counterfactual import outcomes
 from replay.proofs.counterfactual.model_substitutes import ServedModel, substitution
@@ -86,7 +86,7 @@ class Unlike(Rewording):
 
     def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
         self.draw_count += 1
-        return ProbeResult(outcome="other", value=f"answer {self.draw_count}", live_calls=1)
+        return ProbeResult(outcome=ProbeOutcome.OTHER, value=f"answer {self.draw_count}", live_calls=1)
 
 
 def test_disjoint_answers_are_not_noise() -> None:
@@ -116,7 +116,9 @@ class SwappedSides(Rewording):
     """Repeats of the base match the candidate's recording; those of the candidate match neither."""
 
     def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
-        return ProbeResult(outcome="other" if spec.atoms else "candidate", value="x", live_calls=1)
+        return ProbeResult(
+            outcome=ProbeOutcome.OTHER if spec.atoms else ProbeOutcome.CANDIDATE, value="x", live_calls=1
+        )
 
 
 def test_repeats_matching_the_other_side_show_no_effect() -> None:
@@ -131,7 +133,9 @@ class RenamedTool:
         self.borrowed_answers = borrowed_answers
 
     def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
-        return ProbeResult(outcome="candidate" if spec.atoms else "base", borrowed_answers=self.borrowed_answers)
+        return ProbeResult(
+            outcome=ProbeOutcome.CANDIDATE if spec.atoms else ProbeOutcome.BASE, borrowed_answers=self.borrowed_answers
+        )
 
     def parts(self, atom: Atom) -> list[Atom]:
         return []
@@ -156,7 +160,7 @@ class Powerless(RenamedTool):
     """No change has an effect."""
 
     def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
-        return ProbeResult(outcome=spec.side)
+        return ProbeResult(outcome=ProbeOutcome(spec.side))
 
 
 @pytest.mark.parametrize(("has_untestable", "is_claimed"), [(False, True), (True, False)])
@@ -181,7 +185,7 @@ class DerivedCode(RenamedTool):
     """Probes take what the agent's code does from the other recording."""
 
     def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
-        return ProbeResult(outcome="candidate" if spec.atoms else "base", derived=True)
+        return ProbeResult(outcome=ProbeOutcome.CANDIDATE if spec.atoms else ProbeOutcome.BASE, derived=True)
 
 
 def test_cause_behind_unrecorded_code_is_never_high() -> None:
@@ -202,7 +206,7 @@ class Assuming(RenamedTool):
 
     def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
         changed_outcome: Side = "candidate" if spec.atoms else "base"
-        return ProbeResult(outcome=changed_outcome if self.effect else spec.side, assumed_steps=1)
+        return ProbeResult(outcome=ProbeOutcome(changed_outcome if self.effect else spec.side), assumed_steps=1)
 
 
 PROMPT = Atom(id="p", category="prompt", title="Changing the router's prompt")
@@ -227,7 +231,9 @@ class SubstituteModel(RenamedTool):
 
     def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
         models = ("m2 in place of m1",)
-        return ProbeResult(outcome="candidate" if spec.atoms else "base", live_calls=1, other_models=models)
+        return ProbeResult(
+            outcome=ProbeOutcome.CANDIDATE if spec.atoms else ProbeOutcome.BASE, live_calls=1, other_models=models
+        )
 
 
 def test_other_models_are_named_first() -> None:
@@ -272,4 +278,4 @@ class Unrecognisable(Rewording):
         self.draw_count += 1
         text = reword("We look at it.", 5 if spec.atoms and self.draw_count % 2 else self.draw_count % 3)
         values = outcomes.values("answer", Result(answer=text))
-        return ProbeResult(outcome="other", value=values["answer"], values=values, live_calls=1)
+        return ProbeResult(outcome=ProbeOutcome.OTHER, value=values["answer"], values=values, live_calls=1)

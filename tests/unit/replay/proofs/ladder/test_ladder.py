@@ -54,14 +54,14 @@ def test_every_claim_is_true(sample: tuple[Truth, int]) -> None:
     whole = frozenset(atom.id for atom in atoms(count))
     for atom in proof.atoms:
         alone = frozenset({atom.id})
-        assert atom.sufficient in (None, truth(alone) == "candidate")
-        assert atom.necessary in (None, truth(whole - alone) != "candidate")
+        assert atom.sufficient in (None, truth(alone) == ProbeOutcome.CANDIDATE)
+        assert atom.necessary in (None, truth(whole - alone) != ProbeOutcome.CANDIDATE)
     for causes in proof.primary:
-        assert truth(frozenset(causes)) == "candidate"
+        assert truth(frozenset(causes)) == ProbeOutcome.CANDIDATE
     assert {frozenset(causes) for causes in proof.primary} & smallest(truth, count)
     if proof.confidence == "high":
         [[name]] = proof.primary
-        assert truth(frozenset({name})) == "candidate" != truth(whole - {name})
+        assert truth(frozenset({name})) == ProbeOutcome.CANDIDATE != truth(whole - {name})
     if proof.verdict in {"joint", "over_determined"}:
         assert "every combination was tried" in proof.rule
         assert {frozenset(causes) for causes in proof.primary} == smallest(truth, count)
@@ -89,10 +89,12 @@ def test_unknown_answers_are_not_claimed(sample: tuple[Truth, int], places: set[
         assert proof.live_calls == sum(probe.live_calls for probe in proof.probes)
         if proof.confidence == "high":
             [[name]] = proof.primary
-            assert truth(frozenset({name})) == "candidate" != truth(whole - {name})
+            assert truth(frozenset({name})) == ProbeOutcome.CANDIDATE != truth(whole - {name})
         if proof.verdict in {"joint", "over_determined"} and proof.rule.startswith(("A set", "Several")):
             for subset in map(frozenset, proof.primary):
-                assert truth(subset) == "candidate" or all(truth(whole - {name}) != "candidate" for name in subset)
+                assert truth(subset) == ProbeOutcome.CANDIDATE or all(
+                    truth(whole - {name}) != ProbeOutcome.CANDIDATE for name in subset
+                )
 
 
 @given(monotone(), st.sets(st.integers(0, 127)))
@@ -110,7 +112,11 @@ def test_swapped_sides_name_the_same_changes(sample: tuple[Truth, int]) -> None:
     """A change that is enough one way is needed the other way; a single cause is the same both ways."""
     truth, count = sample
     whole = frozenset(atom.id for atom in atoms(count))
-    opposite: dict[ProbeOutcome, ProbeOutcome] = {"base": "candidate", "candidate": "base", "other": "other"}
+    opposite: dict[ProbeOutcome, ProbeOutcome] = {
+        ProbeOutcome.BASE: ProbeOutcome.CANDIDATE,
+        ProbeOutcome.CANDIDATE: ProbeOutcome.BASE,
+        ProbeOutcome.OTHER: ProbeOutcome.OTHER,
+    }
     forward, backward = prove_truth(truth, count), prove_truth(lambda subset: opposite[truth(whole - subset)], count)
     assert (forward.verdict == "single") == (backward.verdict == "single")
     if forward.verdict == "single":
@@ -188,7 +194,7 @@ def test_high_confidence_needs_every_rival_tried() -> None:
     """`a`, or `b` unless `c` undoes it: `b` and `c` together are not enough, but `b` alone is."""
 
     def truth(subset: Atoms) -> ProbeOutcome:
-        return "candidate" if "a" in subset or subset == {"b"} else "base"
+        return ProbeOutcome.CANDIDATE if "a" in subset or subset == {"b"} else ProbeOutcome.BASE
 
     def proof(live_calls: int) -> Findings:
         lab = TrueLab(truth, live=lambda subset: subset == {"b"})
@@ -209,7 +215,7 @@ def test_disturbed_second_cause_is_found() -> None:
 
     def truth(subset: Atoms) -> ProbeOutcome:
         hit = subset >= {"a", "b"} or (subset >= {"a", "c"} and "d" not in subset)
-        return "candidate" if hit else "base"
+        return ProbeOutcome.CANDIDATE if hit else ProbeOutcome.BASE
 
     for count in (8, 12):
         proof = prove_truth(truth, count)
@@ -222,7 +228,7 @@ def test_many_changes_leave_other_sets_possible() -> None:
 
     def truth(subset: Atoms) -> ProbeOutcome:
         hit = subset >= {"a", "b"} or (subset >= {"a", "c", "d"} and subset.isdisjoint("efgh"))
-        return "candidate" if hit else "base"
+        return ProbeOutcome.CANDIDATE if hit else ProbeOutcome.BASE
 
     proof = prove_truth(truth, 12)
     assert (proof.verdict, proof.confidence, proof.primary) == ("joint", "medium", [["a", "b"]])
@@ -230,7 +236,7 @@ def test_many_changes_leave_other_sets_possible() -> None:
 
 
 def needs_names(*names: str) -> Truth:
-    return lambda subset: "candidate" if subset.issuperset(names) else "base"
+    return lambda subset: ProbeOutcome.CANDIDATE if subset.issuperset(names) else ProbeOutcome.BASE
 
 
 def test_joint_causes_share_and_interact() -> None:
@@ -292,7 +298,7 @@ def test_part_of_joint_cause_has_low_confidence() -> None:
 
 
 def test_insufficient_changes_are_not_blamed() -> None:
-    proof = prove_truth(lambda subset: "base", 3)
+    proof = prove_truth(lambda subset: ProbeOutcome.BASE, 3)
     assert (proof.verdict, proof.confidence, proof.primary) == ("inconclusive", "low", [])
     assert "not recorded" in proof.conclusion
 
@@ -322,7 +328,7 @@ class DividingLab(TrueLab):
     def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
         self.requests.append(spec)
         hit = bool(spec.atoms & {"a", "a.1", "a.1.0"})
-        return self.make_result("candidate" if hit else "base")
+        return self.make_result(ProbeOutcome.CANDIDATE if hit else ProbeOutcome.BASE)
 
 
 def test_cause_is_divided_to_its_parts() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from diffing.schemas.evidence import Findings
+from diffing.schemas.evidence import Findings, ProbeOutcome
 from replay.proofs.core.types import Allowance, Atom, Atoms, Budget, Case, PathStep, ProbeResult, ProbeSpec, Side, Stray
 from replay.proofs.counterfactual import outcomes
 from replay.proofs.counterfactual.outcomes import Result
@@ -25,11 +25,11 @@ class Code:
         self.requests.append(spec)
         if spec.atoms in self.final and not spec.repeat:
             values = outcomes.values("answer", Result(answer=self.final[spec.atoms]))
-            return ProbeResult(outcome="other", value=values["answer"], values=values, live_calls=1)
+            return ProbeResult(outcome=ProbeOutcome.OTHER, value=values["answer"], values=values, live_calls=1)
         texts = self.answers[spec.atoms]
         base, candidate = self.answers[frozenset()][0], self.answers[self.all][0]
         stray = Stray(step=2, text=texts[spec.repeat % len(texts)], base=base, candidate=candidate)
-        return ProbeResult(outcome="needs_live", missing=UNKNOWN, strays=[stray], live_calls=1)
+        return ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing=UNKNOWN, strays=[stray], live_calls=1)
 
     def parts(self, atom: Atom) -> list[Atom]:
         return []

@@ -6,7 +6,15 @@ from uuid import UUID
 
 import pytest
 
-from diffing.schemas.evidence import Certificate, EvidenceQuestion, EvidenceVerdict, Findings, NoiseGate, QuestionKind
+from diffing.schemas.evidence import (
+    Certificate,
+    EvidenceQuestion,
+    EvidenceVerdict,
+    Findings,
+    NoiseGate,
+    ProbeOutcome,
+    QuestionKind,
+)
 from diffing.schemas.terms import Confidence, StepRef
 from replay.proofs.changes.certificates import valid_for
 from replay.proofs.core.types import Allowance, Atom, Atoms, Budget, Case, PathStep, ProbeResult, ProbeSpec
@@ -39,11 +47,11 @@ class Chain:
 
     def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
         if spec.clamp is None:
-            return ProbeResult(outcome="candidate" if spec.atoms else "base")
+            return ProbeResult(outcome=ProbeOutcome.CANDIDATE if spec.atoms else ProbeOutcome.BASE)
         self.clamps.append(spec.clamp)
         if spec.clamp in self.needs_live:
-            return ProbeResult(outcome="needs_live", missing="a model has to answer")
-        return ProbeResult(outcome="base" if spec.clamp in self.restoring else "candidate")
+            return ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing="a model has to answer")
+        return ProbeResult(outcome=ProbeOutcome.BASE if spec.clamp in self.restoring else ProbeOutcome.CANDIDATE)
 
     def parts(self, atom: Atom) -> Sequence[Atom]:
         return ()
@@ -174,9 +182,11 @@ class SampledSides:
     def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
         self.requests.append(spec)
         if allowance.live_calls == 0:
-            return ProbeResult(outcome="needs_live")
+            return ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE)
         outcome = self.sides["candidate" if spec.atoms else "base"]
-        return ProbeResult(outcome="candidate" if outcome == "candidate" else "base", live_calls=1)
+        return ProbeResult(
+            outcome=ProbeOutcome.CANDIDATE if outcome == ProbeOutcome.CANDIDATE else ProbeOutcome.BASE, live_calls=1
+        )
 
     def parts(self, atom: Atom) -> Sequence[Atom]:
         return ()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diffing.report.evidence import skipped_replays
-from diffing.schemas.evidence import EvidenceQuestion
+from diffing.schemas.evidence import EvidenceQuestion, ProbeOutcome
 from replay.proofs.core.types import Allowance, Atom, Atoms, Budget, Case, PathStep, ProbeResult, ProbeSpec
 from replay.proofs.evidence.findings import prove
 from replay.proofs.ladder import noise_gate, statistics
@@ -103,6 +103,9 @@ def test_intervals_contain_the_rate(hits: int, n: int) -> None:
             assert min(sum(tail[hits:]), sum(tail[: hits + 1])) == pytest.approx(0.025, abs=1e-6)
 
 
+_OUTCOMES = {"b": ProbeOutcome.BASE, "c": ProbeOutcome.CANDIDATE, "o": ProbeOutcome.OTHER}
+
+
 class Drawing:
     """A prober whose answers are all drawn: each side from its own list in turn; a single change is the cause."""
 
@@ -114,12 +117,12 @@ class Drawing:
     def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
         self.requests.append(spec)
         if spec.repeat >= self.problem:
-            return ProbeResult(outcome="needs_live", missing="tool 'pay' is not reviewed")
+            return ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing="tool 'pay' is not reviewed")
         if not spec.repeat:
-            return ProbeResult(outcome="candidate" if spec.atoms else "base")
+            return ProbeResult(outcome=ProbeOutcome.CANDIDATE if spec.atoms else ProbeOutcome.BASE)
         side = "candidate" if spec.atoms else "base"
         letter = self.lists[side][(spec.repeat - 1) % len(self.lists[side])]
-        return ProbeResult(outcome={"b": "base", "c": "candidate", "o": "other"}[letter], live_calls=1)  # type: ignore[arg-type]  # one of the outcomes
+        return ProbeResult(outcome=_OUTCOMES[letter], live_calls=1)
 
     def parts(self, atom: Atom) -> list[Atom]:
         return []
