@@ -69,7 +69,7 @@ def _make_home() -> None:
         ) from error
 
 
-def _secret_key() -> str:
+def secret_key() -> str:
     """Return the configured key, or one generated once in the home folder and readable only by its owner."""
     configured_key: str = env.str("FORKPOINT_SECRET_KEY", default="")
     if configured_key:
@@ -187,7 +187,7 @@ def _check_shape() -> None:
         raise ImproperlyConfigured("REDIS_URL is set but DATABASE_URL is not: several processes need PostgreSQL.")
 
 
-def _public_url() -> str:
+def public_url() -> str:
     """Public address of this server, used in links. Empty: the address of the request."""
     text: str = env.str("FORKPOINT_URL", default="").rstrip("/")
     parts = urlsplit(text)
@@ -219,9 +219,9 @@ HOOKS = _by_name("FORKPOINT_HOOKS", "hooks")
 TELEMETRY = _by_name("FORKPOINT_TELEMETRY", "telemetry targets")
 RETRIEVERS = _by_name("FORKPOINT_RETRIEVERS", "retrievers")
 EMBEDDED = not REDIS_URL
-PUBLIC_URL = _public_url()
+PUBLIC_URL = public_url()
 SHARING = _switch("FORKPOINT_SHARING")
-SECRET_KEY = _secret_key()
+SECRET_KEY = secret_key()
 DEBUG = False
 LOOPBACK = HOST in {"127.0.0.1", "localhost", "::1"}
 # On loopback, only names of this machine are accepted; this refuses other sites' names (DNS rebinding).

@@ -34,8 +34,8 @@ def effective() -> Configuration:
         # Applies to the server: local commands need no login.
         login_required=not (settings.EMBEDDED and settings.LOOPBACK),
         sharing=settings.SHARING,
-        database=_without_secrets(settings.DATABASE_URL) or f"sqlite: {settings.DATABASES['default']['NAME']}",
-        redis=_without_secrets(settings.REDIS_URL) or None,
+        database=hide_secrets(settings.DATABASE_URL) or f"sqlite: {settings.DATABASES['default']['NAME']}",
+        redis=hide_secrets(settings.REDIS_URL) or None,
         artifacts=_artifacts(cast(dict[str, Any], settings.STORAGES["artifacts"])["OPTIONS"]),
         semantic=find_spec("sentence_transformers") is not None,
         providers=_providers(),
@@ -100,6 +100,6 @@ def _artifacts(options: dict[str, Any]) -> str:
     return str(options["location"])
 
 
-def _without_secrets(url: str) -> str:
+def hide_secrets(url: str) -> str:
     """Remove the secrets from a URL."""
     return _SECRET_OPTION.sub(r"\1***", _PASSWORD.sub(r"\1:***@", url))

@@ -69,7 +69,7 @@ def work_off(queue: list[tuple[str, str]]) -> None:
 def desk_run() -> tuple[Run, int, str]:
     """The failing refund run, its first model step, and its system prompt."""
     loading.put_in_store()
-    run = Run.objects.get(app="order-desk", external_id=loading._recording(REFUND).external_id)
+    run = Run.objects.get(app="order-desk", external_id=loading.load_recording(REFUND).external_id)
     steps = recorded.steps(run.id)
     first = next(step for step in steps if step.type == StepType.MODEL)
     prompt = next(step for step in steps if step.type == StepType.PROMPT)

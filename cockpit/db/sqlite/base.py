@@ -11,7 +11,7 @@ from typing import Any
 from django.db.backends.sqlite3 import base
 
 
-class _FifoLock:
+class FifoLock:
     """A lock that goes to the longest waiting thread. Invariant: it is locked while its queue is not empty."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class _FifoLock:
                 self._is_locked = False
 
 
-_locks: defaultdict[str, _FifoLock] = defaultdict(_FifoLock)
+_locks: defaultdict[str, FifoLock] = defaultdict(FifoLock)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -58,7 +58,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     _has_turn = False
 
     @property
-    def _lock(self) -> _FifoLock:
+    def _lock(self) -> FifoLock:
         return _locks[str(self.settings_dict["NAME"])]
 
     def _start_transaction_under_autocommit(self) -> None:

@@ -43,7 +43,7 @@ def put_in_store() -> ReplaySession:
     provider.start()
     for recording in _recordings():
         traces.record(recording)
-    failed = Run.objects.get(app=APP, external_id=_recording(REFUND).external_id)
+    failed = Run.objects.get(app=APP, external_id=load_recording(REFUND).external_id)
     session = services.launch(_fork(failed), Key(text=failed.external_id, caller="demo"))
     if session.run_id is not None and session.ended_at is not None and session.diff_id is None:
         runner.compare(session.id)
@@ -64,10 +64,10 @@ def _fork(failed: Run) -> ReplayRequest:
 
 def _recordings() -> Iterator[RecordedRun]:
     """Yield the recordings. The failed run comes last, so it is the first in the list of runs."""
-    return (_recording(scenario.slug) for scenario in reversed(SCENARIOS))
+    return (load_recording(scenario.slug) for scenario in reversed(SCENARIOS))
 
 
-def _recording(slug: str) -> RecordedRun:
+def load_recording(slug: str) -> RecordedRun:
     file = RECORDINGS / f"{slug}.jsonl"
     [run] = forkpoint_events.parse([Source(name=file.name, data=file.read_bytes())])
     return run

@@ -25,7 +25,7 @@ def search(
     retriever: Retriever, store: Pgvector, query: Search, embedding: Embedding, vector: list[float]
 ) -> list[JSONObject]:
     """Return the rows nearest to the vector."""
-    statement, values = _statement(store, query, embedding, vector)
+    statement, values = search_statement(store, query, embedding, vector)
     try:
         with psycopg.connect(**_connection(retriever, store, query)) as connection:
             connection.read_only = True
@@ -70,7 +70,7 @@ def _checked_addresses(retriever: Retriever, host: str, port: int) -> dict[str, 
     return {"hostaddr": ",".join(addresses), "host": ",".join([host] * len(addresses))}
 
 
-def _statement(
+def search_statement(
     store: Pgvector, query: Search, embedding: Embedding, vector: list[float]
 ) -> tuple[sql.Composed, list[Any]]:
     """Build the query: names are quoted, values are parameters."""

@@ -16,11 +16,11 @@ from cockpit import settings
 )
 def test_public_addresses_are_kept(monkeypatch: pytest.MonkeyPatch, value: str, url: str) -> None:
     monkeypatch.setenv("FORKPOINT_URL", value)
-    assert settings._public_url() == url
+    assert settings.public_url() == url
 
 
 @pytest.mark.parametrize("value", ["forkpoint.example.com", "ftp://a.example", "https://", "https://a.example/?x=1"])
 def test_other_addresses_are_refused(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("FORKPOINT_URL", value)
     with pytest.raises(ImproperlyConfigured, match="FORKPOINT_URL"):
-        settings._public_url()
+        settings.public_url()

@@ -22,7 +22,7 @@ def test_several_that_begin_at_once_have_one_key(home: Path) -> None:
 
     def begin(_: int) -> str:
         start.wait()
-        return settings._secret_key()
+        return settings.secret_key()
 
     with ThreadPoolExecutor(12) as threads:
         keys = set(threads.map(begin, range(12)))
@@ -34,6 +34,6 @@ def test_several_that_begin_at_once_have_one_key(home: Path) -> None:
 def test_a_key_that_was_never_written_is_made_anew_and_one_that_was_is_kept(home: Path) -> None:
     home.mkdir()
     (home / "secret_key").touch()
-    made = settings._secret_key()
+    made = settings.secret_key()
     assert len(made) >= 50
-    assert settings._secret_key() == made
+    assert settings.secret_key() == made

@@ -7,11 +7,11 @@ from types import FrameType
 
 import pytest
 
-from cockpit.db.sqlite.base import _FifoLock
+from cockpit.db.sqlite.base import FifoLock
 
 
 def test_writers_come_in_the_order_of_their_arrival() -> None:
-    lock, came = _FifoLock(), []
+    lock, came = FifoLock(), []
     lock.acquire()
 
     def write(number: int) -> None:
@@ -35,7 +35,7 @@ def test_a_writer_that_is_interrupted_while_it_waits_stops_nobody() -> None:
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    lock = _FifoLock()
+    lock = FifoLock()
     before = signal.signal(signal.SIGALRM, interrupt)
     lock.acquire()
     try:

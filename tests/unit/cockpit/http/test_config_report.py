@@ -2,7 +2,7 @@
 
 import pytest
 
-from cockpit.http.config_report import _without_secrets
+from cockpit.http.config_report import hide_secrets
 
 
 @pytest.mark.parametrize(
@@ -20,4 +20,4 @@ from cockpit.http.config_report import _without_secrets
     ],
 )
 def test_no_url_is_shown_with_its_password(url: str, shown: str) -> None:
-    assert _without_secrets(url) == shown
+    assert hide_secrets(url) == shown

@@ -94,7 +94,7 @@ def test_sql_statement_is_parameterized_and_quoted(filters: dict[str, Any], name
     entry: Any = {"url_env": "U", "table": 't" x', "schema": 's"; --', "metadata": "meta", "columns": [*names]}
     store = Pgvector.model_validate(entry)
     search = retrieval.Search(query="q", top_k=3, filters=filters, embedding=None, replay="r")
-    statement, values = pgvector._statement(store, search, Embedding(local="all-MiniLM-L6-v2"), [0.5, 1.0])
+    statement, values = pgvector.search_statement(store, search, Embedding(local="all-MiniLM-L6-v2"), [0.5, 1.0])
     text = statement.as_string(None).replace("%%", "")
     assert (text.count("%"), text.count("%s")) == (len(values), len(values))
     assert '"s""; --"."t"" x"' in text
