@@ -88,6 +88,13 @@ def secret_key() -> str:
     return path.read_text()
 
 
+def _redaction_key() -> str:
+    key: str = env.str("FORKPOINT_REDACTION_KEY", default="")
+    if key and len(key) < 32:
+        raise ImproperlyConfigured("FORKPOINT_REDACTION_KEY is too short: use at least 32 characters.")
+    return key
+
+
 def _by_name(variable: str, title: str) -> dict[str, dict[str, Any]]:
     """Parse a variable as a JSON object of objects. Its users validate the contents."""
     text = env.str(variable, default="{}")
@@ -222,6 +229,9 @@ EMBEDDED = not REDIS_URL
 PUBLIC_URL = public_url()
 SHARING = _switch("FORKPOINT_SHARING")
 SECRET_KEY = secret_key()
+# Digests of redacted values. Without a configured key, one is generated in the file when it is first needed.
+REDACTION_KEY = _redaction_key()
+REDACTION_KEY_FILE = HOME / "redaction_key"
 DEBUG = False
 LOOPBACK = HOST in {"127.0.0.1", "localhost", "::1"}
 # On loopback, only names of this machine are accepted; this refuses other sites' names (DNS rebinding).

@@ -261,6 +261,22 @@ class IgnoreList(models.Model):
         return f"{self.app} {self.version}"
 
 
+class RedactionPolicy(models.Model):
+    """What may be stored of an app's runs. A version never changes; the newest one applies to what arrives."""
+
+    app = models.CharField(max_length=120, blank=True, help_text="empty: all apps")
+    version = models.PositiveIntegerField(help_text="from 1")
+    content = models.JSONField(help_text="detectors and field rules")
+    by = models.CharField(max_length=120)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["app", "version"], name="redaction_policy_version"),)
+
+    def __str__(self) -> str:
+        return f"{self.app or 'all apps'} {self.version}"
+
+
 class ReducedSignature(models.Model):
     """The signature of a recorded call under an ignore list. Equal calls of all runs share one."""
 

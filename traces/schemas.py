@@ -233,6 +233,7 @@ class StepDetail(StepSummary):
     unavailable: list[str]  # payload fields whose artifact is missing or damaged, by name
     lost: list[LostPayloadView]  # the same with the artifacts at fault
     inherited_messages: int  # how many of input.messages the previous call of the same loop already had
+    redactions: dict[str, str]  # why values were replaced, by the kind that their markers name
     attributes: JSONObject
     detail: JSONObject
     consumed: list[EdgeView]

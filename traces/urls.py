@@ -2,6 +2,7 @@ from django.urls import path
 
 from traces.collectors import events_api
 from traces.imports import api as imports_api
+from traces.redaction_policies import api as redaction_api
 from traces.runs import api, full_steps, judgements_api, usage
 
 urlpatterns = [
@@ -24,6 +25,9 @@ urlpatterns = [
     path("redirects/traces/<path:trace>", api.TraceRedirectView.as_view()),
     path("redirects/spans/<path:span>", api.SpanRedirectView.as_view()),
     path("outcome-rules/<path:app>", judgements_api.OutcomeRuleDetailView.as_view()),
+    path("redaction-policies", redaction_api.RedactionPoliciesView.as_view()),
+    path("redaction-policies/history", redaction_api.RedactionHistoryView.as_view()),
+    path("redaction-policies/try", redaction_api.RedactionTrialEndpoint.as_view()),
     path("bundles/export", imports_api.BundleExportView.as_view()),
     path("bundles/import", imports_api.BundleImportView.as_view()),
 ]

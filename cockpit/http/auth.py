@@ -37,7 +37,9 @@ _COLLECTORS = ("/v1/", "/otel/", "/langsmith/", "/api/public/")
 _OPEN_COLLECTORS = ("/api/public/health", "/langsmith/info")
 # Public, but the caller matters.
 _KNOWN_CALLER = f"{API}/share/"
-_ADMIN = tuple(f"{API}/{name}" for name in ("tokens", "tools", "retrievers", "settings", "providers"))
+_ADMIN = tuple(
+    f"{API}/{name}" for name in ("tokens", "tools", "retrievers", "settings", "providers", "redaction-policies")
+)
 # Reads for admins only: results of test calls, tokens and the configuration.
 _ADMIN_READS = tuple(f"{API}/{name}" for name in ("trials", "tokens", "settings"))
 # POST requests without effects.

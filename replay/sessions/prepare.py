@@ -32,6 +32,7 @@ from traces.core.json_access import member
 from traces.core.json_types import JSONValue
 from traces.errors import NotFound
 from traces.http.bodies import parse_body
+from traces.ingest.redaction import block_reason
 from traces.models import Run
 from traces.payloads.lost_payloads import LostPayloads
 from traces.runs import queries
@@ -42,7 +43,6 @@ _GRAPHS: Final[PlanCache[Graph]] = PlanCache(capacity=30_000, seconds=60.0)
 _LOSSES: Final[PlanCache[dict[int, LostPayloads]]] = PlanCache(capacity=30_000, seconds=60.0)
 # In steps. Graphs of shorter runs contain witnesses, which depend on other runs.
 _LONG: Final = 2_000
-_BLOCKING_STATES: Final = frozenset({"blocked", "failed"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,10 +148,8 @@ def source_refusal(run: Run) -> PlanRefusal | None:
     if run.sealed_at is None:
         detail = f"run {run.id} is still being recorded; fork it when it is complete"
         return PlanRefusal(code="source_not_sealed", detail=detail, where="/run")
-    redaction = member(run.metadata, "redaction")
-    state = redaction.get("status") if isinstance(redaction, dict) else redaction
-    if state in _BLOCKING_STATES or run.metadata.get("redaction_status") in _BLOCKING_STATES:
-        detail = f"the redaction of run {run.id} is {state or run.metadata['redaction_status']}: it cannot be replayed"
+    if reason := block_reason(run.metadata):
+        detail = f"run {run.id} cannot be replayed, because its redaction failed ({reason})"
         return PlanRefusal(code="privacy_blocked", detail=detail, where="/run")
     if not queries.has_content(run.id):
         detail = f"the recording of run {run.id} contains no requests and no answers, so nothing can be reused"

@@ -20,6 +20,7 @@ from traces.imports import portable_runs
 from traces.models import Run
 from traces.reading import file_reader
 from traces.reading.progress import BundleRead, BytesRead, Event, NamedFile, PartSkipped, RunRead
+from traces.redaction_policies.services import RedactionByApp
 from traces.runs import services
 from traces.runs.services import RecordResult
 from traces.schemas import ImportedRun, ImportReport, SkippedFile
@@ -38,7 +39,6 @@ class _PendingRun:
 
     path: str
     external_id: str
-    name: str
     app: str
     status: RunStatus
     steps: int
@@ -52,6 +52,7 @@ class _Import:
     skipped_files: list[SkippedFile] = field(default_factory=list)
     pending: list[_PendingRun] = field(default_factory=list)
     pending_runs: deque[RecordedRun] = field(default_factory=deque)
+    redactions: RedactionByApp = field(default_factory=RedactionByApp)
 
     @property
     def is_full(self) -> bool:
@@ -83,7 +84,7 @@ def import_files(
                 case BundleRead():
                     _import_bundle(state, files[event.file])
                 case PartSkipped():
-                    state.skipped_files.append(SkippedFile(path=event.path, reason=event.reason, where=event.location))
+                    _add_skipped(state, event.path, event.reason, event.location)
                 case BytesRead() if progress is not None:
                     progress(event.path, event.count, event.total)
     _store_batch(state)
@@ -115,7 +116,6 @@ def _add_to_batch(state: _Import, event: RunRead) -> None:
         _PendingRun(
             path=event.path,
             external_id=run.external_id,
-            name=run.name,
             app=run.app,
             status=run.status,
             steps=len(run.steps),
@@ -146,8 +146,8 @@ def _drain(runs: deque[RecordedRun]) -> Iterator[RecordedRun]:
 def _imported_run(run: _PendingRun, result: RecordResult) -> ImportedRun:
     return ImportedRun(
         id=result.run_id,
-        external_id=run.external_id,
-        name=run.name,
+        external_id=result.external_id,
+        name=result.name,
         app=run.app,
         status=run.status,
         steps=run.steps,
@@ -174,4 +174,10 @@ def _import_bundle(state: _Import, file: NamedFile) -> None:
 
 
 def _skip(state: _Import, path: str, problem: ProblemError) -> None:
-    state.skipped_files.append(SkippedFile(path=path, reason=problem.detail, where=problem.where))
+    _add_skipped(state, path, problem.detail, problem.where)
+
+
+def _add_skipped(state: _Import, path: str, reason: str, location: str) -> None:
+    """Report a file that was not imported; the reason may quote it."""
+    redactor = state.redactions[state.app or ""].redactor()
+    state.skipped_files.append(SkippedFile(path=path, reason=redactor.text(reason), where=redactor.text(location)))

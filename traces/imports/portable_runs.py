@@ -17,6 +17,8 @@ from traces.call_index import tool_calls
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import EdgeKind, JudgementKind, RunSource
 from traces.errors import NotSealed
+from traces.imports import bundle_redaction
+from traces.imports.bundle_redaction import BundleContent
 from traces.ingest import step_rows as ingest_rows
 from traces.ingest.judgement_rows import STATEMENT_COLUMNS, JudgementRow
 from traces.ingest.step_rows import StepRow
@@ -28,6 +30,7 @@ from traces.payloads.missing_parts import Readable
 from traces.payloads.parts import references
 from traces.payloads.splitter import Splitter
 from traces.provenance.edge_facts import EdgeFact
+from traces.redaction_policies import services as policies
 from traces.runs import queries, revisions, services
 from traces.runs.services import RecordResult
 from traces.signatures.call_signatures import signature
@@ -66,27 +69,40 @@ def import_bundle(file: IO[bytes]) -> RecordResult:
     _check_order(lines)
     values = _payloads(bundle, lines)
     _check_edges(edges, lines, values)
-    judgements = _judgement_rows(bundle, lines)
+    _check_digest(bundle, run, lines)
+    content = bundle_redaction.redact(
+        BundleContent(
+            run=run,
+            steps=lines,
+            edges=edges,
+            judgements=_judgement_lines_of(bundle, lines),
+            values=values,
+            parts=bundle.artifacts,
+        ),
+        policies.redaction_of(run.app),
+    )
+    judgements = [JudgementRow(**dict(line)) for line in content.judgements]
     with transaction.atomic():
-        result = _store(bundle, run, lines, edges, values)
+        result = _store(content)
         judgements_services.add({result.run_id: judgements}, new_runs=[result.run_id] if result.is_new else [])
     lost_digests = values.lost_digests - artifact_store.present(values.lost_digests)
     return replace(result, lost_digests=tuple(sorted(lost_digests)))
 
 
-def _store(
-    bundle: Bundle,
-    run: RunLine,
-    lines: Sequence[StepLine],
-    edges: Sequence[EdgeLine],
-    values: Readable,
-) -> RecordResult:
-    origin = _origin(run)
-    step_rows = _step_rows(lines, origin, values)
-    content_digest = ingest_rows.content_digest(ingest_rows.run_content(run), step_rows)
+def _check_digest(bundle: Bundle, run: RunLine, lines: Sequence[StepLine]) -> None:
+    # Without payloads, because signatures take time and are not part of the digest.
+    rows = _step_rows(lines, None, Readable(values={}))
+    content_digest = ingest_rows.content_digest(ingest_rows.run_content(run), rows)
     if content_digest != bundle.content_digest:
         detail = "the run does not match the digest in the manifest: the bundle is damaged"
         raise BadBundle(detail, where="manifest.json")
+
+
+def _store(content: BundleContent) -> RecordResult:
+    run = content.run
+    origin = _origin(run)
+    step_rows = _step_rows(content.steps, origin, content.values)
+    content_digest = ingest_rows.content_digest(ingest_rows.run_content(run), step_rows)
     identity = (run.app, run.external_id)
     existing = revisions.stored_revisions([identity]).get(identity, ())
     placement = revisions.place(content_digest, step_rows, existing)
@@ -102,11 +118,11 @@ def _store(
                 supersedes_id=placement.supersedes,
             )
     except IntegrityError:  # another writer was faster
-        return _store(bundle, run, lines, edges, values)
+        return _store(content)
     # After the run, in the order of every writer, so that writers cannot deadlock.
-    artifact_store.write_many(bundle.artifacts)
+    artifact_store.write_many(content.parts)
     services.insert_steps(new_run.id, step_rows)
-    services.insert_edges(new_run.id, (EdgeFact(**dict(edge)) for edge in edges))
+    services.insert_edges(new_run.id, (EdgeFact(**dict(edge)) for edge in content.edges))
     services.insert_tags(new_run.id, run.tags)
     judgements_services.begin({new_run.id: RunSource.BUNDLE})
     tool_calls.insert_run(new_run)
@@ -166,9 +182,9 @@ def _judgement_lines(run: Run) -> Iterator[JSONObject]:
         yield line.model_dump(mode="json", warnings=False)
 
 
-def _judgement_rows(bundle: Bundle, steps: Sequence[StepLine]) -> list[JudgementRow]:
-    """Build the judgement rows of a bundle; raise `BadBundle` for a judgement of a missing step."""
-    rows = []
+def _judgement_lines_of(bundle: Bundle, steps: Sequence[StepLine]) -> list[JudgementLine]:
+    """Parse the judgements of a bundle; raise `BadBundle` for a judgement of a missing step."""
+    lines = []
     for number, value in enumerate(bundle.judgements, 1):
         location = f"judgements.jsonl:{number}"
         line = parse_line(JudgementLine, value, location)
@@ -178,8 +194,8 @@ def _judgement_rows(bundle: Bundle, steps: Sequence[StepLine]) -> list[Judgement
         if (line.value is None) is (line.kind is JudgementKind.SCORE):
             detail = f"judgement {number}: a score needs a number, other kinds have none"
             raise BadBundle(detail, where=f"{location}#/value")
-        rows.append(JudgementRow(**dict(line)))
-    return rows
+        lines.append(line)
+    return lines
 
 
 def _artifacts(steps: Sequence[Step], lost_digests: list[str]) -> Iterator[tuple[str, bytes]]:

@@ -20,12 +20,14 @@ from traces.ingest import step_rows as ingest_rows
 from traces.ingest import validate
 from traces.ingest.judgement_rows import JudgementRow, row_of, validator_row
 from traces.ingest.outcome_rules import validator_kind
+from traces.ingest.redaction import redact
 from traces.ingest.step_rows import StepRow
 from traces.payloads import step_summaries
 from traces.payloads.messages import Documents
 from traces.payloads.splitter import Splitter
 from traces.provenance.edges import Provenance, find_provenance
 from traces.provenance.step_outputs import StepFacts
+from traces.redaction.redactor import Redaction
 from traces.signatures.call_signatures import signature
 
 _COST: Final = Decimal("0.00000001")
@@ -75,8 +77,9 @@ class PreparedRun:
         return provenance
 
 
-def prepare(run: RecordedRun) -> PreparedRun:
-    """Validate a recording and build its rows; raise `InvalidRecording` or `TooLarge`."""
+def prepare(run: RecordedRun, redaction: Redaction) -> PreparedRun:
+    """Redact and validate a recording, and build its rows; raise `InvalidRecording` or `TooLarge`."""
+    run = redact(run, redaction)
     splitter = Splitter()
     steps = validate.ordered_steps(run)
     step_rows = _rows(run, steps, splitter)

@@ -16,6 +16,7 @@ from traces.ingest.prepare import PreparedRun, prepare
 from traces.judgements import services as judgements
 from traces.models import Edge, Judgement, Run, RunOutcome, RunTag, Step, ToolCall
 from traces.provenance.edges import Provenance
+from traces.redaction_policies.services import RedactionByApp
 from traces.runs import revisions, services
 from traces.runs.revisions import Placement
 from traces.storage import bulk
@@ -65,7 +66,8 @@ def write(states: Sequence[RunState]) -> list[WriteResult | ProblemError]:
     the state becomes a new run: the next revision of the run that it continues.
     """
     with without_pauses():
-        outcomes = {index: _try_prepare(state) for index, state in enumerate(states)}
+        redactions = RedactionByApp()
+        outcomes = {index: _try_prepare(state, redactions) for index, state in enumerate(states)}
         provenance = {
             index: run.provenance()
             for index, run in outcomes.items()
@@ -88,10 +90,10 @@ def seal(run_ids: Iterable[UUID]) -> None:
             notify.touch(f"run.{run_id}")
 
 
-def _try_prepare(state: RunState) -> PreparedRun | ProblemError:
+def _try_prepare(state: RunState, redactions: RedactionByApp) -> PreparedRun | ProblemError:
     recording = state.recording if state.is_complete else replace(state.recording, status=RunStatus.RUNNING)
     try:
-        return prepare(recording)
+        return prepare(recording, redactions[recording.app])
     except ProblemError as problem:
         return problem
 

@@ -11,6 +11,7 @@ from traces.core.vocabulary import EdgeKind, RunSource, StepType
 from traces.errors import Ambiguous, NotFound
 from traces.models import Edge, Run, Step
 from traces.payloads.lost_payloads import LostPayloads
+from traces.redaction_policies.reasons import reasons
 from traces.runs import originals, revisions, step_search
 from traces.runs.presenters import STEP_COLUMNS, StepDict, run_summary, step_dicts, step_summary_dicts
 from traces.schemas import RunDetail, RunRevision
@@ -209,6 +210,7 @@ def step_detail(step: Step) -> StepDict:
         "unavailable": [payload.field for payload in losses],
         "lost": [payload.document for payload in losses],
         "inherited_messages": _inherited_messages(step, edges),
+        "redactions": reasons(step.run.app, [*payloads.values(), step.error, step.name]),
         **_provenance(step, edges),
     }
 

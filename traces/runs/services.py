@@ -31,6 +31,7 @@ from traces.models import Edge, RetentionPass, Run, RunTag, Step
 from traces.payloads import step_summaries
 from traces.provenance.edge_facts import EdgeFact
 from traces.provenance.edges import Provenance
+from traces.redaction_policies import services as policies
 from traces.runs import copy, revisions
 from traces.runs.revisions import Placement
 from traces.storage import artifacts, bulk
@@ -49,6 +50,8 @@ class RecordResult:
 
     run_id: UUID
     is_new: bool
+    name: str = ""
+    external_id: str = ""
     revision: int = 1
     supersedes: UUID | None = None
     conflicts_with: UUID | None = None
@@ -72,8 +75,9 @@ def record_all(runs: Iterable[RecordedRun]) -> list[RecordResult | ProblemError]
 
     Unless the caller holds the recordings, their payloads are released before the rows are written.
     """
+    redactions = policies.RedactionByApp()
     with without_pauses():
-        outcomes = [_try_prepare(run) for run in runs]
+        outcomes = [_try_prepare(run, redactions) for run in runs]
     results: dict[UUID, RecordResult] = {}
     provenance: dict[UUID, Provenance] = {}
     pending = [outcome for outcome in outcomes if isinstance(outcome, PreparedRun)]
@@ -219,9 +223,9 @@ def insert_steps(run_id: UUID, step_rows: Sequence[StepRow]) -> None:
     bulk.insert(Step, _STEP_COLUMNS, ((run_id, *ingest_rows.values_of(row)) for row in step_rows))
 
 
-def _try_prepare(run: RecordedRun) -> PreparedRun | ProblemError:
+def _try_prepare(run: RecordedRun, redactions: policies.RedactionByApp) -> PreparedRun | ProblemError:
     try:
-        return prepare(run)
+        return prepare(run, redactions[run.app])
     except ProblemError as problem:
         return problem
 
@@ -331,27 +335,20 @@ def _step_values(run: PreparedRun, provenance: Provenance | None) -> Iterator[tu
 
 
 def _result(run: PreparedRun, placement: Placement) -> RecordResult:
-    if placement.stored_run is not None:
-        return RecordResult(run_id=placement.stored_run, is_new=False, revision=placement.revision)
     return RecordResult(
-        run_id=run.run_id,
-        is_new=True,
+        run_id=placement.stored_run or run.run_id,
+        is_new=placement.stored_run is None,
+        name=run.columns["name"],
+        external_id=run.columns["external_id"],
         revision=placement.revision,
-        supersedes=placement.supersedes,
+        supersedes=placement.supersedes if placement.stored_run is None else None,
         conflicts_with=placement.conflicts_with,
     )
 
 
 def _edge(run_id: UUID, edge: EdgeFact) -> tuple[object, ...]:
-    return (
-        run_id,
-        edge.producer,
-        edge.consumer,
-        edge.kind,
-        edge.consumer_path,
-        edge.producer_path,
-        edge.evidence.replace("\x00", "\ufffd"),
-    )
+    evidence = edge.evidence.replace("\x00", "\ufffd")
+    return run_id, edge.producer, edge.consumer, edge.kind, edge.consumer_path, edge.producer_path, evidence
 
 
 def _tags(run_id: UUID, tags: Iterable[str]) -> list[tuple[UUID, str]]:

@@ -668,6 +668,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/redaction-policies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Return the current policies of all apps, and what detectors find. */
+        get: operations["list_redaction_policies"];
+        /** @description Store the next version of a policy. It applies to what arrives from now on. */
+        put: operations["set_redaction_policy"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/redaction-policies/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Return every version of a policy: what it was, who stored it, and when. */
+        get: operations["list_redaction_policy_versions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/redaction-policies/try": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Apply a draft to a sample. Nothing is stored. */
+        post: operations["try_redaction_policy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/redirects/spans/{span}": {
         parameters: {
             query?: never;
@@ -1437,6 +1489,12 @@ export interface components {
             /** High */
             high: number;
         };
+        /**
+         * Action
+         * @description What happens to a field; the later of two actions for one field wins, so that a denial beats a permission.
+         * @enum {string}
+         */
+        Action: "raw" | "redact" | "hash" | "drop";
         /**
          * AlignedPair
          * @description Two corresponding steps, or an unpaired one; `changes` names the differing fields.
@@ -2875,6 +2933,29 @@ export interface components {
             count: number;
         };
         /**
+         * FieldRule
+         * @description A rule for the fields at a path: a JSON pointer that begins with the step's or run's field.
+         *
+         *     `*` stands for one key or index, `**` for any number of them. Without step types it applies to all steps.
+         */
+        FieldRule: {
+            /** Name */
+            name: string;
+            action: components["schemas"]["Action"];
+            /** Path */
+            path: string;
+            /**
+             * Step Types
+             * @default []
+             */
+            step_types: components["schemas"]["StepType"][];
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+        };
+        /**
          * Findings
          * @description The findings of the replays so far; more budget or time only adds to them.
          */
@@ -3840,6 +3921,12 @@ export interface components {
             evidence: "tested" | "inferred";
         };
         /**
+         * PersonalData
+         * @description Kinds of personal data that a detector finds.
+         * @enum {string}
+         */
+        PersonalData: "email" | "phone" | "credit-card" | "iban" | "ip-address" | "us-ssn";
+        /**
          * PlaceKind
          * @description Reason why a place is worth a look.
          * @enum {string}
@@ -4467,6 +4554,154 @@ export interface components {
             checks: {
                 [key: string]: string;
             };
+        };
+        /**
+         * RedactionKind
+         * @description A kind of value that a detector replaces, as markers name it.
+         */
+        RedactionKind: {
+            /** Kind */
+            kind: string;
+            /** Title */
+            title: string;
+        };
+        /**
+         * RedactionMark
+         * @description A place at which a marker stands, and why.
+         */
+        RedactionMark: {
+            /** Path */
+            path: string;
+            /** Kind */
+            kind: string;
+            /** Reason */
+            reason: string;
+        };
+        /**
+         * RedactionPolicyHistory
+         * @description All versions of an app's policy, newest first.
+         */
+        RedactionPolicyHistory: {
+            /** Versions */
+            versions: components["schemas"]["RedactionPolicyView"][];
+        };
+        /**
+         * RedactionPolicyList
+         * @description The current policies; `personal_data_available` is false without the extra.
+         */
+        RedactionPolicyList: {
+            /** Policies */
+            policies: components["schemas"]["RedactionPolicyView"][];
+            /** Personal Data */
+            personal_data: components["schemas"]["PersonalData"][];
+            /** Personal Data Available */
+            personal_data_available: boolean;
+            /** Secrets */
+            secrets: components["schemas"]["RedactionKind"][];
+        };
+        /**
+         * RedactionPolicyRequest
+         * @description The next version of a policy; an empty `app` stands for all apps.
+         */
+        RedactionPolicyRequest: {
+            /**
+             * Secrets
+             * @default null
+             */
+            secrets: boolean | null;
+            /**
+             * Personal Data
+             * @default null
+             */
+            personal_data: components["schemas"]["PersonalData"][] | null;
+            /**
+             * Rules
+             * @default []
+             */
+            rules: components["schemas"]["FieldRule"][];
+            /**
+             * App
+             * @default
+             */
+            app: string;
+        };
+        /**
+         * RedactionPolicyView
+         * @description A version of a policy, who stored it, and when.
+         */
+        RedactionPolicyView: {
+            /**
+             * Secrets
+             * @default null
+             */
+            secrets: boolean | null;
+            /**
+             * Personal Data
+             * @default null
+             */
+            personal_data: components["schemas"]["PersonalData"][] | null;
+            /**
+             * Rules
+             * @default []
+             */
+            rules: components["schemas"]["FieldRule"][];
+            /** App */
+            app: string;
+            /** Version */
+            version: number;
+            /** By */
+            by: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+        };
+        /**
+         * RedactionTrialRequest
+         * @description A draft, and a sample that it is tried on: the value of a step's field, or of the run's metadata.
+         */
+        RedactionTrialRequest: {
+            /**
+             * Secrets
+             * @default null
+             */
+            secrets: boolean | null;
+            /**
+             * Personal Data
+             * @default null
+             */
+            personal_data: components["schemas"]["PersonalData"][] | null;
+            /**
+             * Rules
+             * @default []
+             */
+            rules: components["schemas"]["FieldRule"][];
+            /**
+             * App
+             * @default
+             */
+            app: string;
+            sample: components["schemas"]["JSONValue"];
+            /** @default tool */
+            step_type: components["schemas"]["StepType"];
+            /**
+             * Field
+             * @default input
+             * @enum {string}
+             */
+            field: "input" | "output" | "attributes" | "error" | "metadata";
+        };
+        /**
+         * RedactionTrialView
+         * @description What would be stored of the sample, with the place of every marker.
+         */
+        RedactionTrialView: {
+            result: components["schemas"]["JSONValue"];
+            /** Marks */
+            marks: components["schemas"]["RedactionMark"][];
+            /** Failure */
+            failure: string;
         };
         /**
          * RegexCheck
@@ -5367,6 +5602,10 @@ export interface components {
             lost: components["schemas"]["LostPayloadView"][];
             /** Inherited Messages */
             inherited_messages: number;
+            /** Redactions */
+            redactions: {
+                [key: string]: string;
+            };
             /** Attributes */
             attributes: {
                 [key: string]: components["schemas"]["JSONValue"];
@@ -6161,6 +6400,7 @@ export interface components {
 export type AcceptRequest = components['schemas']['AcceptRequest'];
 export type Access = components['schemas']['Access'];
 export type AccuracyView = components['schemas']['AccuracyView'];
+export type Action = components['schemas']['Action'];
 export type AlignedPair = components['schemas']['AlignedPair'];
 export type AtomEvidence = components['schemas']['AtomEvidence'];
 export type AtomPlan = components['schemas']['AtomPlan'];
@@ -6229,6 +6469,7 @@ export type ExportRequest = components['schemas']['ExportRequest'];
 export type ExportStatus = components['schemas']['ExportStatus'];
 export type ExportView = components['schemas']['ExportView'];
 export type Facet = components['schemas']['Facet'];
+export type FieldRule = components['schemas']['FieldRule'];
 export type Findings = components['schemas']['Findings'];
 export type ForkResult = components['schemas']['ForkResult'];
 export type ForkStep = components['schemas']['ForkStep'];
@@ -6283,6 +6524,7 @@ export type Override = components['schemas']['Override'];
 export type OverrideProfile = components['schemas']['OverrideProfile'];
 export type PassingRun = components['schemas']['PassingRun'];
 export type PathLink = components['schemas']['PathLink'];
+export type PersonalData = components['schemas']['PersonalData'];
 export type PlaceKind = components['schemas']['PlaceKind'];
 export type PlaceKindView = components['schemas']['PlaceKindView'];
 export type PlaceView = components['schemas']['PlaceView'];
@@ -6313,6 +6555,14 @@ export type ProviderView = components['schemas']['ProviderView'];
 export type RankChange = components['schemas']['RankChange'];
 export type RankComparison = components['schemas']['RankComparison'];
 export type Readiness = components['schemas']['Readiness'];
+export type RedactionKind = components['schemas']['RedactionKind'];
+export type RedactionMark = components['schemas']['RedactionMark'];
+export type RedactionPolicyHistory = components['schemas']['RedactionPolicyHistory'];
+export type RedactionPolicyList = components['schemas']['RedactionPolicyList'];
+export type RedactionPolicyRequest = components['schemas']['RedactionPolicyRequest'];
+export type RedactionPolicyView = components['schemas']['RedactionPolicyView'];
+export type RedactionTrialRequest = components['schemas']['RedactionTrialRequest'];
+export type RedactionTrialView = components['schemas']['RedactionTrialView'];
 export type RegexCheck = components['schemas']['RegexCheck'];
 export type RejectedEvent = components['schemas']['RejectedEvent'];
 export type ReplayBody = components['schemas']['ReplayBody'];
@@ -7875,6 +8125,125 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Readiness"];
+                };
+            };
+        };
+    };
+    list_redaction_policies: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RedactionPolicyList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_redaction_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RedactionPolicyRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RedactionPolicyView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_redaction_policy_versions: {
+        parameters: {
+            query?: {
+                /** @description The app's name; empty: the policy of all apps. */
+                app?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RedactionPolicyHistory"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    try_redaction_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RedactionTrialRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RedactionTrialView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };

@@ -75,6 +75,7 @@ export function aStepDetail(overrides: Partial<StepDetail> & { sequence_no: numb
     unavailable: [],
     lost: [],
     inherited_messages: 0,
+    redactions: {},
     attributes: {},
     detail: {},
     consumed: [],

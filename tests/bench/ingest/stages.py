@@ -11,6 +11,7 @@ from traces.importers.otlp.assembly import assemble
 from traces.importers.otlp.batches import read_spans
 from traces.importers.otlp.raw_spans import RawSpan
 from traces.ingest.prepare import prepare
+from traces.redaction_policies import services as policies
 from traces.runs import services
 
 _ORDER: Final = ("decode", "steps", "prepare", "provenance", "rows")
@@ -54,7 +55,7 @@ def _store(runs: list[RecordedRun], stages: Stages) -> None:
     for run in runs:
         with without_pauses():
             start = time.process_time()
-            prepared = prepare(run)
+            prepared = prepare(run, policies.redaction_of(run.app))
             stages.add("prepare", start)
             start = time.process_time()
             prepared.provenance()

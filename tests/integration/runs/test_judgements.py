@@ -69,7 +69,8 @@ def test_plain_runs_are_unknown_or_failed() -> None:
 def test_repeated_import_adds_new_judgements_once() -> None:
     run_id = _record(order_run())
     for _ in range(2):
-        assert services.record(order_run(judgements=(REWARD,))) == services.RecordResult(run_id=run_id, is_new=False)
+        result = services.record(order_run(judgements=(REWARD,)))
+        assert (result.run_id, result.is_new) == (run_id, False)
     assert Judgement.objects.filter(run_id=run_id).count() == 1
     assert _outcome(run_id) == ("failed", "import")
 

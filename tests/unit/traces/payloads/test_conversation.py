@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.redactions import redaction
 from traces.importers.files.source import Source
 from traces.importers.formats.chats import chat
 from traces.ingest.prepare import prepare
@@ -53,7 +54,7 @@ def peak_memory(count: int) -> tuple[int, Provenance]:
     tracemalloc.start()
     try:
         [run] = chat.parse(Source(name="long.json", data=data))
-        provenance = prepare(run).provenance()
+        provenance = prepare(run, redaction()).provenance()
         return tracemalloc.get_traced_memory()[1], provenance
     finally:
         tracemalloc.stop()

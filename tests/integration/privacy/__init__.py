@@ -1,0 +1,1 @@
+"""Redaction, retention and deletion on a real database."""

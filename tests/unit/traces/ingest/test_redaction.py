@@ -1,0 +1,91 @@
+"""Redaction of a recording before anything is derived from it."""
+
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from tests.support.recordings import order_run, tool_step
+from tests.support.redactions import redaction, secrets
+from tests.unit.traces.redaction.test_redactor import FailingDetector
+from traces.core.json_types import JSONObject
+from traces.core.recorded_run import RecordedJudgement, RecordedRun
+from traces.core.vocabulary import JudgementKind
+from traces.ingest.prepare import prepare
+from traces.ingest.redaction import block_reason, redact
+
+SECRET = secrets()["GitHub"]
+PASSWORD = "tiger4lily"
+
+
+def run_with_secret() -> RecordedRun:
+    step = tool_step("login", f"call-{SECRET}", "A-1", {"text": f"hello {PASSWORD}"}, error=f"bad {SECRET}")
+    step = replace(
+        step, name=f"login {SECRET}", input={"password": PASSWORD, "key": SECRET}, attributes={"raw": {"k": SECRET}}
+    )
+    judgement = RecordedJudgement(name="note", kind=JudgementKind.NOTE, text=f"it used {PASSWORD} and {SECRET}")
+    run = order_run()
+    return replace(
+        run,
+        name=f"run with {SECRET}",
+        tags=(f"tag {SECRET}",),
+        metadata={"env": {"TOKEN": SECRET}},
+        steps=(*run.steps, step),
+        judgements=(judgement,),
+    )
+
+
+def stored(run: RecordedRun, *rules: dict[str, Any]) -> str:
+    prepared = prepare(run, redaction(*rules))
+    provenance = prepared.provenance()
+    return "\n".join(
+        [*(data.decode() for data in prepared.parts.values()), repr(prepared.columns), repr(prepared.rows),
+         repr(prepared.calls), repr(prepared.judgements), repr(provenance)]
+    )  # fmt: skip
+
+
+def test_no_secret_reaches_rows_parts_or_judgements() -> None:
+    text = stored(run_with_secret())
+    assert SECRET not in text
+    # Found by the name of its member in one place, and replaced in all.
+    assert PASSWORD not in text
+    assert "[redacted:github-classic-token:" in text
+
+
+def test_run_without_secrets_is_the_same_recording() -> None:
+    run = order_run()
+    assert redact(run, redaction()) == run
+
+
+def test_metadata_states_what_was_redacted() -> None:
+    metadata = redact(run_with_secret(), redaction()).metadata
+    assert metadata["redaction"] == {"status": "redacted", "kinds": ["credential", "github-classic-token"]}
+    assert block_reason(metadata) == ""
+
+
+def test_signatures_and_links_stay_stable() -> None:
+    first, second = (prepare(run_with_secret(), redaction()) for _ in range(2))
+    assert first.content_digest == second.content_digest
+    assert [row.signature for row in first.rows] == [row.signature for row in second.rows]
+
+
+def test_dropped_field_is_in_no_summary() -> None:
+    rule = {"name": "question", "action": "drop", "path": "/input/messages/*/content", "step_types": ["model"]}
+    task = {"name": "task", "action": "drop", "path": "/input/task"}
+    prepared = prepare(order_run(), redaction(rule, task))
+    assert "where is my order" not in prepared.columns["search"]
+    assert all("Where is my order" not in row.summary for row in prepared.rows)
+
+
+def test_failing_detector_blocks_the_run() -> None:
+    run = redact(order_run(), redaction(detectors=(FailingDetector(),)))
+    reason = block_reason(run.metadata)
+    assert "step 1, input: RuntimeError" in reason
+    assert "Where is my order" not in repr(run)
+
+
+def test_failure_that_the_source_states_stays() -> None:
+    metadata: JSONObject = {"redaction_status": "blocked"}
+    run = redact(replace(run_with_secret(), metadata=metadata), redaction())
+    assert block_reason(run.metadata) == "blocked"
+    assert orjson.dumps(run.metadata)

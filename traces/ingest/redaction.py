@@ -1,0 +1,116 @@
+"""Redaction of a recording, before anything is derived from it. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+from traces.core.json_access import as_object
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
+from traces.redaction.redactor import Redaction, Redactor
+
+REDACTION: Final = "redaction"
+STATUS: Final = "redaction_status"
+BLOCKING_STATES: Final = frozenset({"blocked", "failed"})
+_PAYLOADS: Final = ("input", "output", "attributes")
+_STEP_TEXTS: Final = ("name", "key", "provider", "model", "tool_name", "call_id", "error")
+_RUN_TEXTS: Final = ("name", "external_id", "environment")
+# Failures named in the reason of a blocked run.
+_MAX_FAILURES: Final = 3
+
+
+def redact(run: RecordedRun, redaction: Redaction) -> RecordedRun:
+    """Return a recording without the values that its policy or a detector rejects; the same one if it has none.
+
+    A value that a detector found in one place is then replaced everywhere in the run.
+    """
+    if redaction.is_off:
+        return run
+    redactor = redaction.redactor()
+    redacted_run = _redact(run, redactor)
+    if redactor.literals:
+        redacted_run = _redact(redacted_run, redactor.for_literals())
+    note = redaction_note(redactor)
+    return replace(redacted_run, metadata=with_note(redacted_run.metadata, note)) if note else redacted_run
+
+
+def redaction_note(redactor: Redactor) -> JSONObject:
+    """Return what a run's metadata says about its redaction; empty if nothing was redacted."""
+    kinds: list[JSONValue] = [*sorted(redactor.kinds)]
+    if redactor.failures:
+        places = "; ".join(redactor.failures[:_MAX_FAILURES])
+        reason = f"a detector failed, so what it was looking at was not stored: {places}"
+        return {"status": "blocked", "kinds": kinds, "reason": reason}
+    return {"status": "redacted", "kinds": kinds} if kinds else {}
+
+
+def with_note(metadata: JSONObject, note: JSONObject) -> JSONObject:
+    """Add a note to the metadata of a run; what its source says about a failure stays."""
+    if block_reason(metadata):
+        return metadata
+    kinds = {str(kind) for kind in (*_kinds(metadata), *_kinds({REDACTION: note}))}
+    return {**metadata, REDACTION: {**note, "kinds": [*sorted(kinds)]}}
+
+
+def block_reason(metadata: JSONObject) -> str:
+    """Return why a run must not be replayed: its redaction failed; empty if it did not."""
+    note = metadata.get(REDACTION)
+    state = note.get("status") if isinstance(note, dict) else note
+    if state in BLOCKING_STATES:
+        return str(as_object(note).get("reason") or state)
+    status = metadata.get(STATUS)
+    return str(status) if status in BLOCKING_STATES else ""
+
+
+def _kinds(metadata: JSONObject) -> list[JSONValue]:
+    kinds = as_object(metadata.get(REDACTION)).get("kinds")
+    return kinds if isinstance(kinds, list) else []
+
+
+def _redact(run: RecordedRun, redactor: Redactor) -> RecordedRun:
+    steps = tuple(_step(step, number, redactor) for number, step in enumerate(run.steps, 1))
+    judgements = tuple(_judgement(judgement, redactor) for judgement in run.judgements)
+    metadata = redactor.field(None, "metadata", run.metadata, "the run's metadata")
+    changes = {
+        **_texts(run, _RUN_TEXTS, redactor, "the run"),
+        "tags": tuple(redactor.text(tag, "a tag") for tag in run.tags),
+        "metadata": metadata if isinstance(metadata, dict) else {REDACTION: metadata},
+    }
+    return replace(run, steps=steps, judgements=judgements, **changes)
+
+
+def _step(step: RecordedStep, number: int, redactor: Redactor) -> RecordedStep:
+    place = f"step {number}"
+    changes: dict[str, Any] = {
+        name: value
+        for name in _PAYLOADS
+        if (current := getattr(step, name)) is not None
+        and (value := redactor.field(step.type, name, current, f"{place}, {name}")) is not current
+    }
+    if "attributes" in changes and not isinstance(changes["attributes"], dict):
+        changes["attributes"] = {REDACTION: changes["attributes"]}
+    if redactor.suspects_any(_texts_of(step)):
+        changes |= _texts(step, _STEP_TEXTS, redactor, place)
+        changes["parent"] = None if step.parent is None else redactor.text(step.parent, place)
+        changes["links"] = tuple(redactor.text(link, place) for link in step.links)
+    if step.error:
+        error = changes.get("error", step.error)
+        changes["error"] = str(redactor.field(step.type, "error", error, f"{place}, error"))
+    return replace(step, **changes) if changes else step
+
+
+def _judgement(judgement: RecordedJudgement, redactor: Redactor) -> RecordedJudgement:
+    changes = _texts(judgement, ("name", "text", "by"), redactor, "a judgement")
+    step = None if judgement.step is None else redactor.text(judgement.step, "a judgement")
+    return replace(judgement, step=step, **changes)
+
+
+def _texts(view: object, names: tuple[str, ...], redactor: Redactor, place: str) -> dict[str, Any]:
+    return {name: redactor.text(getattr(view, name), f"{place}, {name}") for name in names}
+
+
+def _texts_of(step: RecordedStep) -> Iterator[str]:
+    for name in _STEP_TEXTS:
+        yield getattr(step, name)
+    yield step.parent or ""
+    yield from step.links

@@ -1,0 +1,282 @@
+"""Redactor: replace the values of one run that must not be stored, and leave everything else the same object.
+
+A run repeats its history in every request, so each message is looked at once: by identity, then by content.
+"""
+
+import marshal
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final
+
+import re2
+
+from traces.core.canonical import MAX_DEPTH
+from traces.core.json_access import as_object
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import StepType
+from traces.payloads.conversation import Conversation, Messages
+from traces.redaction.findings import Detector, Finding, merge
+from traces.redaction.markers import FAILURE_MARKER, MARKER, Digester, drop_marker, marker_spans
+from traces.redaction.policy import Action, FieldPaths, FieldRule, Policy, States
+
+# Members with entries that later payloads repeat.
+_JOINTS: Final = frozenset({"messages", "tools", "documents"})
+_NO_STATES: Final[States] = frozenset()
+# Shorter ones, and words, may occur by chance: they are redacted only in their place.
+_SHORTEST_LITERAL: Final = 6
+_LONG_LITERAL: Final = 20
+_NO_WORD: Final = re.compile(rb"[0-9@]")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Redaction:
+    """A policy with the detectors and the key that it needs."""
+
+    policy: Policy
+    detectors: tuple[Detector, ...]
+    digester: Digester
+
+    @property
+    def is_off(self) -> bool:
+        return self.policy.is_off
+
+    def redactor(self) -> "Redactor":
+        return Redactor(self.policy, self.detectors, self.digester)
+
+
+class LiteralDetector:
+    """Finds values that a detector found elsewhere in the run, where their context does not give them away."""
+
+    def __init__(self, kinds: dict[bytes, str]) -> None:
+        options = re2.Options()
+        options.encoding = re2.Options.Encoding.LATIN1
+        # The longest first, because one value may begin with another.
+        literals = sorted(kinds, key=len, reverse=True)
+        self._kinds = kinds
+        self._pattern = re2.compile(b"|".join(map(re2.escape, literals)), options)
+
+    def suspects(self, data: bytes) -> bool:
+        return self._pattern.search(data) is not None
+
+    def findings(self, text: bytes, name: str) -> Sequence[Finding]:
+        matches = self._pattern.finditer(text)
+        return [Finding(match.start(), match.end(), self._kinds[match.group()]) for match in matches]
+
+
+class Redactor:
+    """Redacts the values of one run. Input values must not change while it is in use."""
+
+    def __init__(self, policy: Policy, detectors: Sequence[Detector], digester: Digester) -> None:
+        self.kinds: set[str] = set()
+        # The places that could not be remainder: they were replaced as a whole.
+        self.failures: list[str] = []
+        # Values that detectors found, with their kinds.
+        self.literals: dict[bytes, str] = {}
+        self._policy = policy
+        self._paths = FieldPaths(policy.rules)
+        self._detectors = detectors
+        self._digester = digester
+        self._by_identity: dict[tuple[int, States, bool], JSONValue] = {}
+        # Keeps every object in `_by_identity` alive, so that its id is not reused.
+        self._references: list[object] = []
+        self._by_content: dict[bytes, JSONValue] = {}
+        self._conversations: dict[tuple[int, States, bool], Conversation] = {}
+
+    def for_literals(self) -> "Redactor":
+        """Return a redactor for the values that this one's detectors found."""
+        return Redactor(self._policy, [LiteralDetector(self.literals)], self._digester)
+
+    def field(self, type: StepType | None, field: str, value: JSONValue, place: str = "") -> JSONValue:
+        """Redact a field of a step, or of the run (None); block it if a detector fails.
+
+        `place` names the field in the reason of a failure.
+        """
+        states = self._paths.start(type, field) if self._paths.rules else _NO_STATES
+        try:
+            return self._value(value, "", states, False)
+        except Exception as error:  # noqa: BLE001 - whatever a detector raises: what it did not check is not stored
+            self.failures.append(f"{place or field}: {error.__class__.__name__}")
+            return FAILURE_MARKER
+
+    def text(self, text: str, place: str = "") -> str:
+        """Redact a text that no field rule can name, such as a step's name."""
+        if not text:
+            return text
+        try:
+            return self._text(text, "") if self._suspects(text.encode(errors="surrogatepass")) else text
+        except Exception as error:  # noqa: BLE001 - as for a field
+            self.failures.append(f"{place or 'a text'}: {error.__class__.__name__}")
+            return FAILURE_MARKER
+
+    def suspects_any(self, texts: Iterable[str]) -> bool:
+        """Return whether one of the texts may contain a value: a quick check, which may be wrong for none."""
+        try:
+            return self._suspects("\n".join(texts).encode(errors="surrogatepass"))
+        except Exception:  # noqa: BLE001 - each text is then remainder, and blocked
+            return True
+
+    def _value(self, value: JSONValue, name: str, states: States, exempt: bool) -> JSONValue:
+        if states:
+            rule = self._paths.rule_at(states)
+            if rule is not None and rule.action is not Action.RAW:
+                return self._denied(value, rule)
+            exempt = exempt or rule is not None
+            states = self._paths.remaining(states)
+        if not states and exempt:
+            return value
+        if isinstance(value, Messages):
+            return self._messages(value, states, exempt)
+        if isinstance(value, dict) and (states or not _JOINTS.isdisjoint(value)):
+            return self._object(value, states, exempt)
+        if isinstance(value, list) and states:
+            return self._list(value, name, states, exempt)
+        return value if exempt else self._part(value, name)
+
+    def _object(self, value: JSONObject, states: States, exempt: bool) -> JSONObject:
+        """Redact the members of an object: those that need a look at their entries one by one, the others together."""
+        members: JSONObject = {}
+        rest: JSONObject = {}
+        for key, item in value.items():
+            member_states = self._paths.enter(states, key) if states else _NO_STATES
+            if member_states or _has_entries(key, item):
+                members[key if exempt else self._text(key)] = self._member(key, item, member_states, exempt)
+            else:
+                rest[key] = item
+        remainder = rest if exempt else as_object(self._part(rest, ""))
+        is_equal = remainder is rest and all(members.get(key) is item for key, item in value.items() if key not in rest)
+        return value if is_equal else members | remainder
+
+    def _member(self, key: str, item: JSONValue, states: States, exempt: bool) -> JSONValue:
+        if isinstance(item, list) and not (states and self._paths.rule_at(states)):
+            return self._list(item, key, states, exempt)
+        return self._value(item, key, states, exempt)
+
+    def _list(self, items: list[JSONValue], name: str, states: States, exempt: bool) -> list[JSONValue]:
+        if states:
+            results = [
+                self._entry(item, name, self._paths.enter(states, str(index)), exempt)
+                for index, item in enumerate(items)
+            ]
+        else:
+            results = [self._entry(item, name, _NO_STATES, exempt) for item in items]
+        return items if all(map(_is, results, items)) else results
+
+    def _entry(self, item: JSONValue, name: str, states: States, exempt: bool) -> JSONValue:
+        if not isinstance(item, dict | list):
+            return self._value(item, name, states, exempt)
+        key = (id(item), states, exempt)
+        if key not in self._by_identity:
+            self._by_identity[key] = self._value(item, name, states, exempt)
+            self._references.append(item)
+        return self._by_identity[key]
+
+    def _messages(self, value: Messages, states: States, exempt: bool) -> Messages:
+        key = (id(value.conversation), states, exempt)
+        if key not in self._conversations:
+            source = value.conversation
+            messages = self._list(source.messages, "", states, exempt)
+            self._conversations[key] = source if messages is source.messages else Conversation(messages)
+            self._references.append(source)
+        conversation = self._conversations[key]
+        return value if conversation is value.conversation else Messages(conversation, value.length)
+
+    def _part(self, value: JSONValue, name: str) -> JSONValue:
+        """Redact a value that no field rule concerns, in most cases after one look at its marshalled form."""
+        if value is None or isinstance(value, bool | int | float) or not self._detectors:
+            return value
+        try:
+            content = marshal.dumps({name: value} if name else value, 2)
+        except ValueError:
+            # Too deep, or not plain JSON: the storage rejects what is not.
+            return self._rewrite(value, name, 0)
+        if content not in self._by_content:
+            result = self._rewrite(value, name, 0) if self._suspects(content) else value
+            self._by_content[content] = None if result is value else result
+        known_result = self._by_content[content]
+        return value if known_result is None else known_result
+
+    def _rewrite(self, value: JSONValue, name: str, depth: int) -> JSONValue:
+        if isinstance(value, str):
+            return self._text(value, name)
+        if depth > MAX_DEPTH:
+            return value
+        if isinstance(value, dict):
+            members = {key: self._rewrite(item, key, depth + 1) for key, item in value.items()}
+            return _with_safe_keys(value, members, self._text)
+        if isinstance(value, list | Messages):
+            items = [self._rewrite(item, name, depth + 1) for item in value]
+            return value if all(map(_is, items, value)) else items
+        return value
+
+    def _text(self, text: str, name: str = "") -> str:
+        if text == FAILURE_MARKER:
+            self.failures.append("a value that was blocked before")
+        data = text.encode(errors="surrogatepass")
+        matches = chain.from_iterable(detector.findings(data, name) for detector in self._detectors)
+        findings = merge(matches, marker_spans(data))
+        if not findings:
+            return text
+        pieces, position = [], 0
+        for finding in findings:
+            literal = data[finding.start : finding.end]
+            pieces += [data[position : finding.start], self._digester.marker(finding.kind, literal).encode()]
+            position = finding.end
+            self.kinds.add(finding.kind)
+            if _is_distinctive(literal):
+                self.literals.setdefault(literal, finding.kind)
+        return b"".join([*pieces, data[position:]]).decode(errors="surrogatepass")
+
+    def _denied(self, value: JSONValue, rule: FieldRule) -> JSONValue:
+        """Apply a rule that denies a field."""
+        self.kinds.add(rule.name)
+        if rule.action is Action.DROP:
+            return drop_marker(rule.name)
+        if rule.action is Action.HASH:
+            return self._marker(_plain(value), rule)
+        return self._leaves(value, rule)
+
+    def _leaves(self, value: JSONValue, rule: FieldRule) -> JSONValue:
+        if isinstance(value, dict):
+            return {key: self._leaves(item, rule) for key, item in value.items()}
+        if isinstance(value, list | Messages):
+            return [self._leaves(item, rule) for item in value]
+        return self._marker(value, rule)
+
+    def _marker(self, value: JSONValue, rule: FieldRule) -> JSONValue:
+        if value is None or (isinstance(value, str) and MARKER.fullmatch(value)):
+            return value
+        return self._digester.marker_of_json(rule.name, value)
+
+    def _suspects(self, data: bytes) -> bool:
+        return any(detector.suspects(data) for detector in self._detectors)
+
+
+def _with_safe_keys(value: JSONObject, members: JSONObject, redact: Callable[[str], str]) -> JSONObject:
+    """Return an object with its keys redacted, too; the same object if nothing differs."""
+    result = {redact(key): item for key, item in members.items()}
+    is_equal = all(members[key] is item for key, item in value.items()) and list(result) == list(value)
+    return value if is_equal else result
+
+
+def _has_entries(key: str, item: JSONValue) -> bool:
+    """Return whether a member is a history, or contains one, whose entries were looked at before."""
+    if isinstance(item, dict):
+        return not _JOINTS.isdisjoint(item)
+    return isinstance(item, Messages) or (key in _JOINTS and isinstance(item, list))
+
+
+def _is_distinctive(literal: bytes) -> bool:
+    return len(literal) >= _LONG_LITERAL or (len(literal) >= _SHORTEST_LITERAL and bool(_NO_WORD.search(literal)))
+
+
+def _plain(value: JSONValue) -> JSONValue:
+    """Return a value with its conversations as lists."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | Messages) else value
+
+
+def _is(left: object, right: object) -> bool:
+    return left is right

@@ -1,0 +1,1 @@
+"""Stored redaction policies: versions, key, and the redaction that applies to an app."""
