@@ -88,7 +88,7 @@ def secret_key() -> str:
     return path.read_text()
 
 
-def _redaction_key() -> str:
+def redaction_key() -> str:
     key: str = env.str("FORKPOINT_REDACTION_KEY", default="")
     if key and len(key) < 32:
         raise ImproperlyConfigured("FORKPOINT_REDACTION_KEY is too short: use at least 32 characters.")
@@ -230,7 +230,7 @@ PUBLIC_URL = public_url()
 SHARING = _switch("FORKPOINT_SHARING")
 SECRET_KEY = secret_key()
 # Digests of redacted values. Without a configured key, one is generated in the file when it is first needed.
-REDACTION_KEY = _redaction_key()
+REDACTION_KEY = redaction_key()
 REDACTION_KEY_FILE = HOME / "redaction_key"
 DEBUG = False
 LOOPBACK = HOST in {"127.0.0.1", "localhost", "::1"}

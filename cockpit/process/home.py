@@ -10,7 +10,7 @@ from typing import Final
 _PRIVATE_FOLDER: Final = 0o700
 _PRIVATE_FILE: Final = 0o600
 # Forkpoint's own files: the home may be a folder with other files of its owner.
-_CONTENTS: Final = ("artifacts", "files", "forkpoint.sqlite3*", "secret_key", "serve.lock")
+_CONTENTS: Final = ("artifacts", "files", "forkpoint.sqlite3*", "redaction_key", "secret_key", "serve.lock")
 
 
 def make_home(folder: Path) -> None:
