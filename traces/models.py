@@ -356,6 +356,7 @@ class Segment(models.Model):
     recording = models.ForeignKey(Recording, models.CASCADE, related_name="segments", db_index=False)
     digest = models.CharField(max_length=64, help_text="of the records: a batch that arrives twice is stored once")
     format = models.CharField(max_length=40)
+    file = models.CharField(max_length=200, blank=True, help_text="the segments of a file are its parts, in order")
     size = models.PositiveIntegerField(help_text="bytes before compression")
     data = models.BinaryField(help_text="zstd")
 

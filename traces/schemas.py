@@ -282,3 +282,9 @@ class EventReceipt(Schema):
 
     accepted: int
     rejected: list[RejectedEvent]
+
+
+class SessionFile(Schema):
+    """A file of a session, as far as it is stored."""
+
+    size: int  # bytes

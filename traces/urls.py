@@ -1,6 +1,6 @@
 from django.urls import path
 
-from traces.collectors import events_api
+from traces.collectors import events_api, sessions_api
 from traces.imports import api as imports_api
 from traces.redaction_policies import api as redaction_api
 from traces.runs import api, full_steps, judgements_api, usage
@@ -10,6 +10,8 @@ urlpatterns = [
     path("runs/facets", api.RunFacetsView.as_view()),
     path("runs/import", imports_api.ImportView.as_view()),
     path("events", events_api.EventsView.as_view()),
+    path("krabs/events", sessions_api.KrabsEventsView.as_view()),
+    path("session-files/<str:kind>/<str:session>", sessions_api.SessionFileView.as_view()),
     path("runs/<str:id>/events", events_api.RunEventsView.as_view()),
     path("runs/<str:id>/finalize", events_api.FinalizeView.as_view()),
     path("runs/<str:id>", api.RunView.as_view()),

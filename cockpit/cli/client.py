@@ -5,6 +5,7 @@ replays.
 """
 
 import contextlib
+import gzip
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,6 +37,11 @@ class Api:
 
     def post(self, path: str, body: Any = None, **query: Any) -> Any:
         return self._json("POST", path, json={} if body is None else body, params=_without_none(query))
+
+    def append(self, path: str, part: bytes, **query: Any) -> Any:
+        """Send the next part of a file, compressed."""
+        headers = {"content-type": "application/x-ndjson", "content-encoding": "gzip"}
+        return self._json("POST", path, content=gzip.compress(part, 1), headers=headers, params=query)
 
     def upload(self, path: str, body: bytes) -> None:
         """Send a file."""

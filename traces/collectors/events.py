@@ -2,8 +2,12 @@
 
 from dataclasses import dataclass
 
+import orjson
+
+from traces.core.json_types import JSONObject
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import json_value, require_object
+from traces.importers.formats.frameworks import krabs
 from traces.importers.formats.tracing.forkpoint_events import FORMAT, CheckedEvent, check
 from traces.recordings.arrivals import NewSegment
 
@@ -44,3 +48,16 @@ def _check(line: bytes, run_id: str | None) -> CheckedEvent:
     if run_id is not None and event.run_id != run_id:
         raise BadFile(f"the event belongs to run {event.run_id[:60]!r}", "/run_id")
     return event
+
+
+def split_krabs(data: bytes) -> list[NewSegment]:
+    """Make a segment of each Krabs event: one, or a list of them. Raises `BadFile`."""
+    document = json_value(data)
+    records = document if isinstance(document, list) else [document]
+    return [_krabs_segment(require_object(record, f"/{index}")) for index, record in enumerate(records)]
+
+
+def _krabs_segment(record: JSONObject) -> NewSegment:
+    event = krabs.check(record)
+    line = orjson.dumps(record, option=orjson.OPT_SORT_KEYS) + b"\n"
+    return NewSegment(external_id=event.run_id, format=krabs.FORMAT, data=line, has_ended=event.ends_agent)

@@ -17,14 +17,14 @@ from traces.schemas import EventReceipt, RejectedEvent
 _BODY = {"application/x-ndjson": OpenApiTypes.STR}
 
 
-class _RawParser(BaseParser):
+class RawParser(BaseParser):
     """Leaves the body to the view, which decompresses it."""
 
     media_type = "*/*"
 
 
 class EventsView(APIView):
-    parser_classes = (_RawParser,)
+    parser_classes = (RawParser,)
 
     @extend_schema(operation_id="record_events", request=_BODY, responses={200: EventReceipt, **PROBLEMS})
     def post(self, request: Request) -> Response:
@@ -36,7 +36,7 @@ class EventsView(APIView):
 
 
 class RunEventsView(APIView):
-    parser_classes = (_RawParser,)
+    parser_classes = (RawParser,)
 
     @extend_schema(
         operation_id="record_events_of_run",
@@ -50,7 +50,7 @@ class RunEventsView(APIView):
 
 
 class FinalizeView(APIView):
-    parser_classes = (_RawParser,)
+    parser_classes = (RawParser,)
 
     @extend_schema(
         operation_id="finalize_run",

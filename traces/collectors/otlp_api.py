@@ -22,7 +22,6 @@ from traces.collectors import otlp
 from traces.collectors.back_pressure import slot
 from traces.collectors.encoded_bodies import read_body
 from traces.errors import ProblemError
-from traces.importers.files.errors import BadFile
 from traces.importers.otlp.raw_spans import Signal
 from traces.recordings import arrivals
 
@@ -41,10 +40,6 @@ class UnknownMediaType(ProblemError):
     """A body that is neither protobuf nor JSON."""
 
     status = 415
-
-
-class BadRequest(ProblemError):
-    """A body that is not an OTLP request."""
 
 
 @method_decorator(csrf_exempt, name="dispatch")
@@ -67,10 +62,7 @@ class OtlpView(View):
         if self.signal is None or not body:
             return _answer(b"{}" if is_json else b"", is_json=is_json)
         with slot():
-            try:
-                parts = otlp.split(body, self.signal)
-            except BadFile as problem:
-                raise BadRequest(str(problem)) from problem
+            parts = otlp.split(body, self.signal)
             arrivals.accept(parts.segments, project=request.headers.get(PROJECT_HEADER, "")[:_MAX_PROJECT])
         if parts.rejections:
             logger.warning("records_rejected", count=parts.rejections, reasons=parts.reasons)

@@ -11,17 +11,22 @@ from traces.importers.files.source import Source
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SegmentContent:
-    """Records of one run in the format of an importer."""
+    """Records of one run in the format of an importer; `file` is the name of the file, if they are a whole one."""
 
     format: str
+    file: str
     data: bytes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Assembly:
-    """The run of a recording, None if there is none yet, and the records that could not be read."""
+    """The run of a recording, None if there is none yet, and the records that could not be read.
+
+    `branches` are further runs in the same records: a session that was continued from an earlier message.
+    """
 
     run: RecordedRun | None
+    branches: Sequence[RecordedRun]
     problems: Sequence[BadFile]
 
 
@@ -32,14 +37,18 @@ def assemble(external_id: str, segments: Sequence[SegmentContent]) -> Assembly:
     """
     problems: list[BadFile] = []
     runs: list[RecordedRun] = []
+    branches: list[RecordedRun] = []
     for format in dict.fromkeys(segment.format for segment in segments):
-        sources = [Source(name=format, data=segment.data) for segment in segments if segment.format == format]
+        sources = [
+            Source(name=segment.file or format, data=segment.data) for segment in segments if segment.format == format
+        ]
         try:
-            runs += [run for run in registry.get_importer(format).states(sources) if run.external_id == external_id]
+            for run in registry.get_importer(format).states(sources):
+                (runs if run.external_id == external_id else branches).append(run)
         except BadFile as problem:
             problems.append(problem)
         problems += [problem for source in sources for problem in source.problems]
-    return Assembly(run=_merge(runs), problems=problems)
+    return Assembly(run=_merge(runs), branches=branches, problems=problems)
 
 
 def _merge(runs: Sequence[RecordedRun]) -> RecordedRun | None:

@@ -45,7 +45,8 @@ class Importer:
 
     `parse` reads one file. `parse_together` reads all files of an import, for formats whose runs span several files.
     `by_line` returns whether every line of a JSON Lines file is a run, so that the file is read line by line.
-    Runs without steps are refused unless `allows_empty`.
+    Runs without steps are refused unless `allows_empty`. A format without `has_ends` records no end of a run, so that
+    no run is partial.
     `keys` returns the ids that a file shares with other files of the same runs. Without it, all files of an import
     are read at once.
     """
@@ -58,6 +59,7 @@ class Importer:
     keys: Callable[[Source], set[str]] | None = None
     by_line: Callable[[Sample], bool] = lambda sample: False
     allows_empty: bool = False
+    has_ends: bool = True
 
     def runs(self, sources: Sequence[Source]) -> Iterable[RecordedRun]:
         """Yield the runs of these files; a run without steps becomes a problem of the last file."""
@@ -214,9 +216,15 @@ IMPORTERS: Final = (
         sniff=detection.sniff_claude_code,
         parse_together=claude_code.parse,
         keys=claude_code.keys,
+        has_ends=False,
     ),
     Importer(
-        name="codex", title="Codex rollouts", sniff=detection.sniff_codex, parse_together=codex.parse, keys=codex.keys
+        name="codex",
+        title="Codex rollouts",
+        sniff=detection.sniff_codex,
+        parse_together=codex.parse,
+        keys=codex.keys,
+        has_ends=False,
     ),
     Importer(
         name="atif",

@@ -10,10 +10,11 @@ from uuid import UUID
 
 import zstandard
 from django.db import transaction
+from django.db.models import Sum
 
 from traces.core.canonical import digest
 from traces.core.ids import new_id
-from traces.errors import NotFound
+from traces.errors import NotFound, ProblemError
 from traces.ingest.sealing import FIRST_LOOK
 from traces.models import Recording, Segment
 from traces.recordings import wake_up
@@ -21,15 +22,23 @@ from traces.storage import bulk
 
 _RECORDING_COLUMNS: Final = ("id", "key", "project", "external_id", "arrived_at", "has_ended", "is_final")
 _DEFAULTS: Final = {"version": 0, "assembled_version": 0, "is_complete": False, "problem": ""}
-_SEGMENT_COLUMNS: Final = ("recording", "digest", "format", "size", "data")
+_SEGMENT_COLUMNS: Final = ("recording", "digest", "format", "file", "size", "data")
 _local = threading.local()
+
+
+class WrongOffset(ProblemError):
+    """A part of a file that does not continue what is stored of it."""
+
+    code = "conflict"
+    status = 409
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewSegment:
     """The records of one request that belong to one run, in the format of an importer.
 
-    `has_ended`: they contain the end of the run's root step. `is_final`: the client declares the run finished.
+    `has_ended`: they contain the end of the run's root step. `is_final`: the client declares the run finished. `file`:
+    they are the part of this file that starts at `offset`, rather than records that stand alone.
     """
 
     external_id: str
@@ -37,6 +46,13 @@ class NewSegment:
     data: bytes
     has_ended: bool = False
     is_final: bool = False
+    file: str = ""
+    offset: int = 0
+
+    @property
+    def digest(self) -> str:
+        location = f"{self.file}:{self.offset}:".encode() if self.file else b""
+        return sha256(location + self.data).hexdigest()
 
 
 def accept(segments: Sequence[NewSegment], *, project: str = "") -> None:
@@ -55,6 +71,30 @@ def accept(segments: Sequence[NewSegment], *, project: str = "") -> None:
         changed_keys = _insert_segments(recordings, by_key)
         _schedule([(recordings[key], by_key[key]) for key in changed_keys], now)
     wake_up.signal()
+
+
+def append(part: NewSegment) -> int:
+    """Store the next part of a file and return the size of the file then; raise `WrongOffset`."""
+    with transaction.atomic():
+        key = _key("", part.external_id)
+        recording = _open_recordings({key: [part]}, "", datetime.now(UTC))[key]
+        size = _file_size(recording.id, part.file)
+        if part.offset != size:
+            raise WrongOffset(
+                f"{size} bytes of {part.file} are stored, so the next part starts there, not at {part.offset}"
+            )
+        accept([part])
+        return size + len(part.data)
+
+
+def file_size(external_id: str, file: str) -> int:
+    """Return how many bytes of a file are stored."""
+    recording = Recording.objects.filter(key=_key("", external_id)).first()
+    return _file_size(recording.id, file) if recording else 0
+
+
+def _file_size(recording_id: UUID, file: str) -> int:
+    return Segment.objects.filter(recording=recording_id, file=file).aggregate(size=Sum("size"))["size"] or 0
 
 
 def finalize(external_id: str, *, project: str = "") -> None:
@@ -90,9 +130,7 @@ def _open_recordings(by_key: Mapping[str, Sequence[NewSegment]], project: str, n
 def _insert_segments(recordings: Mapping[str, Recording], by_key: Mapping[str, Sequence[NewSegment]]) -> list[str]:
     """Store the segments that are not stored yet; return the keys of the recordings that got any."""
     arrivals = {
-        (recordings[key].id, sha256(segment.data).hexdigest()): (key, segment)
-        for key, segments in by_key.items()
-        for segment in segments
+        (recordings[key].id, segment.digest): (key, segment) for key, segments in by_key.items() for segment in segments
     }
     existing: set[tuple[UUID, str]] = set()
     for identities in bulk.chunks(arrivals, bulk.CHUNK // 2):
@@ -101,7 +139,7 @@ def _insert_segments(recordings: Mapping[str, Recording], by_key: Mapping[str, S
         existing.update(same.values_list("recording_id", "digest"))
     new = {identity: arrival for identity, arrival in arrivals.items() if identity not in existing}
     rows = (
-        (recording_id, name, segment.format, len(segment.data), _compressor().compress(segment.data))
+        (recording_id, name, segment.format, segment.file, len(segment.data), _compressor().compress(segment.data))
         for (recording_id, name), (_, segment) in new.items()
     )
     bulk.insert(Segment, _SEGMENT_COLUMNS, rows)

@@ -17,9 +17,10 @@ from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import RunSource, RunStatus
 from traces.errors import ProblemError
 from traces.importers.assembly import SegmentContent, assemble
+from traces.importers.registry import get_importer
 from traces.ingest.sealing import Patience, next_refresh, seal_time
 from traces.models import Recording, Segment
-from traces.runs import growing_runs
+from traces.runs import growing_runs, services
 from traces.runs.growing_runs import RunState, WriteResult
 from traces.storage import bulk
 
@@ -48,6 +49,7 @@ class _Job:
     recording: Recording
     is_due_to_seal: bool
     run: RecordedRun | None = None
+    branches: Sequence[RecordedRun] = ()
     result: WriteResult | None = None
     problem: str = ""
     cost: timedelta = timedelta()
@@ -81,6 +83,8 @@ def work() -> bool:
         # Another writer stored a run with the identity of one of them meanwhile.
         for job in pending:
             _write_alone(job)
+    for job in pending:
+        _store_branches(job)
     _finish(jobs)
     return True
 
@@ -141,13 +145,21 @@ def _assemble(job: _Job) -> None:
     job.problem = "; ".join(map(str, assembly.problems))[:_LONGEST_PROBLEM]
     if assembly.run is not None:
         job.run = _as_recorded(assembly.run, job)
+    if job.is_due_to_seal:
+        job.branches = [_as_recorded(run, job) for run in assembly.branches]
     job.cost = timedelta(seconds=time.thread_time() - start)
 
 
 def _segments(recording_id: UUID) -> list[SegmentContent]:
-    rows = Segment.objects.filter(recording=recording_id).order_by("id").values_list("format", "data")
+    """Return the segments in the order of their arrival; those of a file joined."""
+    rows = Segment.objects.filter(recording=recording_id).order_by("id").values_list("id", "format", "file", "data")
     decompressor = zstandard.ZstdDecompressor()
-    return [SegmentContent(format=format, data=decompressor.decompress(bytes(data))) for format, data in rows]
+    pieces: dict[tuple[str, str, int], list[bytes]] = {}
+    for id, format, file, data in rows:
+        pieces.setdefault((format, file, 0 if file else id), []).append(decompressor.decompress(bytes(data)))
+    return [
+        SegmentContent(format=format, file=file, data=b"".join(parts)) for (format, file, _), parts in pieces.items()
+    ]
 
 
 def _as_recorded(run: RecordedRun, job: _Job) -> RecordedRun:
@@ -155,7 +167,7 @@ def _as_recorded(run: RecordedRun, job: _Job) -> RecordedRun:
     changes: dict[str, Any] = {"source": RunSource.LIVE}
     if job.recording.project:
         changes["app"] = job.recording.project
-    if not job.recording.has_ended and not job.recording.is_final:
+    if not job.recording.has_ended and not job.recording.is_final and get_importer(run.format).has_ends:
         changes["status"] = RunStatus.PARTIAL
     return replace(run, **changes)
 
@@ -183,6 +195,13 @@ def _write_alone(job: _Job) -> None:
     except IntegrityError as error:
         job.problem = "another run with this identity was stored at the same time"
         logger.warning("recording_waits", recording=str(job.recording.id), error=str(error).partition("\n")[0])
+
+
+def _store_branches(job: _Job) -> None:
+    """Store the further runs of a recording that is being sealed."""
+    problems = [outcome for outcome in services.record_all(job.branches) if isinstance(outcome, ProblemError)]
+    if problems and not job.problem:
+        job.problem = problems[0].detail[:_LONGEST_PROBLEM]
 
 
 def _finish(jobs: Sequence[_Job]) -> None:

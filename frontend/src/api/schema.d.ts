@@ -476,6 +476,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/krabs/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Record telemetry of Krabs: one event, or a list of events. They may arrive in any order. */
+        post: operations["record_krabs_events"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/login": {
         parameters: {
             query?: never;
@@ -1251,6 +1268,24 @@ export interface paths {
         get: operations["get_schema"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session-files/{kind}/{session}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Return how many bytes of a session's file are stored. */
+        get: operations["get_session_file"];
+        put?: never;
+        /** @description Store the next part of a session's file: whole lines. If it does not continue the file, it is a conflict. */
+        post: operations["append_session_file"];
         delete?: never;
         options?: never;
         head?: never;
@@ -5303,6 +5338,14 @@ export interface components {
             output: components["schemas"]["Section"];
             run: components["schemas"]["Section"];
         };
+        /**
+         * SessionFile
+         * @description A file of a session, as far as it is stored.
+         */
+        SessionFile: {
+            /** Size */
+            size: number;
+        };
         /** SessionList */
         SessionList: {
             /** Sessions */
@@ -6593,6 +6636,7 @@ export type Scores = components['schemas']['Scores'];
 export type Section = components['schemas']['Section'];
 export type SectionItem = components['schemas']['SectionItem'];
 export type Sections = components['schemas']['Sections'];
+export type SessionFile = components['schemas']['SessionFile'];
 export type SessionList = components['schemas']['SessionList'];
 export type SessionStateMessage = components['schemas']['SessionStateMessage'];
 export type SessionStatus = components['schemas']['SessionStatus'];
@@ -7656,6 +7700,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["IgnoreListView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    record_krabs_events: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventReceipt"];
                 };
             };
             default: {
@@ -9337,6 +9414,82 @@ export interface operations {
                     "application/schema+json": {
                         [key: string]: unknown;
                     };
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_session_file: {
+        parameters: {
+            query?: {
+                /** @description The name of the file. */
+                file?: string;
+            };
+            header?: never;
+            path: {
+                /** @description One of claude-code, codex. */
+                kind: string;
+                /** @description The session's id in the file. */
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionFile"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    append_session_file: {
+        parameters: {
+            query?: {
+                /** @description The name of the file. */
+                file?: string;
+                /** @description Where this part starts in the file, in bytes. */
+                offset?: string;
+            };
+            header?: never;
+            path: {
+                /** @description One of claude-code, codex. */
+                kind: string;
+                /** @description The session's id in the file. */
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/x-ndjson": string;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionFile"];
                 };
             };
             default: {

@@ -51,6 +51,23 @@ class _Session:
     tools: list[_OpenStep] = field(default_factory=list)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckedEvent:
+    """A valid event: the id of its session's run, and whether it ends an agent."""
+
+    run_id: str
+    ends_agent: bool
+
+
+def check(record: JSONObject) -> CheckedEvent:
+    """Check an event by itself; raise `BadFile` with the location of what is missing or invalid."""
+    event = _event(record, "")
+    session_id = as_text(record.get("session_id")) or event.agent
+    if not session_id:
+        raise BadFile("an event without `session_id`", "/session_id")
+    return CheckedEvent(run_id=_run_id(session_id), ends_agent=event.type == HookEvent.AGENT_STOP)
+
+
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     """Yield one run per session, whose events may be in several files."""
     sessions: dict[str, list[_Event]] = {}
@@ -110,7 +127,7 @@ def _run(session_id: str, events: list[_Event]) -> RecordedRun:
     answer = next((agent.end for agent in reversed(session.agents) if agent.end), None)
     return build_run(
         RunFacts(
-            external_id=f"{session_id}/telemetry",
+            external_id=_run_id(session_id),
             app=FORMAT,
             format=FORMAT,
             tags=["krabs"],
@@ -124,6 +141,10 @@ def _run(session_id: str, events: list[_Event]) -> RecordedRun:
         steps,
         location=f"session {session_id}",
     )
+
+
+def _run_id(session_id: str) -> str:
+    return f"{session_id}/telemetry"
 
 
 def _start_order(event: _Event) -> tuple[datetime, int]:
