@@ -174,7 +174,7 @@ def test_changed_tool_arguments_are_overridden() -> None:
 
 
 def search_runs(*texts: str, answer: str) -> list[Spec]:
-    """Puts the results of each search into a message of its own."""
+    """Puts the results of each search into a separate message."""
     steps = [
         Spec(
             type=StepType.RETRIEVAL,

@@ -274,7 +274,7 @@ def test_certified_untestable_change_leaves_no_doubt() -> None:
     changes = [
         atoms(1)[0],
         Atom(id="b", category="tool", title="b", certificate=inert),
-        Atom(id="c", category="structure", title="c", certificate=inert, why_not="nobody used it"),
+        Atom(id="c", category="structure", title="c", certificate=inert, why_not="its output was not used"),
     ]
     lab = TrueLab(needs("a"), live=lambda subset: True)
     proof = prove(Case(question=QUESTION, atoms=changes), lab, Budget())
