@@ -40,7 +40,7 @@ class _Workers:
     def stop(self) -> None:
         self._recorder.stop()
         if not self._tasks.stop():
-            log.warning("worker_still_busy", consequence="its replays go on at the next start")
+            log.warning("worker_still_busy", consequence="its replays continue at the next start")
 
 
 async def lifespan(scope: slow_clients.Scope, receive: slow_clients.Receive, send: slow_clients.Send) -> None:

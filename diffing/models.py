@@ -37,7 +37,7 @@ class DiffReport(models.Model):
 
 class Audience(models.TextChoices):
     ANYONE = "anyone", "anyone with the link"
-    SIGNED_IN = "signed_in", "whoever is signed in"
+    SIGNED_IN = "signed_in", "signed-in users"
     PEOPLE = "people", "the named people"
 
 

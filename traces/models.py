@@ -46,7 +46,9 @@ class Run(models.Model):
     supersedes = models.OneToOneField(
         "self", models.PROTECT, null=True, related_name="superseded_by", help_text="the revision that it continues"
     )
-    content_digest = models.CharField(max_length=64, help_text="of the recording: tells a repeat from a conflict")
+    content_digest = models.CharField(
+        max_length=64, help_text="of the recording; distinguishes a repeat from a conflict"
+    )
     name = models.CharField(max_length=300)
     app = models.CharField(max_length=120)
     environment = models.CharField(max_length=60, blank=True)
@@ -105,7 +107,7 @@ class Step(models.Model):
     """A causal unit of a run. Payloads are referenced here and stored as artifacts."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    # no index of its own: the one of step_sequence begins with it
+    # needs no index: step_sequence begins with it
     run = models.ForeignKey(Run, models.CASCADE, related_name="steps", db_index=False)
     sequence_no = models.PositiveIntegerField(help_text="from 1, in causal order")
     parent_no = models.PositiveIntegerField(null=True, help_text="sequence_no of the parent step")
@@ -120,14 +122,14 @@ class Step(models.Model):
     signature = models.CharField(max_length=80, blank=True)
     input_ref = models.CharField(max_length=64, blank=True, help_text="artifact; empty: not recorded")
     output_ref = models.CharField(max_length=64, blank=True)
-    attributes_ref = models.CharField(max_length=64, blank=True, help_text="raw attributes that no column holds")
-    detail = models.JSONField(default=dict, help_text="what the label rests on: differing fields, match, attempts")
+    attributes_ref = models.CharField(max_length=64, blank=True, help_text="raw attributes without a column")
+    detail = models.JSONField(default=dict, help_text="grounds of the label: differing fields, match, attempts")
     error = models.TextField(blank=True)
     summary = models.CharField(max_length=200, blank=True, help_text="one line for lists")
     provider = models.CharField(max_length=80, blank=True)
     model = models.CharField(max_length=120, blank=True)
     tool_name = models.CharField(max_length=200, blank=True)
-    call_id = models.TextField(blank=True, help_text="as the client made it, however long")
+    call_id = models.TextField(blank=True, help_text="as the client set it, of any length")
     tokens_in = models.PositiveIntegerField(null=True)
     tokens_out = models.PositiveIntegerField(null=True)
     tokens_cached = models.PositiveIntegerField(null=True)
@@ -160,7 +162,7 @@ class Edge(models.Model):
     `producer_path` of the producer's output (`traces.provenance.edges` explains each kind).
     """
 
-    # no index of its own: the one of edge_identity begins with it
+    # needs no index: edge_identity begins with it
     run = models.ForeignKey(Run, models.CASCADE, related_name="edges", db_index=False)
     producer_no = models.PositiveIntegerField()
     consumer_no = models.PositiveIntegerField()
@@ -187,9 +189,9 @@ class Judgement(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    # no index of its own: the one of judgement_identity begins with it
+    # needs no index: judgement_identity begins with it
     run = models.ForeignKey(Run, models.CASCADE, related_name="judgements", db_index=False)
-    key = models.CharField(max_length=64, help_text="digest of all that it states: recorded again, it is stored once")
+    key = models.CharField(max_length=64, help_text="digest of the judgement; the same one is stored only once")
     step_no = models.PositiveIntegerField(null=True, help_text="sequence_no of the judged step; null: the run")
     name = models.CharField(max_length=120)
     kind = models.CharField(max_length=8, choices=_choices(JudgementKind))
@@ -197,7 +199,7 @@ class Judgement(models.Model):
     text = models.TextField(blank=True, help_text="the note, or the comment of a verdict or score")
     source = models.CharField(max_length=9, choices=_choices(JudgementSource))
     by = models.CharField(max_length=120, blank=True)
-    at = models.DateTimeField(null=True, help_text="when it was made, where the source tells")
+    at = models.DateTimeField(null=True, help_text="when it was made, if the source records it")
     created_at = models.DateTimeField()
     withdrawn_at = models.DateTimeField(null=True)
 
@@ -213,7 +215,9 @@ class RunOutcome(models.Model):
 
     run = models.OneToOneField(Run, models.CASCADE, primary_key=True, related_name="verdict")
     outcome = models.CharField(max_length=10, choices=_choices(Outcome))
-    basis = models.CharField(max_length=9, blank=True, help_text="source of what decided; empty: the run's status")
+    basis = models.CharField(
+        max_length=9, blank=True, help_text="source of the deciding judgement; empty: the run's status"
+    )
     reason = models.CharField(max_length=200, blank=True)
     is_probe = models.BooleanField(default=False, help_text="lists leave probes out")
 
@@ -281,7 +285,7 @@ class ReducedSignature(models.Model):
     """The signature of a recorded call under an ignore list. Equal calls of all runs share one."""
 
     ignore_list = models.ForeignKey(IgnoreList, models.CASCADE, related_name="signatures", db_index=False)
-    signature = models.CharField(max_length=80, help_text="as its steps carry it")
+    signature = models.CharField(max_length=80, help_text="as in its steps")
     reduced = models.CharField(max_length=96)
 
     class Meta:
@@ -295,9 +299,13 @@ class ReducedSignature(models.Model):
 class RequestKey(models.Model):
     """An idempotency key, the request it was used for, and the request's result."""
 
-    key = models.CharField(primary_key=True, max_length=64, help_text="digest of what is made, the caller and the key")
+    key = models.CharField(
+        primary_key=True, max_length=64, help_text="digest of the kind of request, the caller and the key"
+    )
     asked = models.CharField(max_length=64, help_text="digest of the request")
-    made = models.CharField(max_length=64, blank=True, help_text="what it is known by; empty: asking again finds it")
+    made = models.CharField(
+        max_length=64, blank=True, help_text="reference of the result; empty: the repeated request finds it"
+    )
     at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
@@ -309,9 +317,11 @@ class ToolCall(models.Model):
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="+")
     sequence_no = models.PositiveIntegerField()
-    key = models.CharField(max_length=32, help_text="of the app, the tool and all that must be equal")
-    length = models.PositiveIntegerField(help_text="of the texts: those of very different length are not alike")
-    texts = models.TextField(blank=True, help_text="those that may differ, one a line")
+    key = models.CharField(max_length=32, help_text="of the app, the tool and everything that must be equal")
+    length = models.PositiveIntegerField(
+        help_text="length of the texts; texts of very different length are not similar"
+    )
+    texts = models.TextField(blank=True, help_text="texts that may differ, one per line")
 
     class Meta:
         indexes = (models.Index(fields=["key", "length"], name="tool_call_alike"),)
@@ -328,7 +338,7 @@ class Recording(models.Model):
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     key = models.CharField(max_length=64, unique=True)
-    project = models.CharField(max_length=120, blank=True, help_text="app of the run; empty: as the content says")
+    project = models.CharField(max_length=120, blank=True, help_text="app of the run; empty: from the content")
     external_id = models.CharField(max_length=200)
     run = models.ForeignKey(Run, models.CASCADE, null=True, related_name="recordings")
     arrived_at = models.DateTimeField(help_text="when the newest segment arrived")
@@ -340,7 +350,7 @@ class Recording(models.Model):
     refresh_at = models.DateTimeField(null=True, help_text="new segments are assembled from this time on")
     due_at = models.DateTimeField(null=True, help_text="when to assemble or seal it; null: nothing to do")
     leased_until = models.DateTimeField(null=True, help_text="a worker assembles it until then")
-    problem = models.TextField(blank=True, help_text="why its segments are not a run")
+    problem = models.TextField(blank=True, help_text="why its segments do not make a run")
 
     class Meta:
         indexes = (models.Index(fields=["due_at"], name="recording_due", condition=models.Q(due_at__isnull=False)),)
@@ -352,7 +362,7 @@ class Recording(models.Model):
 class Segment(models.Model):
     """A part of a recording as it arrived: the records of one request that belong to one run, in their own format."""
 
-    # no index of its own: the one of segment_identity begins with it
+    # needs no index: segment_identity begins with it
     recording = models.ForeignKey(Recording, models.CASCADE, related_name="segments", db_index=False)
     digest = models.CharField(max_length=64, help_text="of the records: a batch that arrives twice is stored once")
     format = models.CharField(max_length=40)

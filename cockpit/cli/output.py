@@ -27,7 +27,7 @@ _OUTCOMES: Final = {
     Outcome.UNVERIFIED: "yellow",
     Outcome.UNKNOWN: "bright_black",
 }
-# A pipe has no width of its own.
+# A pipe has no width.
 _PIPED_WIDTH: Final = 160
 _FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT, StepStatus.DENIED, RunStatus.FAILED})
 

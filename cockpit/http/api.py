@@ -22,7 +22,7 @@ log = structlog.get_logger("cockpit.ready")
 
 
 class UnknownToken(ProblemError):
-    """Nobody can log in with it."""
+    """The token belongs to no user."""
 
     code = "auth_required"
     status = 401
@@ -55,7 +55,10 @@ def _caller(request: Request) -> auth.Caller | None:
 
 
 def _may_see_inside(request: Request) -> bool:
-    """Errors of dependencies reveal addresses and users, so only admins see them; nobody during a database outage."""
+    """Return whether to show errors of dependencies: they reveal addresses and users, so only admins see them.
+
+    During a database outage, they are hidden from everyone.
+    """
     try:
         caller = _caller(request)
     except DatabaseError:

@@ -54,7 +54,7 @@ class SlowClientGuard:
 
 
 async def _refuse(send: Send, status: int, headers: list[tuple[bytes, bytes]], content: bytes) -> None:
-    # The connection is closed; otherwise the rest of the body would have to be read before the next request.
+    # Without closing the connection, the rest of the body would have to be read before the next request.
     await send({"type": "http.response.start", "status": status, "headers": [*headers, (b"connection", b"close")]})
     await send({"type": "http.response.body", "body": content})
 

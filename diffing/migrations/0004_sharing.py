@@ -1,7 +1,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-AUDIENCES = [("anyone", "anyone with the link"), ("signed_in", "whoever is signed in"), ("people", "the named people")]
+AUDIENCES = [("anyone", "anyone with the link"), ("signed_in", "signed-in users"), ("people", "the named people")]
 
 
 def pinned(side):

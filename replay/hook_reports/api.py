@@ -1,4 +1,4 @@
-"""The REST interface of hooks and telemetry: what is configured, and what came of it. Only reading."""
+"""REST interface of hooks and telemetry: configuration and outcomes. Read-only."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request

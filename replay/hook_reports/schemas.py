@@ -1,4 +1,4 @@
-"""What the REST interface says about hooks and telemetry."""
+"""Hooks, telemetry targets and outcomes of hooks, as the REST interface returns them."""
 
 from datetime import datetime
 
@@ -8,18 +8,18 @@ from traces.core.vocabulary import HookEvent
 
 
 class HookView(Schema):
-    """A configured hook; without events it hears all of them."""
+    """A configured hook; without events it receives all of them."""
 
     name: str
     events: list[HookEvent]
     matcher: str
     gate: bool
-    place: str  # what is asked, in words
-    problem: str  # why it will fail, as far as that is known
+    place: str  # description of the program or address
+    problem: str  # why it will fail, if known
 
 
 class TelemetryView(Schema):
-    """A telemetry target and what became of the events for it; a Langfuse target gets whole runs."""
+    """A telemetry target and its delivery counts; a Langfuse target receives whole runs."""
 
     name: str
     kind: str
@@ -44,12 +44,12 @@ class HookFailureView(Schema):
 
 
 class HookOutcomeView(Schema):
-    """What came of one event where a hook decided or failed. `hook` is empty where nobody's decision counts."""
+    """Outcome of one event at which a hook decided or failed. `hook` is empty if no decision applies."""
 
-    sequence_no: int  # of the derived run's step that it is about; 0: the agent
+    sequence_no: int  # of the step of the derived run; 0: the agent
     event: HookEvent
     tool_name: str
-    asked: JSONValue  # the arguments that the agent gave
+    asked: JSONValue  # arguments of the call, from the agent
     hook: str
     decision: JSONValue
     failures: list[HookFailureView]

@@ -120,7 +120,7 @@ def parse_decision(event: HookEvent, answer: JSONValue) -> Decision:
 def winning_answer(event: HookEvent, answers: Sequence[HookAnswer]) -> HookAnswer | None:
     """Return the first answer of the highest rank.
 
-    Before a tool call: Deny > ModifyArgs > Allow. Otherwise: Stop > SystemMessage > AppendContext > Continue.
+    Before a tool call: Deny > ModifyArgs > Allow. At other events: Stop > SystemMessage > AppendContext > Continue.
     """
     for kind in _RANKS[event is HookEvent.PRE_TOOL_USE]:
         if (winner := next((answer for answer in answers if isinstance(answer.decision, kind)), None)) is not None:

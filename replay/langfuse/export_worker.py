@@ -46,7 +46,7 @@ class _LostOwnership(Exception):
 
 
 class _Pause(Exception):
-    """The export is to be continued later."""
+    """The export pauses and continues later."""
 
 
 def enqueue(run_id: UUID, target: str) -> LangfuseExport:

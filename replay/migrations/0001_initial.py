@@ -28,7 +28,7 @@ class Migration(migrations.Migration):
                 ('id', models.UUIDField(default=traces.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('diff_id', models.UUIDField(null=True)),
                 ('fork_sequence_no', models.PositiveIntegerField()),
-                ('policy', models.JSONField(help_text='as at launch; later changes of defaults do not affect it')),
+                ('policy', models.JSONField(help_text='as of the launch; later changes of defaults do not affect it')),
                 ('plan', models.JSONField(help_text='without its steps; see `planned`')),
                 ('planned', models.JSONField(default=dict, help_text='[action, label, reason] by step number, except for reused steps')),
                 ('planned_steps', models.PositiveIntegerField()),

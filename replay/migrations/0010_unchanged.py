@@ -16,7 +16,7 @@ class Migration(migrations.Migration):
             name='UnchangedReplay',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('how', models.TextField(help_text='what is called live again, in words')),
+                ('how', models.TextField(help_text='description of what is called live again')),
                 ('attached', models.BooleanField(default=False, help_text='attached to the report')),
                 ('diff', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='unchanged_replay', to='diffing.diffreport')),
                 ('session', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='unchanged_replay', to='replay.replaysession')),

@@ -157,7 +157,7 @@ class UnchangedReplay(models.Model):
 
     diff = models.OneToOneField(DiffReport, models.CASCADE, related_name="unchanged_replay")
     session = models.OneToOneField(ReplaySession, models.CASCADE, related_name="unchanged_replay")
-    how = models.TextField(help_text="what is called live again, in words")
+    how = models.TextField(help_text="description of what is called live again")
     attached = models.BooleanField(default=False, help_text="attached to the report")
 
     def __str__(self) -> str:

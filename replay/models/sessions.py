@@ -22,7 +22,7 @@ class ReplaySession(models.Model):
     diff_id = models.UUIDField(null=True)
     fork_sequence_no = models.PositiveIntegerField()
     profile = models.ForeignKey(OverrideProfile, models.PROTECT, related_name="sessions")
-    policy = models.JSONField(help_text="as at launch; later changes of defaults do not affect it")
+    policy = models.JSONField(help_text="as of the launch; later changes of defaults do not affect it")
     stated_policy = models.ForeignKey(
         ReplayPolicy, models.PROTECT, null=True, related_name="sessions", help_text="as the caller wrote it"
     )

@@ -188,7 +188,7 @@ class _Providers:
 
 
 def _providers(graph: Graph, profile: AppliedProfile, policy: Policy, provider: Provider) -> _Providers | None:
-    """Providers of the steps that the plan resolves anew; None if the profile does more than edit their requests."""
+    """Providers of the steps that the plan resolves again; None if the profile does more than edit their requests."""
     request_edits = {id(edits): _edits_request_only(edits) for edits in profile.distinct}
     reexecutes, is_allowed = policy.reexecutes(StepType.MODEL), "model" in policy.allow
     providers = _Providers()

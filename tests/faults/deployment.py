@@ -115,7 +115,7 @@ def _is_over(session: dict[str, Any]) -> bool:
 
 def environment(home: Path, base_url: str, services: Mapping[str, str] | None = None) -> dict[str, str]:
     """Environment of the processes: embedded, unless `services` are passed."""
-    # Processes that compile everything anew start slowly.
+    # Processes that recompile everything start slowly.
     foreign = {"DATABASE_URL", "REDIS_URL", "PYTHONDONTWRITEBYTECODE"}
     variables = {name: value for name, value in os.environ.items() if name not in foreign}
     providers = {"desk": {"protocol": "openai", "base_url": f"{base_url}/v1", "timeout_s": 30}}

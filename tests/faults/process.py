@@ -38,7 +38,7 @@ def _nurse() -> None:
     os.environ["CELERY_SKIP_CHECKS"] = "1"
     get_channel_layer()
     providers.warm()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the dead, so that they leave no zombies
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children are never reaped: leave no zombies
     for _ in sys.stdin.buffer:
         child = os.fork()
         if child == 0:

@@ -1,7 +1,7 @@
 """The name of an artifact, which is most of a small one's row, once and in one index.
 
 On SQLite the table itself becomes the tree by name; on PostgreSQL the second index goes that Django makes for
-LIKE, which nobody asks of a digest. Django has no words for either.
+LIKE, which no query uses on a digest. Django has no words for either.
 """
 
 from django.db import migrations

@@ -32,7 +32,7 @@ class Migration(migrations.Migration):
             name='ReducedSignature',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('signature', models.CharField(help_text='as its steps carry it', max_length=80)),
+                ('signature', models.CharField(help_text='as in its steps', max_length=80)),
                 ('reduced', models.CharField(max_length=96)),
                 ('ignore_list', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='signatures', to='traces.ignorelist')),
             ],

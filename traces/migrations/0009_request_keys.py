@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
                 (
                     "key",
                     models.CharField(
-                        help_text="digest of what is made, the caller and the key",
+                        help_text="digest of the kind of request, the caller and the key",
                         max_length=64,
                         primary_key=True,
                         serialize=False,
@@ -25,7 +25,7 @@ class Migration(migrations.Migration):
                 (
                     "made",
                     models.CharField(
-                        blank=True, help_text="what it is known by; empty: asking again finds it", max_length=64
+                        blank=True, help_text="reference of the result; empty: the repeated request finds it", max_length=64
                     ),
                 ),
                 ("at", models.DateTimeField(auto_now_add=True)),

@@ -30,7 +30,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('run', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='verdict', serialize=False, to='traces.run')),
                 ('outcome', models.CharField(choices=[('passed', 'passed'), ('failed', 'failed'), ('unverified', 'unverified'), ('unknown', 'unknown')], max_length=10)),
-                ('basis', models.CharField(blank=True, help_text="source of what decided; empty: the run's status", max_length=9)),
+                ('basis', models.CharField(blank=True, help_text="source of the deciding judgement; empty: the run's status", max_length=9)),
                 ('reason', models.CharField(blank=True, max_length=200)),
                 ('is_probe', models.BooleanField(default=False, help_text='lists leave probes out')),
             ],
@@ -42,7 +42,7 @@ class Migration(migrations.Migration):
             name='Judgement',
             fields=[
                 ('id', models.UUIDField(default=traces.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
-                ('key', models.CharField(help_text='digest of all that it states: recorded again, it is stored once', max_length=64)),
+                ('key', models.CharField(help_text='digest of the judgement; the same one is stored only once', max_length=64)),
                 ('step_no', models.PositiveIntegerField(help_text='sequence_no of the judged step; null: the run', null=True)),
                 ('name', models.CharField(max_length=120)),
                 ('kind', models.CharField(choices=[('pass', 'pass'), ('fail', 'fail'), ('score', 'score'), ('note', 'note'), ('not_run', 'not_run')], max_length=8)),
@@ -50,7 +50,7 @@ class Migration(migrations.Migration):
                 ('text', models.TextField(blank=True, help_text='the note, or the comment of a verdict or score')),
                 ('source', models.CharField(choices=[('person', 'person'), ('check', 'check'), ('import', 'import'), ('validator', 'validator'), ('model', 'model')], max_length=9)),
                 ('by', models.CharField(blank=True, max_length=120)),
-                ('at', models.DateTimeField(help_text='when it was made, where the source tells', null=True)),
+                ('at', models.DateTimeField(help_text='when it was made, if the source records it', null=True)),
                 ('created_at', models.DateTimeField()),
                 ('withdrawn_at', models.DateTimeField(null=True)),
                 ('run', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='judgements', to='traces.run')),

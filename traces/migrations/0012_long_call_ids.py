@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
                 migrations.AlterField(
                     model_name="step",
                     name="call_id",
-                    field=models.TextField(blank=True, help_text="as the client made it, however long"),
+                    field=models.TextField(blank=True, help_text="as the client set it, of any length"),
                 ),
             ],
         ),

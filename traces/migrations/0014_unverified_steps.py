@@ -1,4 +1,4 @@
-"""Steps that nobody verified. SQLite has no width of a text, and changing a table there would take its triggers away."""
+"""Steps that were not verified. SQLite has no width of a text, and changing a table there would take its triggers away."""
 
 from django.db import migrations, models
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor

@@ -35,7 +35,7 @@ class Migration(migrations.Migration):
                 (
                     "project",
                     models.CharField(
-                        blank=True, help_text="app of the run; empty: as the content says", max_length=120
+                        blank=True, help_text="app of the run; empty: from the content", max_length=120
                     ),
                 ),
                 ("external_id", models.CharField(max_length=200)),
@@ -60,7 +60,7 @@ class Migration(migrations.Migration):
                     models.DateTimeField(help_text="when to assemble or seal it; null: nothing to do", null=True),
                 ),
                 ("leased_until", models.DateTimeField(help_text="a worker assembles it until then", null=True)),
-                ("problem", models.TextField(blank=True, help_text="why its segments are not a run")),
+                ("problem", models.TextField(blank=True, help_text="why its segments do not make a run")),
                 (
                     "run",
                     models.ForeignKey(

@@ -47,7 +47,7 @@ class WriteResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Draft:
-    """A prepared state and its place; a new one gets a row of its own, any other replaces an open run.
+    """A prepared state and its place; it becomes a new row or replaces an open run.
 
     `provenance` is None if the state is not complete.
     """

@@ -3215,7 +3215,7 @@ export interface components {
         };
         /**
          * HookOutcomeView
-         * @description What came of one event where a hook decided or failed. `hook` is empty where nobody's decision counts.
+         * @description Outcome of one event at which a hook decided or failed. `hook` is empty if no decision applies.
          */
         HookOutcomeView: {
             /** Sequence No */
@@ -3250,7 +3250,7 @@ export interface components {
         };
         /**
          * HookView
-         * @description A configured hook; without events it hears all of them.
+         * @description A configured hook; without events it receives all of them.
          */
         HookView: {
             /** Name */
@@ -5870,7 +5870,7 @@ export interface components {
         };
         /**
          * TelemetryView
-         * @description A telemetry target and what became of the events for it; a Langfuse target gets whole runs.
+         * @description A telemetry target and its delivery counts; a Langfuse target receives whole runs.
          */
         TelemetryView: {
             /** Name */

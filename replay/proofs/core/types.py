@@ -102,7 +102,7 @@ class ProbeResult:
     borrowed_answers  answers of tools and retrievers that only a run other than the replayed side recorded. A model
                       answers equal requests alike, but that run's environment may have been different. Includes that
                       run's own calls, where the probe continues as that run did.
-    derived           what the agent's code does is taken from the other run, whose outputs the probe reproduced
+    derived           the agent's code is assumed to do what it did in the other run, whose outputs the probe reproduced
     assumed_steps     steps assumed to be unaffected although part of their input is unexplained
     other_models      models that answered in place of the recorded ones
     strays            outputs after which the agent's code would continue in a way that no recording shows

@@ -154,7 +154,7 @@ class Ladder:
         return not self.is_noise and self.noise().status == GateStatus.NOT_RULED_OUT
 
     def spending(self) -> tuple[int, float | None]:
-        """Live calls and their cost, None if unknown; probes that were started ahead in vain count as well."""
+        """Live calls and their cost, None if unknown; probes that were started ahead and not used count as well."""
         items: list[ProbeResult | Spending] = [probe.result for probe in self.facts.probes.values()]
         if isinstance(self.prober, BatchProber):
             items.append(self.prober.ahead())

@@ -186,7 +186,7 @@ FAULTS: Final = (
     Fault("429", _status(429), "rate_limited"),
     Fault("429, wait in seconds", _status(429, retry_after="0.05"), "rate_limited"),
     Fault("429, wait that is over", _status(429, retry_after=_http_date(-60)), "rate_limited"),
-    Fault("429, wait that nobody understands", _status(429, retry_after="soon"), "rate_limited"),
+    Fault("429, unreadable wait", _status(429, retry_after="soon"), "rate_limited"),
     Fault("429, wait for a day", _status(429, retry_after="86400"), "rate_limited", is_retryable=False),
     Fault("500", _status(500), "server_error"),
     Fault("502", _status(502), "server_error"),

@@ -128,7 +128,7 @@ def test_query_uses_requested_embedding_profile(vectors: ProviderServer, setting
         result = retrieval.run(
             library, retrieval.Search(query="gift", top_k=1, filters={}, embedding=profile, replay="r1")
         )
-        assert (result.tokens, result.cost_usd) == (4, None)  # nobody knows the price of this provider
+        assert (result.tokens, result.cost_usd) == (4, None)  # the price of this provider is unknown
     assert [exchange.body["model"] for exchange in vectors.requests] == ["large", "small", "small"]
     assert [exchange.path for exchange in vectors.requests] == ["/v1/embeddings"] * 3
     assert vectors.requests[0].body["dimensions"] == 6

@@ -234,7 +234,7 @@ def test_changed_tool_arguments_can_be_the_cause(rule_desk: RuleDesk) -> None:
     findings = rule_desk.prove(diff, parts=False, mediators=False)
     [atom] = findings["atoms"]
     assert (atom["sufficient"], atom["necessary"], atom["category"]) == (None, True, "tool")
-    # Nobody was asked whether it was chance.
+    # Chance was not tested: no repeat was drawn.
     assert (findings["verdict"], findings["confidence"], findings["live_calls"]) == ("single", "low", 0)
     assert any("only one run made would get the same answer" in assumption for assumption in findings["assumptions"])
 

@@ -13,7 +13,7 @@ from traces.runs import services
 from traces.storage.artifacts import INLINE
 
 pytestmark = pytest.mark.django_db
-LONG = "filler " * 30_000  # a part of its own, and too large for the database
+LONG = "filler " * 30_000  # stored separately, and too large for the database
 
 
 def found(client: Client, run: Any, q: str, of: str = "steps") -> list[int]:

@@ -22,7 +22,7 @@ export function measureOf(row: ExperimentRowView, measure: Measure): number | nu
   return measure === "latency" ? row.latency_ms : tokensOf(row);
 }
 
-/** Cost if it distinguishes the rows, otherwise tokens: a local model always costs the same. */
+/** Cost if it distinguishes the rows, else tokens: a local model always costs the same. */
 export function bestMeasure(rows: readonly ExperimentRowView[]): Measure {
   return rows.some((row) => (row.cost_usd ?? 0) > 0) ? "cost" : "tokens";
 }

@@ -72,7 +72,7 @@ def talks(draw: st.DrawFn) -> list[Spec]:
     talk, name = Talk(), draw(st.sampled_from(("m1", "m1", "m2")))
     rules = draw(st.sampled_from(("You are the desk of a shop.", "You are the desk of a shop. Be brief.")))
     talk.history = [system(rules)]
-    if draw(st.booleans()):  # as a step of its own made it
+    if draw(st.booleans()):  # as if a separate step had made it
         variables: JSONObject = {"template": "{{rules}}", "variables": {"rules": rules}}
         talk.add(Spec(type=StepType.PROMPT, name="rules", input=variables, output={"text": rules}))
     for text in draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=3)):

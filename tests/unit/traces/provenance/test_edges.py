@@ -127,7 +127,7 @@ def test_distinctive_values_link_steps() -> None:
 
 @pytest.mark.parametrize(("said", "linked"), [("Yes.", True), (" Yes. ", True), ("No.", False), ("", False)])
 def test_short_whole_answer_links_output(said: JSONValue, linked: bool) -> None:
-    """Otherwise a replay would keep the run's old output although the model's answer changed."""
+    """Without this link, a replay would keep the run's old output although the model's answer changed."""
     model = _model(1, [user("Is it late?")], assistant("Yes."))
     edges = _edges(model, StepFacts(no=2, type=StepType.OUTPUT, input=None, output={"text": said}))
     assert _ends(edges) == ({(1, 2, "text", "/text", "/message/content")} if linked else set())

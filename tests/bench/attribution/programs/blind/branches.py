@@ -1,4 +1,4 @@
-"""Agents whose code branches: by a stated certainty, by the language of a letter, by the error of a query."""
+"""Agents whose code branches: on a stated certainty, on the language of a letter, on the error of a query."""
 
 import re
 from typing import Final
@@ -9,7 +9,7 @@ from tests.bench.attribution.programs.model import Request, model_of
 from tests.bench.attribution.programs.shapes import Edit, Program, edit, sampling, say, wording
 from traces.core.json_types import JSONObject, JSONValue
 
-# ---- claims: an unsure first label goes to an expert; a desk that refuses hands over to the other label
+# ---- claims: an uncertain first label goes to an expert; a desk that refuses passes the claim to the other label
 
 _DESKS: Final = ("glass", "water", "theft")
 
@@ -244,7 +244,7 @@ _HOTLINE: Final = Program(
     ),
 )
 
-# ---- sales: a failed query is written again with the error, and code sorts and cuts what it gave
+# ---- sales: a failed query is rewritten with its error, and code sorts and truncates the rows
 
 
 def _compose(request: Request) -> str:

@@ -1,4 +1,4 @@
-"""Agents that work for other agents: lines checked by a guardrail, and specialists with briefs of their own."""
+"""Agents that work for other agents: lines checked by a guardrail, and specialists with separate briefs."""
 
 import re
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from tests.bench.attribution.programs.shapes import (
 )
 from traces.core.json_types import JSONValue
 
-# ---- leaflets: one line a product, repeated products come from a cache, flagged lines are written again
+# ---- leaflets: one line per product, repeated products come from a cache, flagged lines are rewritten
 
 _PRODUCTS: Final = r"\b(lamp|kettle|radio|tent)s?\b"
 
@@ -136,7 +136,7 @@ _LEAFLET: Final = Program(
     ),
 )
 
-# ---- a tender: specialists with prompts of their own get a task from a template; code adds, sorts and cuts
+# ---- a tender: specialists with separate prompts get a task from a template; code adds, sorts and truncates
 
 _BIDS: Final[tuple[JSONValue, ...]] = (
     {"name": "get_bid", "description": "shows the price and the weeks of a bid"},

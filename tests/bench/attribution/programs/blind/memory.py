@@ -1,4 +1,4 @@
-"""Agents with a limited memory: notes that are dropped when they grow too long, talks that a summary replaces."""
+"""Agents with a limited memory: notes that are dropped when they grow too long, conversations replaced by a summary."""
 
 import re
 from collections.abc import Sequence
@@ -128,7 +128,7 @@ _WORKSHOP: Final = Program(
     ),
 )
 
-# ---- a kitchen: a customer who reacts, and a talk whose older part is replaced by a summary
+# ---- a kitchen: a customer who reacts, and a conversation whose older part is replaced by a summary
 
 _PRICES: Final[tuple[JSONValue, ...]] = ({"name": "price_list", "description": "gives the price of a wood"},)
 _FACTS: Final = {"wood": r"(?:like|wood is|in) (oak|pine|ash)", "size": r"(\d+) metres", "budget": r"budget is (\d+)"}

@@ -294,7 +294,7 @@ def _term(runtime: Runtime) -> str:
 
 
 def _open_day(runtime: Runtime, day: date) -> tuple[date, str]:
-    """The first day on which the office is open, and the last holiday that was passed on the way."""
+    """The first day on which the office is open, and the last holiday before it."""
     holiday = ""
     for _ in range(6):
         if day.weekday() < 5:

@@ -22,7 +22,7 @@ from tests.bench.attribution.programs.shapes import (
 )
 from traces.core.json_types import JSONObject, JSONValue
 
-# ---- a hotel: a tool call transfers the talk to another agent, which stays for the later turns
+# ---- a hotel: a tool call transfers the conversation to another agent, which answers the later turns
 
 
 def _receive(request: Request) -> str | ToolCall:
@@ -111,7 +111,7 @@ _HOTEL: Final = Program(
     ),
 )
 
-# ---- a complaint: the caller is a model too, and decides when the talk ends
+# ---- a complaint: the caller is a model too, and decides when the conversation ends
 
 
 def _complain(request: Request) -> str:
@@ -285,7 +285,7 @@ _TOUR: Final = Program(
     ),
 )
 
-# ---- a transfer of money: models see masks, tools and the customer see the account numbers behind them
+# ---- a money transfer: models see masked account numbers, tools and the customer see the real ones
 
 _IBAN: Final = r"CH\d\d-\d{4}"
 

@@ -1,4 +1,4 @@
-"""Pipelines: a search by halves, a state that agents patch until it is stable, a report put together by code."""
+"""Pipelines: a binary search, a state that agents patch until it is stable, a report assembled by code."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from tests.bench.attribution.programs.model import Request, model_of, parse
 from tests.bench.attribution.programs.shapes import Program, edit, sampling, say, wording
 from traces.core.json_types import JSONObject, JSONValue
 
-# ---- builds: a verdict on the build in the middle decides which half is looked at next
+# ---- builds: the verdict on the middle build decides which half is searched next
 
 
 def _inspect(request: Request) -> str:
@@ -193,7 +193,7 @@ _FEAST: Final = Program(
     ),
 )
 
-# ---- a report: sections by an outline, with another source where one has nothing; code puts the text together
+# ---- a report: sections follow an outline, a second source fills gaps, and code assembles the text
 
 
 def _outline(request: Request) -> str:

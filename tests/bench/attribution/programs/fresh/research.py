@@ -10,7 +10,7 @@ from tests.bench.attribution.programs.model import Request, model_of
 from tests.bench.attribution.programs.shapes import Program, edit, sampling, say, wording
 from traces.core.json_types import JSONObject
 
-# ---- peaks: the model writes its actions as text, and reads what came of them in a growing notepad
+# ---- peaks: the model writes its actions as text, and reads their results in a growing notepad
 
 _PEAKS: Final = r"\b(Eiger|Niesen|Rigi)\b"
 
@@ -106,7 +106,7 @@ _TREK: Final = Program(
     ),
 )
 
-# ---- a handbook: each page found is scored by a model, and the two best ones are handed on in that order
+# ---- a handbook: a model scores each page, and the two best are passed on in that order
 
 
 def _score(request: Request) -> str:

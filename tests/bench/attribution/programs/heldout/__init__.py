@@ -1,7 +1,7 @@
-"""HELD OUT: programs that measure the product, and that nobody tunes it with.
+"""HELD OUT: programs that measure the product and are never used to tune it.
 
 Do not read these modules, run them or look at their cases while attribution is developed; figures of the full benchmark
-are all that may be taken from them. Their agents have other structures and other words than those of `development`.
+are all that may be taken from them. Their agents differ in structure and wording from those of `development`.
 """
 
 from dataclasses import replace

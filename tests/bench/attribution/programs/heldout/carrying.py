@@ -1,4 +1,4 @@
-"""Held-out agents in which the code carries on what was said before."""
+"""Held-out agents whose code carries earlier messages forward."""
 
 import json
 import re
@@ -77,7 +77,7 @@ _KITCHEN: Final = Program(
     ),
 )
 
-# ---- invoices: rows of JSON, of which the code makes a sum and a reference number
+# ---- invoices: the code computes a sum and a reference number from JSON rows
 
 
 def _extractor(request: Request) -> str:
@@ -145,7 +145,7 @@ _INVOICES: Final = Program(
     ),
 )
 
-# ---- a garage: a dialogue in which a tool has another name, and the second message is another
+# ---- a garage: a conversation with a renamed tool and another second message
 
 
 def _mechanic(request: Request) -> str | ToolCall:

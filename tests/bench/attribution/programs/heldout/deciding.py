@@ -1,4 +1,4 @@
-"""Held-out agents in which the code decides by what a model answered."""
+"""Held-out agents whose code decides on a model's answer."""
 
 import re
 from collections import Counter
@@ -19,7 +19,7 @@ from tests.bench.attribution.programs.shapes import (
 )
 from traces.core.json_types import JSONValue
 
-# ---- a ward: a colour becomes a line of a table in the code
+# ---- a ward: the code looks a colour up in a table
 
 
 def _triage(request: Request) -> str:
@@ -71,7 +71,7 @@ _WARD: Final = Program(
     ),
 )
 
-# ---- a query: the code takes it out of its fence, and makes a table of the rows
+# ---- a query: the code removes its fence and makes a table of the rows
 
 
 def _analyst(request: Request) -> str:
@@ -191,7 +191,7 @@ _COUNCIL: Final = Program(
     ),
 )
 
-# ---- drafts: a reviewer's mark decides whether the author goes on, with a part of the remark
+# ---- drafts: a reviewer's mark decides whether the author continues, with part of the remark
 
 
 def _author(request: Request) -> str:

@@ -1,6 +1,6 @@
-"""UNSEEN: programs that were written before the method was developed, and measured before their cases were looked at.
+"""UNSEEN: programs written before the method was developed, and measured before their cases were inspected.
 
-Since then their failures have served development, so their figures show no more than those of `development` do.
+Development has used their failures since, so their figures now show no more than those of `development`.
 """
 
 from dataclasses import replace

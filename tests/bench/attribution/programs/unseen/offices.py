@@ -20,7 +20,7 @@ from tests.bench.attribution.programs.shapes import (
 )
 from traces.core.json_types import JSONValue
 
-# ---- claims: a score above a limit in the code goes to another desk
+# ---- claims: a score above a limit in the code is escalated to another desk
 
 
 def _assess(request: Request) -> str:
@@ -68,7 +68,7 @@ _CLAIMS: Final = Program(
     ),
 )
 
-# ---- labels: a form that is not complete is asked for once more
+# ---- labels: an incomplete form is requested again
 
 
 def _fill_in(request: Request) -> str:
@@ -129,7 +129,7 @@ _LABELS: Final = Program(
     ),
 )
 
-# ---- purchases: the code carries out the planner's lines and reports what came of them
+# ---- purchases: the code executes the planner's lines and reports the results
 
 
 def _plan(request: Request) -> str:
@@ -185,7 +185,7 @@ _PURCHASES: Final = Program(
     ),
 )
 
-# ---- customers: what a tool knows of a customer becomes a sentence of the system prompt
+# ---- customers: a tool result about a customer becomes a sentence of the system prompt
 
 
 def _advise(request: Request) -> str:
@@ -237,7 +237,7 @@ _CUSTOMERS: Final = Program(
     ),
 )
 
-# ---- leave: a talk in which the code puts a notice of what a tool knows before the user's next words
+# ---- leave: the code puts a notice with a tool result before the user's next message
 
 _TOOLS: Final[tuple[JSONValue, ...]] = ({"name": "book_leave", "description": "books days off"},)
 

@@ -1,4 +1,4 @@
-"""Agents of sites: rounds of a contest, rewritten searches, criticism, two experts in one report, chains of texts."""
+"""Website agents: rounds of a contest, rewritten searches, criticism, two experts in one report, chains of texts."""
 
 import re
 from typing import Final
@@ -8,7 +8,7 @@ from tests.bench.attribution.mechanisms.settings import prompts, user
 from tests.bench.attribution.programs.model import Request, model_of
 from tests.bench.attribution.programs.shapes import Program, edit, sampling, say, wording
 
-# ---- a contest: of two offers the code takes on the one whose letter the judge names
+# ---- a contest: the code continues with the offer whose letter the judge names
 
 
 def _choose(request: Request) -> str:
@@ -64,7 +64,7 @@ _CONTEST: Final = Program(
     ),
 )
 
-# ---- a library: a rewritten question is searched for
+# ---- a library: a search for a rewritten question
 
 
 def _rewrite(request: Request) -> str:
@@ -122,7 +122,7 @@ _LIBRARY: Final = Program(
     ),
 )
 
-# ---- an advertisement: a draft, what a critic says of it in capitals, and the second draft
+# ---- an advertisement: a draft, a criticism in capitals, and the second draft
 
 
 def _draft(request: Request) -> str:
@@ -176,7 +176,7 @@ _ADVERT: Final = Program(
     ),
 )
 
-# ---- a field: two experts, whose one words the code puts into a report by name
+# ---- a field: the code puts one word of each of two experts into a report
 
 
 def _weather(request: Request) -> str:
