@@ -107,14 +107,14 @@ def watch(
         typer.Argument(metavar="[PATH...]", help="Folders of sessions; by default those of Claude Code and Codex."),
     ] = None,
     days: Annotated[float, typer.Option(min=0, help="Only sessions that were written in the last days.")] = 1,
-    once: Annotated[bool, typer.Option("--once", help="Send what there is, and exit.")] = False,
+    single_pass: Annotated[bool, typer.Option("--once", help="Send what there is, and exit.")] = False,
     url: Url = None,
     token: Token = None,
 ) -> None:
     """Send sessions of coding agents to a server while they are being written."""
     from cockpit.cli.commands import watch as watch_command
 
-    watch_command.run(paths or [], days=days, once=once, url=url, token=token)
+    watch_command.run(paths or [], days=days, single_pass=single_pass, url=url, token=token)
 
 
 @app.command()

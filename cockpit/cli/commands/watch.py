@@ -28,12 +28,12 @@ _PART: Final = 8 * 1024 * 1024
 
 @dataclass(kw_only=True)
 class _SessionFile:
-    """A file that is being watched; `sent` is the number of bytes that the server has."""
+    """A file that is being watched; the server has the bytes before `position`."""
 
     path: Path
     format: str
     session: str
-    sent: int
+    position: int
     # Size and time of change when it was last looked at.
     state: tuple[int, float] = (0, 0.0)
 
@@ -43,10 +43,10 @@ class _Watch:
     api: Api
     files: dict[Path, _SessionFile] = field(default_factory=dict)
     # Files of no known format, with the state in which they were read.
-    others: dict[Path, tuple[int, float]] = field(default_factory=dict)
+    non_sessions: dict[Path, tuple[int, float]] = field(default_factory=dict)
 
 
-def run(paths: Sequence[Path], *, days: float, once: bool, url: str | None, token: str | None) -> None:
+def run(paths: Sequence[Path], *, days: float, single_pass: bool, url: str | None, token: str | None) -> None:
     """Watch folders until interrupted. The server knows how much of each file it has, so a restart loses nothing."""
     folders = [path.expanduser() for path in paths] or [Path(folder).expanduser() for folder in _FOLDERS]
     missing = [str(folder) for folder in folders if not folder.exists()]
@@ -57,12 +57,12 @@ def run(paths: Sequence[Path], *, days: float, once: bool, url: str | None, toke
     )
     with connect(url, token) as api:
         watch = _Watch(api)
-        if not once:
+        if not single_pass:
             output.note(f"Watching {', '.join(str(folder) for folder in folders if folder.exists())}; Ctrl+C ends it.")
         while True:
             for path in _changed_files(watch, folders, newer_than=time.time() - days * _DAY_S):
                 _look(watch, path)
-            if once:
+            if single_pass:
                 return
             time.sleep(_PAUSE_S)
 
@@ -73,7 +73,7 @@ def _changed_files(watch: _Watch, folders: Iterable[Path], *, newer_than: float)
     for folder in folders:
         for path in [folder] if folder.is_file() else folder.rglob("*.jsonl"):
             state = _state(path)
-            if state is None or state[1] < newer_than or state == watch.others.get(path):
+            if state is None or state[1] < newer_than or state == watch.non_sessions.get(path):
                 continue
             if path not in watch.files or watch.files[path].state != state:
                 changes.append((state[1], path))
@@ -113,11 +113,11 @@ def _open(watch: _Watch, path: Path, state: tuple[int, float]) -> _SessionFile |
     lines = head[: head.rfind(b"\n") + 1]
     identity = _identity(path, lines) if lines else None
     if identity is None:
-        watch.others[path] = state
+        watch.non_sessions[path] = state
         return None
     format, session = identity
     answer = watch.api.get(_address(format, session), file=path.name)
-    watch.files[path] = _SessionFile(path=path, format=format, session=session, sent=answer["size"])
+    watch.files[path] = _SessionFile(path=path, format=format, session=session, position=answer["size"])
     return watch.files[path]
 
 
@@ -139,13 +139,13 @@ def _send(api: Api, file: _SessionFile) -> None:
     """Send the whole lines that the server does not have."""
     with file.path.open("rb") as stream:
         stream.seek(0, os.SEEK_END)
-        if stream.tell() < file.sent:
+        if stream.tell() < file.position:
             raise Failure("the file is shorter than what was sent of it before", exit=Exit.BAD_INPUT)
-        stream.seek(file.sent)
+        stream.seek(file.position)
         while part := _next_lines(stream):
-            answer = api.append(_address(file.format, file.session), part, file=file.path.name, offset=file.sent)
-            file.sent = answer["size"]
-            stream.seek(file.sent)
+            answer = api.append(_address(file.format, file.session), part, file=file.path.name, offset=file.position)
+            file.position = answer["size"]
+            stream.seek(file.position)
 
 
 def _next_lines(stream: BinaryIO) -> bytes:
