@@ -52,7 +52,11 @@ class NotCanonical(ValueError):
 def canonical_bytes(value: JSONValue) -> bytes:
     """Return the RFC 8785 bytes of `value`; raise `NotCanonical`."""
     if _is_plain(value):
-        return orjson.dumps(value, option=_ORJSON)
+        try:
+            return orjson.dumps(value, option=_ORJSON)
+        except orjson.JSONEncodeError:
+            # A lone surrogate. The check below finds its location.
+            pass
     flags = _check(value, 0)
     if flags & _HARD:
         return _canonicalize(value)
@@ -74,29 +78,32 @@ def escape_pointer(key: str) -> str:
 
 
 def _is_plain(value: JSONValue) -> bool:
-    """Quick check that orjson's sorted output is canonical: ASCII only, small integers, few containers.
+    """Quick check that orjson's sorted output is canonical: ASCII keys, small numbers, few containers.
 
     False only means that `_check` must decide. Three times as fast as `_check`, and sufficient for most values.
     """
     pending: list[Any] = [value]
-    texts: list[str] = []
+    keys: list[str] = []
     containers = 0
     # The list grows during the iteration.
     for item in pending:
         kind = type(item)
         if kind is str:
-            texts.append(item)
-        elif kind is dict:
+            continue
+        if kind is dict:
             containers += 1
-            texts += item
+            keys += item
             pending += item.values()
         elif kind is list:
             containers += 1
             pending += item
+        elif kind is float:
+            if not 1e-3 <= item < 1e15 or item.is_integer():
+                return False
         elif kind not in _CONSTANTS and not (kind is int and -_EXACT_INT < item < _EXACT_INT):
             return False
     try:
-        ascii = "".join(texts).isascii()
+        ascii = "".join(keys).isascii()
     except TypeError:  # a key that is not text
         return False
     # So few containers cannot be nested too deep.

@@ -21,6 +21,9 @@ _RESERVED_KEYS: Final = frozenset({PART, LITERAL, BLOCKS})
 _JOINTS: Final = frozenset({"messages", "tools", "documents"})
 # Members that are a part.
 _SINGLE_JOINTS: Final = frozenset({"message"})
+_SPECIAL_KEYS: Final = _RESERVED_KEYS | _JOINTS | _SINGLE_JOINTS
+# Values so small are not nested too deep.
+_FEW: Final = 64
 Cut = TypeVar("Cut")
 
 
@@ -67,7 +70,7 @@ class Splitter:
 
     def split(self, value: JSONValue) -> str:
         """Cut `value` and return its digest; raise `NotCanonical` with the location of the problem."""
-        return self._store(self._cut(value, 0))
+        return self._store(value if _is_whole(value) else self._cut(value, 0))
 
     def digest(self, value: JSONValue) -> str:
         """Return the digest of `value` without storing its root, for a value made of parts of others."""
@@ -108,8 +111,9 @@ class Splitter:
             raise
         return {LITERAL: cut} if not _RESERVED_KEYS.isdisjoint(cut) else cut
 
-    def _cut_member(self, key: str, value: JSONValue, depth: int) -> JSONValue:
-        if isinstance(value, Messages):
+    def _cut_member(self, key: str, value: Any, depth: int) -> JSONValue:
+        # Not `isinstance`, which is slow for an abstract base class.
+        if type(value) is Messages:
             return self._conversation(value, _deeper(depth))
         if key in _JOINTS and isinstance(value, list):
             return self._cut_blocks(self._entries(value, _deeper(depth)))
@@ -200,7 +204,7 @@ class Splitter:
         key = _content_key(item)
         reference = self._by_content.get(key) if key else None
         if reference is None:
-            reference = self._reference(self._cut(item, depth))
+            reference = self._reference(item if _is_whole(item) else self._cut(item, depth))
             if key:
                 self._by_content[key] = reference
         self._by_identity[id(item)] = reference
@@ -248,6 +252,30 @@ class Splitter:
             # A copy, because orjson's bytes retain the 4 KiB buffer they were written into.
             self.parts[name] = bytes(memoryview(data))
         return name
+
+
+def _is_whole(value: JSONValue) -> bool:
+    """Quick check that a value has no part to cut; false only means that it must be looked at."""
+    if not isinstance(value, dict) or len(value) > _FEW or not _SPECIAL_KEYS.isdisjoint(value):
+        return False
+    pending: list[Any] = [*value.values()]
+    # The list grows during the iteration.
+    for item in pending:
+        kind = type(item)
+        if kind is str:
+            if len(item) > LONG_TEXT:
+                return False
+        elif kind is dict:
+            if not _SPECIAL_KEYS.isdisjoint(item):
+                return False
+            pending += item.values()
+        elif kind is list:
+            pending += item
+        elif kind is Messages:
+            return False
+        if len(pending) > _FEW:
+            return False
+    return True
 
 
 def _cut_items(items: list[JSONValue], depth: int, cut: Callable[[JSONValue, int], Cut]) -> list[Cut]:

@@ -1,14 +1,14 @@
 """One provenance edge: a consumer used what a producer made."""
 
-from dataclasses import dataclass
 from typing import Final
 
+from traces.core.step_header import step_view
 from traces.core.vocabulary import EdgeKind
 
 SNIPPET: Final = 120  # characters
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@step_view
 class EdgeFact:
     """`consumer` used what `producer` made; both are sequence numbers. `edges` explains the kinds and paths."""
 

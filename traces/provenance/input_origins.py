@@ -16,6 +16,7 @@ import orjson
 
 from traces.core.canonical import digest, digest_bytes
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.step_header import step_view
 from traces.provenance.output_placements import Reading
 from traces.provenance.short_values import Source, Span, ValueIndex, words_of
 from traces.provenance.text_index import TextIndex
@@ -28,7 +29,7 @@ _GAP: Final = "…"
 _FRAME: Final = 2
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@step_view
 class UnexplainedContent:
     """Content of unknown origin at `path` of an input. It appeared first in the input of `first_step`.
 

@@ -20,6 +20,7 @@ import orjson
 from traces.core.canonical import escape_pointer
 from traces.core.json_access import as_list, member
 from traces.core.json_types import JSONValue
+from traces.core.step_header import step_view
 
 # In words; longer texts are traced by their runs of words.
 MAX_PHRASE: Final = 8
@@ -37,6 +38,9 @@ _WORD: Final = re.compile(r"[^\W_]+")
 _DIGIT: Final = re.compile(r"\d")
 _QUOTATION: Final = re.compile(r"\"([^\"\n]{2,60})\"|'([^'\n]{2,60})'|`([^`\n]{2,60})`|\*\*([^*\n]{2,60})\*\*")
 _IDENTIFIER: Final = re.compile(r"[^\W_]*\d(?:[\w.,/:#-]*\w)?|[^\W\d_]+(?:[_-][^\W_]+)*[_-][^\W_]*\d[\w-]*")
+_IDENTIFIER_RUN: Final = re.compile(r"[\w.,/:#-]+")
+_QUOTATION_MARKS: Final = ('"', "'", "`", "**")
+_CAPITALS: Final = re.compile(r"[A-Z][A-Z0-9]{2}")
 _ENUM: Final = re.compile(r"(?<![\w-])(?:[A-Z][A-Z0-9]{2,}(?:_[A-Z0-9]+)*|[a-z][a-z0-9]*(?:_[a-z0-9]+)+)(?![\w-])")
 _FENCE: Final = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
 # May follow a truncated text.
@@ -71,7 +75,7 @@ class ValueKind(StrEnum):
     TOKEN = "token"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@step_view
 class Value:
     """A text in an output, and its path."""
 
@@ -82,7 +86,7 @@ class Value:
     plain: bool = True
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@step_view
 class Source:
     """A step that produced a value, and the value's path in its output."""
 
@@ -93,7 +97,7 @@ class Source:
     plain: bool
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@step_view
 class Span:
     """A value at characters `start` to `end` of a text; `key` looks up its sources again."""
 
@@ -182,6 +186,8 @@ class ValueIndex:
 
 def words_of(text: str) -> list[str]:
     """Return the words of a text, case-folded."""
+    if text.isascii():
+        return _WORD.findall(text.lower())
     return [word.casefold() for word in _WORD.findall(text)]
 
 
@@ -274,10 +280,14 @@ def _leaves(value: JSONValue, path: str) -> Iterator[tuple[str, str | int | floa
 def tokens_of(text: str) -> list[str]:
     """Return the ids, numbers, quoted words and enum values in a text, without duplicates."""
     text = text[:_MAX_TEXT]
-    tokens = [token for token in _IDENTIFIER.findall(text) if _is_identifier(words_of(token))]
-    quotations = (next(filter(None, groups)).strip() for groups in _QUOTATION.findall(text))
-    tokens += [token for token in quotations if 0 < len(words_of(token)) <= 5]
-    tokens += _ENUM.findall(text)
+    # Identifiers lie within a run of these characters. Most runs have no digit and need not be searched.
+    runs = [run for run in _IDENTIFIER_RUN.findall(text) if _DIGIT.search(run)]
+    tokens = [token for run in runs for token in _IDENTIFIER.findall(run) if _is_identifier(words_of(token))]
+    if any(mark in text for mark in _QUOTATION_MARKS):
+        quotations = (next(filter(None, groups)).strip() for groups in _QUOTATION.findall(text))
+        tokens += [token for token in quotations if 0 < len(words_of(token)) <= 5]
+    if "_" in text or _CAPITALS.search(text):
+        tokens += _ENUM.findall(text)
     return list(dict.fromkeys(tokens))
 
 

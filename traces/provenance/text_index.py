@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from itertools import islice, repeat
 from typing import Final
 
+from traces.core.step_header import step_view
+
 # Words in a run that two texts are unlikely to share by chance.
 SHINGLE: Final = 6
 # Longer texts are indexed up to here.
@@ -20,7 +22,7 @@ _MIN_LENGTH: Final = 3
 _MIN_LENGTH_WITHOUT_DIGIT: Final = 8
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@step_view
 class TextMatch:
     """A text of `producer` at `path`; `is_whole` if the texts are equal."""
 
