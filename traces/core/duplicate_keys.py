@@ -51,14 +51,15 @@ def find(data: bytes, value: JSONValue, keys: int | None = None) -> DuplicateKey
 def count(value: JSONValue) -> int:
     """Count the keys of all objects in `value`."""
     total = 0
-    stack: list[JSONValue] = [value]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, dict):
+    pending: list[Any] = [value]
+    # The list grows during the iteration.
+    for item in pending:
+        kind = type(item)
+        if kind is dict:
             total += len(item)
-            stack += [child for child in item.values() if isinstance(child, dict | list)]
-        elif isinstance(item, list):
-            stack += [child for child in item if isinstance(child, dict | list)]
+            pending += item.values()
+        elif kind is list:
+            pending += item
     return total
 
 

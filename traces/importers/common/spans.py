@@ -18,7 +18,7 @@ _DOCUMENT_FIELDS: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True)
 class SpanFacts:
     """A tracer's record of one span.
 

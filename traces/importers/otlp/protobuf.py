@@ -11,6 +11,7 @@ resource, in them groups by scope, in them the spans or log records.
 
 import base64
 from collections.abc import Iterable
+from functools import lru_cache
 from math import isfinite
 from typing import Any, Final
 
@@ -28,6 +29,8 @@ from traces.importers.otlp.wire import SpanEvent, WireLog, WireSpan
 # In an attribute, the name follows a tag and its length.
 _NAME_START: Final = 2
 _MESSAGE_COPY: Final = b"llm.input_messages."
+# Programs send few different resources.
+_MOST_RESOURCES: Final = 256
 _PACKAGE: Final = "forkpoint.otlp"
 _BYTES: Final = FieldDescriptorProto.TYPE_BYTES
 _FIXED64: Final = FieldDescriptorProto.TYPE_FIXED64
@@ -104,20 +107,21 @@ def text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
+@lru_cache(_MOST_RESOURCES)
 def resource_attributes(resource: bytes) -> JSONObject:
-    """Return the attributes of an encoded resource."""
+    """Return the attributes of an encoded resource. Do not modify them: they are shared."""
     return _attributes(Resource.FromString(resource).attributes)
 
 
 def span(record: bytes, resource: JSONObject, scope: bytes, location: str) -> WireSpan:
     """Decode a span."""
     body = _SpanBody.FromString(record)
-    status = Status.FromString(body.status)
+    failed, message = _status(body.status)
     attributes = list(body.attributes)
     copies = [data for data in attributes if data.startswith(_MESSAGE_COPY, _NAME_START)]
     if copies:
         attributes = [data for data in attributes if not data.startswith(_MESSAGE_COPY, _NAME_START)]
-    scope_name = InstrumentationScope.FromString(scope).name
+    scope_name = _scope_name(scope)
     return WireSpan(
         trace_id=body.trace_id.hex(),
         span_id=body.span_id.hex(),
@@ -130,8 +134,8 @@ def span(record: bytes, resource: JSONObject, scope: bytes, location: str) -> Wi
         message_copies=copies,
         events=tuple(map(_event, body.events)),
         links=tuple(_id(Span.Link.FromString(link).span_id) for link in body.links),
-        failed=status.code == Status.STATUS_CODE_ERROR,
-        message=status.message,
+        failed=failed,
+        message=message,
         resource=resource,
         scope={"name": scope_name} if scope_name else {},
     )
@@ -164,6 +168,18 @@ def attribute(data: bytes) -> tuple[str, JSONValue]:
         broken_pair = _Pair.FromString(data)
         return text(broken_pair.key), text(_Text.FromString(broken_pair.value).content)
     return pair.key, _value(pair.value)
+
+
+@lru_cache(_MOST_RESOURCES)
+def _scope_name(scope: bytes) -> str:
+    return InstrumentationScope.FromString(scope).name
+
+
+@lru_cache(_MOST_RESOURCES)
+def _status(data: bytes) -> tuple[bool, str]:
+    """Return whether a span failed, and its message."""
+    status = Status.FromString(data)
+    return status.code == Status.STATUS_CODE_ERROR, status.message
 
 
 def undecoded_span(record: bytes, location: str) -> WireSpan:
@@ -202,7 +218,10 @@ def _attributes(pairs: Iterable[KeyValue]) -> JSONObject:
 
 
 def _value(value: AnyValue) -> JSONValue:
-    match kind := value.WhichOneof("value"):
+    kind = value.WhichOneof("value")
+    if kind == "string_value":
+        return value.string_value
+    match kind:
         case None:
             return None
         case "array_value":

@@ -6,7 +6,7 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.otlp import protobuf
 from traces.importers.otlp.dialects.indexed_names import insert, to_lists
 from traces.importers.otlp.dialects.message_copies import PREFIX, CopyReader, differing_copies
-from traces.importers.otlp.dialects.request_bodies import BodyReader, RequestBody
+from traces.importers.otlp.dialects.request_bodies import BodyReader, RequestBody, parse
 from traces.importers.otlp.wire import WireSpan
 
 
@@ -42,16 +42,22 @@ class Attributes:
 
     def take(self, *names: str) -> JSONValue:
         """Return the first of these that is neither null nor empty, and mark all of them as used."""
-        self._used_names.update(names)
-        return self.look(*names)
+        first: JSONValue = None
+        for name in names:
+            value = self._values.get(name)
+            if value is not None:
+                self._used_names.add(name)
+                if first is None and value != "":
+                    first = value
+        return first
 
     def take_json(self, *names: str) -> JSONValue:
         """Like `take`, and parse a JSON text."""
-        return self._reader.bodies.parse(self.take(*names))
+        return parse(self.take(*names))
 
     def look_json(self, name: str) -> JSONValue:
         """Like `look`, and parse a JSON text."""
-        return self._reader.bodies.parse(self.look(name))
+        return parse(self.look(name))
 
     def body(self, name: str) -> RequestBody | None:
         """Return a request body with a list of messages, without marking it as used; None for any other value."""
@@ -72,7 +78,7 @@ class Attributes:
 
     def drop(self, *prefixes: str) -> None:
         """Mark attributes as used that only repeat others."""
-        self._used_names.update(name for name in self._values if name.startswith(prefixes))
+        self._used_names.update([name for name in self._values if name.startswith(prefixes)])
 
     def drop_copies(self, messages: list[JSONObject]) -> None:
         """Drop the copies of a request's messages; retain those that state more than the messages."""
@@ -91,6 +97,8 @@ class Attributes:
 
     def take_group(self, prefix: str, names: Iterable[str]) -> JSONObject:
         """Take the named attributes under `prefix`, keyed without the prefix."""
+        if not any(name.startswith(prefix) for name in self._values):
+            return {}
         group = {name: self.take(prefix + name) for name in names}
         return {name: value for name, value in group.items() if value is not None}
 

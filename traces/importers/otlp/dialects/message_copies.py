@@ -4,6 +4,7 @@ OpenInference writes the whole history twice into every span. A copy is left out
 that it does. Otherwise its attributes are retained.
 """
 
+import re
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,10 +15,16 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.messages import message_text, normalize_messages
 from traces.importers.otlp import protobuf
 from traces.importers.otlp.dialects.indexed_names import insert, to_lists
+from traces.importers.otlp.dialects.request_bodies import parse
 
 # Several agents of a trace may take turns.
 _MOST_RECENT: Final = 4
 PREFIX: Final = "llm.input_messages"
+_PLAIN_NAME: Final = re.compile(
+    r"llm\.input_messages\.(?P<index>[0-9]{1,6})\.message\."
+    r"(?:(?P<field>role|content|tool_call_id)|"
+    r"tool_calls\.(?P<call>[0-9]{1,4})\.tool_call\.(?:function\.)?(?P<call_field>id|name|arguments))"
+)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -46,6 +53,8 @@ class CopyReader:
 
 def differing_copies(values: JSONObject, messages: Sequence[JSONObject], start: int = 0) -> JSONObject:
     """Return the attributes that state more than the messages from `start` on."""
+    if _are_plain_copies(values, messages):
+        return {}
     tree: JSONObject = {}
     for name, value in values.items():
         insert(tree, name.removeprefix(f"{PREFIX}."), value)
@@ -59,6 +68,24 @@ def differing_copies(values: JSONObject, messages: Sequence[JSONObject], start: 
         for name, value in values.items()
         if name.removeprefix(f"{PREFIX}.").partition(".")[0] in differing_indices
     }
+
+
+def _are_plain_copies(values: JSONObject, messages: Sequence[JSONObject]) -> bool:
+    """Quick check that each attribute is a field of the message with its index; false only means to look closer."""
+    for name, value in values.items():
+        match = _PLAIN_NAME.fullmatch(name)
+        if match is None or int(match["index"]) >= len(messages):
+            return False
+        message = messages[int(match["index"])]
+        if match["field"]:
+            if message.get(match["field"]) != value:
+                return False
+            continue
+        calls, number = as_list(message.get("tool_calls")), int(match["call"])
+        call = as_object(calls[number]) if number < len(calls) else {}
+        if call.get(match["call_field"]) != (parse(value) if match["call_field"] == "arguments" else value):
+            return False
+    return True
 
 
 def flat_message(message: JSONObject) -> JSONObject:

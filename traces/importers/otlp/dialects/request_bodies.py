@@ -7,7 +7,8 @@ recognize them by identity.
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any, Final
+from functools import lru_cache
+from typing import Final
 
 import msgspec
 
@@ -20,8 +21,11 @@ from traces.importers.files.json_reader import json_value, parse_embedded
 _MOST_RECENT: Final = 4
 # Bounds the memory of traces whose messages do not repeat.
 _MOST_MESSAGES: Final = 100_000
-# Longer texts rarely repeat.
-_MOST_CHARACTERS: Final = 20_000
+# Short values repeat in all traces of a program: settings, and texts of a few words.
+_SHORT: Final = 1_000
+_MOST_VALUES: Final = 2_000
+# Lists of tools are longer, and fewer.
+_MOST_TOOL_LISTS: Final = 100
 _CONVERSATIONS: Final = ("messages", "contents", "input")
 _PROMPT: Final = "prompt"
 _TOOLS: Final = ("tools", "functions")
@@ -43,22 +47,10 @@ class BodyReader:
     """Reads the request bodies of one trace."""
 
     _messages: dict[bytes, list[JSONObject]] = field(default_factory=dict)
-    _values: dict[str | bytes, JSONValue] = field(default_factory=dict)
-    _tools: dict[bytes, list[JSONValue]] = field(default_factory=dict)
     # Conversations as bytes, with their normalized messages, latest last.
     _recent: deque[tuple[list[msgspec.Raw], list[JSONObject]]] = field(
         default_factory=lambda: deque(maxlen=_MOST_RECENT)
     )
-
-    def parse(self, text: JSONValue) -> JSONValue:
-        """Parse JSON inside a text; other values are returned unchanged. Do not modify the result: it is shared."""
-        if not isinstance(text, str) or len(text) > _MOST_CHARACTERS:
-            return parse_embedded(text)
-        value = self._values.get(text)
-        if value is None:
-            self._bound(self._values)
-            value = self._values[text] = parse_embedded(text)
-        return value
 
     def body(self, text: JSONValue) -> RequestBody | None:
         """Read a request body with a list of messages; None for any other value."""
@@ -74,8 +66,8 @@ class BodyReader:
                 return None
             return RequestBody(
                 messages=self._normalize(_decode_list(conversation)),
-                tools=self._normalize_tools(fields),
-                fields={name: self._field(bytes(raw)) for name, raw in fields.items()},
+                tools=_tools_of(fields),
+                fields={name: _field_value(bytes(raw)) for name, raw in fields.items()},
             )
         except (msgspec.DecodeError, BadFile, RecursionError):
             return None
@@ -95,32 +87,39 @@ class BodyReader:
                 return len(earlier_items), messages
         return 0, []
 
-    def _normalize_tools(self, fields: dict[str, msgspec.Raw]) -> list[JSONValue]:
-        schemas = next((bytes(fields[name]) for name in _TOOLS if name in fields), b"null")
-        tools = self._tools.get(schemas)
-        if tools is None:
-            self._bound(self._tools)
-            tools = self._tools[schemas] = normalize_tools(json_value(schemas) or [])
-        return tools
-
     def _message(self, data: bytes) -> list[JSONObject]:
         messages = self._messages.get(data)
         if messages is None:
-            self._bound(self._messages)
+            if len(self._messages) >= _MOST_MESSAGES:
+                self._messages.clear()
             messages = self._messages[data] = normalize_messages(json_value(data))
         return messages
 
-    def _field(self, data: bytes) -> JSONValue:
-        value = self._values.get(data)
-        if value is None:
-            self._bound(self._values)
-            value = self._values[data] = json_value(data)
-        return value
 
-    @staticmethod
-    def _bound(cache: dict[Any, Any]) -> None:
-        if len(cache) >= _MOST_MESSAGES:
-            cache.clear()
+def parse(text: JSONValue) -> JSONValue:
+    """Parse JSON inside a text; other values are returned unchanged. Do not modify the result: it is shared."""
+    return _parse_short(text) if isinstance(text, str) and len(text) <= _SHORT else parse_embedded(text)
+
+
+_parse_short: Final = lru_cache(_MOST_VALUES)(parse_embedded)
+
+
+def _tools_of(fields: dict[str, msgspec.Raw]) -> list[JSONValue]:
+    candidates = (bytes(fields[name]) for name in _TOOLS if name in fields)
+    schemas = next((data for data in candidates if data not in (b"null", b'""')), b"null")
+    return _normalize_tools(schemas)
+
+
+@lru_cache(_MOST_TOOL_LISTS)
+def _normalize_tools(schemas: bytes) -> list[JSONValue]:
+    return normalize_tools(json_value(schemas) or [])
+
+
+def _field_value(data: bytes) -> JSONValue:
+    return _parse_field(data) if len(data) <= _SHORT else json_value(data)
+
+
+_parse_field: Final = lru_cache(_MOST_VALUES)(json_value)
 
 
 def _has_unique_keys(text: str, fields: dict[str, msgspec.Raw]) -> bool:

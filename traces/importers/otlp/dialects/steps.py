@@ -1,6 +1,5 @@
 """Steps of spans, in any tracer's dialect."""
 
-from dataclasses import replace
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text
@@ -245,15 +244,17 @@ def _complete_facts(
         for event in extra_events
     ]
     scope = as_text(wire.scope.get("name"))
-    return replace(
-        facts,
-        type=type,
-        parent=wire.parent_id or None,
-        failed=wire.failed or level == "ERROR",
-        error=error or "error",
-        links=tuple(link for link in wire.links if link),
-        attributes={**rest, **({"events": event_list} if event_list else {}), **({"scope": scope} if scope else {})},
-    )
+    facts.type = type
+    facts.parent = wire.parent_id or None
+    facts.failed = wire.failed or level == "ERROR"
+    facts.error = error or "error"
+    facts.links = tuple(link for link in wire.links if link)
+    facts.attributes = {
+        **rest,
+        **({"events": event_list} if event_list else {}),
+        **({"scope": scope} if scope else {}),
+    }
+    return facts
 
 
 def _iso_time(value: JSONValue, location: str) -> str:
