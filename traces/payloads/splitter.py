@@ -23,7 +23,7 @@ _JOINTS: Final = frozenset({"messages", "tools", "documents"})
 _SINGLE_JOINTS: Final = frozenset({"message"})
 _SPECIAL_KEYS: Final = _RESERVED_KEYS | _JOINTS | _SINGLE_JOINTS
 # Values so small are not nested too deep.
-_FEW: Final = 64
+_SMALL_SIZE: Final = 64
 Cut = TypeVar("Cut")
 
 
@@ -256,7 +256,7 @@ class Splitter:
 
 def _is_whole(value: JSONValue) -> bool:
     """Quick check that a value has no part to cut; false only means that it must be looked at."""
-    if not isinstance(value, dict) or len(value) > _FEW or not _SPECIAL_KEYS.isdisjoint(value):
+    if not isinstance(value, dict) or len(value) > _SMALL_SIZE or not _SPECIAL_KEYS.isdisjoint(value):
         return False
     pending: list[Any] = [*value.values()]
     # The list grows during the iteration.
@@ -273,7 +273,7 @@ def _is_whole(value: JSONValue) -> bool:
             pending += item
         elif kind is Messages:
             return False
-        if len(pending) > _FEW:
+        if len(pending) > _SMALL_SIZE:
             return False
     return True
 
