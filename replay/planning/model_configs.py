@@ -1,6 +1,6 @@
 """Model configurations of a recording and a plan, and the determinism score. Pure."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 import orjson
@@ -32,17 +32,24 @@ def determinism_of(graph: Graph, profile: AppliedProfile, policy: Policy, enviro
 
 def _distinct_steps(nodes: Sequence[Node], profile: AppliedProfile, environment: PlanEnvironment) -> Iterable[Node]:
     """One step of each group with equal configuration and edits."""
-    step_by_key: dict[tuple[object, ...], Node] = {}
-    _read_parameters({node.input_ref for node in nodes if node.input_ref}, environment)
+    groups = _configuration_groups(nodes, environment)
+    step_by_key: dict[tuple[int, int], Node] = {}
     for node in nodes:
-        key = (
-            node.provider,
-            node.model,
-            environment.sources.parameters.get(node.input_ref),
-            profile.edits_of(node).entries,
-        )
-        step_by_key.setdefault(key, node)
+        # Steps with the same edits share one object.
+        step_by_key.setdefault((groups[node.no], id(profile.edits_of(node))), node)
     return step_by_key.values()
+
+
+def _configuration_groups(nodes: Sequence[Node], environment: PlanEnvironment) -> Mapping[int, int]:
+    """Number of each step's group of equal provider, model and parameters; computed once per source."""
+    sources = environment.sources
+    new_nodes = [node for node in nodes if node.no not in sources.configuration_groups]
+    _read_parameters({node.input_ref for node in new_nodes if node.input_ref}, environment)
+    for node in new_nodes:
+        key = node.provider, node.model, sources.parameters.get(node.input_ref)
+        group = sources.configurations.setdefault(key, len(sources.configurations))
+        sources.configuration_groups[node.no] = group
+    return sources.configuration_groups
 
 
 def _read_parameters(refs: Collection[str], environment: PlanEnvironment) -> None:

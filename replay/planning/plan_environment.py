@@ -1,6 +1,6 @@
 """Environment of a plan: everything except live calls and the operator. Pure."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
@@ -35,6 +35,9 @@ class Sources:
     stored_messages: Callable[[Collection[str]], Collection[str]] = lambda digests: digests
     # Parameters by input reference.
     parameters: dict[str, bytes] = field(default_factory=dict)
+    # Numbers of configurations (provider, model, parameters), and of the configuration of each model step.
+    configurations: dict[Hashable, int] = field(default_factory=dict)
+    configuration_groups: dict[int, int] = field(default_factory=dict)
     # Reads values with references in place of their parts, which suffices to compare them; None to use `payload`.
     roots: Callable[[Collection[str]], Mapping[str, JSONValue]] | None = None
     # Reads the messages of a recorded request from an index on; None to use `payload`.

@@ -58,20 +58,36 @@ def plan(
         refusals += _unserved_searches(outlook.events, profile.profile, policy, environment)
     except MissingPart as missing_part:
         refusals.append(_missing_refusal(graph, missing_part))
-    events = outlook.events
     refusals += conflicts.of_policy(policy)
     refusals += conflicts.of_profile(graph, profile, policy, sources.provider)
-    steps = outlook.steps or planned_steps(
-        graph, events, outlook.costs, brief=brief, list_reused=list_reused and not brief
+    list_all = list_reused and not brief
+    draft = sources.outlooks.draft_of(
+        outlook, lambda: _draft(graph, policy, sources, outlook, brief=brief, list_reused=list_all)
     )
-    refusals += lost_refusals(policy, sources.losses, reused_ranges(graph.fork, events))
-    refusals += conflicts.strict(policy, steps, events)
-    refusals += conflicts.idle_reexecution(policy, events)
-    refusals += conflicts.of_budget(policy, graph.fork, [step for step in steps if step.action == "live"])
     determinism = determinism_of(graph, profile, policy, environment)
+    return draft.model_copy(
+        update={
+            "replay_type": replay_type(determinism),
+            "determinism": determinism,
+            "refusals": [*refusals, *draft.refusals],
+            "ignore_list": sources.ignoring.version,
+        }
+    )
+
+
+def _draft(graph: Graph, policy: Policy, sources: Sources, outlook: Outlook, *, brief: bool, list_reused: bool) -> Plan:
+    """Plan without what depends on the profile alone; its refusals are those that follow from the steps."""
+    events = outlook.events
+    steps = outlook.steps or planned_steps(graph, events, outlook.costs, brief=brief, list_reused=list_reused)
+    refusals = [
+        *lost_refusals(policy, sources.losses, reused_ranges(graph.fork, events)),
+        *conflicts.strict(policy, steps, events),
+        *conflicts.idle_reexecution(policy, events),
+        *conflicts.of_budget(policy, graph.fork, [step for step in steps if step.action == "live"]),
+    ]
     counts = _StepCounts(fork=graph.fork, total=len(graph.nodes) if events else len(steps), nodes=graph.by_no)
-    draft = _assemble(counts, steps, policy, determinism, refusals, _loop(graph, steps), events, sources.losses)
-    return draft.model_copy(update={"ignore_list": sources.ignoring.version})
+    unknown = _unknown_determinism(policy)
+    return _assemble(counts, steps, policy, unknown, refusals, _loop(graph, steps), events, sources.losses)
 
 
 def _outlook(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sources, *, share: bool) -> Outlook:
@@ -111,9 +127,6 @@ def _outlook(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sou
 
 def empty_plan(fork: int, policy: Policy, refusals: list[PlanRefusal]) -> Plan:
     """Plan of a replay that is refused before its steps are planned."""
-    determinism = Determinism(
-        score=None, factors={}, threshold=policy.determinism_threshold, critical_changes=[], other_changes=[]
-    )
     return Plan(
         fork_sequence_no=fork,
         steps=[],
@@ -124,10 +137,16 @@ def empty_plan(fork: int, policy: Policy, refusals: list[PlanRefusal]) -> Plan:
         tokens=0,
         duration_ms=None,
         replay_type="A",
-        determinism=determinism,
+        determinism=_unknown_determinism(policy),
         loop="",
         refusals=refusals,
         warnings=[],
+    )
+
+
+def _unknown_determinism(policy: Policy) -> Determinism:
+    return Determinism(
+        score=None, factors={}, threshold=policy.determinism_threshold, critical_changes=[], other_changes=[]
     )
 
 
@@ -280,6 +299,8 @@ def _unserved_searches(
     events: Sequence[Event], profile: OverrideProfile, policy: Policy, environment: PlanEnvironment
 ) -> Iterable[PlanRefusal]:
     """Searches that an override requires and no retriever can serve."""
+    if not any("retrieval" in entry.sets for entry in profile.overrides):
+        return
     for event in events:
         if not isinstance(event, StepResolved) or not event.call.edits.retrieval or event.answer.is_known:
             continue

@@ -21,7 +21,7 @@ from replay.core.calls import Call
 from replay.core.context import KnownRequests, NewResults
 from replay.core.events import Divergence, Event, StepResolved, StepSkipped
 from replay.core.graph import Graph, Node
-from replay.core.plan import PlannedStep
+from replay.core.plan import Plan, PlannedStep
 from replay.overrides.edits import Edits
 from replay.overrides.policy import Policy
 from replay.planning.planned_steps import planned_steps
@@ -81,6 +81,19 @@ class Outlooks:
     """Shared plan results of one source, by edits of steps other than models; None if they cannot be shared."""
 
     _outlooks: dict[Hashable, Outlook | None] = field(default_factory=dict)
+    # By identity of the outlook, which is kept so that the identity is not reused.
+    _drafts: dict[int, tuple[Outlook, Plan]] = field(default_factory=dict)
+
+    def draft_of(self, outlook: Outlook, draft: Callable[[], Plan]) -> Plan:
+        """What the plans of an outlook have in common; computed once if several plans share the outlook."""
+        if outlook.steps is None:
+            return draft()
+        key = id(outlook)
+        if key not in self._drafts:
+            if len(self._drafts) >= _MAX_OUTLOOKS:
+                self._drafts.pop(next(iter(self._drafts)))
+            self._drafts[key] = outlook, draft()
+        return self._drafts[key][1]
 
     def outlook_of(
         self,
@@ -103,10 +116,12 @@ class Outlooks:
         )
         if providers is None or known_requests is None or known_requests == KnownRequests():
             return run_plan(KnownRequests())
-        shared_outlook = self._shared_outlook(graph, profile, policy, known_requests, providers.missing, run_plan)
+        shared_outlook = self._shared_outlook(
+            graph, profile, policy, known_requests, providers.models_without, run_plan
+        )
         if shared_outlook is None or not requests.are_new(_foreseen_steps(shared_outlook, profile, known_requests)):
             return run_plan(KnownRequests())
-        return _with_costs(shared_outlook, providers.serving, price)
+        return _with_costs(shared_outlook, providers.by_step, price)
 
     def _shared_outlook(
         self,
@@ -118,10 +133,10 @@ class Outlooks:
         run_plan: Callable[[KnownRequests], Outlook],
     ) -> Outlook | None:
         exact_edits, alike_edits = _other_edits(graph, profile)
-        shared = policy.model_dump_json(), known_requests, frozenset(missing_models)
+        common = policy.model_dump_json(), known_requests, frozenset(missing_models)
         # Placeholders name the model that has no provider.
-        exact = *shared, exact_edits, frozenset(missing_models.items())
-        alike = *shared, alike_edits
+        exact = *common, exact_edits, frozenset(missing_models.items())
+        alike = *common, alike_edits
         for key in (alike, exact):
             if key in self._outlooks:
                 return self._outlooks[key]
@@ -151,12 +166,12 @@ def _known_requests(
     find_new_results: Callable[[], NewResults],
 ) -> KnownRequests | None:
     """Requests that the plan need not build; None if a recording may answer edited steps."""
-    live = frozenset(providers.serving if policy.reexecutes(StepType.MODEL) else ())
-    others = frozenset({*providers.serving, *providers.missing}) - live
-    if live and not others:
+    live = frozenset(providers.by_step if policy.reexecutes(StepType.MODEL) else ())
+    other_steps = frozenset({*providers.by_step, *providers.models_without}) - live
+    if live and not other_steps:
         return KnownRequests(live=live)
-    steps = [(graph.by_no[no], profile.by_step[no]) for no in sorted(others) if no in profile.by_step]
-    unchanged_steps = requests.unchanged(steps) | (others - profile.by_step.keys())
+    steps = [(graph.by_no[no], profile.by_step[no]) for no in sorted(other_steps) if no in profile.by_step]
+    unchanged_steps = requests.unchanged(steps) | (other_steps - profile.by_step.keys())
     changed_steps = [(node, edits) for node, edits in steps if node.no not in unchanged_steps]
     if any(edits.messages or edits.prompt for _, edits in changed_steps) and graph.repeats_requests:
         # Edited messages may occur in requests without edits.
@@ -165,7 +180,7 @@ def _known_requests(
     if not requests.are_new(changed_steps[:1]):
         return None
     return KnownRequests(
-        live=live, new=others - unchanged_steps, unchanged=unchanged_steps, new_results=find_new_results()
+        live=live, new=other_steps - unchanged_steps, unchanged=unchanged_steps, new_results=find_new_results()
     )
 
 
@@ -181,10 +196,10 @@ def _leaves_the_recording(event: Event) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class _Providers:
-    """Provider and model by model step that is edited or re-executed; `missing` are models without a provider."""
+    """Provider and model by model step that is edited or re-executed, and the models without a provider."""
 
-    serving: dict[int, tuple[str, str]] = field(default_factory=dict)
-    missing: dict[int, str] = field(default_factory=dict)
+    by_step: dict[int, tuple[str, str]] = field(default_factory=dict)
+    models_without: dict[int, str] = field(default_factory=dict)
 
 
 def _providers(graph: Graph, profile: AppliedProfile, policy: Policy, provider: Provider) -> _Providers | None:
@@ -205,9 +220,9 @@ def _providers(graph: Graph, profile: AppliedProfile, policy: Policy, provider: 
             # The step keeps its recording, or its outcome depends on the edits.
             return None
         if name is not None and is_allowed:
-            providers.serving[node.no] = name, model
+            providers.by_step[node.no] = name, model
         else:
-            providers.missing[node.no] = model
+            providers.models_without[node.no] = model
     return providers
 
 

@@ -46,7 +46,7 @@ class Payloads:
 
     def roots(self, refs: Collection[str]) -> Mapping[str, JSONValue]:
         """Recorded values with references in place of their parts; unreadable ones are left out."""
-        self._load(refs)
+        self._roots |= artifacts.load({ref for ref in refs if ref not in self._roots})
         return self._roots
 
     def expect(self, expectation: Expectation) -> None:
@@ -60,8 +60,8 @@ class Payloads:
     def _load(self, refs: Iterable[str]) -> dict[str, JSONValue]:
         """Stored values; missing and damaged ones are absent."""
         names = list(refs)
-        self._roots |= artifacts.load({ref for ref in names if ref not in self._roots})
-        return {ref: self._roots[ref] for ref in names if ref in self._roots}
+        roots = self.roots(names)
+        return {ref: roots[ref] for ref in names if ref in roots}
 
     def _read_ahead(self, ref: str) -> None:
         """Load a reference and the next ones of its group; missing values are skipped until they are used."""
